@@ -1,0 +1,51 @@
+"""Names that the operator, the pods and the tests have to agree on."""
+
+from __future__ import annotations
+
+from typing import Final
+
+GROUP: Final = "collectorfleet.dev"
+VERSION: Final = "v1alpha1"
+API_VERSION: Final = f"{GROUP}/{VERSION}"
+KIND: Final = "CollectorFleet"
+PLURAL: Final = "collectorfleets"
+
+OPERATOR_MANAGER: Final = "collectorfleet-operator"
+DRIVER_MANAGER: Final = "collectorfleet-driver"
+
+FLEET_LABEL: Final = f"{GROUP}/fleet"
+ROLE_LABEL: Final = f"{GROUP}/role"
+
+# KubeRay refuses longer RayCluster names, and the RayCluster has the fleet's name.
+MAX_NAME_LENGTH: Final = 53
+
+# The Ray resource of worker pods, one unit for each collector slot: actors that ask for it land on no other pod.
+COLLECTOR_RESOURCE: Final = "collector"
+WORKER_GROUP: Final = "collectors"
+RAY_PORT: Final = 6379
+# Where KubeRay keeps a cluster's token: a Secret with the cluster's name.
+TOKEN_SECRET_KEY: Final = "auth_token"  # noqa: S105  (a key's name, no secret)
+TOKEN_MOUNT: Final = "/var/run/secrets/collectorfleet/ray"
+
+CODE_MOUNT: Final = "/opt/collectorfleet/code"
+
+# What the operator tells the driver pod, in its environment.
+ENV_NAMESPACE: Final = "COLLECTORFLEET_NAMESPACE"
+ENV_NAME: Final = "COLLECTORFLEET_NAME"
+ENV_UID: Final = "COLLECTORFLEET_UID"
+ENV_RAY_ADDRESS: Final = "COLLECTORFLEET_RAY_ADDRESS"
+ENV_POD: Final = "COLLECTORFLEET_POD"
+
+# Exit codes of the driver. The Job's podFailurePolicy reads them: a user error is not tried again.
+EXIT_INFRASTRUCTURE: Final = 1
+EXIT_USER_ERROR: Final = 64
+
+
+def driver_name(fleet: str) -> str:
+    """Name of the driver's Job, ServiceAccount, Role, RoleBinding and Lease."""
+    return f"{fleet}-driver"
+
+
+def head_address(fleet: str, namespace: str) -> str:
+    """Where the head's GCS listens, by KubeRay's naming of the head service."""
+    return f"{fleet}-head-svc.{namespace}.svc.cluster.local:{RAY_PORT}"

@@ -1,0 +1,198 @@
+"""``status`` of a CollectorFleet: what is true now.
+
+Two writers, two field managers: the operator owns the first part, the driver everything in :class:`DriverReport`.
+Unknown is absent, never an invented number.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import Field
+
+from collectorfleet_api.v1alpha1.base import Model
+
+
+class ConditionStatus(StrEnum):
+    TRUE = "True"
+    FALSE = "False"
+    UNKNOWN = "Unknown"
+
+
+class Condition(Model):
+    """A standard Kubernetes condition."""
+
+    type: str = Field(min_length=1, max_length=316, description="Which condition.")
+    status: ConditionStatus = Field(description="True, False or Unknown.")
+    reason: str = Field(min_length=1, max_length=1024, description="One PascalCase word for machines.")
+    message: str = Field(default="", max_length=32768, description="One sentence for people, with the numbers.")
+    last_transition_time: datetime | None = Field(default=None, description="When the status last changed.")
+    observed_generation: int | None = Field(default=None, description="Generation of the spec this was computed from.")
+
+
+class Phase(StrEnum):
+    """Derived from the conditions, for people only."""
+
+    PENDING = "Pending"
+    STARTING = "Starting"
+    COLLECTING = "Collecting"
+    DEGRADED = "Degraded"
+    COMPLETED = "Completed"
+    FAILED = "Failed"
+
+
+class WorkerPods(Model):
+    desired: int = Field(ge=0, description="Worker pods asked for.")
+    ready: int = Field(ge=0, description="Worker pods that are Ready.")
+
+
+class RayClusterStatus(Model):
+    name: str = Field(description="Name of the RayCluster.")
+    head: str | None = Field(default=None, description="Name of the head pod.")
+    worker_pods: WorkerPods | None = Field(default=None, description="Worker pods, desired and ready.")
+    gpu_per_collector: float | None = Field(default=None, description="Share of a GPU that each collector gets.")
+    surplus_gpu: float | None = Field(default=None, description="GPUs of the worker pods that no collector uses.")
+
+
+class DriverPodStatus(Model):
+    pod: str | None = Field(default=None, description="Name of the newest driver pod.")
+    restarts: int = Field(default=0, ge=0, description="Driver pods that failed before this one.")
+    start_time: datetime | None = Field(default=None, description="When the driver Job started.")
+    completion_time: datetime | None = Field(default=None, description="When the driver Job ended.")
+
+
+class Publishes(Model):
+    attempted: int = Field(default=0, ge=0, description="Versions published.")
+    succeeded: int = Field(
+        default=0, ge=0, description="Versions that every available collector acknowledged, or a newer one."
+    )
+    partial: int = Field(default=0, ge=0, description="Versions that some collector failed to apply.")
+    failed: int = Field(default=0, ge=0, description="Versions that no collector could apply.")
+
+
+class PublishLag(Model):
+    """How far collectors are behind the published version, in versions."""
+
+    max: int = Field(ge=0, description="Largest lag of an available collector.")
+    mean: float = Field(ge=0, description="Mean lag of the available collectors.")
+
+
+class Staleness(Model):
+    """Staleness of the last 100 batches handed out, in versions."""
+
+    bound: int | None = Field(default=None, description="The bound in force; absent is unbounded.")
+    min: int | None = Field(default=None, description="Least staleness.")
+    mean: float | None = Field(default=None, description="Mean staleness.")
+    max: int | None = Field(default=None, description="Largest staleness.")
+    throttled_seconds: float = Field(
+        default=0, ge=0, description="Time for which the bound held back finished data or idle collectors."
+    )
+
+
+class WeightsFailure(Model):
+    collector: str = Field(description="Which collector failed to apply weights.")
+    version: int = Field(description="Which version.")
+    time: datetime = Field(description="When.")
+    reason: str = Field(description="One PascalCase word.")
+    message: str = Field(description="The original error text.")
+
+
+class WeightsStatus(Model):
+    published: int | None = Field(default=None, description="Newest version offered to the collectors.")
+    acknowledged: int | None = Field(
+        default=None,
+        description="Lowest version applied by all available collectors; absent when one of them is unknown.",
+    )
+    digest: str | None = Field(default=None, description="Digest of the published tensors.")
+    bytes: int | None = Field(default=None, description="Size of the published tensors in bytes.")
+    last_publish_time: datetime | None = Field(default=None, description="When the newest version was published.")
+    last_publish_seconds: float | None = Field(default=None, description="Seconds that snapshot, digest and put took.")
+    transport: str | None = Field(default=None, description="How weights travel.")
+    publishes: Publishes = Field(default_factory=Publishes, description="Counts of publishes by result.")
+    publish_lag: PublishLag | None = Field(default=None, description="How far collectors are behind.")
+    staleness: Staleness = Field(default_factory=Staleness, description="Age of the data handed out.")
+    last_failure: WeightsFailure | None = Field(default=None, description="The newest failure to apply weights.")
+
+
+class CollectorCounts(Model):
+    desired: int = Field(ge=0, description="Collectors asked for.")
+    available: int = Field(ge=0, description="Collectors that run acknowledged weights.")
+    restarts: int = Field(default=0, ge=0, description="Collectors started again after a loss.")
+    summary: str = Field(description="available/desired, for the column.")
+
+
+class Progress(Model):
+    frames_collected: int = Field(default=0, ge=0, description="Frames received from collectors.")
+    frames_delivered: int = Field(default=0, ge=0, description="Frames handed out.")
+    frames_discarded: int = Field(default=0, ge=0, description="Frames collected and never handed out.")
+    total_frames: int | None = Field(default=None, description="Frames asked for; absent is endless.")
+    batches: int = Field(default=0, ge=0, description="Batches handed out.")
+    frames_per_second: float | None = Field(
+        default=None, description="Frames handed out per second, over the last 30 s."
+    )
+    driver_idle_ratio: float | None = Field(default=None, description="Share of the time the driver waited for data.")
+    collector_idle_ratio: float | None = Field(default=None, description="Share of the time collectors had no request.")
+    last_batch_time: datetime | None = Field(default=None, description="When the newest batch was handed out.")
+    metrics: dict[str, float] = Field(
+        default_factory=dict, description="What the training function reported, newest values."
+    )
+    collectors: CollectorCounts | None = Field(default=None, description="Collectors by number.")
+
+
+class CollectorState(StrEnum):
+    STARTING = "Starting"
+    JOINING = "Joining"
+    READY = "Ready"
+    RETIRED = "Retired"
+    FAILED = "Failed"
+
+
+class CollectorStatus(Model):
+    name: str = Field(description="Name of the collector: c0, c1, ...")
+    state: CollectorState = Field(
+        description="Starting, Joining (no acknowledged weights yet), Ready, Retired or Failed."
+    )
+    pod: str | None = Field(default=None, description="Pod (or host) that it runs in.")
+    applied_version: int | None = Field(default=None, description="Newest version that it acknowledged.")
+    batches: int = Field(default=0, ge=0, description="Requests it answered.")
+    frames: int = Field(default=0, ge=0, description="Frames it produced.")
+    restarts: int = Field(default=0, ge=0, description="How often it was started again.")
+    last_error: str | None = Field(default=None, description="The newest error, in its own words.")
+
+
+class DriverReport(Model):
+    """What the driver writes, by server-side apply as `collectorfleet-driver`."""
+
+    fleet_uid: str | None = Field(
+        default=None,
+        alias="fleetUID",
+        description="The fleet that this report is about; the operator ignores another's.",
+    )
+    driver_incarnation: int | None = Field(default=None, description="Which start of the driver reports.")
+    weights: WeightsStatus | None = Field(default=None, description="The state of the weights.")
+    progress: Progress | None = Field(default=None, description="The state of the collection.")
+    collectors: list[CollectorStatus] = Field(
+        default_factory=list,
+        description="Collectors, worst first, at most 100.",
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+    )
+
+
+class CollectorFleetStatus(DriverReport):
+    observed_generation: int | None = Field(
+        default=None,
+        description="Generation of the spec that this status describes; -1 until the operator saw the fleet.",
+    )
+    phase: Phase | None = Field(default=None, description="Summary of the conditions, for people.")
+    conditions: list[Condition] = Field(
+        default_factory=list,
+        description="Ready, Reconciling, Stalled, RayClusterReady, DriverRunning, CollectorsAvailable, WeightsFresh, Completed.",
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+    )
+    replicas: int | None = Field(default=None, description="Available collectors, for the scale subresource.")
+    selector: str | None = Field(
+        default=None, description="Label selector of the worker pods, for the scale subresource."
+    )
+    ray_cluster: RayClusterStatus | None = Field(default=None, description="The Ray cluster underneath.")
+    driver: DriverPodStatus | None = Field(default=None, description="The driver Job.")

@@ -1,0 +1,94 @@
+"""The Kubernetes binaries of the test cluster, built once from the pinned Go modules in ``tools/`` and kept in a cache.
+
+Nothing is downloaded but Go modules: ``go install tool`` builds what each ``tools/<name>/go.mod`` names. A build is
+kept under a key of its pins and flags, so a changed pin builds again and an unchanged one costs nothing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+KUBERNETES = "v1.34.4"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One folder below ``tools/`` and how its binaries are linked and named."""
+
+    name: str
+    ldflags: str = "-s -w"
+    renamed: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        return ROOT / "tools" / self.name
+
+
+def _kubernetes_version_flags() -> str:
+    # A server that reports no version is refused by clients that compare it (kubectl, KubeRay).
+    _, minor, _ = KUBERNETES.split(".")
+    packages = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
+    values = (("gitVersion", KUBERNETES), ("gitMajor", "1"), ("gitMinor", minor))
+    return " ".join(f"-X {p}.{k}={v}" for p in packages for k, v in values)
+
+
+TOOLS = (
+    Tool("etcd", renamed=(("server", "etcd"),)),
+    Tool("kubernetes", ldflags=f"-s -w {_kubernetes_version_flags()}"),
+    Tool("kuberay"),
+    Tool("coredns"),
+)
+
+
+def cache_root() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "collectorfleet"
+
+
+def _key(tool: Tool) -> str:
+    digest = hashlib.sha256(f"{tool.ldflags} {tool.renamed}".encode())
+    for name in ("go.mod", "go.sum"):
+        digest.update((tool.folder / name).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def build(tool: Tool) -> Path:
+    """Return the folder of a tool's binaries, building them if they are not in the cache."""
+    cache = cache_root() / "bin"
+    cache.mkdir(parents=True, exist_ok=True)
+    done = cache / f"{tool.name}-{_key(tool)}"
+    # Two test runs on one machine may both find the cache empty: one builds, the other waits.
+    with (cache / f".{tool.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if done.is_dir():
+            return done
+        started = time.monotonic()
+        print(f"building {tool.name} from its Go modules (once; minutes)", file=sys.stderr, flush=True)
+        partial = cache / f".{tool.name}.partial"
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        env = os.environ | {"GOBIN": str(partial), "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly"}
+        subprocess.run(["go", "install", "-ldflags", tool.ldflags, "tool"], cwd=tool.folder, env=env, check=True)
+        for old, new in tool.renamed:
+            (partial / old).rename(partial / new)
+        partial.rename(done)
+        print(f"built {tool.name} in {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+        return done
+
+
+def build_all() -> list[Path]:
+    return [build(tool) for tool in TOOLS]
+
+
+if __name__ == "__main__":
+    for folder in build_all():
+        print(folder)
