@@ -1,0 +1,85 @@
+# Every target makes what it needs: the first one that needs Python sets up .venv from the pinned requirements.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+VENV := .venv
+PY := $(VENV)/bin/python
+UV := $(VENV)/bin/uv
+READY := $(VENV)/.ready
+
+FLEET ?= examples/cartpole.yaml
+PYTEST ?=
+
+.PHONY: help
+help: ## Show the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): requirements/dev.txt requirements/uv.txt pyproject.toml
+	@python3 -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is " + sys.version)'
+	@echo "setting up $(VENV) (about 6 GB with torch; once)"
+	python3 -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --require-hashes -r requirements/uv.txt
+	$(UV) pip install --quiet --python $(PY) --require-hashes -r requirements/dev.txt
+	$(UV) pip install --quiet --python $(PY) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.PHONY: venv
+venv: $(READY) ## Set up the environment in .venv
+
+.PHONY: run
+run: $(READY) ## Train the example (or FLEET=file) on this machine, without Kubernetes
+	$(VENV)/bin/collectorfleet run $(FLEET)
+
+.PHONY: validate
+validate: $(READY) ## Check the manifests of the examples offline
+	$(VENV)/bin/collectorfleet validate examples/*.yaml
+
+.PHONY: test
+test: $(READY) ## Run all tests: unit, local Ray, real API server and KubeRay, real nodes
+	$(PY) -m pytest $(PYTEST)
+
+.PHONY: test-unit
+test-unit: $(READY) ## Run the tests of pure functions
+	$(PY) -m pytest tests/unit $(PYTEST)
+
+.PHONY: test-images
+test-images: $(READY) ## Build the collector image and run a fleet on it (20 GB of disk)
+	COLLECTORFLEET_TEST_IMAGES=1 $(PY) -m pytest tests/e2e -m images $(PYTEST)
+
+.PHONY: cluster
+cluster: $(READY) ## Start a real Kubernetes with KubeRay and the operator on this machine (Linux, root)
+	$(PY) -m tests.cluster up
+
+.PHONY: cluster-down
+cluster-down: $(READY) ## End it and leave nothing behind
+	$(PY) -m tests.cluster down
+
+.PHONY: lint
+lint: $(READY) ## Check style
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+
+.PHONY: types
+types: $(READY) ## Check types, strictly
+	$(VENV)/bin/mypy
+
+.PHONY: contracts
+contracts: $(READY) ## Check who may import whom
+	$(VENV)/bin/lint-imports
+
+.PHONY: generate
+generate: $(READY) ## Write the CRD and the reference page from the models
+	$(PY) -m collectorfleet_api.crd > crds/collectorfleets.yaml
+	$(PY) -m collectorfleet_api.docs > docs/reference.md
+
+LOCK := $(UV) pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
+.PHONY: lock
+lock: $(READY) ## Pin the requirements anew, with hashes and without addresses
+	$(LOCK) --extra operator --extra runtime --group dev --output-file requirements/dev.txt
+	$(LOCK) --extra operator --constraint requirements/dev.txt --output-file requirements/operator.txt
+	$(LOCK) --extra runtime --constraint requirements/dev.txt --output-file requirements/runtime.txt
+
+.PHONY: clean
+clean: ## Remove the environment and what tools left
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
