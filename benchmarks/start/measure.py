@@ -1,0 +1,215 @@
+"""Measures on a real cluster (``KUBECONFIG``, e.g. of ``make cluster``) and prints tables.
+
+    python -m benchmarks.start.measure exists --fleets 50     apply -> RayCluster exists
+    python -m benchmarks.start.measure first-batch --rounds 3 apply -> first batch, beside the same made by hand
+
+Rounds alternate both sides, because machines are noisy: read the ratios of pairs, not the seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+HERE = Path(__file__).parent
+# What the driver of a fleet and the hand-made one say when a step of the start is behind them.
+BENCH_LINE = re.compile(r"bench (\w+) ([0-9.]+)")
+STEPS = ("head Ready", "workers Ready", "python", "ray", "imports", "constructed", "first_batch")
+
+
+def kubectl(*args: str, stdin: str | None = None, check: bool = True) -> str:
+    done = subprocess.run(["kubectl", *args], input=stdin, text=True, capture_output=True, check=False)
+    if check and done.returncode:
+        raise SystemExit(f"kubectl {' '.join(args)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def load_line() -> str:
+    return "load average " + " ".join(f"{x:.1f}" for x in os.getloadavg())
+
+
+class Watch:
+    """Objects of one kind in one namespace as they change, stamped with this machine's clock."""
+
+    def __init__(self, kind: str, namespace: str) -> None:
+        self.seen: list[tuple[float, dict[str, Any]]] = []
+        self._process = subprocess.Popen(
+            ["kubectl", "get", kind, "-n", namespace, "--watch", "-o", "json"], stdout=subprocess.PIPE, text=True
+        )
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        decoder, text = json.JSONDecoder(), ""
+        assert self._process.stdout
+        for line in self._process.stdout:
+            text += line
+            if line.rstrip() == "}":
+                item, end = decoder.raw_decode(text.lstrip())
+                self.seen.append((time.time(), item))
+                text = text.lstrip()[end:]
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+
+@contextmanager
+def namespace(name: str) -> Iterator[str]:
+    kubectl("create", "namespace", name)
+    try:
+        code = (HERE / "workload.py").read_text()
+        config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "workload"}}
+        kubectl("apply", "-n", name, "-f", "-", stdin=json.dumps(config_map | {"data": {"workload.py": code}}))
+        yield name
+    finally:
+        kubectl("delete", "namespace", name, "--wait=true", "--timeout=180s")
+
+
+def until(what: str, test: Any, seconds: float) -> Any:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if value := test():
+            return value
+        time.sleep(0.02)
+    raise SystemExit(f"{what}: not within {seconds:.0f} s")
+
+
+# ---------------------------------------------------------------- apply -> RayCluster exists
+def measure_exists(fleets: int) -> None:
+    fleet = yaml.safe_load((HERE / "fleet.yaml").read_text())
+    # No pod of these fleets may start: the question is how fast the operator is, not the kubelet.
+    fleet["spec"]["workers"] = {"template": {"spec": {"nodeSelector": {"benchmark": "none"}}}}
+    fleet["spec"]["ray"] = {"head": {"template": {"spec": {"nodeSelector": {"benchmark": "none"}}}}}
+    fleet["spec"]["driver"]["template"] = {"spec": {"nodeSelector": {"benchmark": "none"}}}
+    seconds: list[float] = []
+    with namespace("bench-exists") as ns:
+        watch = Watch("rayclusters.ray.io", ns)
+        try:
+            for i in range(fleets):
+                name = f"fleet-{i}"
+                body = json.dumps(fleet | {"metadata": {"name": name}})
+                started = time.time()
+                kubectl("create", "-n", ns, "-f", "-", stdin=body)
+                created = time.time()
+
+                def first_seen(name: str = name) -> float | None:
+                    return next((t for t, o in watch.seen if o["metadata"]["name"] == name), None)
+
+                seen = until(f"RayCluster {name}", first_seen, 30)
+                seconds.append(max(seen - created, 0.0))
+                print(f"{name}: {seen - started:.3f} s after kubectl began, {seen - created:.3f} s after it ended")
+                kubectl("delete", "collectorfleet", name, "-n", ns, "--wait=false")
+        finally:
+            watch.stop()
+    ordered = sorted(seconds)
+    p95 = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
+    print(
+        f"\napply -> RayCluster exists, {fleets} fleets: p50 {statistics.median(ordered):.3f} s, p95 {p95:.3f} s, "
+        f"max {ordered[-1]:.3f} s ({load_line()})"
+    )
+
+
+# ---------------------------------------------------------------- apply -> first batch
+@dataclass
+class Timeline:
+    """Seconds after the apply at which each step was behind us."""
+
+    side: str
+    steps: dict[str, float] = field(default_factory=dict)
+
+
+def pod_ready_times(watch: Watch, role: str) -> list[float]:
+    """When each pod of a role was first seen Ready."""
+    ready: dict[str, float] = {}
+    for seen, pod in watch.seen:
+        labels = pod["metadata"].get("labels", {})
+        if labels.get("ray.io/node-type") != role:
+            continue
+        conditions = pod.get("status", {}).get("conditions", [])
+        if any(c["type"] == "Ready" and c["status"] == "True" for c in conditions):
+            ready.setdefault(pod["metadata"]["name"], seen)
+    return sorted(ready.values())
+
+
+def run_side(side: str, manifest: str, job: str, timeout: float) -> Timeline:
+    with namespace(f"bench-{side}") as ns:
+        watch = Watch("pods", ns)
+        try:
+            started = time.time()
+            kubectl("apply", "-n", ns, "-f", "-", stdin=manifest)
+
+            def events() -> dict[str, float]:
+                log = kubectl("logs", "-n", ns, f"job/{job}", "--tail=-1", check=False)
+                return {name: float(at) for name, at in BENCH_LINE.findall(log)}
+
+            until(f"{side}: first batch", lambda: "first_batch" in events(), timeout)
+            found = events()
+            timeline = Timeline(side, {name: at - started for name, at in found.items()})
+            for step, role in (("head Ready", "head"), ("workers Ready", "worker")):
+                if times := pod_ready_times(watch, role):
+                    timeline.steps[step] = times[-1] - started
+            return timeline
+        finally:
+            watch.stop()
+
+
+def measure_first_batch(rounds: int, timeout: float) -> None:
+    sides = (
+        ("by-hand", (HERE / "by_hand.yaml").read_text(), "by-hand-driver"),
+        ("fleet", (HERE / "fleet.yaml").read_text(), "fleet-driver"),
+    )
+    timelines: list[Timeline] = []
+    ratios: list[float] = []
+    for n in range(rounds):
+        pair = {}
+        for side, manifest, job in sides if n % 2 == 0 else reversed(sides):
+            timeline = run_side(side, manifest, job, timeout)
+            pair[side] = timeline.steps["first_batch"]
+            timelines.append(timeline)
+            print(f"round {n + 1} {side}: first batch {pair[side]:.1f} s after apply ({load_line()})", flush=True)
+        ratios.append(pair["fleet"] / pair["by-hand"])
+    print("\n| seconds after apply | " + " | ".join(STEPS) + " |\n|---" * 1 + "|---" * len(STEPS) + "|")
+    for side, _, _ in sides:
+        mine = [t for t in timelines if t.side == side]
+        cells = []
+        for step in STEPS:
+            values = [t.steps[step] for t in mine if step in t.steps]
+            cells.append(f"{statistics.median(values):.1f}" if values else "-")
+        print(f"| {side} | " + " | ".join(cells) + " |")
+    spread = f"{min(ratios):.2f}-{max(ratios):.2f}"
+    print(
+        f"\nfleet / by hand, median of {rounds} pairs: {statistics.median(ratios):.2f} (spread {spread}; {load_line()})"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    exists = commands.add_parser("exists", help="apply -> RayCluster exists")
+    exists.add_argument("--fleets", type=int, default=50)
+    first = commands.add_parser("first-batch", help="apply -> first batch")
+    first.add_argument("--rounds", type=int, default=3)
+    first.add_argument("--timeout", type=float, default=300)
+    args = parser.parse_args()
+    if args.command == "exists":
+        measure_exists(args.fleets)
+    else:
+        measure_first_batch(args.rounds, args.timeout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""What both sides of the start benchmark run: CartPole, a small policy, one batch.
+
+The file is mounted into the pods of both sides. ``by_hand`` is what a user of KubeRay and TorchRL would write;
+``train`` is the same for a fleet. Both print ``bench <event> <unix time>`` lines, which the benchmark reads.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+FRAMES = 400
+COLLECTORS = 2
+
+
+def say(event: str) -> None:
+    print(f"bench {event} {time.time():.3f}", flush=True)
+
+
+def make_env() -> Any:
+    from torchrl.envs import GymEnv
+
+    return GymEnv("CartPole-v1", categorical_action_encoding=True)
+
+
+def make_policy() -> Any:
+    from tensordict.nn import ProbabilisticTensorDictModule, ProbabilisticTensorDictSequential, TensorDictModule
+    from torch import nn
+    from torch.distributions import Categorical
+
+    net = nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 2))
+    return ProbabilisticTensorDictSequential(
+        TensorDictModule(net, in_keys=["observation"], out_keys=["logits"]),
+        ProbabilisticTensorDictModule(in_keys=["logits"], out_keys=["action"], distribution_class=Categorical),
+    )
+
+
+def train(collector: Any, run: Any) -> None:  # noqa: ARG001 (the signature of a training function)
+    for _ in collector:
+        say("first_batch")
+        return
+
+
+def by_hand() -> None:
+    say("python")
+    import ray
+
+    ray.init(address="auto", log_to_driver=False)
+    say("ray")
+    from torchrl.collectors.distributed import RayCollector
+
+    say("imports")
+    collector = RayCollector(
+        [make_env] * COLLECTORS,
+        make_policy(),
+        frames_per_batch=FRAMES,
+        total_frames=FRAMES * 10,
+        sync=True,
+        remote_configs={"num_cpus": 1, "num_gpus": 0},
+    )
+    say("constructed")
+    for _ in collector:
+        say("first_batch")
+        break
+    # The measurement is over: the pods are deleted by the benchmark.
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    by_hand()
