@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-KUBERNETES = "v1.34.4"
+KUBERNETES_VERSION = "v1.34.4"
 
 
 @dataclass(frozen=True)
@@ -35,18 +35,19 @@ class Tool:
 
 def _kubernetes_version_flags() -> str:
     # A server that reports no version is refused by clients that compare it (kubectl, KubeRay).
-    _, minor, _ = KUBERNETES.split(".")
+    _, minor, _ = KUBERNETES_VERSION.split(".")
     packages = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
-    values = (("gitVersion", KUBERNETES), ("gitMajor", "1"), ("gitMinor", minor))
+    values = (("gitVersion", KUBERNETES_VERSION), ("gitMajor", "1"), ("gitMinor", minor))
     return " ".join(f"-X {p}.{k}={v}" for p in packages for k, v in values)
 
 
-TOOLS = (
-    Tool("etcd", renamed=(("server", "etcd"),)),
-    Tool("kubernetes", ldflags=f"-s -w {_kubernetes_version_flags()}"),
-    Tool("kuberay"),
-    Tool("coredns"),
-)
+ETCD = Tool("etcd", renamed=(("server", "etcd"),))
+KUBERNETES = Tool("kubernetes", ldflags=f"-s -w {_kubernetes_version_flags()}")
+KUBERAY = Tool("kuberay")
+COREDNS = Tool("coredns")
+TOOLS = (ETCD, KUBERNETES, KUBERAY, COREDNS)
+
+KUBERAY_MODULE = "github.com/ray-project/kuberay/ray-operator"
 
 
 def cache_root() -> Path:
@@ -61,11 +62,19 @@ def _key(tool: Tool) -> str:
     return digest.hexdigest()[:16]
 
 
+def _kept(tool: Tool) -> Path:
+    return cache_root() / "bin" / f"{tool.name}-{_key(tool)}"
+
+
+def is_built(tool: Tool) -> bool:
+    return _kept(tool).is_dir()
+
+
 def build(tool: Tool) -> Path:
     """Return the folder of a tool's binaries, building them if they are not in the cache."""
-    cache = cache_root() / "bin"
+    done = _kept(tool)
+    cache = done.parent
     cache.mkdir(parents=True, exist_ok=True)
-    done = cache / f"{tool.name}-{_key(tool)}"
     # Two test runs on one machine may both find the cache empty: one builds, the other waits.
     with (cache / f".{tool.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -83,6 +92,33 @@ def build(tool: Tool) -> Path:
         partial.rename(done)
         print(f"built {tool.name} in {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
         return done
+
+
+def kuberay_config() -> Path:
+    """KubeRay's own manifests (CRDs, RBAC), copied once out of its Go module and kept beside its binary."""
+    binaries = build(KUBERAY)
+    config = binaries / "config"
+    with (cache_root() / "bin" / ".kuberay.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not config.is_dir():
+            # The binary may come from a kept cache, on a machine that never downloaded the module.
+            subprocess.run(["go", "mod", "download", KUBERAY_MODULE], cwd=KUBERAY.folder, check=True)
+            module = subprocess.run(
+                ["go", "list", "-m", "-f", "{{.Dir}}", KUBERAY_MODULE],
+                cwd=KUBERAY.folder,
+                check=True,
+                text=True,
+                stdout=subprocess.PIPE,
+            ).stdout.strip()
+            partial = binaries / "config.partial"
+            shutil.rmtree(partial, ignore_errors=True)
+            for part in ("crd/bases", "rbac"):
+                shutil.copytree(Path(module) / "config" / part, partial / part, copy_function=shutil.copyfile)
+            # Modules are read-only on disk; a cache has to be removable.
+            for folder in (partial, *partial.rglob("*/")):
+                folder.chmod(0o755)
+            partial.rename(config)
+    return config
 
 
 def build_all() -> list[Path]:

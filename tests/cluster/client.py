@@ -1,0 +1,162 @@
+"""What a test may do with a Kubernetes, whoever started it: apply, read, wait, through the real kubectl."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.wait import eventually
+
+Object = dict[str, Any]
+Manifest = str | Path | Mapping[str, Any] | Sequence[Mapping[str, Any]]
+
+
+class KubectlError(RuntimeError):
+    """A kubectl that failed; the message is what it printed on stderr."""
+
+    def __init__(self, args: Sequence[str], stderr: str) -> None:
+        super().__init__(stderr.strip() or f"kubectl {' '.join(args)} failed without a word")
+        self.command = tuple(args)
+
+    @property
+    def not_found(self) -> bool:
+        return "(NotFound)" in str(self)
+
+
+class Client:
+    """One Kubernetes, reached through a kubeconfig."""
+
+    def __init__(self, kubectl: Path, kubeconfig: Path, discovery_cache: Path | None = None) -> None:
+        self._kubectl = kubectl
+        self.kubeconfig = kubeconfig
+        self._env = {**os.environ, "KUBECONFIG": str(kubeconfig)}
+        if discovery_cache:
+            # kubectl keeps what it discovered by host:port, and a test cluster may get the port of an earlier one.
+            self._env["KUBECACHEDIR"] = str(discovery_cache)
+
+    def kubectl(self, *args: str, input: str | None = None, timeout: float = 60) -> str:  # noqa: A002
+        """Run kubectl and return its stdout; KubectlError if it fails or takes longer than ``timeout`` seconds."""
+        try:
+            done = subprocess.run(
+                [str(self._kubectl), *args],
+                check=False,
+                input=input,
+                env=self._env,
+                timeout=timeout,
+                text=True,
+                capture_output=True,
+            )
+        except subprocess.TimeoutExpired as late:
+            raise KubectlError(args, f"kubectl {' '.join(args)}: no answer within {timeout:g} s") from late
+        if done.returncode != 0:
+            raise KubectlError(args, done.stderr)
+        return done.stdout
+
+    def apply(self, manifest: Manifest, namespace: str | None = None) -> str:
+        """Apply objects, YAML text, or a file, server-side (large CRDs do not fit into an annotation)."""
+        return self.kubectl(
+            "apply", "--server-side", *_in(namespace), "-f", "-", input=manifest_text(manifest), timeout=120
+        )
+
+    def delete(self, target: str, namespace: str | None = None, *, wait: bool = True) -> None:
+        """Delete ``kind/name``; one that is not there is fine."""
+        self.kubectl("delete", target, *_in(namespace), "--ignore-not-found", f"--wait={str(wait).lower()}")
+
+    def get(self, target: str, namespace: str | None = None) -> Object:
+        """``kind/name`` as an object, or ``kind`` as a List object."""
+        found: Object = json.loads(self.kubectl("get", target, *_in(namespace), "-o", "json"))
+        return found
+
+    def find(self, target: str, namespace: str | None = None) -> Object | None:
+        """As ``get``, but None if the object does not exist."""
+        try:
+            return self.get(target, namespace)
+        except KubectlError as error:
+            if error.not_found:
+                return None
+            raise
+
+    def items(self, kind: str, namespace: str | None = None, selector: str = "") -> list[Object]:
+        """All objects of a kind, of one namespace or of all, by label selector."""
+        where = _in(namespace) or ("--all-namespaces",)
+        which = ("-l", selector) if selector else ()
+        found: list[Object] = json.loads(self.kubectl("get", kind, *where, *which, "-o", "json"))["items"]
+        return found
+
+    def wait_for(
+        self,
+        target: str,
+        until: str | Callable[[Object], bool],
+        namespace: str | None = None,
+        *,
+        within: float = 60,
+    ) -> Object:
+        """Block until ``kind/name`` exists and has a condition ``until`` that is True, or ``until(object)`` holds.
+
+        Returns the object. AssertionError with the last status seen after ``within`` seconds.
+        """
+        __tracebackhide__ = True
+        holds = _condition_true(until) if isinstance(until, str) else until
+        goal = until if isinstance(until, str) else "the awaited state"
+
+        def probe() -> Object:
+            found = self.get(target, namespace)
+            assert holds(found), f"status {json.dumps(found.get('status'))}"
+            return found
+
+        return eventually(
+            probe, within=within, every=0.2, what=f"{target}: {goal}", tolerate=(AssertionError, KubectlError, KeyError)
+        )
+
+    def wait_gone(self, target: str, namespace: str | None = None, *, within: float = 60) -> None:
+        """Block until ``kind/name`` does not exist."""
+        __tracebackhide__ = True
+        eventually(
+            lambda: self.find(target, namespace),
+            until=lambda found: found is None,
+            within=within,
+            what=f"{target}: gone",
+        )
+
+    @contextlib.contextmanager
+    def temporary_namespace(self, prefix: str = "test") -> Iterator[str]:
+        """A namespace with a service account, deleted (without waiting for it) at the end."""
+        name = f"{prefix[:40].rstrip('-')}-{secrets.token_hex(3)}"
+        self.kubectl("create", "namespace", name)
+        try:
+            # Pods are refused until the controller manager has made it.
+            eventually(lambda: self.find("serviceaccount/default", name), within=30, what=f"default account of {name}")
+            yield name
+        finally:
+            self.delete(f"namespace/{name}", wait=False)
+
+
+def manifest_text(manifest: Manifest) -> str:
+    if isinstance(manifest, str):
+        return manifest
+    if isinstance(manifest, Path):
+        return manifest.read_text()
+    objects = [manifest] if isinstance(manifest, Mapping) else manifest
+    return yaml.safe_dump_all([dict(item) for item in objects], sort_keys=False)
+
+
+def condition(obj: Object, name: str) -> Object | None:
+    """The condition of that type in an object's status, if there is one."""
+    found: list[Object] = obj.get("status", {}).get("conditions", [])
+    return next((c for c in found if c["type"] == name), None)
+
+
+def _condition_true(name: str) -> Callable[[Object], bool]:
+    return lambda obj: (condition(obj, name) or {}).get("status") == "True"
+
+
+def _in(namespace: str | None) -> tuple[str, ...]:
+    return ("-n", namespace) if namespace else ()

@@ -1,0 +1,117 @@
+"""One component of a test cluster: a process, its log, and what it last said when it does not come up."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+
+class ComponentError(RuntimeError):
+    """A component that did not come up; the message ends in the last lines of its log."""
+
+    def __init__(self, component: str, problem: str, log: Path) -> None:
+        super().__init__(f"{component}: {problem}; last lines of {log}:\n{last_lines(log)}")
+
+
+class Component:
+    """A process started from one command line, again and again under the same name."""
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str | Path],
+        *,
+        log: Path,
+        ready_url: str,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self.name = name
+        self.log = log
+        self._command = [str(word) for word in command]
+        self._ready_url = ready_url
+        self._env = {**os.environ, **(env or {})}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def launch(self) -> None:
+        """Start the process without waiting for it to be ready."""
+        if self.running:
+            raise RuntimeError(f"{self.name} already runs")
+        with self.log.open("ab") as log:
+            # A session of its own: Ctrl-C in the terminal is for the tests, which then stop it in order.
+            self._process = subprocess.Popen(
+                self._command,
+                env=self._env,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def wait_ready(self, within: float) -> None:
+        """Block until the component answers 200 at its health URL; ComponentError if it ends or is late."""
+        deadline = time.monotonic() + within
+        while not answers(self._ready_url):
+            if self._process is None or self._process.poll() is not None:
+                code = None if self._process is None else self._process.returncode
+                raise ComponentError(self.name, f"ended with exit code {code} before it was ready", self.log)
+            if time.monotonic() > deadline:
+                raise ComponentError(self.name, f"not ready within {within:g} s", self.log)
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """End the process as a crash would (SIGKILL); returns when it is gone."""
+        self._end(signal.SIGKILL, patience=10)
+
+    def stop(self) -> None:
+        """End the process in order (SIGTERM), by SIGKILL after 5 seconds; returns when it is gone."""
+        try:
+            self._end(signal.SIGTERM, patience=5)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def _end(self, how: signal.Signals, patience: float) -> None:
+        if self._process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(how)
+        self._process.wait(timeout=patience)
+
+
+def answers(url: str) -> bool:
+    """Whether ``url`` answers 200 within two seconds; certificates are not looked at (it is our own process)."""
+    tls = ssl._create_unverified_context() if url.startswith("https:") else None
+    try:
+        with urllib.request.urlopen(url, timeout=2, context=tls) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def last_lines(log: Path, count: int = 15) -> str:
+    try:
+        lines = log.read_text(errors="replace").splitlines()
+    except FileNotFoundError:
+        return "(no log)"
+    return "\n".join(lines[-count:]) or "(empty)"
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of 127.0.0.1 that nobody listens on; held open together, so no two are the same."""
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for s in sockets:
+            s.bind(("127.0.0.1", 0))
+        return [s.getsockname()[1] for s in sockets]

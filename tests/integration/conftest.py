@@ -1,0 +1,31 @@
+"""Fixtures of the integration tests: a real API server with KubeRay, whose pods the tests play."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from tests.cluster import control_plane as control_planes
+from tests.cluster.control_plane import ControlPlane
+
+
+@pytest.fixture(scope="session")
+def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """One control plane with KubeRay for the whole session; tests keep apart by namespace."""
+    if reason := control_planes.missing():
+        pytest.skip(f"left out the tests on a real API server: {reason}")
+    plane = ControlPlane(tmp_path_factory.mktemp("control-plane"))
+    plane.start()
+    try:
+        yield plane
+    finally:
+        plane.stop()
+
+
+@pytest.fixture
+def namespace(control_plane: ControlPlane, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A namespace for one test, named after it."""
+    prefix = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower().removeprefix("test_")).strip("-")
+    with control_plane.temporary_namespace(prefix) as name:
+        yield name

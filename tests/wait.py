@@ -1,0 +1,41 @@
+"""Waiting for a condition instead of sleeping for luck: the one place in the tests that sleeps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def eventually(
+    probe: Callable[[], T],
+    *,
+    within: float,
+    until: Callable[[T], bool] = bool,
+    every: float = 0.1,
+    what: str = "",
+    tolerate: tuple[type[Exception], ...] = (AssertionError,),
+) -> T:
+    """Call ``probe`` until ``until(value)`` holds and return that value.
+
+    Blocks for at most ``within`` seconds plus one call of ``probe``, calling it at least once and then ``every``
+    seconds. An exception of a type in ``tolerate`` counts as "not yet". Raises AssertionError with the last value or
+    exception seen; ``what`` names the awaited state in that message.
+    """
+    __tracebackhide__ = True
+    deadline = time.monotonic() + within
+    while True:
+        cause: Exception | None = None
+        try:
+            value = probe()
+            if until(value):
+                return value
+            seen = f"last seen: {value!r}"
+        except tolerate as error:
+            cause = error
+            seen = f"last error: {type(error).__name__}: {error}"
+        if time.monotonic() >= deadline:
+            raise AssertionError(f"{what or 'the awaited state'} not reached within {within:g} s; {seen}") from cause
+        time.sleep(every)
