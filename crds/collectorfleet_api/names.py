@@ -25,7 +25,7 @@ WORKER_GROUP: Final = "collectors"
 RAY_PORT: Final = 6379
 # Where KubeRay keeps a cluster's token: a Secret with the cluster's name.
 TOKEN_SECRET_KEY: Final = "auth_token"  # noqa: S105  (a key's name, no secret)
-TOKEN_MOUNT: Final = "/var/run/secrets/collectorfleet/ray"
+TOKEN_MOUNT: Final = "/var/run/secrets/collectorfleet/ray"  # noqa: S105  (a path)
 
 CODE_MOUNT: Final = "/opt/collectorfleet/code"
 

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import json
+from datetime import UTC, datetime
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StringConstraints,
+)
 from pydantic.alias_generators import to_camel
 
 
@@ -18,11 +28,40 @@ class Model(BaseModel):
         frozen=True,
         # A Kubernetes manifest says 0.25, never "0.25", where a number is meant.
         strict=True,
+        allow_inf_nan=False,
     )
+
+    @classmethod
+    def from_wire(cls, obj: dict[str, Any], *, ignore_unknown: bool = False) -> Self:
+        """Read a JSON object as manifests and the API server write it.
+
+        ``ignore_unknown`` drops fields that this version does not know, as a reader of stored objects must: the
+        installed CRD may be newer. Raises pydantic.ValidationError.
+        """
+        # Strict reading takes enums and times from strings only when it knows that they come from JSON.
+        return cls.model_validate_json(
+            json.dumps(obj), by_alias=True, by_name=False, extra="ignore" if ignore_unknown else None
+        )
 
     def to_wire(self) -> dict[str, Any]:
         """The JSON object as the API server stores it; absent fields stay absent."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _whole(value: object) -> object:
+    # JSON has one kind of number: `totalFrames: 1e6` arrives as a float, and the API server takes it for an integer.
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Integer = Annotated[int, BeforeValidator(_whole)]
+
+
+# Kubernetes writes times to the second, in UTC with a Z.
+def _rfc3339(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+Time = Annotated[AwareDatetime, PlainSerializer(_rfc3339, return_type=str, when_used="json")]
 
 
 # Folders of a template or kwargs are free-form: the API server keeps what it does not know there.

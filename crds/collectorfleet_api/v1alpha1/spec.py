@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from collectorfleet_api.v1alpha1.base import ImportPath, Model, Preserved
+from collectorfleet_api.v1alpha1.base import ImportPath, Integer, Model, Preserved
 
 Quantity = Annotated[
     str | int | float,
@@ -39,7 +39,10 @@ class Code(Model):
     config_map: str = Field(
         min_length=1,
         max_length=253,
-        description="ConfigMap in the fleet's namespace whose keys are Python files; it is mounted into head, workers and driver and put first on the import path.",
+        description=(
+            "ConfigMap in the fleet's namespace whose keys are Python files; it is mounted into head, workers and "
+            "driver and put first on the import path."
+        ),
     )
 
 
@@ -51,10 +54,13 @@ class Factory(Model):
 
 
 class Environment(Factory):
-    per_collector: int = Field(
+    per_collector: Integer = Field(
         default=1,
         ge=1,
-        description="Environments that one collector steps together in its process. Above 1 the factory is called that often and the environments form one batch.",
+        description=(
+            "Environments that one collector steps together in its process. Above 1 the factory is called that "
+            "often and the environments form one batch."
+        ),
     )
 
 
@@ -97,21 +103,31 @@ class Driver(Model):
 class Collection(Model):
     mode: Mode = Field(
         default=Mode.SYNC,
-        description="Sync: a batch is made of shares of all collectors. Async: each collector's batch is handed out as it comes.",
+        description=(
+            "Sync: a batch is made of shares of all collectors. Async: each collector's batch is handed out as it "
+            "comes."
+        ),
     )
-    frames_per_batch: int = Field(
+    frames_per_batch: Integer = Field(
         ge=1,
-        description="Frames per batch handed out. Sync: split into equal shares, one for each collector. Async: frames of one collector's batch.",
+        description=(
+            "Frames per batch handed out. Sync: split into equal shares, one for each collector. Async: frames of "
+            "one collector's batch."
+        ),
     )
-    total_frames: int | None = Field(
+    total_frames: Integer | None = Field(
         default=None,
         ge=1,
         description="Collection ends once at least this many frames were handed out. Absent: endless.",
     )
-    max_staleness: int | None = Field(
+    max_staleness: Integer | None = Field(
         default=None,
         ge=0,
-        description="How many weight versions behind the current one the oldest frame of a batch may be when it is handed out. Sync: default 0, strictly on-policy; 1 collects exactly one batch ahead. Async: absent means unbounded with two requests in flight per collector; 0 is refused.",
+        description=(
+            "How many weight versions behind the current one the oldest frame of a batch may be when it is handed "
+            "out. Sync: default 0, strictly on-policy; 1 collects exactly one batch ahead. Async: absent means "
+            "unbounded with two requests in flight per collector; 0 is refused."
+        ),
     )
 
     @property
@@ -123,24 +139,26 @@ class Collection(Model):
 
 
 class Collectors(Model):
-    replicas: int = Field(default=1, ge=1, le=10_000, description="Collectors (not pods); the scale subresource.")
-    min_available: int = Field(
+    replicas: Integer = Field(default=1, ge=1, le=10_000, description="Collectors (not pods); the scale subresource.")
+    min_available: Integer = Field(
         default=1,
         ge=1,
-        description="Fewest collectors on acknowledged weights for Ready=True; more than `replicas` counts as `replicas`.",
+        description=(
+            "Fewest collectors on acknowledged weights for Ready=True; more than `replicas` counts as `replicas`."
+        ),
     )
     resources: Resources = Field(default_factory=Resources, description="Resources of one collector.")
 
 
 class WorkersGpu(Model):
-    per_pod: int = Field(default=1, ge=1, le=64, description="GPUs of one worker pod that holds GPU collectors.")
+    per_pod: Integer = Field(default=1, ge=1, le=64, description="GPUs of one worker pod that holds GPU collectors.")
 
 
 class Workers(Model):
     """The pods that hold collectors; sized from them."""
 
     gpu: WorkersGpu = Field(default_factory=WorkersGpu, description="How worker pods get GPUs.")
-    collectors_per_pod: int | None = Field(
+    collectors_per_pod: Integer | None = Field(
         default=None,
         ge=1,
         le=1000,
@@ -155,7 +173,10 @@ class Workers(Model):
 class Weights(Model):
     update_after_each_batch: bool = Field(
         default=True,
-        description="Publish the policy's weights when the training function asks for the next batch. False: only when it calls `collector.update_policy_weights_()`.",
+        description=(
+            "Publish the policy's weights when the training function asks for the next batch. False: only when it "
+            "calls `collector.update_policy_weights_()`."
+        ),
     )
 
 
@@ -166,7 +187,9 @@ class OutputFormat(StrEnum):
 class Output(Model):
     path: str = Field(
         min_length=1,
-        description="Folder in the driver pod that receives the batches; mount a volume there through `driver.template`.",
+        description=(
+            "Folder in the driver pod that receives the batches; mount a volume there through `driver.template`."
+        ),
     )
     format: OutputFormat = Field(
         default=OutputFormat.TENSORDICT, description="TensorDict: memory-mapped shards and a manifest."

@@ -1,17 +1,19 @@
 """``status`` of a CollectorFleet: what is true now.
 
-Two writers, two field managers: the operator owns the first part, the driver everything in :class:`DriverReport`.
+Two writers, two field managers: the operator owns :class:`OperatorStatus`, the driver
+:class:`DriverReport`.
 Unknown is absent, never an invented number.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
 from enum import StrEnum
+from math import isfinite
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, PlainSerializer
 
-from collectorfleet_api.v1alpha1.base import Model
+from collectorfleet_api.v1alpha1.base import Integer, Model, Time
 
 
 class ConditionStatus(StrEnum):
@@ -27,8 +29,10 @@ class Condition(Model):
     status: ConditionStatus = Field(description="True, False or Unknown.")
     reason: str = Field(min_length=1, max_length=1024, description="One PascalCase word for machines.")
     message: str = Field(default="", max_length=32768, description="One sentence for people, with the numbers.")
-    last_transition_time: datetime | None = Field(default=None, description="When the status last changed.")
-    observed_generation: int | None = Field(default=None, description="Generation of the spec this was computed from.")
+    last_transition_time: Time | None = Field(default=None, description="When the status last changed.")
+    observed_generation: Integer | None = Field(
+        default=None, description="Generation of the spec this was computed from."
+    )
 
 
 class Phase(StrEnum):
@@ -43,8 +47,8 @@ class Phase(StrEnum):
 
 
 class WorkerPods(Model):
-    desired: int = Field(ge=0, description="Worker pods asked for.")
-    ready: int = Field(ge=0, description="Worker pods that are Ready.")
+    desired: Integer = Field(ge=0, description="Worker pods asked for.")
+    ready: Integer = Field(ge=0, description="Worker pods that are Ready.")
 
 
 class RayClusterStatus(Model):
@@ -57,34 +61,34 @@ class RayClusterStatus(Model):
 
 class DriverPodStatus(Model):
     pod: str | None = Field(default=None, description="Name of the newest driver pod.")
-    restarts: int = Field(default=0, ge=0, description="Driver pods that failed before this one.")
-    start_time: datetime | None = Field(default=None, description="When the driver Job started.")
-    completion_time: datetime | None = Field(default=None, description="When the driver Job ended.")
+    restarts: Integer = Field(default=0, ge=0, description="Driver pods that failed before this one.")
+    start_time: Time | None = Field(default=None, description="When the driver Job started.")
+    completion_time: Time | None = Field(default=None, description="When the driver Job ended.")
 
 
 class Publishes(Model):
-    attempted: int = Field(default=0, ge=0, description="Versions published.")
-    succeeded: int = Field(
+    attempted: Integer = Field(default=0, ge=0, description="Versions published.")
+    succeeded: Integer = Field(
         default=0, ge=0, description="Versions that every available collector acknowledged, or a newer one."
     )
-    partial: int = Field(default=0, ge=0, description="Versions that some collector failed to apply.")
-    failed: int = Field(default=0, ge=0, description="Versions that no collector could apply.")
+    partial: Integer = Field(default=0, ge=0, description="Versions that some collector failed to apply.")
+    failed: Integer = Field(default=0, ge=0, description="Versions that no collector could apply.")
 
 
 class PublishLag(Model):
     """How far collectors are behind the published version, in versions."""
 
-    max: int = Field(ge=0, description="Largest lag of an available collector.")
+    max: Integer = Field(ge=0, description="Largest lag of an available collector.")
     mean: float = Field(ge=0, description="Mean lag of the available collectors.")
 
 
 class Staleness(Model):
     """Staleness of the last 100 batches handed out, in versions."""
 
-    bound: int | None = Field(default=None, description="The bound in force; absent is unbounded.")
-    min: int | None = Field(default=None, description="Least staleness.")
+    bound: Integer | None = Field(default=None, description="The bound in force; absent is unbounded.")
+    min: Integer | None = Field(default=None, description="Least staleness.")
     mean: float | None = Field(default=None, description="Mean staleness.")
-    max: int | None = Field(default=None, description="Largest staleness.")
+    max: Integer | None = Field(default=None, description="Largest staleness.")
     throttled_seconds: float = Field(
         default=0, ge=0, description="Time for which the bound held back finished data or idle collectors."
     )
@@ -92,21 +96,21 @@ class Staleness(Model):
 
 class WeightsFailure(Model):
     collector: str = Field(description="Which collector failed to apply weights.")
-    version: int = Field(description="Which version.")
-    time: datetime = Field(description="When.")
+    version: Integer = Field(description="Which version.")
+    time: Time = Field(description="When.")
     reason: str = Field(description="One PascalCase word.")
     message: str = Field(description="The original error text.")
 
 
 class WeightsStatus(Model):
-    published: int | None = Field(default=None, description="Newest version offered to the collectors.")
-    acknowledged: int | None = Field(
+    published: Integer | None = Field(default=None, description="Newest version offered to the collectors.")
+    acknowledged: Integer | None = Field(
         default=None,
         description="Lowest version applied by all available collectors; absent when one of them is unknown.",
     )
     digest: str | None = Field(default=None, description="Digest of the published tensors.")
-    bytes: int | None = Field(default=None, description="Size of the published tensors in bytes.")
-    last_publish_time: datetime | None = Field(default=None, description="When the newest version was published.")
+    bytes: Integer | None = Field(default=None, description="Size of the published tensors in bytes.")
+    last_publish_time: Time | None = Field(default=None, description="When the newest version was published.")
     last_publish_seconds: float | None = Field(default=None, description="Seconds that snapshot, digest and put took.")
     transport: str | None = Field(default=None, description="How weights travel.")
     publishes: Publishes = Field(default_factory=Publishes, description="Counts of publishes by result.")
@@ -116,27 +120,32 @@ class WeightsStatus(Model):
 
 
 class CollectorCounts(Model):
-    desired: int = Field(ge=0, description="Collectors asked for.")
-    available: int = Field(ge=0, description="Collectors that run acknowledged weights.")
-    restarts: int = Field(default=0, ge=0, description="Collectors started again after a loss.")
+    desired: Integer = Field(ge=0, description="Collectors asked for.")
+    available: Integer = Field(ge=0, description="Collectors that run acknowledged weights.")
+    restarts: Integer = Field(default=0, ge=0, description="Collectors started again after a loss.")
     summary: str = Field(description="available/desired, for the column.")
 
 
+# JSON has no NaN: a metric that is not finite is absent on the wire, and the driver's log has it.
+Metrics = Annotated[
+    dict[str, Annotated[float, Field(allow_inf_nan=True)]],
+    PlainSerializer(lambda metrics: {k: v for k, v in metrics.items() if isfinite(v)}, when_used="json"),
+]
+
+
 class Progress(Model):
-    frames_collected: int = Field(default=0, ge=0, description="Frames received from collectors.")
-    frames_delivered: int = Field(default=0, ge=0, description="Frames handed out.")
-    frames_discarded: int = Field(default=0, ge=0, description="Frames collected and never handed out.")
-    total_frames: int | None = Field(default=None, description="Frames asked for; absent is endless.")
-    batches: int = Field(default=0, ge=0, description="Batches handed out.")
+    frames_collected: Integer = Field(default=0, ge=0, description="Frames received from collectors.")
+    frames_delivered: Integer = Field(default=0, ge=0, description="Frames handed out.")
+    frames_discarded: Integer = Field(default=0, ge=0, description="Frames collected and never handed out.")
+    total_frames: Integer | None = Field(default=None, description="Frames asked for; absent is endless.")
+    batches: Integer = Field(default=0, ge=0, description="Batches handed out.")
     frames_per_second: float | None = Field(
         default=None, description="Frames handed out per second, over the last 30 s."
     )
     driver_idle_ratio: float | None = Field(default=None, description="Share of the time the driver waited for data.")
     collector_idle_ratio: float | None = Field(default=None, description="Share of the time collectors had no request.")
-    last_batch_time: datetime | None = Field(default=None, description="When the newest batch was handed out.")
-    metrics: dict[str, float] = Field(
-        default_factory=dict, description="What the training function reported, newest values."
-    )
+    last_batch_time: Time | None = Field(default=None, description="When the newest batch was handed out.")
+    metrics: Metrics = Field(default_factory=dict, description="What the training function reported, newest values.")
     collectors: CollectorCounts | None = Field(default=None, description="Collectors by number.")
 
 
@@ -154,10 +163,10 @@ class CollectorStatus(Model):
         description="Starting, Joining (no acknowledged weights yet), Ready, Retired or Failed."
     )
     pod: str | None = Field(default=None, description="Pod (or host) that it runs in.")
-    applied_version: int | None = Field(default=None, description="Newest version that it acknowledged.")
-    batches: int = Field(default=0, ge=0, description="Requests it answered.")
-    frames: int = Field(default=0, ge=0, description="Frames it produced.")
-    restarts: int = Field(default=0, ge=0, description="How often it was started again.")
+    applied_version: Integer | None = Field(default=None, description="Newest version that it acknowledged.")
+    batches: Integer = Field(default=0, ge=0, description="Requests it answered.")
+    frames: Integer = Field(default=0, ge=0, description="Frames it produced.")
+    restarts: Integer = Field(default=0, ge=0, description="How often it was started again.")
     last_error: str | None = Field(default=None, description="The newest error, in its own words.")
 
 
@@ -169,7 +178,7 @@ class DriverReport(Model):
         alias="fleetUID",
         description="The fleet that this report is about; the operator ignores another's.",
     )
-    driver_incarnation: int | None = Field(default=None, description="Which start of the driver reports.")
+    driver_incarnation: Integer | None = Field(default=None, description="Which start of the driver reports.")
     weights: WeightsStatus | None = Field(default=None, description="The state of the weights.")
     progress: Progress | None = Field(default=None, description="The state of the collection.")
     collectors: list[CollectorStatus] = Field(
@@ -179,20 +188,28 @@ class DriverReport(Model):
     )
 
 
-class CollectorFleetStatus(DriverReport):
-    observed_generation: int | None = Field(
+class OperatorStatus(Model):
+    """What the operator writes, by server-side apply as `collectorfleet-operator`."""
+
+    observed_generation: Integer | None = Field(
         default=None,
         description="Generation of the spec that this status describes; -1 until the operator saw the fleet.",
     )
     phase: Phase | None = Field(default=None, description="Summary of the conditions, for people.")
     conditions: list[Condition] = Field(
         default_factory=list,
-        description="Ready, Reconciling, Stalled, RayClusterReady, DriverRunning, CollectorsAvailable, WeightsFresh, Completed.",
+        description=(
+            "Ready, Reconciling, Stalled, RayClusterReady, DriverRunning, CollectorsAvailable, WeightsFresh, Completed."
+        ),
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
     )
-    replicas: int | None = Field(default=None, description="Available collectors, for the scale subresource.")
+    replicas: Integer | None = Field(default=None, description="Available collectors, for the scale subresource.")
     selector: str | None = Field(
         default=None, description="Label selector of the worker pods, for the scale subresource."
     )
     ray_cluster: RayClusterStatus | None = Field(default=None, description="The Ray cluster underneath.")
     driver: DriverPodStatus | None = Field(default=None, description="The driver Job.")
+
+
+class CollectorFleetStatus(OperatorStatus, DriverReport):
+    """What both write."""

@@ -1,0 +1,119 @@
+"""How many collectors share a worker pod, and how many pods that makes.
+
+16 collectors of 0.25 GPU, 1 GPU a pod, CPU and memory to spare: 4 per GPU, 4 per pod, 4 pods, nothing left over.
+
+Whole arithmetic in ten-thousandths of a GPU, Ray's own resolution: ``1 // 0.1 == 9.0`` in floats. No collector
+spans two GPUs, so a GPU holds as many whole shares as fit and the rest of it is surplus; ``replicas * share``
+would promise collectors to those leftovers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+UNITS_PER_GPU: Final = 10_000
+# Floats that were computed rather than written, such as 0.1 + 0.2, miss their ten-thousandth by less than this.
+_TOLERANCE_UNITS: Final = 1e-6
+
+
+@dataclass(frozen=True)
+class Packing:
+    """``pods`` worker pods of up to ``per_pod`` collectors, each pod with ``gpus_per_pod`` GPUs."""
+
+    replicas: int
+    per_pod: int
+    pods: int
+    gpus_per_pod: int
+    gpu_units: int  # one collector's share, in ten-thousandths of a GPU
+    surplus_units: int  # of all pods' GPUs, what no collector uses, in ten-thousandths
+
+    @property
+    def gpu_per_collector(self) -> float:
+        """One collector's share, in GPUs."""
+        return self.gpu_units / UNITS_PER_GPU
+
+    @property
+    def surplus_gpu(self) -> float:
+        """GPUs (and parts of GPUs) of the worker pods that no collector uses."""
+        return self.surplus_units / UNITS_PER_GPU
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why no pod can hold what was asked for, with the numbers."""
+
+    field: str
+    message: str
+
+
+def pack(replicas: int, gpu: float, gpus_per_pod: int, collectors_per_pod: int | None) -> Packing | Refusal:
+    """Pack ``replicas`` collectors of ``gpu`` GPUs each into pods of ``gpus_per_pod`` GPUs.
+
+    ``collectors_per_pod`` overrides the number that fits; more than fit is refused.
+    """
+    units = gpu_units(gpu)
+    if isinstance(units, Refusal):
+        return units
+    if units == 0:
+        return _packing(replicas, per_pod=collectors_per_pod or 1, gpus_per_pod=0, units=0)
+    fitting = collectors_that_fit(units, gpus_per_pod)
+    if fitting == 0:
+        return Refusal(
+            "spec.collectors.resources.gpu",
+            f"a collector asks for {_gpus(units)} and a worker pod has {_gpus(gpus_per_pod * UNITS_PER_GPU)} "
+            f"(spec.workers.gpu.perPod); set perPod to at least {units // UNITS_PER_GPU}, or ask for fewer GPUs",
+        )
+    if collectors_per_pod is not None and collectors_per_pod > fitting:
+        available = _gpus(gpus_per_pod * UNITS_PER_GPU)
+        return Refusal(
+            "spec.workers.collectorsPerPod",
+            f"{collectors_per_pod} collectors of {_gpus(units)} do not fit on the {available} "
+            f"of a worker pod, which hold {fitting}; use at most {fitting}, or a spec.workers.gpu.perPod of at least "
+            f"{_gpus_needed(units, collectors_per_pod)}",
+        )
+    return _packing(replicas, per_pod=collectors_per_pod or fitting, gpus_per_pod=gpus_per_pod, units=units)
+
+
+def gpu_units(gpu: float) -> int | Refusal:
+    """``gpu`` in ten-thousandths of a GPU; refused if finer than that, or above one GPU and not whole."""
+    field = "spec.collectors.resources.gpu"
+    if not 0 <= gpu < float("inf"):
+        return Refusal(field, f"{gpu:g} is not a number of GPUs; use 0, a share below 1 such as 0.5, or whole GPUs")
+    scaled = gpu * UNITS_PER_GPU
+    units = round(scaled)
+    if gpu > 1 and abs(gpu - round(gpu)) * UNITS_PER_GPU > _TOLERANCE_UNITS:
+        below = int(gpu)
+        return Refusal(
+            field,
+            f"{gpu!r} is more than one GPU and not whole; use {below}, {below + 1}, or a share below 1 such as 0.5",
+        )
+    if abs(scaled - units) > _TOLERANCE_UNITS:
+        # Rounded down: 0.3334 would hold two collectors where the user thought of three.
+        near = f"{max(int(scaled), 1) / UNITS_PER_GPU:.4f}"
+        return Refusal(field, f"{gpu!r} is finer than 0.0001 of a GPU, the smallest step that Ray counts; use {near}")
+    return units
+
+
+def collectors_that_fit(units: int, gpus_per_pod: int) -> int:
+    """Collectors of ``units`` ten-thousandths each that ``gpus_per_pod`` GPUs hold; none spans two GPUs."""
+    if units <= UNITS_PER_GPU:
+        return gpus_per_pod * (UNITS_PER_GPU // units)
+    return gpus_per_pod * UNITS_PER_GPU // units
+
+
+def _packing(replicas: int, *, per_pod: int, gpus_per_pod: int, units: int) -> Packing:
+    pods = -(-replicas // per_pod)
+    surplus = pods * gpus_per_pod * UNITS_PER_GPU - replicas * units
+    return Packing(replicas, per_pod, pods, gpus_per_pod, units, surplus)
+
+
+def _gpus_needed(units: int, collectors: int) -> int:
+    if units <= UNITS_PER_GPU:
+        return -(-collectors // (UNITS_PER_GPU // units))
+    return collectors * units // UNITS_PER_GPU
+
+
+def _gpus(units: int) -> str:
+    number = f"{units / UNITS_PER_GPU:.4f}".rstrip("0").rstrip(".")
+    return f"{number} GPU" if units <= UNITS_PER_GPU else f"{number} GPUs"

@@ -1,0 +1,73 @@
+"""Kubernetes quantities, exactly: ``500m``, ``2Gi``, ``1e3``, 0.5.
+
+Values are fractions, so that ``0.1`` CPU times ten is one CPU and never 0.9999.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from math import ceil
+from typing import Final
+
+_SUFFIXES: Final = {
+    "n": Fraction(1, 10**9),
+    "u": Fraction(1, 10**6),
+    "m": Fraction(1, 1000),
+    "": Fraction(1),
+    "k": Fraction(10**3),
+    "M": Fraction(10**6),
+    "G": Fraction(10**9),
+    "T": Fraction(10**12),
+    "P": Fraction(10**15),
+    "E": Fraction(10**18),
+    "Ki": Fraction(2**10),
+    "Mi": Fraction(2**20),
+    "Gi": Fraction(2**30),
+    "Ti": Fraction(2**40),
+    "Pi": Fraction(2**50),
+    "Ei": Fraction(2**60),
+}
+_BINARY: Final = ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki")
+
+# Never negative: nothing that we size can be. The CRD's schema uses the same pattern.
+PATTERN: Final = r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2}|n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$"
+_QUANTITY: Final = re.compile(PATTERN)
+
+
+class QuantityError(ValueError):
+    """Text that is no quantity; the message says what one looks like."""
+
+
+def parse_quantity(value: str | int | float) -> Fraction:
+    """Read a non-negative quantity: CPUs for a CPU, bytes for memory.
+
+    Raises QuantityError with one sentence.
+    """
+    # repr gives the shortest digits that a float was written with: 0.1 is a tenth, not 0.1000000000000000055.
+    text = value if isinstance(value, str) else repr(value)
+    match = None if isinstance(value, bool) else _QUANTITY.match(text)
+    if match is None:
+        raise QuantityError(
+            f"{value!r} is not a quantity; write a number that is not negative, such as 2, 0.5, 500m or 2Gi"
+        )
+    number, suffix = match[1], match[3] or ""
+    if suffix in _SUFFIXES:
+        return Fraction(number) * _SUFFIXES[suffix]
+    return Fraction(number + suffix)
+
+
+def format_cpu(cpus: Fraction) -> str:
+    """CPUs as a quantity, rounded up to a thousandth: ``2``, ``1500m``."""
+    milli = ceil(cpus * 1000)
+    return str(milli // 1000) if milli % 1000 == 0 else f"{milli}m"
+
+
+def format_memory(size_bytes: Fraction | int) -> str:
+    """Bytes as a quantity, rounded up to a byte, with the largest binary suffix that divides them: ``1536Mi``."""
+    whole = ceil(size_bytes)
+    for suffix in _BINARY:
+        unit = int(_SUFFIXES[suffix])
+        if whole and whole % unit == 0:
+            return f"{whole // unit}{suffix}"
+    return str(whole)

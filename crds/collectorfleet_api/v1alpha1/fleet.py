@@ -1,0 +1,53 @@
+"""The whole ``CollectorFleet`` object, as it stands in a manifest and in the API server."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import ConfigDict, Field
+
+from collectorfleet_api.v1alpha1.base import Integer, Model, Time
+from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
+from collectorfleet_api.v1alpha1.status import CollectorFleetStatus
+
+
+class Metadata(Model):
+    """The part of Kubernetes' object metadata that we read; the rest is dropped."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: str = Field(description="Name of the fleet and of its children.")
+    # What kubectl would fill in, and all that a run without Kubernetes needs.
+    namespace: str = Field(default="default", description="Namespace of the fleet.")
+    uid: str | None = Field(default=None, description="Identity given by the API server; absent in a manifest.")
+    resource_version: str | None = Field(default=None, description="Version of the stored object.")
+    generation: Integer | None = Field(default=None, description="Counts changes of the spec.")
+    labels: dict[str, str] = Field(default_factory=dict, description="Labels.")
+    annotations: dict[str, str] = Field(default_factory=dict, description="Annotations.")
+    creation_timestamp: Time | None = Field(default=None, description="When the fleet was created.")
+    deletion_timestamp: Time | None = Field(default=None, description="When its deletion was asked for.")
+
+
+class CollectorFleet(Model):
+    api_version: Literal["collectorfleet.dev/v1alpha1"] = Field(description="Group and version.")
+    kind: Literal["CollectorFleet"] = Field(description="Kind.")
+    metadata: Metadata = Field(description="Object metadata.")
+    spec: CollectorFleetSpec = Field(description="What the user asks for.")
+    status: CollectorFleetStatus | None = Field(default=None, description="What is true now.")
+
+    @classmethod
+    def parse(cls, obj: dict[str, Any]) -> Self:
+        """Read a manifest. Unknown fields are refused.
+
+        Raises pydantic.ValidationError; ``collectorfleet_api.validation`` says the same in sentences.
+        """
+        return cls.from_wire(obj)
+
+    @classmethod
+    def parse_stored(cls, obj: dict[str, Any]) -> Self:
+        """Read an object of the API server. Unknown fields are dropped: the installed CRD may be newer than this code,
+        and its defaults then put fields into every stored fleet that this version has never heard of.
+
+        Raises pydantic.ValidationError.
+        """
+        return cls.from_wire(obj, ignore_unknown=True)
