@@ -20,7 +20,7 @@ $(READY): requirements/dev.txt requirements/uv.txt pyproject.toml
 	@echo "setting up $(VENV) (about 6 GB with torch; once)"
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --require-hashes -r requirements/uv.txt
-	$(UV) pip install --quiet --python $(PY) --require-hashes -r requirements/dev.txt
+	$(UV) pip install --quiet --compile-bytecode --python $(PY) --require-hashes -r requirements/dev.txt
 	$(UV) pip install --quiet --python $(PY) --no-deps --no-build-isolation --editable .
 	@touch $@
 
