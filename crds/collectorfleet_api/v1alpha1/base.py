@@ -9,11 +9,9 @@ from typing import Annotated, Any, Self
 from pydantic import (
     AwareDatetime,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     PlainSerializer,
-    StringConstraints,
 )
 from pydantic.alias_generators import to_camel
 
@@ -40,7 +38,10 @@ class Model(BaseModel):
         """
         # Strict reading takes enums and times from strings only when it knows that they come from JSON.
         return cls.model_validate_json(
-            json.dumps(obj), by_alias=True, by_name=False, extra="ignore" if ignore_unknown else None
+            json.dumps(one_kind_of_number(obj)),
+            by_alias=True,
+            by_name=False,
+            extra="ignore" if ignore_unknown else None,
         )
 
     def to_wire(self) -> dict[str, Any]:
@@ -48,12 +49,26 @@ class Model(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def _whole(value: object) -> object:
-    # JSON has one kind of number: `totalFrames: 1e6` arrives as a float, and the API server takes it for an integer.
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def one_kind_of_number(value: Any) -> Any:
+    """``value`` with whole floats as integers, everywhere in it: JSON, and so Kubernetes, does not tell them apart.
+
+    ``totalFrames: 1e6`` is an integer, and the keyword argument ``gamma: 1.0`` arrives as 1 from the API server too.
+    """
+    match value:
+        case float() if value.is_integer() and abs(value) < 1e21:
+            return int(value)
+        case dict():
+            return {key: one_kind_of_number(inner) for key, inner in value.items()}
+        case list():
+            return [one_kind_of_number(inner) for inner in value]
+    return value
 
 
-Integer = Annotated[int, BeforeValidator(_whole)]
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+
+# Measured numbers go out with three decimals: the rest is noise, and each change of it would be a write.
+Measured = Annotated[float, PlainSerializer(lambda value: round(value, 3), return_type=float, when_used="json")]
 
 
 # Kubernetes writes times to the second, in UTC with a Z.
@@ -62,18 +77,3 @@ def _rfc3339(time: datetime) -> str:
 
 
 Time = Annotated[AwareDatetime, PlainSerializer(_rfc3339, return_type=str, when_used="json")]
-
-
-# Folders of a template or kwargs are free-form: the API server keeps what it does not know there.
-Preserved = Annotated[
-    dict[str, Any], Field(json_schema_extra={"type": "object", "x-kubernetes-preserve-unknown-fields": True})
-]
-
-# "my_envs.cheetah:make_env": where Python finds the user's function.
-ImportPath = Annotated[
-    str,
-    StringConstraints(
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$",
-        max_length=253,
-    ),
-]

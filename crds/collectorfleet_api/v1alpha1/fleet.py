@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field
 
-from collectorfleet_api.v1alpha1.base import Integer, Model, Time
+from collectorfleet_api.v1alpha1.base import Model, Time
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 from collectorfleet_api.v1alpha1.status import CollectorFleetStatus
 
@@ -21,7 +21,7 @@ class Metadata(Model):
     namespace: str = Field(default="default", description="Namespace of the fleet.")
     uid: str | None = Field(default=None, description="Identity given by the API server; absent in a manifest.")
     resource_version: str | None = Field(default=None, description="Version of the stored object.")
-    generation: Integer | None = Field(default=None, description="Counts changes of the spec.")
+    generation: int | None = Field(default=None, description="Counts changes of the spec.")
     labels: dict[str, str] = Field(default_factory=dict, description="Labels.")
     annotations: dict[str, str] = Field(default_factory=dict, description="Annotations.")
     creation_timestamp: Time | None = Field(default=None, description="When the fleet was created.")

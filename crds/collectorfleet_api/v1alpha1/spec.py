@@ -10,14 +10,8 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from collectorfleet_api.v1alpha1.base import ImportPath, Integer, Model, Preserved
-
-Quantity = Annotated[
-    str | int | float,
-    Field(
-        json_schema_extra={"x-kubernetes-int-or-string": True},
-    ),
-]
+from collectorfleet_api.v1alpha1.base import Count, Model, Positive
+from collectorfleet_api.v1alpha1.types import Cpu, ImportPath, Memory, PodTemplate, Preserved
 
 
 class ImagePullPolicy(StrEnum):
@@ -54,9 +48,8 @@ class Factory(Model):
 
 
 class Environment(Factory):
-    per_collector: Integer = Field(
+    per_collector: Positive = Field(
         default=1,
-        ge=1,
         description=(
             "Environments that one collector steps together in its process. Above 1 the factory is called that "
             "often and the environments form one batch."
@@ -78,11 +71,12 @@ class Train(Model):
 class Resources(Model):
     """Requests of one pod or one collector; CPU and memory are Kubernetes quantities."""
 
-    cpu: Quantity = Field(default=1, description="CPU, a Kubernetes quantity such as 1 or 500m.")
-    memory: Quantity = Field(default="2Gi", description="Memory, a Kubernetes quantity such as 2Gi.")
+    cpu: Cpu = Field(default=1, description="CPU, a Kubernetes quantity such as 2, 0.5 or 500m.")
+    memory: Memory = Field(default="2Gi", description="Memory, a Kubernetes quantity such as 2Gi.")
     gpu: float = Field(
         default=0,
         ge=0,
+        le=64,
         description="GPUs, a plain number: a share of one GPU from 0.0001 to 1, or whole GPUs.",
     )
 
@@ -94,7 +88,7 @@ class Driver(Model):
     resources: Resources = Field(
         default_factory=Resources, description="Resources of the driver pod; its `gpu` must be whole."
     )
-    template: Preserved = Field(
+    template: PodTemplate = Field(
         default_factory=dict,
         description="Partial pod template merged over the driver pod's: lists merge by name, anything set here wins.",
     )
@@ -108,21 +102,18 @@ class Collection(Model):
             "comes."
         ),
     )
-    frames_per_batch: Integer = Field(
-        ge=1,
+    frames_per_batch: Positive = Field(
         description=(
             "Frames per batch handed out. Sync: split into equal shares, one for each collector. Async: frames of "
             "one collector's batch."
         ),
     )
-    total_frames: Integer | None = Field(
+    total_frames: Positive | None = Field(
         default=None,
-        ge=1,
         description="Collection ends once at least this many frames were handed out. Absent: endless.",
     )
-    max_staleness: Integer | None = Field(
+    max_staleness: Count | None = Field(
         default=None,
-        ge=0,
         description=(
             "How many weight versions behind the current one the oldest frame of a batch may be when it is handed "
             "out. Sync: default 0, strictly on-policy; 1 collects exactly one batch ahead. Async: absent means "
@@ -139,10 +130,9 @@ class Collection(Model):
 
 
 class Collectors(Model):
-    replicas: Integer = Field(default=1, ge=1, le=10_000, description="Collectors (not pods); the scale subresource.")
-    min_available: Integer = Field(
+    replicas: Positive = Field(default=1, le=10_000, description="Collectors (not pods); the scale subresource.")
+    min_available: Positive = Field(
         default=1,
-        ge=1,
         description=(
             "Fewest collectors on acknowledged weights for Ready=True; more than `replicas` counts as `replicas`."
         ),
@@ -151,20 +141,19 @@ class Collectors(Model):
 
 
 class WorkersGpu(Model):
-    per_pod: Integer = Field(default=1, ge=1, le=64, description="GPUs of one worker pod that holds GPU collectors.")
+    per_pod: Positive = Field(default=1, le=64, description="GPUs of one worker pod that holds GPU collectors.")
 
 
 class Workers(Model):
     """The pods that hold collectors; sized from them."""
 
     gpu: WorkersGpu = Field(default_factory=WorkersGpu, description="How worker pods get GPUs.")
-    collectors_per_pod: Integer | None = Field(
+    collectors_per_pod: Positive | None = Field(
         default=None,
-        ge=1,
         le=1000,
         description="Collectors in one worker pod. Default: as many as share the pod's GPUs; 1 without a GPU.",
     )
-    template: Preserved = Field(
+    template: PodTemplate = Field(
         default_factory=dict,
         description="Partial pod template merged over the worker pods': lists merge by name, anything set here wins.",
     )
@@ -197,14 +186,14 @@ class Output(Model):
 
 
 class Head(Model):
-    template: Preserved = Field(
+    template: PodTemplate = Field(
         default_factory=dict,
         description="Partial pod template merged over the head pod's: lists merge by name, anything set here wins.",
     )
 
 
 class Ray(Model):
-    version: Annotated[str, StringConstraints(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")] = Field(
+    version: Annotated[str, StringConstraints(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$", max_length=20)] = Field(
         default="2.60.0", description="Ray version of the image; token authentication needs 2.52.0 or later."
     )
     head: Head = Field(default_factory=Head, description="The head pod, which runs no collectors.")

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import Field, PlainSerializer
 
-from collectorfleet_api.v1alpha1.base import Integer, Model, Time
+from collectorfleet_api.v1alpha1.base import Count, Measured, Model, Time
 
 
 class ConditionStatus(StrEnum):
@@ -30,9 +30,7 @@ class Condition(Model):
     reason: str = Field(min_length=1, max_length=1024, description="One PascalCase word for machines.")
     message: str = Field(default="", max_length=32768, description="One sentence for people, with the numbers.")
     last_transition_time: Time | None = Field(default=None, description="When the status last changed.")
-    observed_generation: Integer | None = Field(
-        default=None, description="Generation of the spec this was computed from."
-    )
+    observed_generation: int | None = Field(default=None, description="Generation of the spec this was computed from.")
 
 
 class Phase(StrEnum):
@@ -47,8 +45,8 @@ class Phase(StrEnum):
 
 
 class WorkerPods(Model):
-    desired: Integer = Field(ge=0, description="Worker pods asked for.")
-    ready: Integer = Field(ge=0, description="Worker pods that are Ready.")
+    desired: Count = Field(description="Worker pods asked for.")
+    ready: Count = Field(description="Worker pods that are Ready.")
 
 
 class RayClusterStatus(Model):
@@ -61,57 +59,59 @@ class RayClusterStatus(Model):
 
 class DriverPodStatus(Model):
     pod: str | None = Field(default=None, description="Name of the newest driver pod.")
-    restarts: Integer = Field(default=0, ge=0, description="Driver pods that failed before this one.")
+    restarts: Count = Field(default=0, description="Driver pods that failed before this one.")
     start_time: Time | None = Field(default=None, description="When the driver Job started.")
     completion_time: Time | None = Field(default=None, description="When the driver Job ended.")
 
 
 class Publishes(Model):
-    attempted: Integer = Field(default=0, ge=0, description="Versions published.")
-    succeeded: Integer = Field(
-        default=0, ge=0, description="Versions that every available collector acknowledged, or a newer one."
+    attempted: Count = Field(default=0, description="Versions published.")
+    succeeded: Count = Field(
+        default=0, description="Versions that every available collector acknowledged, or a newer one."
     )
-    partial: Integer = Field(default=0, ge=0, description="Versions that some collector failed to apply.")
-    failed: Integer = Field(default=0, ge=0, description="Versions that no collector could apply.")
+    partial: Count = Field(default=0, description="Versions that some collector failed to apply.")
+    failed: Count = Field(default=0, description="Versions that no collector could apply.")
 
 
 class PublishLag(Model):
     """How far collectors are behind the published version, in versions."""
 
-    max: Integer = Field(ge=0, description="Largest lag of an available collector.")
-    mean: float = Field(ge=0, description="Mean lag of the available collectors.")
+    max: Count = Field(description="Largest lag of an available collector.")
+    mean: Measured = Field(ge=0, description="Mean lag of the available collectors.")
 
 
 class Staleness(Model):
     """Staleness of the last 100 batches handed out, in versions."""
 
-    bound: Integer | None = Field(default=None, description="The bound in force; absent is unbounded.")
-    min: Integer | None = Field(default=None, description="Least staleness.")
-    mean: float | None = Field(default=None, description="Mean staleness.")
-    max: Integer | None = Field(default=None, description="Largest staleness.")
-    throttled_seconds: float = Field(
+    bound: int | None = Field(default=None, description="The bound in force; absent is unbounded.")
+    min: int | None = Field(default=None, description="Least staleness.")
+    mean: Measured | None = Field(default=None, description="Mean staleness.")
+    max: int | None = Field(default=None, description="Largest staleness.")
+    throttled_seconds: Measured = Field(
         default=0, ge=0, description="Time for which the bound held back finished data or idle collectors."
     )
 
 
 class WeightsFailure(Model):
     collector: str = Field(description="Which collector failed to apply weights.")
-    version: Integer = Field(description="Which version.")
+    version: int = Field(description="Which version.")
     time: Time = Field(description="When.")
     reason: str = Field(description="One PascalCase word.")
     message: str = Field(description="The original error text.")
 
 
 class WeightsStatus(Model):
-    published: Integer | None = Field(default=None, description="Newest version offered to the collectors.")
-    acknowledged: Integer | None = Field(
+    published: int | None = Field(default=None, description="Newest version offered to the collectors.")
+    acknowledged: int | None = Field(
         default=None,
         description="Lowest version applied by all available collectors; absent when one of them is unknown.",
     )
     digest: str | None = Field(default=None, description="Digest of the published tensors.")
-    bytes: Integer | None = Field(default=None, description="Size of the published tensors in bytes.")
+    bytes: int | None = Field(default=None, description="Size of the published tensors in bytes.")
     last_publish_time: Time | None = Field(default=None, description="When the newest version was published.")
-    last_publish_seconds: float | None = Field(default=None, description="Seconds that snapshot, digest and put took.")
+    last_publish_seconds: Measured | None = Field(
+        default=None, description="Seconds that snapshot, digest and put took."
+    )
     transport: str | None = Field(default=None, description="How weights travel.")
     publishes: Publishes = Field(default_factory=Publishes, description="Counts of publishes by result.")
     publish_lag: PublishLag | None = Field(default=None, description="How far collectors are behind.")
@@ -120,9 +120,9 @@ class WeightsStatus(Model):
 
 
 class CollectorCounts(Model):
-    desired: Integer = Field(ge=0, description="Collectors asked for.")
-    available: Integer = Field(ge=0, description="Collectors that run acknowledged weights.")
-    restarts: Integer = Field(default=0, ge=0, description="Collectors started again after a loss.")
+    desired: Count = Field(description="Collectors asked for.")
+    available: Count = Field(description="Collectors that run acknowledged weights.")
+    restarts: Count = Field(default=0, description="Collectors started again after a loss.")
     summary: str = Field(description="available/desired, for the column.")
 
 
@@ -134,16 +134,20 @@ Metrics = Annotated[
 
 
 class Progress(Model):
-    frames_collected: Integer = Field(default=0, ge=0, description="Frames received from collectors.")
-    frames_delivered: Integer = Field(default=0, ge=0, description="Frames handed out.")
-    frames_discarded: Integer = Field(default=0, ge=0, description="Frames collected and never handed out.")
-    total_frames: Integer | None = Field(default=None, description="Frames asked for; absent is endless.")
-    batches: Integer = Field(default=0, ge=0, description="Batches handed out.")
-    frames_per_second: float | None = Field(
+    frames_collected: Count = Field(default=0, description="Frames received from collectors.")
+    frames_delivered: Count = Field(default=0, description="Frames handed out.")
+    frames_discarded: Count = Field(default=0, description="Frames collected and never handed out.")
+    total_frames: int | None = Field(default=None, description="Frames asked for; absent is endless.")
+    batches: Count = Field(default=0, description="Batches handed out.")
+    frames_per_second: Measured | None = Field(
         default=None, description="Frames handed out per second, over the last 30 s."
     )
-    driver_idle_ratio: float | None = Field(default=None, description="Share of the time the driver waited for data.")
-    collector_idle_ratio: float | None = Field(default=None, description="Share of the time collectors had no request.")
+    driver_idle_ratio: Measured | None = Field(
+        default=None, description="Share of the time the driver waited for data."
+    )
+    collector_idle_ratio: Measured | None = Field(
+        default=None, description="Share of the time collectors had no request."
+    )
     last_batch_time: Time | None = Field(default=None, description="When the newest batch was handed out.")
     metrics: Metrics = Field(default_factory=dict, description="What the training function reported, newest values.")
     collectors: CollectorCounts | None = Field(default=None, description="Collectors by number.")
@@ -163,10 +167,10 @@ class CollectorStatus(Model):
         description="Starting, Joining (no acknowledged weights yet), Ready, Retired or Failed."
     )
     pod: str | None = Field(default=None, description="Pod (or host) that it runs in.")
-    applied_version: Integer | None = Field(default=None, description="Newest version that it acknowledged.")
-    batches: Integer = Field(default=0, ge=0, description="Requests it answered.")
-    frames: Integer = Field(default=0, ge=0, description="Frames it produced.")
-    restarts: Integer = Field(default=0, ge=0, description="How often it was started again.")
+    applied_version: int | None = Field(default=None, description="Newest version that it acknowledged.")
+    batches: Count = Field(default=0, description="Requests it answered.")
+    frames: Count = Field(default=0, description="Frames it produced.")
+    restarts: Count = Field(default=0, description="How often it was started again.")
     last_error: str | None = Field(default=None, description="The newest error, in its own words.")
 
 
@@ -178,7 +182,7 @@ class DriverReport(Model):
         alias="fleetUID",
         description="The fleet that this report is about; the operator ignores another's.",
     )
-    driver_incarnation: Integer | None = Field(default=None, description="Which start of the driver reports.")
+    driver_incarnation: int | None = Field(default=None, description="Which start of the driver reports.")
     weights: WeightsStatus | None = Field(default=None, description="The state of the weights.")
     progress: Progress | None = Field(default=None, description="The state of the collection.")
     collectors: list[CollectorStatus] = Field(
@@ -191,7 +195,7 @@ class DriverReport(Model):
 class OperatorStatus(Model):
     """What the operator writes, by server-side apply as `collectorfleet-operator`."""
 
-    observed_generation: Integer | None = Field(
+    observed_generation: int | None = Field(
         default=None,
         description="Generation of the spec that this status describes; -1 until the operator saw the fleet.",
     )
@@ -203,7 +207,7 @@ class OperatorStatus(Model):
         ),
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
     )
-    replicas: Integer | None = Field(default=None, description="Available collectors, for the scale subresource.")
+    replicas: int | None = Field(default=None, description="Available collectors, for the scale subresource.")
     selector: str | None = Field(
         default=None, description="Label selector of the worker pods, for the scale subresource."
     )

@@ -1,0 +1,93 @@
+"""Values that manifests carry as text or as free-form objects, with the schema that the API server checks them by."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from pydantic import BeforeValidator, StringConstraints, WithJsonSchema
+
+from collectorfleet_api.quantity import PATTERN, QuantityError, parse_quantity
+
+# "my_envs.cheetah:make_env": where Python finds the user's function.
+ImportPath = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$",
+        max_length=253,
+    ),
+]
+
+
+def _free_form(description: str) -> dict[str, Any]:
+    return {"type": "object", "description": description, "x-kubernetes-preserve-unknown-fields": True}
+
+
+def _typed(type_: str, description: str, **rest: Any) -> dict[str, Any]:
+    return {"type": type_, "description": description, **rest}
+
+
+# Free-form: the API server keeps what it does not know there.
+Preserved = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True})]
+
+_STRINGS = {"type": "string"}
+# The outline of a pod template, so that `nodeSelector` beside `spec` instead of in it is refused and not ignored.
+# Kubernetes itself checks the rest when the pods are made.
+_POD_TEMPLATE = {
+    "type": "object",
+    "properties": {
+        "metadata": _typed(
+            "object",
+            "Labels and annotations of the pod.",
+            properties={
+                "labels": _typed("object", "Labels of the pod.", additionalProperties=_STRINGS),
+                "annotations": _typed("object", "Annotations of the pod.", additionalProperties=_STRINGS),
+            },
+        ),
+        "spec": _free_form("Pod spec.")
+        | {
+            "properties": {
+                key: _typed(
+                    "array",
+                    f"{text}, merged with ours by name.",
+                    items=_free_form(f"One of {key}.")
+                    | {"required": ["name"], "properties": {"name": _typed("string", "Name to merge by.")}},
+                )
+                for key, text in {
+                    "containers": "Containers",
+                    "initContainers": "Containers that run first",
+                    "volumes": "Volumes",
+                }.items()
+            }
+        },
+    },
+}
+PodTemplate = Annotated[dict[str, Any], WithJsonSchema(_POD_TEMPLATE)]
+
+
+def _is_quantity(value: object) -> object:
+    if not isinstance(value, str | int | float):
+        raise QuantityError(f"{type(value).__name__} is not a quantity; write a number such as 2, 0.5, 500m or 2Gi")
+    parse_quantity(value)
+    return value
+
+
+def _quantity_schema(**rest: Any) -> dict[str, Any]:
+    # Without a type, because OpenAPI in Kubernetes knows "integer or string" and refuses 0.5, which a pod's own
+    # resources take. A pattern binds only strings, a minimum only numbers, and the rest keeps out what is neither.
+    return {
+        "x-kubernetes-preserve-unknown-fields": True,
+        "pattern": PATTERN,
+        "maxLength": 32,
+        "maxItems": 0,
+        "maxProperties": 0,
+        "not": {"enum": [True, False]},
+        **rest,
+    }
+
+
+Cpu = Annotated[str | int | float, BeforeValidator(_is_quantity), WithJsonSchema(_quantity_schema(minimum=0))]
+# A plain number is bytes, and no process fits into less than a mebibyte: it was meant as gigabytes.
+LEAST_MEMORY_BYTES: Final = 2**20
+Memory = Annotated[
+    str | int | float, BeforeValidator(_is_quantity), WithJsonSchema(_quantity_schema(minimum=LEAST_MEMORY_BYTES))
+]
