@@ -1,0 +1,53 @@
+"""Manifests of the end-to-end tests: builders fill in what a test does not care about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from collectorfleet_api import names
+
+Manifest = dict[str, Any]
+
+IMAGE = "ghcr.io/collectorfleet/collectorfleet:0.1.0"
+WORKLOAD = Path(__file__).with_name("workload.py")
+
+
+def code() -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "workload"},
+        "data": {"workload.py": WORKLOAD.read_text()},
+    }
+
+
+def fleet(
+    name: str = "fleet",
+    *,
+    environment: str = "workload:make_env",
+    train: str = "workload:train",
+    image: str = IMAGE,
+    replicas: int = 1,
+    mode: str = "Sync",
+    frames: int = 200,
+    kwargs: dict[str, Any] | None = None,
+) -> Manifest:
+    """A small fleet whose pods fit several times on a machine of 2 cores."""
+    return {
+        "apiVersion": names.API_VERSION,
+        "kind": names.KIND,
+        "metadata": {"name": name},
+        "spec": {
+            "image": image,
+            "code": {"configMap": "workload"},
+            "environment": {"factory": environment},
+            "policy": {"factory": "workload:make_policy"},
+            "driver": {
+                "train": {"function": train, "kwargs": kwargs or {}},
+                "resources": {"cpu": "100m", "memory": "2Gi"},
+            },
+            "collection": {"mode": mode, "framesPerBatch": frames},
+            "collectors": {"replicas": replicas, "resources": {"cpu": "100m", "memory": "1500Mi"}},
+        },
+    }

@@ -1,0 +1,98 @@
+"""The main job on a real cluster: apply, train, read the status, scale, survive, delete."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import yaml
+from tests.cluster.client import Client, Object, condition
+from tests.e2e import fleets
+from tests.wait import eventually
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "cartpole.yaml"
+CHILDREN = "pods,jobs,rayclusters,secrets,serviceaccounts,roles,rolebindings,leases"
+
+
+def collectors(fleet: Object) -> str:
+    return str(fleet["status"]["progress"]["collectors"]["summary"])
+
+
+def collecting(fleet: Object) -> bool:
+    return int(fleet["status"]["progress"]["batches"]) >= 3
+
+
+def owned_by_fleet(cluster: Client, namespace: str, name: str) -> list[str]:
+    listed = cluster.items(CHILDREN, namespace)
+    return [f"{o['kind']}/{o['metadata']['name']}" for o in listed if o["metadata"]["name"].startswith(name)]
+
+
+def test_the_example_trains_to_its_reward_and_leaves_nothing_behind(cluster: Client, namespace: str) -> None:
+    cluster.apply(EXAMPLE, namespace)
+    done = cluster.wait_for("cfleet/cartpole", "Completed", namespace, within=480)
+    status = done["status"]
+    wanted = next(d for d in yaml.safe_load_all(EXAMPLE.read_text()) if d["kind"] == "CollectorFleet")
+    replicas = wanted["spec"]["collectors"]["replicas"]
+
+    assert status["progress"]["metrics"]["reward"] >= 450
+    assert status["phase"] == "Completed"
+    assert status["observedGeneration"] == done["metadata"]["generation"]
+    ready = condition(done, "Ready")
+    assert ready
+    assert (ready["status"], ready["reason"]) == ("True", "Completed")
+
+    # The status agrees with what the driver's log says, for each collector.
+    log = cluster.kubectl("logs", "-n", namespace, "job/cartpole-driver", "--tail=-1")
+    published = max(int(v) for v in re.findall(r"published version (\d+)", log))
+    assert status["weights"]["published"] == published
+    assert len(status["collectors"]) == replicas
+    for row in status["collectors"]:
+        applied = [int(v) for v in re.findall(rf"{row['name']} applied version (\d+)", log)]
+        assert row["appliedVersion"] == max(applied), row
+
+    table = cluster.kubectl("get", "cfleet", "-n", namespace).splitlines()
+    header, line = table[0].split(), table[1].split()
+    assert header == ["NAME", "READY", "COLLECTORS", "WEIGHTS", "STALENESS", "FRAMES", "FPS", "PHASE", "AGE"]
+    shown = dict(zip(header, line, strict=True))
+    assert shown["READY"] == "True"
+    assert shown["FRAMES"] == str(status["progress"]["framesDelivered"])
+    assert shown["PHASE"] == "Completed"
+
+    told = cluster.kubectl("describe", "cfleet/cartpole", "-n", namespace).partition("Events:")[2]
+    assert 3 <= len(told.strip().splitlines()) - 2 <= 12, told
+    assert "Completed" in told
+
+    cluster.kubectl("delete", "cfleet/cartpole", "-n", namespace)
+    eventually(
+        lambda: owned_by_fleet(cluster, namespace, "cartpole"),
+        until=lambda left: not left,
+        within=90,
+        what="children of a deleted fleet gone",
+    )
+
+
+def test_a_fleet_scaled_before_it_starts_runs_that_many_collectors_and_grows_and_shrinks(
+    cluster: Client, namespace: str
+) -> None:
+    cluster.apply([fleets.code(), fleets.fleet(replicas=1, mode="Async")], namespace)
+    cluster.kubectl("scale", "cfleet/fleet", "--replicas=2", "-n", namespace)
+    seen = cluster.wait_for("cfleet/fleet", lambda f: collecting(f) and collectors(f) == "2/2", namespace, within=180)
+    assert seen["status"]["replicas"] == 2
+
+    cluster.kubectl("scale", "cfleet/fleet", "--replicas=3", "-n", namespace)
+    grown = cluster.wait_for("cfleet/fleet", lambda f: collectors(f) == "3/3", namespace, within=180)
+
+    cluster.kubectl("scale", "cfleet/fleet", "--replicas=1", "-n", namespace)
+    shrunk = cluster.wait_for("cfleet/fleet", lambda f: collectors(f) == "1/1", namespace, within=120)
+    batches = shrunk["status"]["progress"]["batches"]
+    assert batches >= grown["status"]["progress"]["batches"]
+    cluster.wait_for("cfleet/fleet", lambda f: f["status"]["progress"]["batches"] > batches + 3, namespace, within=60)
+    eventually(
+        lambda: len(cluster.items("pods", namespace, "collectorfleet.dev/role=worker")),
+        until=lambda pods: pods == 1,
+        within=90,
+        what="one worker pod left",
+    )
+    after = cluster.get("cfleet/fleet", namespace)
+    assert (condition(after, "Stalled") or {}).get("status") != "True"
+    assert after["status"]["driver"]["restarts"] == 0

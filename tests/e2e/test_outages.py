@@ -1,0 +1,74 @@
+"""A run does not need its control plane: operator and API server may go away and come back."""
+
+from __future__ import annotations
+
+import time
+
+from tests.cluster.client import Client, Object, condition
+from tests.cluster.cluster import Cluster
+from tests.e2e import fleets
+from tests.wait import eventually
+
+OPERATOR = ("-n", "collectorfleet-system")
+
+
+def batches(fleet: Object) -> int:
+    return int(fleet["status"]["progress"]["batches"])
+
+
+def apply_running(cluster: Client, namespace: str) -> Object:
+    cluster.apply([fleets.code(), fleets.fleet(mode="Async")], namespace)
+    return cluster.wait_for("cfleet/fleet", lambda f: batches(f) >= 5, namespace, within=180)
+
+
+def worker_pods(cluster: Client, namespace: str) -> set[str]:
+    return {
+        p["metadata"]["uid"] for p in cluster.items("pods", namespace) if not p["metadata"].get("deletionTimestamp")
+    }
+
+
+def test_two_fleets_run_on_while_the_operator_is_away_and_the_status_is_true_when_it_returns(
+    cluster: Cluster, namespace: str
+) -> None:
+    with cluster.temporary_namespace("other") as other:
+        apply_running(cluster, namespace)
+        apply_running(cluster, other)
+        pods = {ns: worker_pods(cluster, ns) for ns in (namespace, other)}
+
+        cluster.kubectl("scale", "deployment/collectorfleet-operator", "--replicas=0", *OPERATOR)
+        eventually(
+            lambda: cluster.items("pods", "collectorfleet-system", "app.kubernetes.io/name=collectorfleet-operator"),
+            until=lambda found: not found,
+            within=60,
+            what="operator gone",
+        )
+        before = batches(cluster.get("cfleet/fleet", namespace))
+        cluster.wait_for("cfleet/fleet", lambda f: batches(f) > before + 5, namespace, within=30)
+        # A change that only the operator can take note of.
+        cluster.kubectl(
+            "patch", "cfleet/fleet", "-n", other, "--type=merge", "-p", '{"spec":{"collectors":{"minAvailable":2}}}'
+        )
+        cluster.kubectl("scale", "deployment/collectorfleet-operator", "--replicas=1", *OPERATOR)
+        cluster.kubectl("rollout", "status", "deployment/collectorfleet-operator", "--timeout=60s", *OPERATOR)
+        generation = cluster.get("cfleet/fleet", other)["metadata"]["generation"]
+        cluster.wait_for("cfleet/fleet", lambda f: f["status"]["observedGeneration"] == generation, other, within=10)
+        assert pods == {ns: worker_pods(cluster, ns) for ns in (namespace, other)}
+        for ns in (namespace, other):
+            seen = cluster.get("cfleet/fleet", ns)
+            assert seen["status"]["driver"]["restarts"] == 0
+            assert (condition(seen, "Ready") or {}).get("status") == "True"
+
+
+def test_no_frame_and_no_status_is_lost_when_the_api_server_is_away_for_20_s(cluster: Cluster, namespace: str) -> None:
+    before = apply_running(cluster, namespace)
+    cluster.kill("kube-apiserver")
+    away = time.monotonic() + 20
+    eventually(lambda: time.monotonic() > away, within=30, what="20 s without an API server")
+    cluster.start("kube-apiserver")
+    after = cluster.wait_for("cfleet/fleet", lambda f: batches(f) > batches(before) + 20, namespace, within=60)
+    progress = after["status"]["progress"]
+    assert progress["framesDiscarded"] == 0
+    assert progress["framesDelivered"] == progress["batches"] * 200
+    assert progress["collectors"]["restarts"] == 0
+    assert after["status"]["driver"]["restarts"] == 0
+    cluster.wait_for("cfleet/fleet", "Ready", namespace, within=30)
