@@ -1,0 +1,1 @@
+"""FleetCollector beside RayCollector: the same environments, policies and arguments, alternating in one run."""

@@ -1,0 +1,95 @@
+"""Environments and policies whose cost is known, so that what is measured is the collector."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import torch
+from tensordict import TensorDict, TensorDictBase
+from tensordict.nn import TensorDictModule
+from torch import nn
+from torchrl.data import Bounded, Composite, Unbounded
+from torchrl.envs import EnvBase
+
+PIXELS = (4, 84, 84)
+
+
+class CheapEnv(EnvBase):
+    """A batch of environments that never end and cost next to nothing, or sleep as long as they are told.
+
+    Observations are ``[envs, *shape]``: uint8 pixels or float32 vectors.
+    """
+
+    def __init__(self, envs: int, shape: tuple[int, ...], sleep_seconds: float = 0.0) -> None:
+        super().__init__(batch_size=torch.Size([envs]))
+        pixels = len(shape) == 3
+        self._sleep_seconds = sleep_seconds
+        size = (envs, *shape)
+        spec = Bounded(0, 255, size, dtype=torch.uint8) if pixels else Unbounded(size)
+        self.observation_spec = Composite(observation=spec, shape=(envs,))
+        self.action_spec = Composite(action=Unbounded((envs, 2)), shape=(envs,))
+        self.reward_spec = Composite(reward=Unbounded((envs, 1)), shape=(envs,))
+        self._observation = torch.zeros(size, dtype=torch.uint8 if pixels else torch.float32)
+        self._done = torch.zeros(envs, 1, dtype=torch.bool)
+        self._reward = torch.ones(envs, 1)
+
+    def _reset(self, tensordict: TensorDictBase | None = None, **_: Any) -> TensorDictBase:
+        done = {"done": self._done.clone(), "terminated": self._done.clone()}
+        return TensorDict({"observation": self._observation.clone(), **done}, batch_size=self.batch_size)
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        if self._sleep_seconds:
+            time.sleep(self._sleep_seconds)
+        out = self._reset()
+        out["reward"] = self._reward.clone()
+        return out
+
+    def _set_seed(self, seed: int | None) -> None:
+        del seed
+
+
+def pixels(envs: int = 64) -> EnvBase:
+    return CheapEnv(envs, PIXELS)
+
+
+def vectors(envs: int = 1) -> EnvBase:
+    return CheapEnv(envs, (4,))
+
+
+class SleepingEnv:
+    """A factory of environments whose step takes ``seconds``; picklable, unlike a closure in a notebook."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def __call__(self) -> EnvBase:
+        return CheapEnv(1, (4,), self.seconds)
+
+
+class _Act(nn.Module):
+    """Ignores what it sees: two actions for each environment, from one parameter that weights can change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(2))
+
+    def forward(self, observation: torch.Tensor) -> torch.Tensor:
+        envs = observation.shape[: observation.ndim - (3 if observation.dtype == torch.uint8 else 1)]
+        return self.bias.expand(*envs, 2)
+
+
+def cheap_policy() -> TensorDictModule:
+    return TensorDictModule(_Act(), in_keys=["observation"], out_keys=["action"])
+
+
+class _Large(_Act):
+    """25 MB in 196 further tensors that acting does not touch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rest = nn.ParameterList(nn.Parameter(torch.randn(32_000)) for _ in range(195))
+
+
+def large_policy() -> TensorDictModule:
+    return TensorDictModule(_Large(), in_keys=["observation"], out_keys=["action"])
