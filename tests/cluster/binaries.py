@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,6 +49,7 @@ COREDNS = Tool("coredns")
 TOOLS = (ETCD, KUBERNETES, KUBERAY, COREDNS)
 
 KUBERAY_MODULE = "github.com/ray-project/kuberay/ray-operator"
+KUBERAY_PARTS = ("crd/bases", "rbac", "manager")
 
 
 def cache_root() -> Path:
@@ -68,6 +70,13 @@ def _kept(tool: Tool) -> Path:
 
 def is_built(tool: Tool) -> bool:
     return _kept(tool).is_dir()
+
+
+def missing(tools: Iterable[Tool]) -> str | None:
+    """Why these cannot be had here, in one line that says what to do; None if they can."""
+    if all(is_built(tool) for tool in tools) or shutil.which("go"):
+        return None
+    return "the Kubernetes binaries are not built yet and Go is not installed; install Go 1.26 (https://go.dev/dl)"
 
 
 def build(tool: Tool) -> Path:
@@ -95,12 +104,12 @@ def build(tool: Tool) -> Path:
 
 
 def kuberay_config() -> Path:
-    """KubeRay's own manifests (CRDs, RBAC), copied once out of its Go module and kept beside its binary."""
+    """KubeRay's own manifests (CRDs, RBAC, Deployment), copied once out of its Go module and kept beside its binary."""
     binaries = build(KUBERAY)
     config = binaries / "config"
     with (cache_root() / "bin" / ".kuberay.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not config.is_dir():
+        if not all((config / part).is_dir() for part in KUBERAY_PARTS):
             # The binary may come from a kept cache, on a machine that never downloaded the module.
             subprocess.run(["go", "mod", "download", KUBERAY_MODULE], cwd=KUBERAY.folder, check=True)
             module = subprocess.run(
@@ -112,11 +121,12 @@ def kuberay_config() -> Path:
             ).stdout.strip()
             partial = binaries / "config.partial"
             shutil.rmtree(partial, ignore_errors=True)
-            for part in ("crd/bases", "rbac"):
+            for part in KUBERAY_PARTS:
                 shutil.copytree(Path(module) / "config" / part, partial / part, copy_function=shutil.copyfile)
             # Modules are read-only on disk; a cache has to be removable.
             for folder in (partial, *partial.rglob("*/")):
                 folder.chmod(0o755)
+            shutil.rmtree(config, ignore_errors=True)
             partial.rename(config)
     return config
 

@@ -66,6 +66,12 @@ class Client:
             "apply", "--server-side", *_in(namespace), "-f", "-", input=manifest_text(manifest), timeout=120
         )
 
+    def apply_crds(self, path: Path) -> None:
+        """Apply the CRDs of a file or a folder and block until they are served."""
+        for file in sorted(path.glob("*.yaml")) if path.is_dir() else [path]:
+            self.apply(file)
+        self.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+
     def delete(self, target: str, namespace: str | None = None, *, wait: bool = True) -> None:
         """Delete ``kind/name``; one that is not there is fine."""
         self.kubectl("delete", target, *_in(namespace), "--ignore-not-found", f"--wait={str(wait).lower()}")

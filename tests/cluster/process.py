@@ -12,7 +12,18 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Command:
+    """One component: its command line and the URL that answers 200 once it is ready."""
+
+    name: str
+    words: tuple[str | Path, ...]
+    ready_url: str
+    env: Mapping[str, str] = field(default_factory=dict)
 
 
 class ComponentError(RuntimeError):
@@ -25,20 +36,12 @@ class ComponentError(RuntimeError):
 class Component:
     """A process started from one command line, again and again under the same name."""
 
-    def __init__(
-        self,
-        name: str,
-        command: Sequence[str | Path],
-        *,
-        log: Path,
-        ready_url: str,
-        env: Mapping[str, str] | None = None,
-    ) -> None:
-        self.name = name
+    def __init__(self, command: Command, log: Path, prefix: Sequence[str] = ()) -> None:
+        self.name = command.name
         self.log = log
-        self._command = [str(word) for word in command]
-        self._ready_url = ready_url
-        self._env = {**os.environ, **(env or {})}
+        self._words = [*prefix, *(str(word) for word in command.words)]
+        self._ready_url = command.ready_url
+        self._env = {**os.environ, **command.env}
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -52,7 +55,7 @@ class Component:
         with self.log.open("ab") as log:
             # A session of its own: Ctrl-C in the terminal is for the tests, which then stop it in order.
             self._process = subprocess.Popen(
-                self._command,
+                self._words,
                 env=self._env,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -82,12 +85,19 @@ class Component:
         except subprocess.TimeoutExpired:
             self.kill()
 
+    def reap(self) -> None:
+        """Block until the process, which somebody else ended, is gone."""
+        if self._process is not None:
+            self._process.wait(timeout=10)
+
     def _end(self, how: signal.Signals, patience: float) -> None:
-        if self._process is None:
+        if self._process is None or self._process.poll() is not None:
             return
-        with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(how)
+        self._signal(self._process, how)
         self._process.wait(timeout=patience)
+
+    def _signal(self, process: subprocess.Popen[bytes], how: signal.Signals) -> None:
+        process.send_signal(how)
 
 
 def answers(url: str) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from tests.cluster import binaries
 from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.process import Component, ComponentError
+from tests.cluster.process import Command, Component, ComponentError
 
 
 def raycluster(name: str) -> Object:
@@ -50,12 +50,8 @@ def test_an_api_server_that_crashed_comes_back_with_its_objects(control_plane: C
 
 
 def test_a_component_that_fails_shows_the_end_of_its_log(tmp_path: Path) -> None:
-    etcd = Component(
-        "etcd",
-        [binaries.build(binaries.ETCD) / "etcd", "--config-file=/nowhere/etcd.yaml"],
-        log=tmp_path / "etcd.log",
-        ready_url="http://127.0.0.1:1/health",
-    )
+    command = (binaries.build(binaries.ETCD) / "etcd", "--config-file=/nowhere/etcd.yaml")
+    etcd = Component(Command("etcd", command, ready_url="http://127.0.0.1:1/health"), tmp_path / "etcd.log")
     etcd.launch()
     with pytest.raises(ComponentError, match=r"(?s)etcd: ended with exit code 1 .*nowhere/etcd.yaml"):
         etcd.wait_ready(20)

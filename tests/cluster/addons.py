@@ -1,0 +1,52 @@
+"""What runs in a test cluster from the start: KubeRay and the project's operator, as pods, from their own manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from tests.cluster import binaries, thin_images
+from tests.cluster.client import Client, Object
+
+KUBERAY_NAMESPACE = "kuberay-system"
+RUNTIME_CLASS: Object = {
+    "apiVersion": "node.k8s.io/v1",
+    "kind": "RuntimeClass",
+    "metadata": {"name": "image"},
+    "handler": "image",
+}
+
+
+def install_kuberay(client: Client, env: Mapping[str, str]) -> None:
+    """Apply KubeRay's CRDs, then its operator; blocks until it is available."""
+    config = binaries.kuberay_config()
+    client.apply_crds(config / "crd/bases")
+    objects = [_namespace(KUBERAY_NAMESPACE)]
+    for part in ("rbac", "manager"):
+        rendered = client.kubectl("kustomize", str(config / part))
+        objects += [_placed(o) for o in yaml.safe_load_all(rendered)]
+    _configure(next(o for o in objects if o["kind"] == "Deployment"), env)
+    client.apply(objects)
+    client.wait_for("deployment/kuberay-operator", "Available", KUBERAY_NAMESPACE, within=90)
+
+
+def _configure(deployment: Object, env: Mapping[str, str]) -> None:
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    container["image"] = thin_images.KUBERAY_IMAGE
+    container["env"] = [{"name": name, "value": value} for name, value in env.items()]
+    # A probe that first looks after ten seconds is for a machine with other work to do.
+    container["readinessProbe"]["initialDelaySeconds"] = 0
+
+
+def _placed(obj: Object) -> Object:
+    if obj["kind"] not in ("ClusterRole", "ClusterRoleBinding"):
+        obj["metadata"]["namespace"] = KUBERAY_NAMESPACE
+    for subject in obj.get("subjects", []):
+        subject["namespace"] = KUBERAY_NAMESPACE
+    return obj
+
+
+def _namespace(name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}

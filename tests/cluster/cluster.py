@@ -1,0 +1,219 @@
+"""A real Kubernetes with real nodes on one Linux machine: real kubelets, containers, services and DNS; needs root.
+
+The control plane runs on the first node. A cluster answers to nothing outside and leaves nothing behind but its logs.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.cluster import addons, binaries, cgroups, components, machine, packages, thin_images
+from tests.cluster.client import Client, Object, condition
+from tests.cluster.components import SERVICE_IP, Ports
+from tests.cluster.images import Image, write_archive
+from tests.cluster.machine import Entry
+from tests.cluster.network import Network, Switch, usable_indices
+from tests.cluster.node import Node
+from tests.cluster.node_config import NodeConfig, cgroup
+from tests.cluster.pki import ADMIN, CONTROLLER_MANAGER, PROXY, SCHEDULER, Pki, node_user
+from tests.cluster.process import Component
+from tests.wait import eventually
+
+START_SECONDS = 120
+
+
+class Cluster(Client):
+    """A cluster of ``nodes`` nodes named node1, node2, ...; its state and logs are below ``folder``.
+
+    Components are named ``etcd``, ``kube-apiserver``, ``kube-controller-manager``, ``kube-scheduler``, and on each node
+    ``node1/containerd``, ``node1/coredns``, ``node1/kubelet``, ``node1/kube-proxy``. With ``bound`` (the default) the
+    cluster ends with the thread that started it, even if that is killed; otherwise ``remove`` ends it.
+    """
+
+    def __init__(self, folder: Path, *, nodes: int = 1, bound: bool = True) -> None:
+        self.folder = folder.resolve()
+        self._bound = bound
+        self._numbers = range(1, nodes + 1)
+        self._pki = Pki(self.folder / "pki")
+        self._entry: Entry | None = None
+        self._switch: Switch | None = None
+        self._nodes: dict[str, Node] = {}
+        self._components: dict[str, Component] = {}
+        kubectl = binaries.build(binaries.KUBERNETES) / "kubectl"
+        super().__init__(kubectl, self._pki.kubeconfig(ADMIN), self.folder / "kubectl-cache")
+
+    @property
+    def nodes(self) -> Sequence[str]:
+        return tuple(self._nodes)
+
+    def start(self, component: str | None = None) -> None:
+        """Start everything (until all nodes are Ready) or one component, and block until it is ready."""
+        if component:
+            self._components[component].launch()
+            self._components[component].wait_ready(START_SECONDS)
+            return
+        try:
+            self._start_all()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """End everything and put the machine back; only the logs stay."""
+        if self._entry is None:
+            return
+        remove(self._entry)
+        held: list[Component | Node | Switch] = [*self._components.values(), *self._nodes.values()]
+        for part in held + ([self._switch] if self._switch else []):
+            part.reap()
+        self._entry = None
+
+    def kill(self, component: str) -> None:
+        """End one component as a crash would."""
+        self._components[component].kill()
+
+    def kill_pod(self, name: str, namespace: str, container: str | None = None) -> None:
+        """End the processes of a running pod's containers (or of one container) as a crash would; the pod stays."""
+        pod = self.get(f"pod/{name}", namespace)
+        node = self._nodes[pod["spec"]["nodeName"]]
+        for status in pod["status"]["containerStatuses"]:
+            if container in (None, status["name"]) and "running" in status["state"]:
+                node.kill_container(status["containerID"].removeprefix("containerd://"))
+
+    def cut(self, node: str) -> None:
+        """Unplug a node; the cluster notices after 40 to 50 seconds. Cutting node1 cuts off the control plane."""
+        self._plugged.cut(self._nodes[node].config.number)
+
+    def heal(self, node: str) -> None:
+        """Plug a node in again."""
+        self._plugged.heal(self._nodes[node].config.number)
+
+    def add_gpus(self, node: str, count: int) -> None:
+        """Let a node offer ``count`` of nvidia.com/gpu, in name only; blocks until pods can ask for them."""
+        patch = f'[{{"op": "add", "path": "/status/capacity/nvidia.com~1gpu", "value": "{count}"}}]'
+        self.kubectl("patch", "node", node, "--subresource=status", "--type=json", f"--patch={patch}")
+        self.wait_for(
+            f"node/{node}", lambda n: n["status"]["allocatable"].get("nvidia.com/gpu") == str(count), within=90
+        )
+
+    def load(self, *images: Image) -> None:
+        """Make images available on every node, under all their names."""
+        archive = self.folder / "images.tar"
+        write_archive(images, archive)
+        self.load_archive(archive)
+        archive.unlink()
+
+    def load_archive(self, archive: Path) -> None:
+        """Make the images of an OCI or Docker archive available on every node."""
+        for node in self._nodes.values():
+            node.load(archive)
+
+    def install_kuberay(self, env: Mapping[str, str] | None = None) -> None:
+        """Run KubeRay as a pod, as its own manifests have it but for ``env``; blocks until it is available."""
+        self.load(thin_images.kuberay())
+        addons.install_kuberay(self, env or {})
+
+    def _start_all(self) -> None:
+        packages.install(packages.CLUSTER)
+        sweep()
+        self._create_nodes()
+        self._plan()
+        self._launch("etcd", "kube-apiserver", *self._on_nodes("containerd"))
+        self._await("etcd", *self._on_nodes("containerd"))
+        self.load(thin_images.pause(), thin_images.collector(), thin_images.operator())
+        self._await("kube-apiserver")
+        self._launch("kube-controller-manager", "kube-scheduler", *self._on_nodes("kubelet", "kube-proxy", "coredns"))
+        self._await(*self._components)
+        eventually(self._all_ready, within=START_SECONDS, what="all nodes Ready")
+        self.apply(addons.RUNTIME_CLASS)
+        eventually(lambda: self.find("serviceaccount/default", "default"), within=30, what="the default account")
+
+    def _create_nodes(self) -> None:
+        entry = machine.claim(self.folder, bound=self._bound, usable=usable_indices(machine.CLUSTERS))
+        self._entry = entry
+        logs = self.folder / "logs"
+        logs.mkdir(parents=True, exist_ok=True)
+        network = Network(entry.index)
+        self._switch = Switch(network, logs / "switch.log", bound=self._bound)
+        entry.hold("switch", self._switch.holder)
+        self._switch.connect_machine(self._numbers)
+        binds = thin_images.binds()
+        for number in self._numbers:
+            name = f"node{number}"
+            config = NodeConfig(number, network, self.folder / "nodes" / name, self._pki, binds)
+            self._nodes[name] = Node(config, logs, bound=self._bound)
+            entry.hold(name, self._nodes[name].holder)
+            self._nodes[name].plug_in(self._switch, self._numbers)
+        address = network.node(1)
+        users = (ADMIN, CONTROLLER_MANAGER, SCHEDULER, PROXY, *map(node_user, self._nodes))
+        self._pki.write(f"https://{address}:{Ports().apiserver}", (address, SERVICE_IP), users)
+
+    @property
+    def _plugged(self) -> Switch:
+        if self._switch is None:
+            raise RuntimeError("the cluster is not started")
+        return self._switch
+
+    def _plan(self) -> None:
+        first, *_ = self._nodes.values()
+        address, ports = first.config.address, Ports()
+        for command in (
+            components.etcd(first.config.folder, address, ports),
+            components.apiserver(self._pki, address, ports),
+            components.controller_manager(self._pki, address, ports),
+            components.scheduler(self._pki, address, ports),
+        ):
+            self._components[command.name] = first.component(command)
+        for name, node in self._nodes.items():
+            for command in node.config.commands():
+                self._components[f"{name}/{command.name}"] = node.component(command)
+
+    def _on_nodes(self, *names: str) -> list[str]:
+        return [f"{node}/{name}" for node in self._nodes for name in names]
+
+    def _launch(self, *names: str) -> None:
+        for name in names:
+            self._components[name].launch()
+
+    def _await(self, *names: str) -> None:
+        for name in names:
+            self._components[name].wait_ready(START_SECONDS)
+
+    def _all_ready(self) -> bool:
+        nodes = self.items("nodes")
+        return len(nodes) == len(self._numbers) and all(map(_ready, nodes))
+
+
+def remove(entry: Entry) -> None:
+    """End a cluster, whoever started it, and take back everything it had of the machine."""
+    for holder in entry.holders.values():
+        if holder.alive:
+            os.kill(holder.pid, signal.SIGKILL)
+    # Their processes take a moment to end.
+    for group in (cgroup(entry.index, name) for name in entry.holders):
+        eventually(functools.partial(cgroups.remove, group), within=30, what=f"cgroup {group} gone")
+    eventually(lambda: not Network(entry.index).plugged_in, within=30, what="the link to the cluster gone")
+    for rest in ("nodes", "pki", "kubectl-cache"):
+        shutil.rmtree(entry.folder / rest, ignore_errors=True)
+    machine.release(entry)
+
+
+def _ready(node: Object) -> bool:
+    return (condition(node, "Ready") or {}).get("status") == "True"
+
+
+def missing() -> str | None:
+    """Why a cluster cannot be started here, in one line that says what to do; None if it can."""
+    return packages.reason(packages.CLUSTER) or binaries.missing(binaries.TOOLS)
+
+
+def sweep() -> None:
+    """Remove the clusters whose owners died without doing so."""
+    for entry in list(machine.entries()):
+        if entry.orphaned:
+            remove(entry)

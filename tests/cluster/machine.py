@@ -1,0 +1,159 @@
+"""What a cluster takes from the machine beyond its own folder, and how the machine gets it back.
+
+Clusters share a small registry below /run. It hands out an index, from which every name and subnet of a cluster is
+derived, so that two clusters never meet. The first cluster notes the sysctls that kubelets are going to change and the
+folders that are missing as mount points; the last one to leave puts both back. A cluster whose owner died without
+cleaning up is removed by the next one that starts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+REGISTRY = Path("/run/collectorfleet-test-clusters")
+CLUSTERS = 16
+# Kubelets set these for the whole machine.
+SYSCTLS = (
+    "kernel/keys/root_maxbytes",
+    "kernel/keys/root_maxkeys",
+    "kernel/panic",
+    "kernel/panic_on_oops",
+    "vm/overcommit_memory",
+    "vm/panic_on_oom",
+)
+# Where kubelet, containerd and CNI plugins keep state by built-in paths; each node mounts a folder of its own there.
+MOUNT_POINTS = (
+    Path("/run/containerd"),
+    Path("/run/netns"),
+    Path("/var/lib/cni"),
+    Path("/var/lib/kubelet"),
+    Path("/var/log/containers"),
+    Path("/var/log/pods"),
+)
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process that is known again later: a pid alone may have been given to another one."""
+
+    pid: int
+    started: int  # clock ticks since boot
+
+    @classmethod
+    def of(cls, pid: int) -> Process:
+        # The command's name stands in parentheses and may hold anything, so count from behind it.
+        after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return cls(pid, int(after_name[19]))
+
+    @property
+    def alive(self) -> bool:
+        try:
+            return Process.of(self.pid) == self
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+
+
+@dataclass
+class Entry:
+    """What the registry knows of one cluster: enough to remove it without its owner's help."""
+
+    index: int
+    folder: Path
+    owner: Process | None  # None: it outlives the process that started it
+    holders: dict[str, Process]  # of the namespaces of the switch and of each node
+
+    def hold(self, name: str, holder: Process) -> None:
+        self.holders[name] = holder
+        self.save()
+
+    def save(self) -> None:
+        text = json.dumps(asdict(self) | {"folder": str(self.folder)})
+        partial = _entry_path(self.index).with_suffix(".partial")
+        partial.write_text(text)
+        partial.rename(_entry_path(self.index))
+
+    @classmethod
+    def load(cls, path: Path) -> Entry:
+        raw: dict[str, Any] = json.loads(path.read_text())
+        return cls(
+            raw["index"],
+            Path(raw["folder"]),
+            Process(**raw["owner"]) if raw["owner"] else None,
+            {name: Process(**holder) for name, holder in raw["holders"].items()},
+        )
+
+    @property
+    def orphaned(self) -> bool:
+        return self.owner is not None and not self.owner.alive
+
+
+def claim(folder: Path, *, bound: bool, usable: Iterator[int]) -> Entry:
+    """Register a cluster under the first index of ``usable`` that is free; ``bound`` to this process, or for good."""
+    with _locked():
+        taken = {entry.index for entry in entries()}
+        if not taken:
+            _remember_machine()
+        index = next((i for i in usable if i not in taken), None)
+        if index is None:
+            raise RuntimeError(f"no index is free for another cluster ({len(taken)} of {CLUSTERS} run); stop one")
+        for point in MOUNT_POINTS:
+            point.mkdir(parents=True, exist_ok=True)
+        entry = Entry(index, folder, Process.of(os.getpid()) if bound else None, {})
+        entry.save()
+        return entry
+
+
+def release(entry: Entry) -> None:
+    """Take a cluster off the registry; with the last one the machine is again as it was."""
+    with _locked():
+        _entry_path(entry.index).unlink(missing_ok=True)
+        if not list(entries()):
+            _restore_machine()
+
+
+def entries() -> Iterator[Entry]:
+    for path in sorted(REGISTRY.glob("[0-9]*.json")):
+        yield Entry.load(path)
+
+
+def _entry_path(index: int) -> Path:
+    return REGISTRY / f"{index}.json"
+
+
+@contextlib.contextmanager
+def _locked() -> Iterator[None]:
+    # Not below REGISTRY, which comes and goes.
+    with Path(f"{REGISTRY}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _remember_machine() -> None:
+    REGISTRY.mkdir(exist_ok=True)
+    before = {
+        "sysctls": {name: _sysctl(name).read_text().strip() for name in SYSCTLS if _sysctl(name).exists()},
+        "made": [str(point) for point in MOUNT_POINTS if not point.exists()],
+    }
+    (REGISTRY / "machine").write_text(json.dumps(before))
+
+
+def _restore_machine() -> None:
+    before = json.loads((REGISTRY / "machine").read_text())
+    for name, value in before["sysctls"].items():
+        _sysctl(name).write_text(value)
+    for point in before["made"]:
+        with contextlib.suppress(OSError):  # somebody else uses it by now
+            Path(point).rmdir()
+    (REGISTRY / "machine").unlink()
+    REGISTRY.rmdir()
+
+
+def _sysctl(name: str) -> Path:
+    return Path("/proc/sys") / name

@@ -1,0 +1,83 @@
+"""A node: its own network, mounts and processes, and in them containerd, kubelet, kube-proxy and CoreDNS.
+
+The folders that these write to by built-in paths are the node's own, so nothing of them shows on the machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests.cluster import cgroups
+from tests.cluster.machine import MOUNT_POINTS, Process
+from tests.cluster.namespaces import Namespaces, children
+from tests.cluster.network import Switch, run
+from tests.cluster.node_config import NodeConfig
+from tests.cluster.process import Command, Component
+
+CTR = ("ctr", "--namespace", "k8s.io")  # containerd's name for what the kubelet makes
+
+
+class NodeComponent(Component):
+    """A component inside a node. What was started is nsenter, which waits for its only child: the component."""
+
+    def _signal(self, process: subprocess.Popen[bytes], how: signal.Signals) -> None:
+        for child in children(process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, how)
+
+
+class Node:
+    """One node of a cluster, plugged into its switch."""
+
+    def __init__(self, config: NodeConfig, logs: Path, *, bound: bool) -> None:
+        config.write()
+        cgroups.create(config.cgroup)
+        self.config = config
+        self._logs = logs
+        self._inside = Namespaces(self._mounts(), logs / f"{config.name}.log", bound=bound)
+
+    @property
+    def holder(self) -> Process:
+        return self._inside.holder
+
+    def plug_in(self, switch: Switch, others: Iterable[int]) -> None:
+        network, number = self.config.network, self.config.number
+        switch.connect(number, self._inside.pid)
+        inside = (
+            "ip link set lo up",
+            f"ip address add {network.node(number)}/24 dev eth0",
+            "ip link set eth0 up",
+            f"ip route add default via {network.machine}",
+            *(f"ip route add {network.pods_of(n)} via {network.node(n)}" for n in others if n != number),
+            "echo 1 > /proc/sys/net/ipv4/ip_forward",
+        )
+        run(*self._inside.enter(), "bash", "-ec", "\n".join(inside))
+
+    def component(self, command: Command) -> Component:
+        """The component that ``command`` starts in this node."""
+        return NodeComponent(command, self._logs / f"{self.config.name}-{command.name}.log", self._inside.enter())
+
+    def load(self, archive: Path) -> None:
+        """Load an image archive into the node's containerd."""
+        run(*self._inside.enter(), *CTR, "images", "import", str(archive))
+
+    def kill_container(self, container_id: str) -> None:
+        """End a container's processes as a crash would."""
+        run(*self._inside.enter(), *CTR, "tasks", "kill", "--all", "--signal", "SIGKILL", container_id)
+
+    def reap(self) -> None:
+        self._inside.reap()
+
+    def _mounts(self) -> str:
+        lines = []
+        for point in MOUNT_POINTS:
+            own = self.config.folder / "mounts" / str(point).strip("/").replace("/", "-")
+            own.mkdir(parents=True)
+            lines.append(f"mount --bind {shlex.quote(str(own))} {point}")
+        return "\n".join(lines)

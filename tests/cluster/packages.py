@@ -1,0 +1,57 @@
+"""The system's tools that a cluster and image builds need, and the Debian packages they come in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+# A program on PATH, or a file (the first that exists is enough) -> its Debian package.
+CLUSTER: Mapping[tuple[str, ...], str] = {
+    ("containerd",): "containerd",
+    ("runc",): "runc",
+    ("/usr/lib/cni/ptp", "/opt/cni/bin/ptp"): "containernetworking-plugins",
+    ("nft",): "nftables",
+    ("ip",): "iproute2",
+    ("conntrack",): "conntrack",
+    ("ethtool",): "ethtool",
+    ("socat",): "socat",
+    ("/bin/busybox",): "busybox-static",
+    ("unshare",): "util-linux",
+}
+IMAGE_BUILDS: Mapping[tuple[str, ...], str] = {("buildah",): "buildah", ("debootstrap",): "debootstrap"}
+
+
+def missing(wanted: Mapping[tuple[str, ...], str]) -> list[str]:
+    """Debian packages of the tools that are not here."""
+    return [package for tools, package in wanted.items() if not any(_found(tool) for tool in tools)]
+
+
+def install(wanted: Mapping[tuple[str, ...], str]) -> None:
+    """Install what is missing. Needs root and apt; CalledProcessError if a package cannot be had."""
+    packages = missing(wanted)
+    if not packages:
+        return
+    print(f"installing {' '.join(packages)}", file=sys.stderr, flush=True)
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for command in (["update", "-q"], ["install", "-qy", "--no-install-recommends", *packages]):
+        subprocess.run(["apt-get", *command], check=True, env=env, stdout=sys.stderr)
+
+
+def reason(wanted: Mapping[tuple[str, ...], str]) -> str | None:
+    """Why the tools cannot be had here, in one line that says what to do; None if they are here or installable."""
+    if not sys.platform.startswith("linux"):
+        return f"nodes are Linux namespaces and this is {sys.platform}; use a Linux machine"
+    if os.geteuid() != 0:
+        return "nodes need root; run as root (or set KUBECONFIG to a cluster of yours)"
+    packages = missing(wanted)
+    if packages and not shutil.which("apt-get"):
+        return f"these Debian packages are missing and there is no apt-get: {', '.join(packages)}; install their like"
+    return None
+
+
+def _found(tool: str) -> bool:
+    return Path(tool).exists() if tool.startswith("/") else shutil.which(tool) is not None
