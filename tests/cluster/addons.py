@@ -11,6 +11,7 @@ from tests.cluster import binaries, thin_images
 from tests.cluster.client import Client, Object
 
 KUBERAY_NAMESPACE = "kuberay-system"
+OPERATOR_NAMESPACE = "collectorfleet-system"
 RUNTIME_CLASS: Object = {
     "apiVersion": "node.k8s.io/v1",
     "kind": "RuntimeClass",
@@ -30,6 +31,15 @@ def install_kuberay(client: Client, env: Mapping[str, str]) -> None:
     _configure(next(o for o in objects if o["kind"] == "Deployment"), env)
     client.apply(objects)
     client.wait_for("deployment/kuberay-operator", "Available", KUBERAY_NAMESPACE, within=90)
+
+
+def install_operator(client: Client) -> None:
+    """Apply the resource's CRD and the operator's manifests as they stand; blocks until the operator is available."""
+    client.apply_crds(binaries.ROOT / "crds")
+    for file in sorted((binaries.ROOT / "operator/manifests").glob("*.yaml")):
+        client.apply(file)
+    for deployment in client.items("deployments", OPERATOR_NAMESPACE):
+        client.wait_for(f"deployment/{deployment['metadata']['name']}", "Available", OPERATOR_NAMESPACE, within=90)
 
 
 def _configure(deployment: Object, env: Mapping[str, str]) -> None:

@@ -22,8 +22,9 @@ from tests.cluster.images import SYSTEM_PATH, Image, Layer
 from tests.cluster.node_config import PAUSE_IMAGE
 
 SOURCES = ("crds", "operator", "collector_image")
-SOURCE_FOLDER = Path("/opt/collectorfleet/src")
-VENV = "/opt/collectorfleet/venv"
+HOME = "/opt/collectorfleet"
+SOURCE_FOLDER = Path(HOME) / "src"
+VENV = f"{HOME}/venv"
 COLLECTOR_USER, OPERATOR_USER = 1000, 65532
 KUBERAY_IMAGE = "quay.io/kuberay/operator:v1.6.2"
 SCRIPTS = {"collectorfleet": "collectorfleet.cli:main", "ray": "ray.scripts.scripts:main"}
@@ -72,7 +73,7 @@ def operator() -> Image:
 
 
 def _environment(home: str) -> dict[str, str]:
-    return {"PATH": f"{VENV}/bin:{SYSTEM_PATH}", "HOME": home, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1"}
+    return {"PATH": f"{HOME}/bin:{VENV}/bin:{SYSTEM_PATH}", "HOME": home, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1"}
 
 
 def _machine_layer() -> Layer:
@@ -86,6 +87,7 @@ def _machine_layer() -> Layer:
     layer.link("/var/run", "/run")
     layer.folder("/run")
     layer.folder("/home/collector", owner=COLLECTOR_USER)
+    layer.link(f"{HOME}/bin", f"{SOURCE_FOLDER}/collector_image/bin")
     users = (("root", 0, "/root"), ("collector", COLLECTOR_USER, "/home/collector"), ("nonroot", OPERATOR_USER, "/tmp"))
     layer.file("/etc/passwd", "".join(f"{n}:x:{i}:{i}::{home}:/bin/bash\n" for n, i, home in users).encode())
     layer.file("/etc/group", "".join(f"{n}:x:{i}:\n" for n, i, _ in users).encode())
