@@ -6,12 +6,11 @@ A field's description is the user's documentation: it feeds the CRD, ``kubectl e
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from collectorfleet_api.v1alpha1.base import Count, Model, Positive
-from collectorfleet_api.v1alpha1.types import Cpu, ImportPath, Memory, PodTemplate, Preserved
+from collectorfleet_api.v1alpha1.types import Cpu, ImportPath, Memory, PodTemplate, Preserved, RayVersion
 
 
 class ImagePullPolicy(StrEnum):
@@ -74,7 +73,7 @@ class Resources(Model):
     cpu: Cpu = Field(default=1, description="CPU, a Kubernetes quantity such as 2, 0.5 or 500m.")
     memory: Memory = Field(default="2Gi", description="Memory, a Kubernetes quantity such as 2Gi.")
     gpu: float = Field(
-        default=0,
+        default=0.0,
         ge=0,
         le=64,
         description="GPUs, a plain number: a share of one GPU from 0.0001 to 1, or whole GPUs.",
@@ -193,7 +192,7 @@ class Head(Model):
 
 
 class Ray(Model):
-    version: Annotated[str, StringConstraints(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$", max_length=20)] = Field(
+    version: RayVersion = Field(
         default="2.60.0", description="Ray version of the image; token authentication needs 2.52.0 or later."
     )
     head: Head = Field(default_factory=Head, description="The head pod, which runs no collectors.")

@@ -88,7 +88,7 @@ class Staleness(Model):
     mean: Measured | None = Field(default=None, description="Mean staleness.")
     max: int | None = Field(default=None, description="Largest staleness.")
     throttled_seconds: Measured = Field(
-        default=0, ge=0, description="Time for which the bound held back finished data or idle collectors."
+        default=0.0, ge=0, description="Time for which the bound held back finished data or idle collectors."
     )
 
 

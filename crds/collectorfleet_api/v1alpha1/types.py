@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, StringConstraints, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from collectorfleet_api.quantity import PATTERN, QuantityError, parse_quantity
+
+_WORDS: Final = r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*"
+_IMPORT_PATH: Final = f"^{_WORDS}:{_WORDS}$"
+_VERSION: Final = r"^[0-9]+\.[0-9]+\.[0-9]+$"
+
+
+def _matching(pattern: str, max_length: int, otherwise: str) -> tuple[AfterValidator, WithJsonSchema]:
+    """Text of ``pattern``; other text is refused with the sentence ``otherwise``."""
+
+    def check(value: str) -> str:
+        if len(value) > max_length:
+            raise ValueError(f"{len(value)} characters are too many; use at most {max_length}")
+        if not re.match(pattern, value):
+            raise ValueError(f'"{value}" {otherwise}')
+        return value
+
+    return AfterValidator(check), WithJsonSchema({"type": "string", "pattern": pattern, "maxLength": max_length})
+
 
 # "my_envs.cheetah:make_env": where Python finds the user's function.
 ImportPath = Annotated[
     str,
-    StringConstraints(
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$",
-        max_length=253,
+    *_matching(
+        _IMPORT_PATH, 253, "is not an import path; write package.module:function, with a colon before the function"
     ),
 ]
+RayVersion = Annotated[str, *_matching(_VERSION, 20, "is not a version of Ray; write three numbers such as 2.60.0")]
 
 
 def _free_form(description: str) -> dict[str, Any]:
@@ -66,7 +85,7 @@ PodTemplate = Annotated[dict[str, Any], WithJsonSchema(_POD_TEMPLATE)]
 
 def _is_quantity(value: object) -> object:
     if not isinstance(value, str | int | float):
-        raise QuantityError(f"{type(value).__name__} is not a quantity; write a number such as 2, 0.5, 500m or 2Gi")
+        raise QuantityError("not a quantity; write a number such as 2, 0.5, 500m or 2Gi")
     parse_quantity(value)
     return value
 

@@ -1,0 +1,95 @@
+"""What works but is hardly meant: said by ``collectorfleet validate`` beside the problems, and never refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from collectorfleet_api.packing import UNITS_PER_GPU, Packing, pack
+from collectorfleet_api.problem import Problem
+from collectorfleet_api.shares import shares
+from collectorfleet_api.v1alpha1.fleet import CollectorFleet
+from collectorfleet_api.v1alpha1.spec import Mode
+
+# A GPU of which more than this stays unused while it is full of collectors.
+_NOTABLE_REST: Final = 0.2
+
+
+def warnings(fleet: CollectorFleet) -> list[Problem]:
+    """Advice on a fleet without problems; the fleet runs as it stands."""
+    return [found for check in _CHECKS for found in check(fleet)]
+
+
+def busy_collectors(fleet: CollectorFleet) -> int:
+    """The most collectors that can work at once.
+
+    Async: requests in flight and finished batches that wait are together at most ``maxStaleness + 1`` where a new
+    version follows each batch, or the last of them would be too old when its turn comes. Sync: one for each share.
+    """
+    spec = fleet.spec
+    replicas = spec.collectors.replicas
+    if spec.collection.mode is Mode.SYNC:
+        return min(replicas, shares(spec.collection.frames_per_batch, replicas, spec.environment.per_collector))
+    bound = spec.collection.staleness_bound
+    version_per_batch = spec.driver.train is not None and spec.weights.update_after_each_batch
+    return replicas if bound is None or not version_per_batch else min(replicas, bound + 1)
+
+
+def _idle(fleet: CollectorFleet) -> Iterator[Problem]:
+    busy, replicas = busy_collectors(fleet), fleet.spec.collectors.replicas
+    if busy >= replicas:
+        return
+    if fleet.spec.collection.mode is Mode.SYNC:
+        yield Problem(
+            "spec.collectors.replicas", f"at most {busy} of {replicas} collectors busy: a batch has {busy} shares"
+        )
+        return
+    yield Problem(
+        "spec.collection.maxStaleness",
+        f"at most {busy} of {replicas} collectors busy: each batch makes a new version, so no more than "
+        f"{busy} batches may be under way within {busy - 1}; use {replicas - 1} or more, or {busy} collectors",
+    )
+
+
+def _endless_output(fleet: CollectorFleet) -> Iterator[Problem]:
+    if fleet.spec.output is not None and fleet.spec.collection.total_frames is None:
+        text = "absent: batches are written until the fleet is deleted or the volume is full; set it to stop earlier"
+        yield Problem("spec.collection.totalFrames", text)
+
+
+def _unused_gpu(fleet: CollectorFleet) -> Iterator[Problem]:
+    spec = fleet.spec
+    gpu = spec.collectors.resources.gpu
+    found = pack(spec.collectors.replicas, gpu, spec.workers.gpu.per_pod, spec.workers.collectors_per_pod)
+    if not isinstance(found, Packing) or found.gpu_units == 0 or spec.collectors.replicas < found.per_pod:
+        return
+    rest = found.gpus_per_pod - found.per_pod * found.gpu_units / UNITS_PER_GPU
+    if rest > _NOTABLE_REST * found.gpus_per_pod:
+        yield Problem(
+            "spec.collectors.resources.gpu",
+            f"{rest:.4g} of the {found.gpus_per_pod} GPU of each worker pod is used by no collector: "
+            f"{found.per_pod} of {gpu:g} GPU fit",
+        )
+
+
+def _null_keywords(fleet: CollectorFleet) -> Iterator[Problem]:
+    spec = fleet.spec
+    train = spec.driver.train.kwargs if spec.driver.train else {}
+    named: dict[str, dict[str, Any]] = {
+        "spec.environment.kwargs": spec.environment.kwargs,
+        "spec.policy.kwargs": spec.policy.kwargs,
+        "spec.driver.train.kwargs": train,
+    }
+    for path, kwargs in named.items():
+        for key, value in kwargs.items():
+            if value is None:
+                text = "`kubectl apply` drops a null; leave it out, and give the function that default"
+                yield Problem(f"{path}.{key}", text)
+
+
+_CHECKS: Final[tuple[Callable[[CollectorFleet], Iterator[Problem]], ...]] = (
+    _idle,
+    _endless_output,
+    _unused_gpu,
+    _null_keywords,
+)
