@@ -47,7 +47,7 @@ def _idle(fleet: CollectorFleet) -> Iterator[Problem]:
     yield Problem(
         "spec.collection.maxStaleness",
         f"at most {busy} of {replicas} collectors busy: each batch makes a new version, so no more than "
-        f"{busy} batches may be under way within {busy - 1}; use {replicas - 1} or more, or {busy} collectors",
+        f"{busy} may be under way; raise it to {replicas - 1}, or use {busy} collectors",
     )
 
 

@@ -70,6 +70,7 @@ def load_manifests(text: str, source: str = "stdin") -> Manifests:
             _add(loaded, document, source)
     except YamlError as error:
         loaded.findings.append(Finding(source, error.line, Severity.ERROR, Problem("", f"not YAML: {error}")))
+    loaded.findings.sort(key=lambda found: found.line)
     return loaded
 
 

@@ -62,8 +62,9 @@ class Document:
 
 def read_documents(text: str) -> Iterator[Document]:
     """Every document that is not empty. Raises YamlError at the first that cannot be read."""
-    loader = _Loader(text)
+    loader = None
     try:
+        loader = _Loader(text)
         while loader.check_node():
             node: Node = loader.get_node()  # type: ignore[assignment]  # check_node said that there is one
             reading = _Reading()
@@ -76,7 +77,8 @@ def read_documents(text: str) -> Iterator[Document]:
     except yaml.reader.ReaderError as error:
         raise YamlError(1, f"not text: {error.reason}") from error
     finally:
-        loader.dispose()
+        if loader is not None:
+            loader.dispose()
 
 
 class _Loader(yaml.SafeLoader):
@@ -92,9 +94,19 @@ class _Loader(yaml.SafeLoader):
 class _Reading:
     lines: dict[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    around: list[Node] = field(default_factory=list)  # what the current node is in, outermost first
 
     def value(self, node: Node, path: Path) -> Any:
         self.lines.setdefault(path_text(path), node.start_mark.line + 1)
+        if node in self.around:
+            raise YamlError(node.start_mark.line + 1, "something contains itself")
+        self.around.append(node)
+        try:
+            return self._inside(node, path)
+        finally:
+            self.around.pop()
+
+    def _inside(self, node: Node, path: Path) -> Any:
         match node:
             case MappingNode():
                 return self._mapping(node, path)
@@ -110,8 +122,7 @@ class _Reading:
         for key_node, value_node in node.value:
             if key_node.tag == _PLAIN and key_node.value == _MERGE:
                 # What is merged stands on its own lines, and gives way to the mapping's own keys.
-                for inner in value_node.value if isinstance(value_node, SequenceNode) else [value_node]:
-                    merged = (self.value(inner, path) or {}) | merged
+                merged = self._merged(value_node, path) | merged
                 continue
             key = self._key(key_node, path)
             if key in own:
@@ -121,6 +132,15 @@ class _Reading:
             self.lines[path_text((*path, key))] = key_node.start_mark.line + 1
             own[key] = self.value(value_node, (*path, key))
         return merged | own
+
+    def _merged(self, node: Node, path: Path) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for inner in node.value if isinstance(node, SequenceNode) else [node]:
+            if isinstance(inner, MappingNode):
+                found = self.value(inner, path) | found
+            else:
+                self._problem(path, "<< merges mappings, and this is none; name one with *")
+        return found
 
     def _key(self, node: Node, path: Path) -> str:
         value = self._scalar(node, path) if isinstance(node, ScalarNode) else None

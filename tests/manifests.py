@@ -1,0 +1,44 @@
+"""Manifests for tests: a small valid fleet in which a test changes what it is about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from collectorfleet_api.names import API_VERSION, KIND
+from collectorfleet_api.resource import CollectorFleet
+
+ABSENT = object()
+
+
+def manifest(changes: dict[str, Any] | None = None, name: str = "cheetah") -> dict[str, Any]:
+    """A fleet that trains, with ``changes`` by path: ``{"spec.collectors.replicas": 4, "spec.output": {...}}``.
+
+    ``ABSENT`` removes a field.
+    """
+    fleet: dict[str, Any] = {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": {"name": name},
+        "spec": {
+            "image": "ghcr.io/you/cheetah:1.0",
+            "environment": {"factory": "my_envs:make_env"},
+            "policy": {"factory": "my_policy:make_actor"},
+            "driver": {"train": {"function": "my_train:train"}},
+            "collection": {"mode": "Sync", "framesPerBatch": 4000},
+            "collectors": {"replicas": 4},
+        },
+    }
+    for path, value in (changes or {}).items():
+        *parents, last = path.split(".")
+        at = fleet
+        for part in parents:
+            at = at.setdefault(part, {})
+        if value is ABSENT:
+            at.pop(last, None)
+        else:
+            at[last] = value
+    return fleet
+
+
+def fleet(changes: dict[str, Any] | None = None, name: str = "cheetah") -> CollectorFleet:
+    return CollectorFleet.parse(manifest(changes, name))
