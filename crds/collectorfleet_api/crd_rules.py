@@ -80,8 +80,9 @@ _SHARES = Rule(
     " && oldSelf.value().environment.perCollector == self.environment.perCollector)",
     "a Sync batch is split into equal shares: framesPerBatch must be a multiple of collectors.replicas times "
     "environment.perCollector",
-    "'%d does not divide into %d shares (collectors.replicas) of whole steps of %d environments; use %d or %d'.format(["
-    "self.collection.framesPerBatch, self.collectors.replicas, self.environment.perCollector,"
+    "'%d does not divide into %d shares (collectors.replicas)%s; use %d or %d'.format(["
+    "self.collection.framesPerBatch, self.collectors.replicas, self.environment.perCollector == 1 ? ''"
+    " : ' of whole steps of %d environments'.format([self.environment.perCollector]),"
     f" self.collection.framesPerBatch - self.collection.framesPerBatch % {_ALL_SHARES},"
     f" self.collection.framesPerBatch - self.collection.framesPerBatch % {_ALL_SHARES} + {_ALL_SHARES}])",
     field=".collection.framesPerBatch",
@@ -95,7 +96,7 @@ _FITTING = (
 )
 _PER_POD = [
     Rule(
-        f"{_GPU} <= double(self.workers.gpu.perPod)",
+        f"{_GPU} <= double(self.workers.gpu.perPod) || {_GPU} != double(int({_GPU}))",
         "a collector asks for more GPUs than a worker pod has; raise workers.gpu.perPod or ask for fewer",
         f"'a collector asks for %d GPUs and a worker pod has %d (workers.gpu.perPod); set perPod to at least %d, or ask"
         f" for fewer GPUs'.format([int({_GPU}), self.workers.gpu.perPod, int({_GPU})])",
@@ -105,8 +106,9 @@ _PER_POD = [
         f"!has(self.workers.collectorsPerPod) || {_UNITS} <= 0 || {_GPU} > double(self.workers.gpu.perPod)"
         f" || self.workers.collectorsPerPod <= {_FITTING}",
         "so many collectors do not fit on the GPUs of a worker pod; lower collectorsPerPod or raise workers.gpu.perPod",
-        f"'%d collectors do not fit on the GPUs of a worker pod, which hold %d; use at most %d, or raise"
-        f" workers.gpu.perPod'.format([self.workers.collectorsPerPod, {_FITTING}, {_FITTING}])",
+        f"'%d collectors of %s GPU do not fit on the %d GPU of a worker pod, which hold %d; use at most %d, or raise"
+        f" workers.gpu.perPod'.format([self.workers.collectorsPerPod, {_GPU}, self.workers.gpu.perPod, {_FITTING},"
+        f" {_FITTING}])",
         field=".workers.collectorsPerPod",
     ),
 ]
@@ -115,13 +117,15 @@ _SHARE = [
     Rule(
         "self <= 1.0 || self == double(int(self))",
         "more than one GPU and not whole; use whole GPUs, or a share below 1 such as 0.5",
-        "'more than one GPU and not whole; use %d, %d, or a share below 1 such as 0.5'"
-        ".format([int(self), int(self) + 1])",
+        "'%s is more than one GPU and not whole; use %d, %d, or a share below 1 such as 0.5'"
+        ".format([self, int(self), int(self) + 1])",
     ),
     Rule(
         "self > 1.0 || (self * 10000.0 - double(int(self * 10000.0 + 0.5)) < 0.000001"
         " && double(int(self * 10000.0 + 0.5)) - self * 10000.0 < 0.000001)",
         "finer than 0.0001 of a GPU, the smallest step that Ray counts; use at most four decimals",
+        "'%s is finer than 0.0001 of a GPU, the smallest step that Ray counts; use at most four decimals'"
+        ".format([self])",
     ),
 ]
 
@@ -134,7 +138,7 @@ _ASYNC_STALENESS = Rule(
 _WHOLE_DRIVER_GPU = Rule(
     "self == double(int(self))",
     "the driver gets whole GPUs; use a whole number",
-    "'the driver gets whole GPUs; use %d or %d'.format([int(self), int(self) + 1])",
+    "'%s: the driver gets whole GPUs; use %d or %d'.format([self, int(self), int(self) + 1])",
 )
 _RAY_VERSION = Rule(
     "int(self.split('.')[0]) > 2 || (int(self.split('.')[0]) == 2 && int(self.split('.')[1]) >= 52)",

@@ -33,7 +33,7 @@ _WORDS: Final[dict[str, bool | None]] = {
 _INTEGER: Final = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE: Final = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_LARGEST_INTEGER: Final = 2**64 - 1
+_LARGEST_INTEGER: Final = 2**63 - 1  # beyond it, digits are lost on the way through the API server
 
 
 class YamlError(ValueError):

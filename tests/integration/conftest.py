@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from tests.cluster import binaries
 from tests.cluster import control_plane as control_planes
 from tests.cluster.control_plane import ControlPlane
 
@@ -21,6 +22,12 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
         yield plane
     finally:
         plane.stop()
+
+
+@pytest.fixture(scope="session")
+def fleet_crd(control_plane: ControlPlane) -> None:
+    """CollectorFleets are served."""
+    control_plane.apply_crds(binaries.ROOT / "crds")
 
 
 @pytest.fixture

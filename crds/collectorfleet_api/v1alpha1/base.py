@@ -55,7 +55,7 @@ def one_kind_of_number(value: Any) -> Any:
     ``totalFrames: 1e6`` is an integer, and the keyword argument ``gamma: 1.0`` arrives as 1 from the API server too.
     """
     match value:
-        case float() if value.is_integer() and abs(value) < 1e21:
+        case float() if value.is_integer() and abs(value) < 2**63:
             return int(value)
         case dict():
             return {key: one_kind_of_number(inner) for key, inner in value.items()}

@@ -1,0 +1,165 @@
+"""What the API server itself refuses, in the words that kubectl shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.cluster.client import KubectlError, manifest_text
+from tests.cluster.control_plane import ControlPlane
+from tests.manifests import ABSENT, manifest
+
+from collectorfleet_api.validation import read
+
+pytestmark = pytest.mark.usefixtures("fleet_crd")
+
+ASYNC = {"mode": "Async", "framesPerBatch": 4000}
+
+
+def refusal(cluster: ControlPlane, namespace: str, fleet: dict[str, Any]) -> str:
+    with pytest.raises(KubectlError) as refused:
+        cluster.apply(fleet, namespace)
+    return " ".join(str(refused.value).split())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        pytest.param({"spec.collectors.replicaz": 6}, ".spec.collectors.replicaz: field not declared", id="typo"),
+        pytest.param(
+            {"spec.driver": ABSENT},
+            "set driver.train to train on the batches, or output to write them to files; "
+            "with neither they would be lost",
+            id="neither train nor output",
+        ),
+        pytest.param(
+            {"spec.output": {"path": "/data"}},
+            "set driver.train or output, not both: with a training function the batches go to it",
+            id="train and output",
+        ),
+        pytest.param(
+            {"spec.collection": {**ASYNC, "maxStaleness": 0}},
+            'spec.collection.maxStaleness: Invalid value: "object": 0 is for mode Sync',
+            id="on-policy Async",
+        ),
+        pytest.param(
+            {"spec.collectors.replicas": 6},
+            "4000 does not divide into 6 shares (collectors.replicas); use 3996 or 4002",
+            id="shares",
+        ),
+        pytest.param(
+            {"spec.collection": ASYNC, "spec.environment.perCollector": 64},
+            "4000 is not a multiple of environment.perCollector 64, whose environments step together; use 3968 or 4032",
+            id="vectorised environments",
+        ),
+        pytest.param(
+            {"spec.collectors.resources.gpu": 1.5},
+            "1.5 is more than one GPU and not whole; use 1, 2, or a share below 1 such as 0.5",
+            id="one GPU and a half",
+        ),
+        pytest.param(
+            {"spec.collectors.resources.gpu": 0.12345},
+            "0.12345 is finer than 0.0001 of a GPU",
+            id="a fine share",
+        ),
+        pytest.param(
+            {"spec.collectors.resources.gpu": 0.00005},
+            "finer than 0.0001 of a GPU, the smallest step that Ray counts",
+            id="too small a share",
+        ),
+        pytest.param(
+            {"spec.collectors.resources.gpu": 4, "spec.workers.gpu.perPod": 2},
+            "a collector asks for 4 GPUs and a worker pod has 2 (workers.gpu.perPod); set perPod to at least 4, "
+            "or ask for fewer GPUs",
+            id="more GPUs than a pod has",
+        ),
+        pytest.param(
+            {"spec.collectors.resources.gpu": 0.3, "spec.workers.gpu.perPod": 2, "spec.workers.collectorsPerPod": 7},
+            "7 collectors of 0.3 GPU do not fit on the 2 GPU of a worker pod, "
+            "which hold 6; use at most 6, or raise workers.gpu.perPod",
+            id="too many in a pod",
+        ),
+        pytest.param(
+            {"spec.driver.resources.gpu": 0.5},
+            'spec.driver.resources.gpu: Invalid value: "number": 0.5: the driver gets whole GPUs; use 0 or 1',
+            id="half a GPU for the driver",
+        ),
+        pytest.param(
+            {"spec.collectors.resources.gpu": "0.25"},
+            ".spec.collectors.resources.gpu: expected numeric (int or float)",
+            id="gpu in quotes",
+        ),
+        pytest.param({"spec.collectors.resources.cpu": "two"}, "cpu in body should match", id="no quantity"),
+        pytest.param({"spec.collectors.resources.cpu": -1}, "should be greater than or equal to 0", id="negative"),
+        pytest.param({"spec.collectors.resources.cpu": True}, "spec.collectors.resources.cpu", id="cpu: true"),
+        pytest.param({"spec.collectors.resources.cpu": ["1"]}, "spec.collectors.resources.cpu", id="cpu: a list"),
+        pytest.param(
+            {"spec.collectors.resources.memory": 2}, "should be greater than or equal to 1048576", id="2 bytes"
+        ),
+        pytest.param({"spec.environment.factory": "my_envs.make"}, "factory in body should match", id="no colon"),
+        pytest.param({"spec.ray.version": "2.48.0"}, "older than 2.52.0, the first Ray with token", id="old Ray"),
+        pytest.param(
+            {"spec.workers.template": {"nodeSelector": {"pool": "gpu"}}},
+            ".spec.workers.template.nodeSelector: field not declared",
+            id="a pod spec where a template belongs",
+        ),
+        pytest.param(
+            {"spec.driver.template": {"spec": {"containers": {"name": "driver"}}}},
+            "spec.driver.template.spec.containers",
+            id="containers that are no list",
+        ),
+    ],
+)
+def test_a_fleet_that_cannot_run_is_refused(
+    control_plane: ControlPlane, namespace: str, changes: dict[str, Any], words: str
+) -> None:
+    assert words in refusal(control_plane, namespace, manifest(changes))
+    assert isinstance(read(manifest(changes)), list), "and `collectorfleet validate` refuses it too"
+
+
+def test_names_that_no_ray_cluster_can_have_are_refused(control_plane: ControlPlane, namespace: str) -> None:
+    assert "60 characters are too long for the Ray cluster that is named after it; use at most 53" in refusal(
+        control_plane, namespace, manifest(name="a" * 60)
+    )
+    assert "lower-case letters, digits and '-', starting with a letter" in refusal(
+        control_plane, namespace, manifest(name="5cheetah")
+    )
+
+
+def test_a_typo_under_plain_apply_is_told_by_name(control_plane: ControlPlane, namespace: str) -> None:
+    with pytest.raises(KubectlError, match=r'unknown field "spec.collectors.replicaz"'):
+        control_plane.kubectl(
+            *("create", "-n", namespace, "-f", "-"), input=manifest_text(manifest({"spec.collectors.replicaz": 6}))
+        )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"spec.collectors.resources": {"cpu": 0.5, "memory": "1.5Gi", "gpu": 0.3333}}, id="fractions"),
+        pytest.param(
+            {"spec.collectors.resources": {"cpu": "500m", "gpu": 2}, "spec.workers.gpu.perPod": 5}, id="whole"
+        ),
+        pytest.param({"spec.collectors.resources.gpu": 0.07, "spec.workers.collectorsPerPod": 14}, id="0.07"),
+        pytest.param({"spec.collectors.minAvailable": 100}, id="minAvailable above replicas"),
+        pytest.param({"spec.collection": {**ASYNC, "maxStaleness": 1}}, id="bounded Async"),
+        pytest.param({"spec.collection.totalFrames": 1e7}, id="a number with an exponent"),
+        pytest.param({"spec.workers.template": {"spec": {"nodeSelector": {"a": "b"}}}}, id="a pod template"),
+        pytest.param({"spec.driver": ABSENT, "spec.output": {"path": "/data"}}, id="output"),
+    ],
+)
+def test_a_fleet_that_can_run_is_accepted_by_the_server_and_offline(
+    control_plane: ControlPlane, namespace: str, changes: dict[str, Any]
+) -> None:
+    control_plane.apply(manifest(changes), namespace)
+    assert not isinstance(read(manifest(changes)), list)
+
+
+def test_a_batch_changed_later_must_divide_again(control_plane: ControlPlane, namespace: str) -> None:
+    control_plane.apply(manifest(), namespace)
+    control_plane.kubectl("scale", "cfleet/cheetah", "--replicas=3", "-n", namespace)
+    with pytest.raises(KubectlError, match="4001 does not divide into 3 shares"):
+        control_plane.kubectl(
+            *("patch", "cfleet/cheetah", "-n", namespace, "--type=merge"),
+            *("-p", '{"spec": {"collection": {"framesPerBatch": 4001}}}'),
+        )
