@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from collectorfleet_api.problem import Problem
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 from collectorfleet_api.v1alpha1.status import (
     CollectorState,
@@ -36,6 +37,7 @@ COMPLETED: Final = "Completed"
 ACKNOWLEDGE_WITHIN: Final = timedelta(seconds=60)
 
 _LONGEST_CAUSE: Final = 1000
+_LONGEST_MESSAGE: Final = 8000
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ Outcome = Running | Succeeded | Failed
 def condition(type_: str, status: bool | None, reason: str, message: str) -> Condition:
     """A condition without its time: None is Unknown. :func:`stamped` adds what depends on the previous one."""
     word = {True: ConditionStatus.TRUE, False: ConditionStatus.FALSE, None: ConditionStatus.UNKNOWN}[status]
-    return Condition(type=type_, status=word, reason=reason, message=message)
+    text = message if len(message) <= _LONGEST_MESSAGE else f"{message[: _LONGEST_MESSAGE - 4]} ..."
+    return Condition(type=type_, status=word, reason=reason, message=text)
 
 
 def is_true(found: Condition | None) -> bool:
@@ -146,6 +149,11 @@ def stalled(outcome: Outcome) -> Condition:
     if isinstance(outcome, Failed):
         return condition(STALLED, True, "Failed", outcome.message)
     return condition(STALLED, False, "Progressing", "nothing waits for the user")
+
+
+def invalid_spec(problems: Sequence[Problem]) -> Condition:
+    """Stalled, because of what is wrong in the spec: all of it, in one message."""
+    return condition(STALLED, True, "InvalidSpec", "; ".join(str(problem) for problem in problems))
 
 
 def ready(outcome: Outcome, required: Sequence[Condition]) -> Condition:

@@ -33,7 +33,7 @@ _KEPT: Final = frozenset(
 _DROPPED: Final = frozenset({"title", "$defs"})
 
 # (name, type, path, shown only with `-o wide`)
-_COLUMNS: Final = (
+COLUMNS: Final = (
     ("Ready", "string", '.status.conditions[?(@.type=="Ready")].status', False),
     ("Collectors", "string", ".status.progress.collectors.summary", False),
     # What every available collector runs; empty while that is unknown. The wide column has what was published.
@@ -137,7 +137,7 @@ def _version() -> dict[str, Any]:
         },
         "additionalPrinterColumns": [
             {"name": name, "type": type_, "jsonPath": path} | ({"priority": 1} if wide else {})
-            for name, type_, path, wide in _COLUMNS
+            for name, type_, path, wide in COLUMNS
         ],
     }
 

@@ -214,6 +214,10 @@ class OperatorStatus(Model):
     ray_cluster: RayClusterStatus | None = Field(default=None, description="The Ray cluster underneath.")
     driver: DriverPodStatus | None = Field(default=None, description="The driver Job.")
 
+    def condition(self, type_: str) -> Condition | None:
+        """The condition of that type, if there is one."""
+        return next((found for found in self.conditions if found.type == type_), None)
+
 
 class CollectorFleetStatus(OperatorStatus, DriverReport):
     """What both write."""
