@@ -16,7 +16,7 @@ import yaml
 
 from collectorfleet_api.crd_rules import RULES
 from collectorfleet_api.names import GROUP, KIND, PLURAL, VERSION
-from collectorfleet_api.v1alpha1.base import Model
+from collectorfleet_api.v1alpha1.base import Model, one_kind_of_number
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 from collectorfleet_api.v1alpha1.status import CollectorFleetStatus
 
@@ -160,6 +160,8 @@ def _convert(schema: Schema, defs: Schema, *, defaults: bool) -> Schema:
             value = _convert(value, defs, defaults=defaults)
         elif key == "additionalProperties" or (key == "default" and (value is None or not defaults)):
             continue
+        elif key == "default":
+            value = one_kind_of_number(value)
         found[key] = value
     return found
 

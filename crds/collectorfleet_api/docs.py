@@ -10,6 +10,8 @@ from typing import Any
 from collectorfleet_api.crd import COLUMNS, schema
 from collectorfleet_api.crd_rules import RULES
 from collectorfleet_api.names import API_VERSION, KIND
+from collectorfleet_api.v1alpha1.base import Model
+from collectorfleet_api.v1alpha1.status import DriverReport, OperatorStatus
 
 Schema = dict[str, Any]
 
@@ -17,21 +19,30 @@ _INTRODUCTION = f"""\
 <!-- Written from the models by `make generate`; change those. -->
 # Reference: {KIND} ({API_VERSION})
 
-Every field, as the API server knows it; `kubectl explain cfleet.spec` shows the same. A field without a default and without
-"required" may be left out. Quantities are those of Kubernetes: `2`, `0.5`, `500m`, `2Gi`.
+Every field, as the API server knows it; `kubectl explain cfleet.spec` shows the same. A field without a default and
+without "required" may be left out. Quantities are those of Kubernetes: `2`, `0.5`, `500m`, `2Gi`.
 """
+_SECTIONS = {
+    "spec": ("What the user asks for.", None),
+    "status, by the operator": ("Its field manager is `collectorfleet-operator`.", OperatorStatus),
+    "status, by the driver": ("Its field manager is `collectorfleet-driver`. Unknown is absent.", DriverReport),
+}
 
 
 def page() -> str:
     """The text of ``docs/reference.md``."""
     properties = schema()["properties"]
     parts = [_INTRODUCTION]
-    for section in ("spec", "status"):
-        parts.append(f"\n## {section}\n\n{properties[section]['description']}\n\n")
-        parts.append("| field | type | default | what it is |\n|---|---|---|---|\n")
-        parts += [_row(*row) for row in _fields(properties[section], section)]
+    for title, (text, model) in _SECTIONS.items():
+        parts.append(f"\n## {title}\n\n{text}\n\n| field | type | default | what it is |\n|---|---|---|---|\n")
+        root = title.split(",")[0]
+        parts += [_row(*row) for row in _fields(_part(properties[root], model), root)]
     parts.append("\n## What is refused\n\nBy the API server, and offline by `collectorfleet validate`:\n\n")
-    parts += [f"* `{path or 'metadata'}`: {rule.message}\n" for path, rules in RULES.items() for rule in rules]
+    parts += [
+        f"* `{path}{rule.field or ''}`: {rule.message}\n" if path else f"* {rule.message}\n"
+        for path, rules in RULES.items()
+        for rule in rules
+    ]
     parts.append("\n## Columns of `kubectl get cfleet`\n\n| column | from | |\n|---|---|---|\n")
     for name, _, path, wide in COLUMNS:
         parts.append(f"| {name.upper()} | `{path}` | {'with `-o wide`' if wide else ''} |\n")
@@ -41,6 +52,14 @@ def page() -> str:
 def main() -> None:
     """Print the page."""
     sys.stdout.write(page())
+
+
+def _part(node: Schema, model: type[Model] | None) -> Schema:
+    """Of ``node``, the fields that ``model`` has; all without one."""
+    if model is None:
+        return node
+    names = {field.alias for field in model.model_fields.values()}
+    return node | {"properties": {name: inner for name, inner in node["properties"].items() if name in names}}
 
 
 def _fields(node: Schema, path: str) -> Iterator[tuple[str, Schema, bool]]:
@@ -72,7 +91,7 @@ def _type(node: Schema) -> str:
         return " or ".join(f"`{choice}`" for choice in node["enum"])
     if "type" not in node:
         return "quantity"
-    name = {"object": "mapping", "array": "list"}.get(node["type"], node["type"])
+    name = str({"object": "mapping", "array": "list"}.get(node["type"], node["type"]))
     if node.get("format") == "date-time":
         name = "time"
     return name + _range(node)

@@ -80,12 +80,16 @@ class Resources(Model):
     )
 
 
+class DriverResources(Resources):
+    gpu: float = Field(default=0.0, ge=0, le=64, description="Whole GPUs of the driver.")
+
+
 class Driver(Model):
     train: Train | None = Field(
         default=None, description="The training function. Absent: the driver only collects, into `spec.output`."
     )
-    resources: Resources = Field(
-        default_factory=Resources, description="Resources of the driver pod; its `gpu` must be whole."
+    resources: DriverResources = Field(
+        default_factory=DriverResources, description="What the driver pod asks for; memory is also its limit."
     )
     template: PodTemplate = Field(
         default_factory=dict,
@@ -136,7 +140,13 @@ class Collectors(Model):
             "Fewest collectors on acknowledged weights for Ready=True; more than `replicas` counts as `replicas`."
         ),
     )
-    resources: Resources = Field(default_factory=Resources, description="Resources of one collector.")
+    resources: Resources = Field(
+        default_factory=Resources,
+        description=(
+            "What one collector needs, all of its processes together. A worker pod asks for that of its collectors "
+            "and, for Ray, 200m CPU, 768Mi and 256Mi per collector on top; memory is also its limit."
+        ),
+    )
 
 
 class WorkersGpu(Model):

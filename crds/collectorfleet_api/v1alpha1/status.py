@@ -219,5 +219,5 @@ class OperatorStatus(Model):
         return next((found for found in self.conditions if found.type == type_), None)
 
 
-class CollectorFleetStatus(OperatorStatus, DriverReport):
+class CollectorFleetStatus(DriverReport, OperatorStatus):
     """What both write."""
