@@ -1,0 +1,38 @@
+"""Fleets of reinforcement-learning data collectors: what runs in the pods and on a laptop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from collectorfleet.errors import (
+    CollectorClosed,
+    CollectorFleetError,
+    CollectorLost,
+    InvalidOption,
+    TooFewCollectors,
+    UserCodeError,
+)
+from collectorfleet.user_code import Factory
+
+if TYPE_CHECKING:
+    from collectorfleet.collector import FleetCollector
+
+__all__ = [
+    "CollectorClosed",
+    "CollectorFleetError",
+    "CollectorLost",
+    "Factory",
+    "FleetCollector",
+    "InvalidOption",
+    "TooFewCollectors",
+    "UserCodeError",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # FleetCollector needs torch, which takes seconds to import: the command line does without it where it can.
+    if name == "FleetCollector":
+        from collectorfleet.collector import FleetCollector
+
+        return FleetCollector
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

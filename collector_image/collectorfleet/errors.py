@@ -1,0 +1,76 @@
+"""Everything that goes wrong on purpose, in one tree.
+
+::
+
+    CollectorFleetError
+    ├── UserCodeError       the environment, the policy, the training function or an import raised
+    ├── InvalidOption       an argument that cannot work; also a ValueError
+    ├── CollectorLost       one collector died, hung or failed to apply weights
+    ├── TooFewCollectors    fewer than ``min_available`` collectors for too long
+    └── CollectorClosed     used after ``shutdown()``
+
+The text of each is one sentence that names its object; the first cause keeps its own words.
+"""
+
+from __future__ import annotations
+
+import traceback as traceback_module
+
+
+class CollectorFleetError(Exception):
+    """Base of all errors that this package raises itself."""
+
+
+class InvalidOption(CollectorFleetError, ValueError):
+    """An argument that cannot work: what it is, its numbers, what to change."""
+
+
+class UserCodeError(CollectorFleetError):
+    """Code of the user raised.
+
+    Args:
+        where: whose code it was and in which collector, such as ``environment my_envs:make (collector c0)``.
+        cause: type and message of the original error, such as ``ValueError: no such game``.
+        traceback: the original traceback as text; it may come from another process.
+    """
+
+    def __init__(self, where: str, cause: str, traceback: str = "") -> None:
+        super().__init__(where, cause, traceback)
+        self.where = where
+        self.cause = cause
+        self.traceback = traceback
+
+    @classmethod
+    def of(cls, where: str, error: BaseException) -> UserCodeError:
+        """The error as raised here, in this process."""
+        return cls(where, describe(error), "".join(traceback_module.format_exception(error)))
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.cause}"
+
+
+class CollectorLost(CollectorFleetError):
+    """One collector is gone: ``c3: no batch within 60 s``."""
+
+    def __init__(self, collector: str, cause: str) -> None:
+        super().__init__(collector, cause)
+        self.collector = collector
+        self.cause = cause
+
+    def __str__(self) -> str:
+        return f"{self.collector}: {self.cause}"
+
+
+class TooFewCollectors(CollectorFleetError):
+    """Fewer than ``min_available`` collectors for too long; says the first cause."""
+
+
+class CollectorClosed(CollectorFleetError):
+    """The collector was used after ``shutdown()``."""
+
+
+def describe(error: BaseException) -> str:
+    """The error as Python prints its last line: ``ValueError: no such game``."""
+    text = str(error).strip()
+    name = type(error).__qualname__
+    return f"{name}: {text}" if text else name
