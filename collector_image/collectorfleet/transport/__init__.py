@@ -1,0 +1,1 @@
+"""How requests, weights and batches travel between the driver and its collectors."""

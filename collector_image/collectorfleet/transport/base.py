@@ -1,0 +1,122 @@
+"""What the gather loop asks of a transport, and what a transport tells it. One page, no I/O.
+
+Commands return at once; what becomes of them arrives as events, in any order and possibly never: a collector may die
+without a word. Every event names the collector and its incarnation, so one of a retired incarnation can be told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class Address:
+    """One life of one collector: ``c3`` in its second life is ``Address("c3", 2)``."""
+
+    name: str
+    incarnation: int
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Request:
+    """One rollout of ``frames`` frames, to be run with weights of at least ``min_version``."""
+
+    id: int
+    frames: int
+    min_version: int
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A published version on its way: ``handle`` is the transport's own."""
+
+    version: int
+    digest: str
+    size_bytes: int
+    handle: Any = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Started:
+    """The collector built its environment and policy."""
+
+    address: Address
+    pod: str  # where it runs
+    pid: int
+
+
+@dataclass(frozen=True)
+class Applied:
+    """The collector loaded a version, and this is the digest of what it then had. A newer version may replace an offer."""
+
+    address: Address
+    version: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The answer to a request: an encoded rollout, and the version of the weights that produced each part of it."""
+
+    address: Address
+    request_id: int
+    payload: Any = field(repr=False)  # collectorfleet.data.wire.Encoded
+    version: int
+    seconds: float  # of the rollout itself, by the collector's clock
+
+
+@dataclass(frozen=True)
+class Raised:
+    """The user's code raised in the collector: ``where`` is environment or policy, ``cause`` its own last line."""
+
+    address: Address
+    where: str
+    cause: str
+    traceback: str = field(repr=False, default="")
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The collector is gone, or its answer is: the infrastructure's fault, not the user's."""
+
+    address: Address
+    cause: str
+    request_id: int | None = None  # only this answer is lost, the collector is not
+
+
+Event = Started | Applied | Finished | Raised | Lost
+
+
+class Transport(Protocol):
+    """Carries commands out and events in. Only :meth:`wait` blocks; only the gather thread calls the others."""
+
+    name: str
+
+    def start(self, address: Address) -> None:
+        """Make a collector; Started, Raised or Lost follows."""
+
+    def put(self, version: int, snapshot: Any) -> Weights:
+        """Store a snapshot of the weights once, for all collectors, and take its digest."""
+
+    def offer(self, address: Address, weights: Weights) -> None:
+        """Tell a collector that there are weights; Applied follows once it loaded these or newer ones."""
+
+    def submit(self, address: Address, request: Request) -> None:
+        """Ask for a rollout; Finished, Raised or Lost follows. A collector works off its requests in order."""
+
+    def stop(self, address: Address) -> None:
+        """End a collector, whatever it does; no event of it is delivered after this returns."""
+
+    def wait(self, timeout: float) -> Sequence[Event]:
+        """Block until there are events, :meth:`wake` is called, or ``timeout`` seconds passed; may return none."""
+
+    def wake(self) -> None:
+        """Make :meth:`wait` return; any thread may call it."""
+
+    def close(self) -> None:
+        """End all collectors."""
