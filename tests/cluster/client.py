@@ -60,17 +60,24 @@ class Client:
             raise KubectlError(args, done.stderr)
         return done.stdout
 
-    def apply(self, manifest: Manifest, namespace: str | None = None) -> str:
+    def apply(self, manifest: Manifest, namespace: str | None = None, *, output: str = "") -> str:
         """Apply objects, YAML text, or a file, server-side (large CRDs do not fit into an annotation)."""
-        return self.kubectl(
-            "apply", "--server-side", *_in(namespace), "-f", "-", input=manifest_text(manifest), timeout=120
-        )
+        words = ("apply", "--server-side", *_in(namespace), *(("-o", output) if output else ()), "-f", "-")
+        return self.kubectl(*words, input=manifest_text(manifest), timeout=120)
 
     def apply_crds(self, path: Path) -> None:
         """Apply the CRDs of a file or a folder and block until they are served."""
-        for file in sorted(path.glob("*.yaml")) if path.is_dir() else [path]:
-            self.apply(file)
-        self.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
+        names = [name for file in files for name in self.apply(file, output="name").split()]
+        # kubectl wait fails on a CRD that has no conditions yet, and would read these megabytes each time.
+        query = '{.status.conditions[?(@.type=="Established")].status}'
+        for name in names:
+            eventually(
+                lambda name=name: self.kubectl("get", name, "-o", f"jsonpath={query}"),  # type: ignore[misc]
+                until=lambda status: status == "True",
+                within=60,
+                what=f"{name}: Established",
+            )
 
     def delete(self, target: str, namespace: str | None = None, *, wait: bool = True) -> None:
         """Delete ``kind/name``; one that is not there is fine."""

@@ -6,13 +6,11 @@ The control plane runs on the first node. A cluster answers to nothing outside a
 from __future__ import annotations
 
 import functools
-import os
 import shutil
-import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.cluster import addons, binaries, cgroups, components, machine, packages, thin_images
+from tests.cluster import addons, binaries, cgroups, components, machine, namespaces, packages, thin_images
 from tests.cluster.client import Client, Object, condition
 from tests.cluster.components import SERVICE_IP, Ports
 from tests.cluster.images import Image, write_archive
@@ -192,9 +190,7 @@ class Cluster(Client):
 def remove(entry: Entry) -> None:
     """End a cluster, whoever started it, and take back everything it had of the machine."""
     for holder in entry.holders.values():
-        if holder.alive:
-            os.kill(holder.pid, signal.SIGKILL)
-    # Their processes take a moment to end.
+        namespaces.end(holder)
     for group in (cgroup(entry.index, name) for name in entry.holders):
         eventually(functools.partial(cgroups.remove, group), within=30, what=f"cgroup {group} gone")
     eventually(lambda: not Network(entry.index).plugged_in, within=30, what="the link to the cluster gone")

@@ -48,16 +48,21 @@ class Process:
 
     @classmethod
     def of(cls, pid: int) -> Process:
-        # The command's name stands in parentheses and may hold anything, so count from behind it.
-        after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return cls(pid, int(after_name[19]))
+        return cls(pid, int(_stat(pid)[19]))
 
     @property
     def alive(self) -> bool:
         try:
-            return Process.of(self.pid) == self
+            stat = _stat(self.pid)
         except (FileNotFoundError, ProcessLookupError):
             return False
+        return int(stat[19]) == self.started and stat[0] != "Z"
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat from the state on."""
+    # The command's name stands before them in parentheses and may hold anything.
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 @dataclass
@@ -129,10 +134,13 @@ def _entry_path(index: int) -> Path:
 
 @contextlib.contextmanager
 def _locked() -> Iterator[None]:
-    # Not below REGISTRY, which comes and goes.
-    with Path(f"{REGISTRY}.lock").open("w") as lock:
+    # The folder above, because REGISTRY comes and goes and a file of our own would stay.
+    lock = os.open(REGISTRY.parent, os.O_RDONLY)
+    try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(lock)
 
 
 def _remember_machine() -> None:

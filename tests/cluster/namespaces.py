@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 from pathlib import Path
 
 from tests.cluster.machine import Process
 from tests.cluster.process import last_lines
+from tests.wait import eventually
 
 UNSHARE = ("unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--propagation=private", "--kill-child")
 
@@ -43,6 +47,15 @@ class Namespaces:
     def reap(self) -> None:
         """Block until the holder, which somebody else ended, is gone."""
         self._process.wait(timeout=10)
+
+
+def end(holder: Process) -> None:
+    """End namespaces, whoever made them, by the process that holds them; blocks until it is gone."""
+    # The first process inside takes all others with it. Its parent, the holder, waits for it and then ends too.
+    for first in children(holder.pid) if holder.alive else []:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(first, signal.SIGKILL)
+    eventually(lambda: not holder.alive, within=30, what=f"process {holder.pid} gone")
 
 
 def children(pid: int) -> list[int]:

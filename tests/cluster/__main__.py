@@ -1,0 +1,94 @@
+"""``python -m tests.cluster up``: a Kubernetes to try CollectorFleet on; ``down`` ends it and cleans up.
+
+The cluster outlives the command. It has KubeRay and the operator as pods, made from this working copy: after a change
+in the operator's sources, delete its pod.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+
+from tests.cluster import addons, binaries, machine
+from tests.cluster import cluster as clusters
+from tests.cluster.binaries import ROOT
+from tests.cluster.cluster import Cluster
+
+FOLDER = ROOT / ".cluster"
+
+
+def up(nodes: int, gpus: int, kuberay_env: dict[str, str]) -> None:
+    """Start the cluster and print how to use it."""
+    if reason := clusters.missing():
+        sys.exit(f"no cluster: {reason}")
+    if _entry() is not None:
+        sys.exit(f"a cluster runs already (state in {FOLDER}); end it with: make cluster-down")
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir()
+    started = time.monotonic()
+
+    def say(what: str) -> None:
+        print(f"{time.monotonic() - started:4.0f} s  {what}", file=sys.stderr, flush=True)
+
+    cluster = Cluster(FOLDER, nodes=nodes, bound=False)
+    try:
+        cluster.start()
+        say(f"{nodes} node(s) Ready")
+        for node in cluster.nodes if gpus else ():
+            cluster.add_gpus(node, gpus)
+        cluster.install_kuberay(kuberay_env)
+        say("KubeRay runs")
+        addons.install_operator(cluster)
+        say("the operator runs")
+    except BaseException:
+        cluster.stop()
+        raise
+    print(_instructions(cluster))
+
+
+def down() -> None:
+    """End the cluster, and any that a killed test run left."""
+    clusters.sweep()
+    if entry := _entry():
+        clusters.remove(entry)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+
+
+def _entry() -> machine.Entry | None:
+    return next((entry for entry in machine.entries() if entry.folder == FOLDER.resolve()), None)
+
+
+def _instructions(cluster: Cluster) -> str:
+    lines = [f"export KUBECONFIG={cluster.kubeconfig}"]
+    if shutil.which("kubectl") is None:
+        lines.append(f'export PATH="$PATH:{binaries.build(binaries.KUBERNETES)}"')
+    lines += [
+        "kubectl apply -f examples/cartpole.yaml",
+        "kubectl get cfleet --watch",
+        "# make cluster-down ends it",
+    ]
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.cluster", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    starting = commands.add_parser("up", help="start it and print the KUBECONFIG line")
+    starting.add_argument("--nodes", type=int, default=1)
+    starting.add_argument("--gpus", type=int, default=0, help="nvidia.com/gpu that each node offers, in name only")
+    starting.add_argument(
+        "--kuberay-env", nargs="*", default=[], metavar="NAME=VALUE", help="e.g. ENABLE_INIT_CONTAINER_INJECTION=false"
+    )
+    commands.add_parser("down", help="end it and put the machine back")
+    asked = parser.parse_args(arguments)
+    if asked.command == "down":
+        down()
+    else:
+        up(asked.nodes, asked.gpus, dict(pair.split("=", 1) for pair in asked.kuberay_env))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
