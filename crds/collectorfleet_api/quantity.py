@@ -46,7 +46,7 @@ def parse_quantity(value: str | int | float) -> Fraction:
     """
     # repr gives the shortest digits that a float was written with: 0.1 is a tenth, not 0.1000000000000000055.
     text = value if isinstance(value, str) else repr(value)
-    match = None if isinstance(value, bool) else _QUANTITY.match(text)
+    match = None if isinstance(value, bool) else _QUANTITY.fullmatch(text)
     if match is None:
         raise QuantityError(
             f"{value!r} is not a quantity; write a number that is not negative, such as 2, 0.5, 500m or 2Gi"

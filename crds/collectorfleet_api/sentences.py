@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import Any, Final, get_args
+from typing import Any, Final
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from collectorfleet_api.problem import Problem
+from collectorfleet_api.v1alpha1.base import Model, inner_model
 
 _EXPECTED: Final = {
     "int_type": "a whole number",
@@ -23,7 +24,7 @@ _EXPECTED: Final = {
 }
 
 
-def sentences(error: ValidationError, model: type[BaseModel], within: str = "") -> list[Problem]:
+def sentences(error: ValidationError, model: type[Model], within: str = "") -> list[Problem]:
     """One problem for each error, in the order of the manifest's fields; ``within`` is the path of ``model``."""
     return [Problem(_path(within, found["loc"]), _sentence(found, model)) for found in error.errors(include_url=False)]
 
@@ -47,7 +48,7 @@ def _path(within: str, loc: Sequence[str | int]) -> str:
     return path_text(([within] if within else []) + list(loc))
 
 
-def _sentence(found: ErrorDetails, model: type[BaseModel]) -> str:
+def _sentence(found: ErrorDetails, model: type[Model]) -> str:
     kind, value, context = found["type"], found["input"], found.get("ctx", {})
     if kind in _EXPECTED:
         return _wrong_type(value, _EXPECTED[kind])
@@ -62,8 +63,6 @@ def _sentence(found: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _wrong_type(value: Any, expected: str) -> str:
-    if value is None:
-        return f"empty; {expected} is expected, or leave the field out"
     advice = ""
     if isinstance(value, str) and expected in ("a whole number", "a number") and _is_number(value):
         advice = f"; write {value} without quotes"
@@ -95,13 +94,13 @@ _TELLERS: Final[dict[str, Callable[[Any, dict[str, Any]], str]]] = {
 }
 
 
-def _missing(loc: Sequence[str | int], model: type[BaseModel]) -> str:
+def _missing(loc: Sequence[str | int], model: type[Model]) -> str:
     parent = _model_at(loc[:-1], model)
     field = _fields(parent).get(str(loc[-1])) if parent else None
     return f"missing, and required: {field[1]}" if field else "missing, and required"
 
 
-def _unknown(loc: Sequence[str | int], model: type[BaseModel]) -> str:
+def _unknown(loc: Sequence[str | int], model: type[Model]) -> str:
     name = str(loc[-1])
     parent = _model_at(loc[:-1], model)
     near = did_you_mean(name, list(_fields(parent))) if parent else ""
@@ -112,8 +111,8 @@ def _unknown(loc: Sequence[str | int], model: type[BaseModel]) -> str:
     return f"unknown field{near}"
 
 
-def _model_at(loc: Sequence[str | int], model: type[BaseModel]) -> type[BaseModel] | None:
-    found: type[BaseModel] | None = model
+def _model_at(loc: Sequence[str | int], model: type[Model]) -> type[Model] | None:
+    found: type[Model] | None = model
     for part in loc:
         if isinstance(part, int):
             continue
@@ -122,25 +121,19 @@ def _model_at(loc: Sequence[str | int], model: type[BaseModel]) -> type[BaseMode
     return found
 
 
-def _all_paths(model: type[BaseModel], prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def _all_paths(model: type[Model], prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     for name, (inner, _) in _fields(model).items():
         yield (*prefix, name)
         if inner:
             yield from _all_paths(inner, (*prefix, name))
 
 
-def _fields(model: type[BaseModel]) -> dict[str, tuple[type[BaseModel] | None, str]]:
+def _fields(model: type[Model]) -> dict[str, tuple[type[Model] | None, str]]:
     """Fields by their name in manifests: the model inside, if it is one, and the description."""
     return {
-        field.alias or name: (_inner_model(field.annotation), field.description or "")
+        field.alias or name: (inner_model(field.annotation), field.description or "")
         for name, field in model.model_fields.items()
     }
-
-
-def _inner_model(annotation: Any) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for inner in get_args(annotation) if (found := _inner_model(inner))), None)
 
 
 def _shown(value: Any) -> str:

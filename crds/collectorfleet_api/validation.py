@@ -163,8 +163,8 @@ def _memory(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 def _gigabytes(resources: Resources) -> str:
-    number = re.match(r"[0-9.]+", str(resources.memory))
-    return f"{number[0] if number and float(number[0]) else 2}Gi"
+    match = re.fullmatch(r"([1-9][0-9.]*)(m?)", str(resources.memory))
+    return f"{match[1]}{'Mi' if match[2] else 'Gi'}" if match else "2Gi"
 
 
 def _ray_version(fleet: CollectorFleet) -> Iterator[Problem]:
@@ -173,6 +173,14 @@ def _ray_version(fleet: CollectorFleet) -> Iterator[Problem]:
         oldest = ".".join(map(str, _OLDEST_RAY))
         text = f"{version} is older than {oldest}, the first Ray with token authentication"
         yield Problem("spec.ray.version", f"{text}; build the image with a newer one")
+
+
+def _pull_secrets(fleet: CollectorFleet) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for index, secret in enumerate(fleet.spec.image_pull_secrets):
+        if secret.name in seen:
+            yield Problem(f"spec.imagePullSecrets[{index}].name", f"{secret.name} appears twice; name each Secret once")
+        seen.add(secret.name)
 
 
 def _templates(fleet: CollectorFleet) -> Iterator[Problem]:
@@ -190,5 +198,6 @@ _CHECKS: Final[tuple[Callable[[CollectorFleet], Iterator[Problem]], ...]] = (
     _driver_gpu,
     _memory,
     _ray_version,
+    _pull_secrets,
     _templates,
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, get_args
 
 from pydantic import (
     AwareDatetime,
@@ -38,15 +39,38 @@ class Model(BaseModel):
         """
         # Strict reading takes enums and times from strings only when it knows that they come from JSON.
         return cls.model_validate_json(
-            json.dumps(one_kind_of_number(obj)),
+            json.dumps(one_kind_of_number(cls._without_nulls(obj))),
             by_alias=True,
             by_name=False,
             extra="ignore" if ignore_unknown else None,
         )
 
+    @classmethod
+    def _without_nulls(cls, obj: Any) -> Any:
+        # The API server takes a field that is null for absent, such as `kwargs:` with every line below commented out.
+        if not isinstance(obj, dict):
+            return obj
+        inner = {field.alias: inner_model(field.annotation) for field in cls.model_fields.values()}
+        return {
+            key: _mapped(model._without_nulls, value) if (model := inner.get(key)) else value
+            for key, value in obj.items()
+            if value is not None or key not in inner
+        }
+
     def to_wire(self) -> dict[str, Any]:
         """The JSON object as the API server stores it; absent fields stay absent."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def inner_model(annotation: Any) -> type[Model] | None:
+    """The model in a field's annotation, such as ``Train | None`` or ``list[CollectorStatus]``, if there is one."""
+    if isinstance(annotation, type) and issubclass(annotation, Model):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := inner_model(part))), None)
+
+
+def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    return [function(item) for item in value] if isinstance(value, list) else function(value)
 
 
 def one_kind_of_number(value: Any) -> Any:

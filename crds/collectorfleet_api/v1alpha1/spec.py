@@ -214,7 +214,10 @@ class CollectorFleetSpec(Model):
         default=ImagePullPolicy.IF_NOT_PRESENT, description="When kubelets pull the image."
     )
     image_pull_secrets: list[LocalObjectReference] = Field(
-        default_factory=list, max_length=16, description="Secrets with registry credentials."
+        default_factory=list,
+        max_length=16,
+        description="Secrets with registry credentials.",
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
     )
     code: Code | None = Field(
         default=None, description="Python files from a ConfigMap. Absent: all code is in the image."

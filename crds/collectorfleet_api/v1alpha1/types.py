@@ -20,7 +20,7 @@ def _matching(pattern: str, max_length: int, otherwise: str) -> tuple[AfterValid
     def check(value: str) -> str:
         if len(value) > max_length:
             raise ValueError(f"{len(value)} characters are too many; use at most {max_length}")
-        if not re.match(pattern, value):
+        if not re.fullmatch(pattern, value):
             raise ValueError(f'"{value}" {otherwise}')
         return value
 
