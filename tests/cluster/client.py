@@ -22,9 +22,10 @@ Manifest = str | Path | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 class KubectlError(RuntimeError):
     """A kubectl that failed; the message is what it printed on stderr."""
 
-    def __init__(self, args: Sequence[str], stderr: str) -> None:
+    def __init__(self, args: Sequence[str], stderr: str, stdout: str = "") -> None:
         super().__init__(stderr.strip() or f"kubectl {' '.join(args)} failed without a word")
         self.command = tuple(args)
+        self.stdout = stdout  # what worked before it failed, where it had several things to do
 
     @property
     def not_found(self) -> bool:
@@ -57,7 +58,7 @@ class Client:
         except subprocess.TimeoutExpired as late:
             raise KubectlError(args, f"kubectl {' '.join(args)}: no answer within {timeout:g} s") from late
         if done.returncode != 0:
-            raise KubectlError(args, done.stderr)
+            raise KubectlError(args, done.stderr, done.stdout)
         return done.stdout
 
     def apply(self, manifest: Manifest, namespace: str | None = None, *, output: str = "") -> str:

@@ -213,6 +213,20 @@ def test_all_problems_are_said_at_once() -> None:
     ]
 
 
+def test_a_null_is_an_absent_field() -> None:
+    assert isinstance(
+        read(manifest({"spec.environment.kwargs": None, "spec.collectors.replicas": None})), CollectorFleet
+    )
+    (found,) = wrong({"spec.image": None})
+    assert found.startswith("spec.image: missing, and required")
+
+
+def test_a_pull_secret_named_twice_is_refused_as_the_api_server_does() -> None:
+    assert wrong({"spec.imagePullSecrets": [{"name": "a"}, {"name": "a"}]}) == [
+        "spec.imagePullSecrets[1].name: a appears twice; name each Secret once"
+    ]
+
+
 def test_more_min_available_than_replicas_counts_as_replicas() -> None:
     assert isinstance(read(manifest({"spec.collectors.minAvailable": 12})), CollectorFleet)
 
