@@ -73,12 +73,13 @@ generate: $(READY) ## Write the CRD and the reference page from the models
 	$(PY) -m collectorfleet_api.crd > crds/collectorfleets.yaml
 	$(PY) -m collectorfleet_api.docs > docs/reference.md
 
-LOCK := $(UV) pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
+LOCK := $(UV) pip compile --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
 .PHONY: lock
 lock: $(READY) ## Pin the requirements anew, with hashes and without addresses
-	$(LOCK) --extra operator --extra runtime --group dev --output-file requirements/dev.txt
-	$(LOCK) --extra operator --constraint requirements/dev.txt --output-file requirements/operator.txt
-	$(LOCK) --extra runtime --constraint requirements/dev.txt --output-file requirements/runtime.txt
+	$(LOCK) pyproject.toml --extra operator --extra runtime --group dev --output-file requirements/dev.txt
+	$(LOCK) pyproject.toml --extra operator --constraint requirements/dev.txt --output-file requirements/operator.txt
+	$(LOCK) pyproject.toml --extra runtime --constraint requirements/dev.txt --output-file requirements/runtime.txt
+	$(LOCK) --group build --constraint requirements/dev.txt --output-file requirements/build.txt
 
 .PHONY: clean
 clean: ## Remove the environment and what tools left

@@ -1,0 +1,85 @@
+"""Images built from the project's Dockerfiles, with buildah and without a registry.
+
+The base image is made by debootstrap once and kept in the cache. Its Python is Debian's 3.11, as in the base that the
+Dockerfiles name. Everything of buildah's lives below the cache: the user's own images are not touched.
+"""
+
+from __future__ import annotations
+
+import configparser
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.cluster import packages
+from tests.cluster.binaries import ROOT, cache_root
+from tests.cluster.network import run
+
+BASE = "localhost/collectorfleet-test-base:bookworm"
+BASE_PACKAGES = "python3,python3-venv,ca-certificates,wget"
+MIRROR = "http://deb.debian.org/debian"
+# What pip on this machine may need to reach its index; hashes say what is installed, wherever it comes from.
+PIP_SETTINGS = ("index-url", "extra-index-url", "trusted-host", "cert", "timeout")
+
+
+def build(dockerfile: Path, name: str, archive: Path) -> None:
+    """Build an image and write it as an OCI archive that holds it under ``name``. Minutes; needs root and network."""
+    packages.install(packages.IMAGE_BUILDS)
+    _make_base()
+    with tempfile.TemporaryDirectory(prefix="collectorfleet-build-") as scratch:
+        volumes = [f"--volume={volume}" for volume in _pip_volumes(Path(scratch))]
+        words = ("build", "--layers", f"--build-arg=BASE={BASE}", *volumes, f"--file={dockerfile}", f"--tag={name}")
+        _buildah(*words, str(ROOT))
+    archive.unlink(missing_ok=True)
+    # Compressing gigabytes to read them again a moment later takes longer than all else.
+    _buildah("push", "--quiet", "--disable-compression", name, f"oci-archive:{archive}:{name}")
+
+
+def _make_base() -> None:
+    if BASE in _buildah("images", "--format={{.Name}}:{{.Tag}}", quiet=True).split():
+        return
+    with tempfile.TemporaryDirectory(prefix="collectorfleet-base-") as scratch:
+        root, archive = Path(scratch) / "root", Path(scratch) / "base.tar"
+        print("making the base image with debootstrap (once; a minute)", file=sys.stderr, flush=True)
+        run("debootstrap", "--variant=minbase", f"--include={BASE_PACKAGES}", "bookworm", str(root), MIRROR)
+        run("tar", "--create", f"--file={archive}", f"--directory={root}", ".")
+        (Path(scratch) / "Dockerfile").write_text("FROM scratch\nADD base.tar /\n")
+        _buildah("build", f"--tag={BASE}", f"--ignorefile={os.devnull}", scratch)
+
+
+def _pip_volumes(scratch: Path) -> Iterator[str]:
+    """This machine's way to its package index, mounted while building: it does not become part of an image."""
+    listed = subprocess.run([sys.executable, "-m", "pip", "config", "list"], check=True, text=True, capture_output=True)
+    config = configparser.ConfigParser()
+    config["global"] = {}
+    for line in listed.stdout.splitlines():
+        name, _, value = line.partition("=")
+        setting = name.rpartition(".")[2]
+        if setting in PIP_SETTINGS:
+            config["global"][setting] = value.strip("'")
+    with (scratch / "pip.conf").open("w") as file:
+        config.write(file)
+    yield f"{scratch}/pip.conf:/etc/pip.conf:ro"
+    if certificate := config["global"].get("cert"):
+        yield f"{certificate}:{certificate}:ro"
+
+
+def _buildah(*words: str, quiet: bool = False) -> str:
+    storage = cache_root() / "buildah"
+    where = ("--root", str(storage / "root"), "--runroot", str(storage / "run"), "--storage-driver=overlay")
+    # Its scratch files and the caches that Dockerfiles mount go where TMPDIR says.
+    (storage / "tmp").mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        ["buildah", *where, *words],
+        check=False,
+        text=True,
+        env={**os.environ, "BUILDAH_ISOLATION": "chroot", "TMPDIR": str(storage / "tmp")},
+        stdout=subprocess.PIPE if quiet else sys.stderr,
+        stderr=subprocess.PIPE if quiet else None,
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"buildah {words[0]} failed with exit code {done.returncode}: {done.stderr or 'see above'}")
+    return done.stdout or ""
