@@ -12,11 +12,13 @@ from tests.cluster.client import Client, Object
 
 KUBERAY_NAMESPACE = "kuberay-system"
 OPERATOR_NAMESPACE = "collectorfleet-system"
+# Pods of this runtime class see their image and nothing of the machine, as pods do everywhere else.
+IMAGE_ONLY = "image"
 RUNTIME_CLASS: Object = {
     "apiVersion": "node.k8s.io/v1",
     "kind": "RuntimeClass",
-    "metadata": {"name": "image"},
-    "handler": "image",
+    "metadata": {"name": IMAGE_ONLY},
+    "handler": IMAGE_ONLY,
 }
 
 
