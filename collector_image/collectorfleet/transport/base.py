@@ -52,7 +52,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Applied:
-    """The collector loaded a version, and this is the digest of what it then had. A newer version may replace an offer."""
+    """The collector loaded this version, or one newer than offered, and this is the digest of what it then had."""
 
     address: Address
     version: int
