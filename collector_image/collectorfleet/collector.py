@@ -1,21 +1,34 @@
-# ruff: noqa: ARG002
 """``FleetCollector``: TorchRL's collector interface over a fleet of Ray actors."""
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from tensordict import TensorDictBase
+import ray
+import torch
+from tensordict import TensorDict, TensorDictBase
 from torch import nn
 from torchrl.collectors import BaseCollector
+from torchrl.envs import SerialEnv
 
+from collectorfleet.data import assemble
+from collectorfleet.errors import InvalidOption
+from collectorfleet.gather.loop import GatherLoop, Limits
+from collectorfleet.gather.state import Gather, Plan
+from collectorfleet.policies.failure import FailurePolicy, ReplaceWithBackoff
+from collectorfleet.report import report
+from collectorfleet.transport.actor import ActorConfig
+from collectorfleet.transport.ray_objects import RayObjects
+from collectorfleet.user_code import name_of
+from collectorfleet.weights import snapshot as snapshots
+from collectorfleet_api.shares import shares as shares_of
 from collectorfleet_api.v1alpha1.status import DriverReport
 
-# In every batch: int64, the batch's own shape; the weights version that produced each frame.
-VERSION_KEY = ("collector", "weights_version")
+VERSION_KEY = assemble.VERSION_KEY
 
 
 class FleetCollector(BaseCollector):
@@ -48,6 +61,7 @@ class FleetCollector(BaseCollector):
         request_timeout: least time that one request may take, from the start of its execution, before its collector
             counts as hung; more if past requests took long.
         first_request_timeout: the same for the first request of a collector.
+        failure_policy: decides what becomes of a lost collector.
 
     Iterating raises :class:`~collectorfleet.UserCodeError` with the original text when the environment or the policy
     raises.
@@ -72,51 +86,165 @@ class FleetCollector(BaseCollector):
         available_timeout: timedelta = timedelta(minutes=10),
         request_timeout: timedelta = timedelta(minutes=1),
         first_request_timeout: timedelta = timedelta(minutes=5),
+        failure_policy: FailurePolicy | None = None,
     ) -> None:
         super().__init__()
-        raise NotImplementedError
+        envs = list(create_env_fn) if isinstance(create_env_fn, Sequence) else [create_env_fn]
+        collectors = _number_of(envs, num_collectors)
+        if envs_per_collector > 1:
+            envs = [_Serial(env, envs_per_collector) for env in envs]
+        if not sync and max_staleness == 0:
+            raise InvalidOption("max_staleness: 0 in Async leaves one collector busy; use sync=True, or at least 1")
+        shares = _shares(frames_per_batch, collectors, envs_per_collector) if sync else 1
+        plan = Plan(
+            shares=shares,
+            frames_per_share=frames_per_batch // shares,
+            in_order=sync,
+            bound=(max_staleness or 0) if sync else max_staleness,
+            total_frames=None if total_frames == -1 else total_frames,
+        )
+        self._policy = policy if policy is not None or policy_factory is None else policy_factory()
+        self._update_after_each_batch = update_after_each_batch
+        if not ray.is_initialized():
+            ray.init(**dict(ray_init_config or {}))
+        options = dict(remote_configs or {"num_cpus": 1})
+
+        def config_of(name: str) -> ActorConfig:
+            return ActorConfig(
+                create_env=envs[int(name[1:]) % len(envs)],
+                policy=self._policy,
+                frames_per_request=plan.frames_per_share,
+                collector_options={"total_frames": -1, "return_same_td": True},
+                gpu_fraction=float(options.get("num_gpus") or 0.0),
+            )
+
+        transport = RayObjects(config_of, lambda _name: options)
+        self._transport_name = transport.name
+        self._loop = GatherLoop(
+            transport,
+            Gather(plan),
+            collectors=collectors,
+            min_available=min_available,
+            limits=Limits(request_timeout, first_request_timeout, available_timeout),
+            policy=failure_policy or ReplaceWithBackoff(),
+            has_weights=isinstance(self._policy, nn.Module),
+        )
+        self._publish()
+        self._loop.start()
 
     @property
     def policy(self) -> Any:
         """The module that is published; train it in place."""
-        raise NotImplementedError
+        return self._policy
 
     def iterator(self) -> Iterator[TensorDictBase]:
-        raise NotImplementedError
+        first = True
+        while True:
+            if self._update_after_each_batch and not first and not self._loop.finished:
+                self._publish()
+            first = False
+            batch = self._loop.next()
+            if batch is None:
+                self.shutdown()
+                return
+            yield assemble.assemble(batch, stacked=self._loop.gather.plan.in_order)
 
-    def update_policy_weights_(self, policy_or_weights: Any = None, *, wait: bool = False, **kwargs: Any) -> Any:
+    def update_policy_weights_(
+        self, policy_or_weights: Any = None, *, wait: bool = False, timeout: float = 60.0
+    ) -> dict[str, int | None] | None:
         """Publish a new version: a copy is taken here, everything else happens in the background.
 
-        Returns at once; ``wait=True`` returns what each collector did with it.
+        Returns at once; ``wait=True`` returns what version each collector has, after all available ones applied the
+        new one or ``timeout`` seconds.
         """
-        raise NotImplementedError
+        with self._loop.changed:
+            version = self._loop.gather.version + 1
+        self._publish(policy_or_weights)
+        return self._loop.wait_applied(version, timeout) if wait else None
 
     def status(self) -> DriverReport:
-        """What is true now: ``weights``, ``progress`` (without ``metrics``) and ``collectors``. Any thread may call it;
-        still answers after ``shutdown()``."""
-        raise NotImplementedError
+        """What is true now: ``weights``, ``progress`` (without ``metrics``) and ``collectors``.
+
+        Any thread may call it; it still answers after ``shutdown()``.
+        """
+        with self._loop.changed:
+            return report(self._loop, time.monotonic(), self._transport_name)
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
         """Block until something changed that a person wants to know at once, or ``timeout`` seconds passed.
 
-        Such a change is a collector that becomes available or is lost, a publish, an error, the end. Returns the number
-        of changes so far; pass it as ``seen`` the next time (0 at first).
+        Such a change is a collector that becomes available or is lost, the first batch, an error, the end. Returns the
+        number of changes so far; pass it as ``seen`` the next time (0 at first).
         """
-        raise NotImplementedError
+        with self._loop.changed:
+            self._loop.changed.wait_for(lambda: self._loop.changes > seen, timeout)
+            return self._loop.changes
 
     def resize(self, num_collectors: int) -> None:
         """Change how many collectors there are, while iterating or not."""
-        raise NotImplementedError
+        if num_collectors < 1:
+            raise InvalidOption(f"num_collectors: {num_collectors} is fewer than 1")
+        self._loop.resize(num_collectors)
 
-    def shutdown(self, timeout: float | None = None, close_env: bool = True, raise_on_error: bool = True) -> None:
+    def shutdown(self, timeout: float | None = None, close_env: bool = True, raise_on_error: bool = True) -> None:  # noqa: ARG002 (TorchRL's signature)
         """End the collectors; blocks for at most ``timeout`` seconds. Ray itself goes on."""
-        raise NotImplementedError
+        self._loop.close(timeout)
 
-    def set_seed(self, seed: int, static_seed: bool = False) -> int:
-        raise NotImplementedError
+    def set_seed(self, seed: int, static_seed: bool = False) -> int:  # noqa: ARG002
+        raise InvalidOption("set_seed: seed the environments in their factory")
 
     def state_dict(self) -> OrderedDict[str, Any]:
-        raise NotImplementedError
+        with self._loop.changed:
+            return OrderedDict(frames=self._loop.gather.frames_handed_out, version=self._loop.gather.version)
 
     def load_state_dict(self, state_dict: OrderedDict[str, Any]) -> None:
-        raise NotImplementedError
+        with self._loop.changed:
+            self._loop.gather.frames_handed_out = int(state_dict["frames"])
+            self._loop.gather.version = int(state_dict["version"])
+
+    def _publish(self, policy_or_weights: Any = None) -> None:
+        tensors = _tensors_of(self._policy if policy_or_weights is None else policy_or_weights)
+        if tensors is not None:
+            self._loop.publish(snapshots.take(tensors))
+
+
+def _tensors_of(source: Any) -> dict[str, torch.Tensor] | None:
+    if isinstance(source, nn.Module):
+        return snapshots.tensors_of(source)
+    if isinstance(source, TensorDictBase):
+        flat: TensorDict = source.flatten_keys(".")
+        return {str(key): value.detach() for key, value in flat.items()}
+    if isinstance(source, Mapping):
+        return {str(key): value.detach() for key, value in source.items()}
+    return None
+
+
+class _Serial:
+    """Several environments of one factory, stepped together."""
+
+    def __init__(self, create_env: Callable[[], Any], envs: int) -> None:
+        self._create_env = create_env
+        self._envs = envs
+        self.__qualname__ = name_of(create_env)
+
+    def __call__(self) -> Any:
+        return SerialEnv(self._envs, self._create_env)
+
+
+def _number_of(envs: Sequence[Any], num_collectors: int | None) -> int:
+    if num_collectors is None:
+        return len(envs)
+    if len(envs) not in (1, num_collectors):
+        raise InvalidOption(
+            f"create_env_fn: {len(envs)} environments for {num_collectors} collectors; pass 1 or as many"
+        )
+    return num_collectors
+
+
+def _shares(frames_per_batch: int, collectors: int, envs_per_collector: int) -> int:
+    if frames_per_batch % (collectors * envs_per_collector):
+        raise InvalidOption(
+            f"frames_per_batch: {frames_per_batch} does not divide into {collectors} shares of whole steps of "
+            f"{envs_per_collector} environments; use a multiple of {collectors * envs_per_collector}"
+        )
+    return shares_of(frames_per_batch, collectors, envs_per_collector)

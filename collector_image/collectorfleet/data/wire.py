@@ -7,6 +7,7 @@ of their size. What no array can carry (non-tensor data, ragged stacks) goes pic
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,6 +60,11 @@ class Node:
 class Encoded:
     root: Node
     arrays: list[Array] = field(repr=False)
+
+    @property
+    def frames(self) -> int:
+        """Elements of the batch, such as envs times steps."""
+        return math.prod(self.root.batch_size)
 
     @property
     def pickled_count(self) -> int:

@@ -47,7 +47,8 @@ class RayObjects:
 
     def start(self, address: Address) -> None:
         options = {**self._options_of(address.name), "concurrency_groups": actors.CONCURRENCY_GROUPS}
-        handle = ray.remote(**options)(actors.CollectorActor).remote(self._config_of(address.name))
+        remote: Any = ray.remote(**options)(actors.CollectorActor)
+        handle = remote.remote(self._config_of(address.name))
         self._actors[address] = handle
         self._expect(address, handle.build.remote())
         self._expect(address, handle.life.remote())

@@ -1,0 +1,1 @@
+"""Gathering batches from a fleet: what is decided (``state``) apart from what is done (``loop``)."""

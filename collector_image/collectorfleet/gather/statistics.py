@@ -1,0 +1,84 @@
+"""What a gather has done so far, in numbers that the status shows."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from datetime import UTC, datetime
+
+_RATE_WINDOW_SECONDS = 30.0
+_STALENESS_BATCHES = 100
+
+
+class Statistics:
+    """Counts and times. Times are of the caller's monotonic clock, in seconds."""
+
+    def __init__(self) -> None:
+        self.frames_collected = 0
+        self.frames_handed_out = 0
+        self.frames_discarded = 0
+        self.batches = 0
+        self.last_batch_time: datetime | None = None
+        self.throttled_seconds = 0.0
+        self.stalenesses: deque[int] = deque(maxlen=_STALENESS_BATCHES)
+        self.batches_of: defaultdict[str, int] = defaultdict(int)
+        self.frames_of: defaultdict[str, int] = defaultdict(int)
+        self._busy_seconds = 0.0
+        self._alive_seconds = 0.0
+        self._alive: tuple[float, int, int] | None = None
+        self._waited_seconds = 0.0
+        self._first_batch_at: float | None = None
+        self._throttled_since: float | None = None
+        self._recent: deque[tuple[float, int]] = deque()
+
+    def collected(self, collector: str, frames: int) -> None:
+        self.frames_collected += frames
+        self.batches_of[collector] += 1
+        self.frames_of[collector] += frames
+
+    def handed_out(self, frames: int, staleness: int, now: float) -> None:
+        self.frames_handed_out += frames
+        self.batches += 1
+        self.stalenesses.append(staleness)
+        self.last_batch_time = datetime.now(UTC)
+        if self._first_batch_at is None:
+            # Waiting for the first batch is the start of the fleet, not idleness.
+            self._first_batch_at, self._waited_seconds = now, 0.0
+        self._recent.append((now, frames))
+
+    def waited(self, seconds: float) -> None:
+        if self.batches > 1:
+            self._waited_seconds += seconds
+
+    def throttled(self, held_back: bool, now: float) -> None:
+        if self._throttled_since is not None:
+            self.throttled_seconds += now - self._throttled_since
+        self._throttled_since = now if held_back else None
+
+    def occupied(self, ready: int, busy: int, now: float) -> None:
+        """From ``now`` on, ``busy`` of ``ready`` collectors have something to do."""
+        if self._alive is not None:
+            since, were_ready, were_busy = self._alive
+            self._alive_seconds += (now - since) * were_ready
+            self._busy_seconds += (now - since) * were_busy
+        self._alive = (now, ready, busy)
+
+    def collector_idle_ratio(self) -> float | None:
+        """Share of the collectors' available time in which they had no request."""
+        return round(1 - self._busy_seconds / self._alive_seconds, 3) if self._alive_seconds else None
+
+    def frames_per_second(self, now: float) -> float | None:
+        """Over the last 30 s, or since the first batch; None before the second batch."""
+        while self._recent and self._recent[0][0] < now - _RATE_WINDOW_SECONDS:
+            self._recent.popleft()
+        if self._first_batch_at is None or self.batches < 2:
+            return None
+        since = max(self._first_batch_at, now - _RATE_WINDOW_SECONDS)
+        # The first batch began before its hand-over; what came after it is what took the time.
+        frames = sum(n for at, n in self._recent if at > since)
+        return frames / (now - since) if now > since else None
+
+    def driver_idle_ratio(self, now: float) -> float | None:
+        """Share of the time since the first batch in which the consumer waited for data."""
+        if self._first_batch_at is None or now <= self._first_batch_at:
+            return None
+        return min(1.0, self._waited_seconds / (now - self._first_batch_at))

@@ -1,0 +1,58 @@
+"""What becomes of a collector that was lost: replaced after a while, or given up.
+
+The policy sees numbers and answers; the gather loop acts. Users pass their own with the same method.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A collector that died, hung or could not load weights."""
+
+    collector: str
+    cause: str
+    restarts: int  # of this collector so far
+
+
+@dataclass(frozen=True)
+class Replace:
+    """Start it again after a pause."""
+
+    after: timedelta
+    reason: str
+
+
+@dataclass(frozen=True)
+class GiveUp:
+    """Do not start it again."""
+
+    reason: str
+
+
+class FailurePolicy(Protocol):
+    def decide(self, loss: Loss) -> Replace | GiveUp: ...
+
+
+@dataclass(frozen=True)
+class ReplaceWithBackoff:
+    """Starts a lost collector again, each time after twice the pause, ``budget`` times at most.
+
+    The first replacement follows at once: most losses are a pod or node that went away, not a collector that cannot
+    live.
+    """
+
+    budget: int = 10
+    first_pause: timedelta = timedelta(seconds=1)
+    longest_pause: timedelta = timedelta(minutes=1)
+
+    def decide(self, loss: Loss) -> Replace | GiveUp:
+        count = f"restart {loss.restarts + 1} of {self.budget}"
+        if loss.restarts >= self.budget:
+            return GiveUp(f"{loss.cause}; all {self.budget} restarts are used up")
+        pause = self.first_pause * 2 ** (loss.restarts - 1) if loss.restarts else timedelta(0)
+        return Replace(min(pause, self.longest_pause), f"{loss.cause}; {count}")
