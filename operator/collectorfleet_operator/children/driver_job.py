@@ -1,0 +1,107 @@
+"""The driver's Job: one pod that joins the Ray cluster as a node without CPUs, gathers, and trains.
+
+Kubernetes retries it after a loss of infrastructure; exit code 64 says that the user's code or spec is wrong, and that
+trying again would not help.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from collectorfleet_api import names
+from collectorfleet_api.quantity import format_cpu, format_memory, parse_quantity
+from collectorfleet_api.resource import CollectorFleet
+from collectorfleet_operator.children.common import manifest, run_annotations
+from collectorfleet_operator.children.pod_template import import_code_first, pod_template
+from collectorfleet_operator.children.raycluster import GPU_RESOURCE
+from collectorfleet_operator.objects import JOB, Object
+
+CONTAINER: Final = "driver"
+BACKOFF_LIMIT: Final = 6
+_TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name)
+_SHM_VOLUME: Final = "shm"
+
+
+def driver_job(fleet: CollectorFleet) -> Object:
+    job = manifest(
+        fleet,
+        JOB,
+        names.driver_name(fleet.metadata.name),
+        spec={
+            "backoffLimit": BACKOFF_LIMIT,
+            # Two drivers of one fleet would both publish weights: the next starts when the last is gone.
+            "podReplacementPolicy": "Failed",
+            "podFailurePolicy": {
+                "rules": [
+                    {
+                        "action": "FailJob",
+                        "onExitCodes": {
+                            "containerName": CONTAINER,
+                            "operator": "In",
+                            "values": [names.EXIT_USER_ERROR],
+                        },
+                    },
+                    # Drained nodes and preemptions do not count against the backoff limit.
+                    {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+                ]
+            },
+            "template": _template(fleet),
+        },
+    )
+    job["metadata"]["annotations"] = run_annotations(fleet)
+    return job
+
+
+def _template(fleet: CollectorFleet) -> Object:
+    name, namespace = fleet.metadata.name, fleet.metadata.namespace
+    resources = fleet.spec.driver.resources
+    memory = format_memory(parse_quantity(resources.memory))
+    container: Object = {
+        "name": CONTAINER,
+        "command": _command(fleet),
+        "resources": _resources(fleet, memory),
+        "env": [
+            {"name": names.ENV_NAMESPACE, "value": namespace},
+            {"name": names.ENV_NAME, "value": name},
+            {"name": names.ENV_UID, "value": fleet.metadata.uid},
+            {"name": names.ENV_POD, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+            {"name": names.ENV_RAY_ADDRESS, "value": names.head_address(name, namespace)},
+            {"name": "RAY_AUTH_MODE", "value": "token"},
+            {"name": "RAY_AUTH_TOKEN_PATH", "value": f"{names.TOKEN_MOUNT}/{names.TOKEN_SECRET_KEY}"},
+        ],
+        "volumeMounts": [
+            {"name": _TOKEN_VOLUME, "mountPath": names.TOKEN_MOUNT, "readOnly": True},
+            {"name": _SHM_VOLUME, "mountPath": "/dev/shm"},  # noqa: S108  (a mount point)
+        ],
+        # What the driver writes as its last word; a driver that was killed leaves the end of its log instead.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+    }
+    return pod_template(
+        fleet,
+        "driver",
+        container,
+        fleet.spec.driver.template,
+        gpus=int(resources.gpu),
+        restartPolicy="Never",
+        serviceAccountName=names.driver_name(name),
+        volumes=[
+            # Made by KubeRay; the pod waits for it, not the operator.
+            {"name": _TOKEN_VOLUME, "secret": {"secretName": name}},
+            # Ray's object store. What lies in it counts as the container's memory.
+            {"name": _SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": memory}},
+        ],
+    )
+
+
+def _command(fleet: CollectorFleet) -> list[str]:
+    drive = ["python", "-m", "collectorfleet.cli", "drive"]
+    before = import_code_first(fleet)
+    return ["/bin/bash", "-c", f"{before} && exec {' '.join(drive)}"] if before else drive
+
+
+def _resources(fleet: CollectorFleet, memory: str) -> Object:
+    resources = fleet.spec.driver.resources
+    limits: dict[str, Any] = {"memory": memory}
+    if resources.gpu:
+        limits[GPU_RESOURCE] = int(resources.gpu)
+    return {"requests": {"cpu": format_cpu(parse_quantity(resources.cpu)), "memory": memory}, "limits": limits}

@@ -1,0 +1,116 @@
+"""Pod templates: what every pod of a fleet has, and the user's partial template merged over it.
+
+The merge is kubectl's strategic merge as far as pod templates need it: objects merge key by key, containers merge by
+name, other lists of named things take the user's item whole (half of an env entry or of a volume means nothing), null
+removes, and what remains is replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from collectorfleet_api import names
+from collectorfleet_api.resource import CollectorFleet
+from collectorfleet_operator.children.common import labels
+from collectorfleet_operator.objects import Object
+
+USER_ID: Final = 1000
+_CODE_VOLUME: Final = "code"
+
+_MERGED_BY: Final = {
+    "containers": "name",
+    "initContainers": "name",
+    "env": "name",
+    "volumes": "name",
+    "imagePullSecrets": "name",
+    "ports": "containerPort",
+    "volumeMounts": "mountPath",
+    "volumeDevices": "devicePath",
+}
+_MERGED_DEEPLY: Final = ("containers", "initContainers")
+
+_POD: Final = {
+    # A Service named "ray" would otherwise put RAY_PORT=tcp://... into every container of its namespace.
+    "enableServiceLinks": False,
+    "securityContext": {
+        "runAsNonRoot": True,
+        "runAsUser": USER_ID,
+        "runAsGroup": USER_ID,
+        "fsGroup": USER_ID,
+        # A large volume would otherwise be walked through at every start of a pod.
+        "fsGroupChangePolicy": "OnRootMismatch",
+        "seccompProfile": {"type": "RuntimeDefault"},
+    },
+}
+
+
+def pod_template(
+    fleet: CollectorFleet, role: str, container: Object, user: Mapping[str, Any], *, gpus: int, **pod: Any
+) -> Object:
+    """The template of a pod of ``role`` whose first container is ``container``; ``pod`` are further fields of its spec.
+
+    Adds what every pod of the fleet has: image, security, the mounted code, labels.
+    """
+    spec = fleet.spec
+    first: Object = {
+        "image": spec.image,
+        "imagePullPolicy": spec.image_pull_policy.value,
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        **container,
+    }
+    if not gpus:
+        # Where NVIDIA's runtime is the default, a container that asks for no GPU sees all of its node.
+        first["env"] = [*first.get("env", []), {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}]
+    base: Object = {"containers": [first], **_POD, **pod}
+    if spec.image_pull_secrets:
+        base["imagePullSecrets"] = [secret.to_wire() for secret in spec.image_pull_secrets]
+    if spec.code is not None:
+        _mount_code(base, spec.code.config_map)
+    template: Object = merge({"metadata": {}, "spec": base}, user)
+    # Selected by, whatever the user's template says.
+    template["metadata"]["labels"] = {**template["metadata"].get("labels", {}), **labels(fleet, role)}
+    return template
+
+
+def import_code_first(fleet: CollectorFleet) -> str | None:
+    """A shell command that puts the mounted code before what the image already has on its import path."""
+    if fleet.spec.code is None:
+        return None
+    return f'export PYTHONPATH="{names.CODE_MOUNT}${{PYTHONPATH:+:$PYTHONPATH}}"'
+
+
+def merge(base: Any, over: Any, field: str = "") -> Any:
+    """``base`` with ``over`` on top; neither is changed. ``field`` is the key under which both stand."""
+    if isinstance(over, Mapping):
+        merged = dict(base) if isinstance(base, Mapping) else {}
+        for key, value in over.items():
+            if value is None:
+                merged.pop(key, None)
+            else:
+                merged[key] = merge(merged.get(key), value, key)
+        return merged
+    if isinstance(base, list) and isinstance(over, list) and field in _MERGED_BY:
+        return _merge_named(base, over, field)
+    return over
+
+
+def _merge_named(base: list[Any], over: list[Any], field: str) -> list[Any]:
+    key = _MERGED_BY[field]
+    if not all(isinstance(item, Mapping) and key in item for item in over):
+        return over
+    mine = {item[key]: item for item in base}
+    theirs = {item[key]: item for item in over}
+    deep = field in _MERGED_DEEPLY
+    kept = [
+        merge(item, theirs[name]) if deep and name in theirs else theirs.get(name, item) for name, item in mine.items()
+    ]
+    return kept + [item for name, item in theirs.items() if name not in mine]
+
+
+def _mount_code(pod: Object, config_map: str) -> None:
+    volume = {"name": _CODE_VOLUME, "configMap": {"name": config_map}}
+    mount = {"name": _CODE_VOLUME, "mountPath": names.CODE_MOUNT, "readOnly": True}
+    pod["volumes"] = [*pod.get("volumes", []), volume]
+    container = pod["containers"][0]
+    container["volumeMounts"] = [*container.get("volumeMounts", []), mount]

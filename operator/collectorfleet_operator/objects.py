@@ -1,0 +1,110 @@
+"""Kubernetes objects as plain dicts: which kinds there are, and the few things that are asked of any of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from collectorfleet_api import names
+
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A resource of the API server: what a manifest says, and how its URL is spelled."""
+
+    api_version: str
+    kind: str
+    plural: str
+
+    @property
+    def group(self) -> str:
+        """Empty for the core group."""
+        return self.api_version.rpartition("/")[0]
+
+    @property
+    def version(self) -> str:
+        return self.api_version.rpartition("/")[2]
+
+    @property
+    def full_name(self) -> str:
+        """As ``kubectl api-resources`` spells it: ``rayclusters.ray.io``."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+FLEET: Final = Kind(names.API_VERSION, names.KIND, names.PLURAL)
+RAYCLUSTER: Final = Kind("ray.io/v1", "RayCluster", "rayclusters")
+JOB: Final = Kind("batch/v1", "Job", "jobs")
+POD: Final = Kind("v1", "Pod", "pods")
+LEASE: Final = Kind("coordination.k8s.io/v1", "Lease", "leases")
+SERVICE_ACCOUNT: Final = Kind("v1", "ServiceAccount", "serviceaccounts")
+ROLE: Final = Kind("rbac.authorization.k8s.io/v1", "Role", "roles")
+ROLE_BINDING: Final = Kind("rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings")
+EVENT: Final = Kind("v1", "Event", "events")
+
+_BY_NAME: Final = {
+    (kind.api_version, kind.kind): kind
+    for kind in (FLEET, RAYCLUSTER, JOB, POD, LEASE, SERVICE_ACCOUNT, ROLE, ROLE_BINDING, EVENT)
+}
+
+
+def kind_of(obj: Object) -> Kind:
+    return _BY_NAME[obj["apiVersion"], obj["kind"]]
+
+
+@dataclass(frozen=True, order=True)
+class Key:
+    """Which fleet: everything that concerns one fleet is done under its key."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+def metadata(obj: Object) -> Object:
+    found: Object = obj["metadata"]
+    return found
+
+
+def name_of(obj: Object) -> str:
+    return str(metadata(obj)["name"])
+
+
+def namespace_of(obj: Object) -> str:
+    return str(metadata(obj)["namespace"])
+
+
+def uid_of(obj: Object) -> str:
+    return str(metadata(obj)["uid"])
+
+
+def label(obj: Object, name: str) -> str | None:
+    found: str | None = (metadata(obj).get("labels") or {}).get(name)
+    return found
+
+
+def annotation(obj: Object, name: str) -> str | None:
+    found: str | None = (metadata(obj).get("annotations") or {}).get(name)
+    return found
+
+
+def is_terminating(obj: Object) -> bool:
+    return metadata(obj).get("deletionTimestamp") is not None
+
+
+def controller_uid(obj: Object) -> str | None:
+    """The uid of the object that controls this one, by its owner reference."""
+    owners: list[Object] = metadata(obj).get("ownerReferences") or []
+    return next((str(owner["uid"]) for owner in owners if owner.get("controller")), None)
+
+
+def has_condition(obj: Object, type_: str) -> bool:
+    """Whether the object's status says ``type_`` is True."""
+    conditions: list[Object] = (obj.get("status") or {}).get("conditions") or []
+    return any(c.get("type") == type_ and c.get("status") == "True" for c in conditions)

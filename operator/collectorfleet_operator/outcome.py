@@ -1,0 +1,84 @@
+"""Whether a fleet's run is over, and how it ended. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from collectorfleet_api import conditions as c
+from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import Condition
+from collectorfleet_operator import pods
+from collectorfleet_operator.children.driver_job import BACKOFF_LIMIT, CONTAINER
+from collectorfleet_operator.objects import Object, has_condition
+from collectorfleet_operator.observed import Observed, is_usable
+
+FAILED: Final = "Failed"
+
+
+def outcome(seen: Observed) -> c.Outcome:
+    """Told by the Job; by the status where the Job is gone, so that tidying up finished Jobs starts nothing again.
+
+    A failed run is over until the spec changes or its Job is deleted: both say "try again".
+    """
+    job = seen.job
+    if is_usable(seen, job) and job is not None:
+        if has_condition(job, "Complete"):
+            return c.Succeeded(_completed(seen))
+        if has_condition(job, "Failed") and not seen.spec_is_held:
+            return c.Failed(_failed(seen, job))
+        return c.Running()
+    before = _previous(seen)
+    if before is not None and c.is_true(before):
+        return c.Succeeded(before.message)
+    return c.Running()
+
+
+def _completed(seen: Observed) -> str:
+    progress = seen.report.progress if seen.report else None
+    frames = f" after {progress.frames_delivered} frames in {progress.batches} batches" if progress else ""
+    return f"the driver finished{frames}; the RayCluster is deleted, Job {_job_name(seen)} is kept for its log"
+
+
+def _failed(seen: Observed, job: Object) -> str:
+    kept = f"the RayCluster is deleted, Job {_job_name(seen)} and its pods are kept for their logs"
+    failed = [pod for pod in seen.belonging(seen.driver_pods, job) if pods.phase_of(pod) == "Failed"]
+    last = pods.newest(failed)
+    cause = first_line(last) if last is not None else None
+    if cause is None:
+        before = _previous(seen)
+        if before is not None and before.reason == FAILED:
+            return str(before.message)
+        cause = _job_message(job)
+    if last is not None and _exit_code(last) == names.EXIT_USER_ERROR:
+        return f"{cause}; {kept}"
+    return f"the driver failed {len(failed)} times (backoffLimit is {BACKOFF_LIMIT}), the last time: {cause}; {kept}"
+
+
+def first_line(pod: Object) -> str | None:
+    """Why a driver pod ended: the first line of its last words, or what Kubernetes says about it."""
+    ended = pods.exit_of(pod, CONTAINER)
+    if ended is not None and ended.message.strip() and ended.reason != "OOMKilled":
+        lines = ended.message.strip().splitlines()
+        # A driver that could not say a last word leaves the end of its log: a traceback names its error at the end.
+        return lines[-1] if lines[0].startswith("Traceback ") else lines[0]
+    found = pods.trouble(pod)
+    return found.message if found else None
+
+
+def _exit_code(pod: Object) -> int | None:
+    ended = pods.exit_of(pod, CONTAINER)
+    return ended.code if ended else None
+
+
+def _job_message(job: Object) -> str:
+    found = [one for one in job["status"]["conditions"] if one["type"] == "Failed"]
+    return str(found[0].get("message") or found[0].get("reason") or "the Job failed without a message")
+
+
+def _previous(seen: Observed) -> Condition | None:
+    before = seen.fleet.status.conditions if seen.fleet.status else []
+    return next((one for one in before if one.type == c.COMPLETED), None)
+
+
+def _job_name(seen: Observed) -> str:
+    return names.driver_name(seen.fleet.metadata.name)

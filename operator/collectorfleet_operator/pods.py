@@ -1,0 +1,121 @@
+"""What pods say about themselves: whose they are, whether they are ready, and what keeps them from it. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from collectorfleet_api import names
+from collectorfleet_operator.objects import Object, has_condition, label, metadata
+
+HEAD: Final = "head"
+WORKER: Final = "worker"
+DRIVER: Final = "driver"
+
+# A container on its way; everything else that a container waits for is trouble.
+_ON_ITS_WAY: Final = ("ContainerCreating", "PodInitializing")
+# The kubelet swaps these two every few seconds while it retries; one name keeps conditions quiet.
+_SAME: Final = {"ErrImagePull": "ImagePullBackOff"}
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why a pod does not get ready: one word for machines, the words of Kubernetes for people."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How a container ended."""
+
+    code: int
+    reason: str
+    message: str
+
+
+def of_role(pods: Iterable[Object], role: str) -> list[Object]:
+    return [pod for pod in pods if label(pod, names.ROLE_LABEL) == role]
+
+
+def is_ready(pod: Object) -> bool:
+    return has_condition(pod, "Ready")
+
+
+def phase_of(pod: Object) -> str:
+    return str((pod.get("status") or {}).get("phase", "Pending"))
+
+
+def newest(pods: Iterable[Object]) -> Object | None:
+    return max(pods, key=lambda pod: str(metadata(pod).get("creationTimestamp", "")), default=None)
+
+
+def exit_of(pod: Object, container: str) -> Exit | None:
+    """How the container ended, if it did; its termination message is the last word of what ran in it."""
+    for status in _statuses(pod):
+        ended = status.get("state", {}).get("terminated")
+        if status["name"] == container and ended:
+            return Exit(int(ended["exitCode"]), ended.get("reason", ""), ended.get("message", ""))
+    return None
+
+
+def trouble(pod: Object) -> Trouble | None:
+    """What keeps the pod from getting ready, if it is more than time."""
+    status = pod.get("status") or {}
+    if phase_of(pod) == "Failed" and status.get("reason"):
+        return Trouble(status["reason"], status.get("message", ""))
+    for condition in status.get("conditions") or []:
+        if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
+            return Trouble("Unschedulable", condition.get("message", ""))
+    found = (_container_trouble(pod, container) for container in _statuses(pod))
+    return next((one for one in found if one is not None), None)
+
+
+def common_trouble(pods: Sequence[Object], what: str) -> Trouble | None:
+    """The commonest trouble of some pods, with how many have it: ``3 of 4 worker pods: Back-off pulling image ...``."""
+    found = [one for one in map(trouble, pods) if one is not None]
+    if not found:
+        return None
+    reason, count = Counter(one.reason for one in found).most_common(1)[0]
+    message = next(one.message for one in found if one.reason == reason)
+    return Trouble(reason, f"{count} of {len(pods)} {what}: {message}")
+
+
+def _container_trouble(pod: Object, status: Object) -> Trouble | None:
+    state = status.get("state") or {}
+    waiting, ended = state.get("waiting"), state.get("terminated")
+    if ended and ended["exitCode"] != 0:
+        return _ended(pod, status, ended)
+    last = (status.get("lastState") or {}).get("terminated")
+    if last and last["exitCode"] != 0 and not status.get("ready"):
+        return _ended(pod, status, last)
+    if waiting and waiting.get("reason", _ON_ITS_WAY[0]) not in _ON_ITS_WAY:
+        reason = waiting["reason"]
+        return Trouble(_SAME.get(reason, reason), waiting.get("message") or f"container {status['name']}: {reason}")
+    return None
+
+
+def _ended(pod: Object, status: Object, ended: Object) -> Trouble:
+    name, restarts = status["name"], int(status.get("restartCount", 0))
+    again = f", restarted {restarts} times" if restarts else ""
+    if ended.get("reason") == "OOMKilled":
+        return Trouble("OOMKilled", f"container {name} was killed at its memory limit of {_limit(pod, name)}{again}")
+    said = f": {ended['message'].strip().splitlines()[0]}" if (ended.get("message") or "").strip() else ""
+    reason = "CrashLoopBackOff" if restarts else "ContainerFailed"
+    return Trouble(reason, f"container {name} ended with exit code {ended['exitCode']}{again}{said}")
+
+
+def _limit(pod: Object, container: str) -> str:
+    spec = pod.get("spec") or {}
+    for one in [*spec.get("initContainers", []), *spec.get("containers", [])]:
+        if one["name"] == container:
+            return str(one.get("resources", {}).get("limits", {}).get("memory", "the node"))
+    return "the node"
+
+
+def _statuses(pod: Object) -> list[Object]:
+    status = pod.get("status") or {}
+    return [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]

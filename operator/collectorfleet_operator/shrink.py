@@ -1,0 +1,58 @@
+"""Which worker pods go when a fleet gets smaller. Pure.
+
+The driver retires collectors by itself when it sees fewer replicas; until it has, no pod goes. Then the pods with the
+fewest collectors go first, by name: KubeRay would choose any.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from collectorfleet_api.v1alpha1 import CollectorState
+from collectorfleet_operator import pods
+from collectorfleet_operator.children.raycluster import worker_group
+from collectorfleet_operator.objects import is_terminating, name_of
+from collectorfleet_operator.observed import Observed
+
+_GONE = (CollectorState.RETIRED, CollectorState.FAILED)
+
+
+def pods_to_delete(seen: Observed, present: int, wanted: int) -> tuple[int, list[str]]:
+    """How many worker pods to ask KubeRay for, and the names of those that it shall delete.
+
+    Names stay listed until their pods are gone: KubeRay counts a terminating pod as one that runs, and would delete
+    another one for it.
+    """
+    workers = seen.belonging(pods.of_role(seen.pods, pods.WORKER), seen.cluster)
+    listed: list[str] = []
+    if seen.cluster is not None:
+        listed = worker_group(seen.cluster).get("scaleStrategy", {}).get("workersToDelete", [])
+    still_there = {name_of(pod) for pod in workers}
+    going = [name for name in listed if name in still_there]
+    surplus = present - wanted
+    if surplus <= 0:
+        return wanted, going
+    if not _driver_has_drained(seen):
+        return present, going
+    busy = _collectors_by_pod(seen)
+    candidates = [pod for pod in workers if name_of(pod) not in going and not is_terminating(pod)]
+    # Pods that never got ready hold nothing; then the emptiest.
+    candidates.sort(key=lambda pod: (busy[name_of(pod)], pods.is_ready(pod), name_of(pod)))
+    # With fewer pods than asked for, KubeRay has nothing to delete for the missing ones.
+    count = max(0, len(candidates) - wanted)
+    return wanted, going + [name_of(pod) for pod in candidates[:count]]
+
+
+def _driver_has_drained(seen: Observed) -> bool:
+    """True if no running driver still counts on more collectors than the fleet asks for."""
+    if seen.driver_pod is None or pods.phase_of(seen.driver_pod) != "Running":
+        return True
+    progress = seen.report.progress if seen.report else None
+    if progress is None or progress.collectors is None:
+        return True
+    return progress.collectors.desired <= seen.fleet.spec.collectors.replicas
+
+
+def _collectors_by_pod(seen: Observed) -> Counter[str]:
+    rows = seen.report.collectors if seen.report else []
+    return Counter(row.pod for row in rows if row.pod and row.state not in _GONE)
