@@ -5,8 +5,8 @@ Conditions and their reasons:
 * ``RayClusterReady``: Ready; KubeRayMissing, NameTaken, Refused, WaitingForDeletion, HeadPending, HeadStarting,
   HeadUnschedulable, WorkersStarting, CollectorUnschedulable, or Kubernetes' word for what is wrong with a pod
   (ImagePullBackOff, OOMKilled, CrashLoopBackOff, ...); Completed, Failed.
-* ``DriverRunning``: Running; NameTaken, Refused, WaitingForDeletion, Pending, Starting, Restarting, Finishing, DriverLost,
-  DriverUnschedulable, or a pod's trouble as above; Completed, Failed.
+* ``DriverRunning``: Running; NameTaken, Refused, WaitingForDeletion, Pending, Starting, Restarting, Finishing,
+  DriverLost, DriverUnschedulable, or a pod's trouble as above; Completed, Failed.
 * ``CollectorsAvailable``, ``WeightsFresh``: see ``collectorfleet_api.conditions``; DriverNotRunning; Completed, Failed.
 * ``Completed``: Completed; Running, Failed.
 * ``Ready``, ``Reconciling``, ``Stalled``: what the others add up to, for tools that know nothing of fleets.

@@ -1,0 +1,42 @@
+"""The operator's settings: one typed tree, read once from the command line and passed on."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """``namespaces``: those whose fleets are served; empty is all. ``health_port``: 0 is none."""
+
+    namespaces: tuple[str, ...]
+    health_port: int
+    verbose: bool
+
+    @property
+    def scopes(self) -> tuple[str | None, ...]:
+        """What to list and watch: each namespace by itself, or everything at once."""
+        return self.namespaces or (None,)
+
+
+def from_arguments(arguments: Sequence[str] | None = None) -> Settings:
+    parser = argparse.ArgumentParser(prog="collectorfleet_operator", description="Runs CollectorFleets on Kubernetes.")
+    parser.add_argument(
+        "--namespace",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="serve the fleets of this namespace only; may be given several times (default: all namespaces)",
+    )
+    parser.add_argument(
+        "--health-port",
+        type=int,
+        default=8080,
+        metavar="PORT",
+        help="answer /healthz on this port; 0 turns it off (default: 8080)",
+    )
+    parser.add_argument("--verbose", action="store_true", help="log what kopf does, too")
+    read = parser.parse_args(arguments)
+    return Settings(tuple(dict.fromkeys(read.namespace)), read.health_port, read.verbose)
