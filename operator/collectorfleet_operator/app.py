@@ -107,6 +107,8 @@ class Session:
                 for key in await self._resync.full():
                     self._queue.add(key)
             except (NotServedError, UnavailableError) as error:
+                if isinstance(error, NotServedError):
+                    self._health.heard()
                 text = f"no {FLEET.full_name}: apply the CRD" if isinstance(error, NotServedError) else str(error)
                 if text != said:
                     log.warning("waiting: %s", text)
@@ -114,7 +116,7 @@ class Session:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._stop.wait(), RETRY_SECONDS)
             else:
-                self._health.heard()
+                self._health.serves()
                 return True
         return False
 

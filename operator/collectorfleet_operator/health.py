@@ -1,4 +1,4 @@
-"""``/healthz``: whether the operator still hears from the API server."""
+"""``/healthz``: whether the operator still hears from the API server. ``/readyz``: whether it serves fleets."""
 
 from __future__ import annotations
 
@@ -18,27 +18,37 @@ class Health:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._last = clock()
+        self._serves = False
 
     def heard(self) -> None:
+        """The API server answered."""
         self._last = self._clock()
+
+    def serves(self) -> None:
+        """Every fleet there is was listed."""
+        self._serves = True
+        self.heard()
 
     @property
     def age_seconds(self) -> float:
         return self._clock() - self._last
 
-    async def answer(self, _: web.Request) -> web.Response:
+    async def ready(self, _: web.Request) -> web.Response:
+        return web.Response(text=f"serves: {self._serves}\n", status=200 if self._serves else 503)
+
+    async def alive(self, _: web.Request) -> web.Response:
         text = f"last list {self.age_seconds:.0f} s ago; the limit is {LIMIT_SECONDS:.0f} s\n"
         return web.Response(text=text, status=200 if self.age_seconds < LIMIT_SECONDS else 503)
 
 
 @contextlib.asynccontextmanager
 async def served(health: Health, port: int) -> AsyncIterator[None]:
-    """Answer ``/healthz`` on that port of all addresses; port 0 answers nowhere."""
+    """Answer on that port of all addresses; port 0 answers nowhere."""
     if not port:
         yield
         return
     app = web.Application()
-    app.router.add_get("/healthz", health.answer)
+    app.add_routes([web.get("/healthz", health.alive), web.get("/readyz", health.ready)])
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     try:

@@ -123,7 +123,7 @@ def _old_cluster(seen: Observed) -> Iterator[Action]:
 
 def _cluster(seen: Observed, packing: Packing) -> Iterator[Action]:
     desired = raycluster(seen.fleet, packing)
-    size = f"{packing.pods} worker pods of up to {packing.per_pod} collectors"
+    size = _size(packing.pods, packing.per_pod)
     if seen.cluster is None:
         yield Create(desired, f"RayCluster {name_of(desired)}: {size}")
     else:
@@ -137,8 +137,11 @@ def _held_cluster(seen: Observed) -> Iterator[Action]:
     per_pod = int(annotation(seen.cluster, PER_POD_ANNOTATION) or 1)
     replicas = seen.fleet.spec.collectors.replicas
     pods = -(-replicas // per_pod)
-    size = f"{pods} worker pods of up to {per_pod} collectors"
-    yield from _resized(seen, seen.cluster, _as_applied(seen.cluster), pods, size)
+    yield from _resized(seen, seen.cluster, _as_applied(seen.cluster), pods, _size(pods, per_pod))
+
+
+def _size(pods: int, per_pod: int) -> str:
+    return f"{pods} worker pod{'s' * (pods != 1)} for {per_pod} collector{'s' * (per_pod != 1)} each"
 
 
 def _as_applied(cluster: Object) -> Object:

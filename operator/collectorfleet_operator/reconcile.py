@@ -155,19 +155,24 @@ class Reconciler:
         before = seen.fleet.status.conditions if seen.fleet.status else []
         # Told before it is written: a status that is written twice is one, a change that nobody saw is never told.
         for happening in [*made, *events.story(before, new)]:
-            try:
-                await self._kube.create(events.event(seen.fleet, happening, self._now()))
-            except ConflictError:
-                continue
-            except (RefusedError, NotFoundError) as error:
-                log.warning("%s: event %s was not taken: %s", key, happening.reason, error)
-            log.info("%s: %s: %s", key, happening.reason, happening.message)
+            await self._tell(key, events.event(seen.fleet, happening, self._now()))
         try:
             written = await self._status.write(key, stored, new)
         except NotFoundError:
             return
         if written is not None:
             self._mirror.put(FLEET, written)
+
+    async def _tell(self, key: Key, event: Object) -> None:
+        try:
+            await self._kube.create(event)
+        except ConflictError:
+            return
+        except (RefusedError, NotFoundError) as error:
+            # In a namespace that is being deleted, for one.
+            log.warning("%s: event %s was not taken: %s", key, event["reason"], error)
+        if event["reason"] != "Created":
+            log.info("%s: %s: %s", key, event["reason"], event["message"])
 
     def _log_refused(self, key: Key, refused: Sequence[Refused]) -> None:
         if refused and self._said.get(key) != refused:

@@ -1,0 +1,51 @@
+"""The operator as a process of this machine, with the rights of its own ClusterRole and no others."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.cluster.binaries import ROOT
+from tests.cluster.client import Object
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.process import Command, Component, free_ports
+
+NAMESPACE = "collectorfleet-system"
+MANIFESTS = ROOT / "operator" / "manifests"
+
+
+def kubeconfig(plane: ControlPlane, folder: Path) -> Path:
+    """A kubeconfig of the operator's ServiceAccount, with its manifests' RBAC applied."""
+    for name in ("namespace", "rbac"):
+        plane.apply(MANIFESTS / f"{name}.yaml")
+    token = plane.kubectl("create", "token", "collectorfleet-operator", "-n", NAMESPACE, "--duration=10h").strip()
+    config: Object = json.loads(plane.kubectl("config", "view", "--raw", "--minify", "-o", "json"))
+    config["users"][0]["user"] = {"token": token}
+    path = folder / "operator.kubeconfig"
+    path.touch(mode=0o600)
+    path.write_text(json.dumps(config))
+    return path
+
+
+@contextlib.contextmanager
+def operator(plane: ControlPlane, folder: Path, *arguments: str) -> Iterator[Component]:
+    """Run the operator; yields it as a component that can be killed and launched again."""
+    (port,) = free_ports(1)
+    process = Component(
+        Command(
+            "operator",
+            (sys.executable, "-m", "collectorfleet_operator", f"--health-port={port}", *arguments),
+            ready_url=f"http://127.0.0.1:{port}/readyz",
+            env={"KUBECONFIG": str(kubeconfig(plane, folder)), "PYTHONPATH": f"{ROOT}/crds:{ROOT}/operator"},
+        ),
+        folder / "operator.log",
+    )
+    process.launch()
+    try:
+        process.wait_ready(30)
+        yield process
+    finally:
+        process.stop()
