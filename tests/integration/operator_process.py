@@ -8,19 +8,20 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import yaml
 from tests.cluster.binaries import ROOT
 from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.process import Command, Component, free_ports
 
 NAMESPACE = "collectorfleet-system"
-MANIFESTS = ROOT / "operator" / "manifests"
+MANIFEST = ROOT / "operator/manifests/operator.yaml"
 
 
 def kubeconfig(plane: ControlPlane, folder: Path) -> Path:
     """A kubeconfig of the operator's ServiceAccount, with its manifests' RBAC applied."""
-    for name in ("namespace", "rbac"):
-        plane.apply(MANIFESTS / f"{name}.yaml")
+    objects = [obj for obj in yaml.safe_load_all(MANIFEST.read_text()) if obj["kind"] != "Deployment"]
+    plane.apply(objects)
     token = plane.kubectl("create", "token", "collectorfleet-operator", "-n", NAMESPACE, "--duration=10h").strip()
     config: Object = json.loads(plane.kubectl("config", "view", "--raw", "--minify", "-o", "json"))
     config["users"][0]["user"] = {"token": token}
