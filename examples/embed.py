@@ -1,0 +1,41 @@
+"""Copies each example's code into its manifest: ``python -m examples.embed``.
+
+``examples/cartpole.yaml`` has to work by itself with ``kubectl apply -f`` and so carries the code in a ConfigMap.
+The code is edited in ``examples/cartpole/``; a test fails while the two differ.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+
+def embedded(manifest: str, file: str, code: str) -> str:
+    """``manifest`` with the text below its line ``<file>: |`` replaced by ``code``."""
+    head = re.search(rf"^( *){re.escape(file)}: \|\n", manifest, re.MULTILINE)
+    if head is None:
+        raise ValueError(f"no line `{file}: |` in the manifest")
+    indent = " " * (len(head[1]) + 2)
+    old = re.compile(rf"(?:{indent}.*\n| *\n)*").match(manifest, head.end())
+    text = "".join(indent + line if line.strip() else line for line in code.splitlines(keepends=True))
+    return manifest[: head.end()] + text + manifest[old.end() if old else head.end() :]
+
+
+def pairs() -> list[tuple[Path, Path]]:
+    """Each manifest with the code that it carries."""
+    return [
+        (folder.with_suffix(".yaml"), folder / f"{folder.name}.py")
+        for folder in sorted(FOLDER.iterdir())
+        if folder.is_dir() and not folder.name.startswith("_")
+    ]
+
+
+def main() -> None:
+    for manifest, code in pairs():
+        manifest.write_text(embedded(manifest.read_text(), code.name, code.read_text()))
+
+
+if __name__ == "__main__":
+    main()
