@@ -1,0 +1,1 @@
+"""What a person sees of a run: plain lines, or a live table on a terminal. Made from the driver's report alone."""

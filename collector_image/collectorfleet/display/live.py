@@ -1,0 +1,89 @@
+"""A table that redraws itself on a terminal while a fleet runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from collectorfleet.display import text
+from collectorfleet_api.v1alpha1 import CollectorState, CollectorStatus, DriverReport, Progress, WeightsStatus
+
+REDRAWS_PER_SECOND = 4
+MOST_ROWS = 12  # worst first, as in the report; a fleet of hundreds would push the numbers off the screen
+
+_COLOURS = {
+    CollectorState.READY: "green",
+    CollectorState.STARTING: "yellow",
+    CollectorState.JOINING: "yellow",
+    CollectorState.RETIRED: "red",
+    CollectorState.FAILED: "red",
+}
+
+
+class LiveTable:
+    """Use as a context manager; what the user's code prints meanwhile scrolls by above the table."""
+
+    def __init__(self, name: str, report: Callable[[], DriverReport], console: Console) -> None:
+        self._name = name
+        self._report = report
+        self._started = time.monotonic()
+        self._live = Live(console=console, get_renderable=self._draw, refresh_per_second=REDRAWS_PER_SECOND)
+
+    def __enter__(self) -> LiveTable:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def _draw(self) -> RenderableType:
+        return table(self._name, self._report(), time.monotonic() - self._started)
+
+
+def table(name: str, report: DriverReport, elapsed_seconds: float) -> RenderableType:
+    """Totals, then a row for each collector."""
+    rows = report.collectors[:MOST_ROWS]
+    parts: list[RenderableType] = [_totals(name, report, elapsed_seconds)]
+    if rows:
+        parts.append(_collectors(rows))
+    if len(report.collectors) > len(rows):
+        parts.append(Text(f"and {len(report.collectors) - len(rows)} more collectors", style="dim"))
+    return Group(*parts)
+
+
+def _totals(name: str, report: DriverReport, elapsed_seconds: float) -> Table:
+    progress, weights = report.progress or Progress(), report.weights or WeightsStatus()
+    totals = Table.grid(padding=(0, 2))
+    totals.add_column(style="bold")
+    totals.add_column()
+    totals.add_row("fleet", f"{name}  {elapsed_seconds:.0f} s")
+    totals.add_row("frames", f"{text.frames(progress)}  {text.rate(progress)} frames/s")
+    totals.add_row(
+        "weights", f"version {text.number(weights.published)}, acknowledged {text.number(weights.acknowledged)}"
+    )
+    totals.add_row("staleness", text.staleness(weights.staleness))
+    totals.add_row("metrics", text.metrics(progress.metrics))
+    totals.add_row("collectors", text.collectors(progress))
+    return totals
+
+
+def _collectors(rows: list[CollectorStatus]) -> Table:
+    drawn = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in ("collector", "state", "weights", "batches", "frames", "restarts", "last error"):
+        drawn.add_column(column, no_wrap=True)
+    for row in rows:
+        drawn.add_row(
+            row.name,
+            Text(row.state.value, style=_COLOURS[row.state]),
+            text.number(row.applied_version),
+            str(row.batches),
+            f"{row.frames:,}",
+            str(row.restarts),
+            row.last_error or "",
+        )
+    return drawn

@@ -1,0 +1,58 @@
+"""A report in words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from collectorfleet_api.v1alpha1 import DriverReport, Progress, Staleness, WeightsStatus
+
+UNKNOWN = "-"
+
+
+def progress_line(report: DriverReport, elapsed_seconds: float) -> str:
+    """``12 s  frames 20,480  1,705 frames/s  weights 9 (acknowledged 9)  staleness 0  collectors 2/2  reward 87.1``"""
+    progress, weights = report.progress or Progress(), report.weights or WeightsStatus()
+    parts = [
+        f"{elapsed_seconds:.0f} s",
+        f"frames {frames(progress)}",
+        f"{rate(progress)} frames/s",
+        f"weights {number(weights.published)} (acknowledged {number(weights.acknowledged)})",
+        f"staleness {staleness(weights.staleness)}",
+        f"collectors {collectors(progress)}",
+        *(f"{name} {metric(value)}" for name, value in sorted(progress.metrics.items())),
+    ]
+    return "  ".join(parts)
+
+
+def frames(progress: Progress) -> str:
+    of_total = f" of {progress.total_frames:,}" if progress.total_frames is not None else ""
+    return f"{progress.frames_delivered:,}{of_total}"
+
+
+def rate(progress: Progress) -> str:
+    return UNKNOWN if progress.frames_per_second is None else f"{progress.frames_per_second:,.0f}"
+
+
+def number(value: int | None) -> str:
+    return UNKNOWN if value is None else str(value)
+
+
+def staleness(seen: Staleness) -> str:
+    """Mean and largest in versions; the bound where there is one."""
+    if seen.mean is None or seen.max is None:
+        return UNKNOWN
+    spread = f"{seen.max}" if seen.min == seen.max else f"{seen.mean:.1f} (max {seen.max})"
+    return spread if seen.bound is None else f"{spread} of {seen.bound}"
+
+
+def collectors(progress: Progress) -> str:
+    return progress.collectors.summary if progress.collectors else UNKNOWN
+
+
+def metric(value: float) -> str:
+    """Four digits are enough to watch a number move."""
+    return f"{value:.4g}"
+
+
+def metrics(values: Mapping[str, float]) -> str:
+    return "  ".join(f"{name} {metric(value)}" for name, value in sorted(values.items())) or UNKNOWN

@@ -1,0 +1,92 @@
+"""How a run ended, as values: what the exit code, the pod's termination message and the conditions are made from."""
+
+from __future__ import annotations
+
+import traceback as traceback_module
+from dataclasses import dataclass
+from typing import Final
+
+from collectorfleet.errors import InvalidOption, UserCodeError, describe
+from collectorfleet_api.names import EXIT_INFRASTRUCTURE, EXIT_USER_ERROR
+
+# Kubernetes keeps this much of a termination message.
+TERMINATION_MESSAGE_BYTES: Final = 4000
+_LONGEST_SENTENCE: Final = 1000
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Training returned, or the frames asked for were written out."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class UserError:
+    """The user's code or manifest is wrong; trying again would not help."""
+
+    message: str  # one sentence, the first cause in its own words
+    traceback: str = ""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Something else broke: a lost cluster, a bug of ours. Trying again may help."""
+
+    message: str
+    traceback: str = ""
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """Somebody asked for the end before the work was done."""
+
+    message: str
+    exit_code: int  # 128 + the signal's number, as shells have it
+
+
+Ending = Finished | UserError | Broken | Stopped
+
+
+def ending_of(error: BaseException) -> UserError | Broken:
+    """What an exception that left the run makes of it."""
+    if isinstance(error, UserCodeError):
+        return UserError(one_sentence(str(error)), error.traceback or _traceback(error))
+    if isinstance(error, InvalidOption):
+        return UserError(one_sentence(str(error)), _traceback(error))
+    return Broken(one_sentence(describe(error)), _traceback(error))
+
+
+def exit_code(ending: Ending) -> int:
+    match ending:
+        case Finished():
+            return 0
+        case UserError():
+            return EXIT_USER_ERROR
+        case Broken():
+            return EXIT_INFRASTRUCTURE
+        case Stopped(exit_code=code):
+            return code
+
+
+def termination_message(ending: Ending) -> str:
+    """For Kubernetes: the first line is the sentence that the condition shows, below it the end of the traceback."""
+    lines = [ending.message]
+    if isinstance(ending, UserError | Broken) and ending.traceback:
+        room = TERMINATION_MESSAGE_BYTES - len(ending.message.encode()) - 1
+        lines.append(_last_bytes(ending.traceback.strip(), room))
+    return "\n".join(lines)
+
+
+def one_sentence(text: str) -> str:
+    """``text`` in one line that fits into a condition, its beginning kept."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_SENTENCE else line[: _LONGEST_SENTENCE - 3] + "..."
+
+
+def _last_bytes(text: str, size_bytes: int) -> str:
+    return text.encode()[-size_bytes:].decode(errors="ignore")
+
+
+def _traceback(error: BaseException) -> str:
+    return "".join(traceback_module.format_exception(error))

@@ -1,0 +1,161 @@
+"""Rollouts on disk: memory-mapped TensorDicts and a manifest that lists the whole ones.
+
+::
+
+    /data/rollouts/
+      manifest.json        {"format": "TensorDict", "fleet": ..., "run": ..., "frames": ..., "shards": [...]}
+      shard-000000/        TensorDict.load_memmap(...) has shape [batches, *batch]
+      shard-000001/
+
+A shard is written under another name and renamed, and only then listed: what the manifest lists is complete, whenever
+the driver was killed. A restarted driver of the same run goes on behind the last shard.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from tensordict import TensorDictBase
+
+from collectorfleet.collector import VERSION_KEY
+from collectorfleet.errors import UserCodeError
+
+MANIFEST: Final = "manifest.json"
+_UNFINISHED: Final = ".unfinished-"
+# Many small batches make one shard, so that a long run is not a million files; but nothing waits for long.
+SHARD_BYTES: Final = 64 * 2**20
+SHARD_SECONDS: Final = 10.0
+
+
+class RolloutWriter:
+    """Writes batches into ``path``, in the order in which they come. One thread."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        fleet: str,
+        run_id: str,
+        shard_bytes: int = SHARD_BYTES,
+        shard_seconds: float = SHARD_SECONDS,
+    ) -> None:
+        """Raises UserCodeError where the folder cannot be written to or holds another run's rollouts."""
+        self.folder = Path(path)
+        self._shard_bytes = shard_bytes
+        self._shard_seconds = shard_seconds
+        self._waiting: list[TensorDictBase] = []
+        self._waiting_bytes = 0
+        self._waiting_since = 0.0
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._manifest = self._read_manifest(fleet, run_id)
+            self._remove_unlisted()
+            self._write_manifest()
+        except OSError as error:
+            raise UserCodeError.of(f"spec.output.path {path}", error) from error
+
+    @property
+    def frames(self) -> int:
+        """Frames in whole shards, those of an earlier driver of this run too."""
+        return int(self._manifest["frames"])
+
+    @property
+    def shards(self) -> int:
+        """How many shards are listed."""
+        return len(self._manifest["shards"])
+
+    def write(self, batch: TensorDictBase) -> None:
+        """Take a batch; blocks while a full shard goes to disk. Raises UserCodeError if the disk refuses it."""
+        if self._waiting and batch.shape != self._waiting[0].shape:
+            self.flush()
+        if not self._waiting:
+            self._waiting_since = time.monotonic()
+        # A copy: the collector uses a batch's memory again once nobody holds it.
+        self._waiting.append(batch.clone())
+        self._waiting_bytes += batch.bytes()
+        late = time.monotonic() - self._waiting_since >= self._shard_seconds
+        if late or self._waiting_bytes >= self._shard_bytes:
+            self.flush()
+
+    def flush(self) -> None:
+        """Put everything taken so far on disk and into the manifest. Raises UserCodeError if the disk refuses it."""
+        if not self._waiting:
+            return
+        try:
+            self._write_shard()
+        except OSError as error:
+            raise UserCodeError.of(f"spec.output.path {self.folder}", error) from error
+
+    def _write_shard(self) -> None:
+        shard: TensorDictBase = torch.stack(self._waiting)
+        self._waiting, self._waiting_bytes = [], 0
+        name = f"shard-{self.shards:06d}"
+        unfinished = self.folder / (_UNFINISHED + name)
+        shard.memmap(str(unfinished), copy_existing=True)
+        _sync_files(unfinished)
+        unfinished.rename(self.folder / name)
+        _sync(self.folder)
+        self._manifest["shards"].append(_entry(name, shard))
+        self._manifest["frames"] += shard.numel()
+        self._write_manifest()
+
+    def _remove_unlisted(self) -> None:
+        """What an earlier driver of this run was writing when it was killed."""
+        listed = {shard["name"] for shard in self._manifest["shards"]}
+        for left in [*self.folder.glob(f"{_UNFINISHED}*"), *self.folder.glob("shard-*")]:
+            if left.is_file():
+                left.unlink()
+            elif left.name not in listed:
+                shutil.rmtree(left)
+
+    def _read_manifest(self, fleet: str, run_id: str) -> dict[str, Any]:
+        file = self.folder / MANIFEST
+        if not file.exists():
+            return {"format": "TensorDict", "fleet": fleet, "run": run_id, "frames": 0, "shards": []}
+        manifest: dict[str, Any] = json.loads(file.read_text())
+        if manifest.get("run") != run_id:
+            raise UserCodeError(
+                f"spec.output.path {self.folder}",
+                f"it holds {manifest.get('frames')} frames of another run of fleet {manifest.get('fleet')}; "
+                "use an empty folder, or remove that one",
+            )
+        return manifest
+
+    def _write_manifest(self) -> None:
+        unfinished = self.folder / (_UNFINISHED + MANIFEST)
+        with unfinished.open("w") as file:
+            json.dump(self._manifest, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(self.folder / MANIFEST)
+        _sync(self.folder)
+
+
+def _entry(name: str, shard: TensorDictBase) -> dict[str, Any]:
+    versions = shard.get(VERSION_KEY)
+    return {
+        "name": name,
+        "shape": list(shard.shape),
+        "frames": shard.numel(),
+        "weightsVersions": {"min": int(versions.min()), "max": int(versions.max())},
+    }
+
+
+def _sync_files(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        _sync(path)
+    _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,83 @@
+"""``collectorfleet drive``: the driver as the operator starts it, in a pod.
+
+What takes time at the start goes on together: this thread imports torch while one waits for the head and joins Ray, and
+another reads the fleet and takes the Lease.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import suppress
+from math import ceil
+
+from collectorfleet.display.lines import ProgressLines
+from collectorfleet.driver.ending import Broken, Ending, Finished, Stopped, UserError, exit_code, termination_message
+from collectorfleet.driver.phases import Phase, mark
+from collectorfleet.driver.ray_node import RayNode
+from collectorfleet.driver.reporter import Reporter
+from collectorfleet.driver.running import conclude
+from collectorfleet.driver.settings import TERMINATION_LOG, DriverSettings
+from collectorfleet.driver.stop import StopRequest, signals
+from collectorfleet_api.quantity import parse_quantity
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec
+
+log = logging.getLogger(__name__)
+
+PROGRESS_SECONDS = 10.0
+
+
+def drive(settings: DriverSettings) -> int:
+    """Drive the fleet to its end; returns the exit code."""
+    mark(Phase.PYTHON)
+    stop = StopRequest()
+    with signals(stop):
+        ending = conclude(lambda: _drive(settings, stop), stop)
+    _say(ending)
+    return exit_code(ending)
+
+
+def _drive(settings: DriverSettings, stop: StopRequest) -> Finished:
+    with Reporter(settings, stop) as reporter:
+        node = RayNode(settings.ray_address, stop)
+        # Here and not above, because these imports take seconds and everything else goes on meanwhile.
+        import ray
+
+        from collectorfleet.driver.session import open_session
+
+        mark(Phase.IMPORTS)
+        fleet = reporter.fleet()
+        node.joined()
+        ray.init(address=settings.ray_address, log_to_driver=True, logging_level=logging.WARNING)
+        mark(Phase.RAY)
+        _use_threads(fleet.spec)
+        with open_session(fleet, stop, gpu_per_collector=_gpu(fleet.spec), run_id=settings.uid) as session:
+            reporter.follow(session)
+            with ProgressLines(session.report, log.info, every_seconds=PROGRESS_SECONDS):
+                return session.execute()
+
+
+def _gpu(spec: CollectorFleetSpec) -> float:
+    """GPUs of one collector, as worker pods were sized for."""
+    return round(spec.collectors.resources.gpu, 4)  # Ray's resolution
+
+
+def _use_threads(spec: CollectorFleetSpec) -> None:
+    """As many threads as the pod asks CPUs for: torch would start one for each core of the node."""
+    if "OMP_NUM_THREADS" not in os.environ:
+        import torch
+
+        torch.set_num_threads(max(1, ceil(parse_quantity(spec.driver.resources.cpu))))
+
+
+def _say(ending: Ending) -> None:
+    """The end in the log, and for the operator in the pod's termination message."""
+    match ending:
+        case Finished(message):
+            log.info("completed: %s", message)
+        case Stopped(message):
+            log.warning(message)
+        case UserError(message, traceback) | Broken(message, traceback):
+            log.error("failed: %s\n%s", message, traceback)
+    with suppress(OSError):  # outside of a pod there is no such file
+        TERMINATION_LOG.write_text(termination_message(ending))

@@ -1,0 +1,50 @@
+"""When a report goes to the API server: on change, at most every 2 s, and at once when something turned.
+
+Numbers change with every batch; a reader who waits for a condition cares about collectors that come and go. Even a
+quiet report is applied again now and then: its answer carries the spec, and a status that somebody overwrote heals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from collectorfleet_api.v1alpha1 import DriverReport
+
+EVERY_SECONDS: Final = 2.0
+AT_ONCE_SECONDS: Final = 0.2  # several collectors that become ready together are one write
+QUIET_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True)
+class Written:
+    """The last report that the API server took."""
+
+    report: DriverReport
+    at: float  # seconds of a monotonic clock
+
+
+def due(report: DriverReport, written: Written | None, now: float) -> bool:
+    """Whether ``report`` goes out now."""
+    if written is None:
+        return True
+    if report == written.report:
+        wait = QUIET_SECONDS
+    elif turning(report) != turning(written.report):
+        wait = AT_ONCE_SECONDS
+    else:
+        wait = EVERY_SECONDS
+    return now - written.at >= wait
+
+
+def turning(report: DriverReport) -> object:
+    """What of a report decides conditions, and so may not wait; equal while only numbers grow."""
+    weights, progress = report.weights, report.progress
+    return (
+        report.fleet_uid,
+        report.driver_incarnation,
+        tuple((c.name, c.state, c.restarts, c.last_error) for c in report.collectors),
+        progress and progress.collectors,
+        progress and progress.batches > 0,
+        weights and (weights.published is not None, weights.acknowledged is not None, weights.last_failure),
+    )

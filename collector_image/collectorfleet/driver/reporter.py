@@ -1,0 +1,211 @@
+"""The driver's line to the API server: a thread of its own that reads the fleet, holds the Lease and writes reports.
+
+It never ends a run because the API server is away: it says so once, keeps trying, and the status is true again
+afterwards. It asks the run to stop when this driver is no longer the fleet's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from concurrent.futures import Future
+from typing import Final, Protocol, TypeVar
+
+from kubernetes.aio.client import ApiException
+
+from collectorfleet.driver.fleet_reader import NotOurFleet, checked, next_incarnation, replaced
+from collectorfleet.driver.kubernetes_api import FleetApi, Object, connect, error_text
+from collectorfleet.driver.lease_loop import LeaseLoop
+from collectorfleet.driver.report_schedule import EVERY_SECONDS, Written, due
+from collectorfleet.driver.settings import DriverSettings
+from collectorfleet.driver.stop import Reason, StopNow, StopRequest
+from collectorfleet.driver.trouble import TRANSIENT, Trouble, is_status
+from collectorfleet.driver.undeclared import Path, undeclared_fields, without
+from collectorfleet.errors import CollectorFleetError
+from collectorfleet_api.names import EXIT_INFRASTRUCTURE
+from collectorfleet_api.v1alpha1 import CollectorCounts, CollectorFleet, DriverReport, Progress
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS: Final = 1.0
+LAST_REPORT_SECONDS: Final = 10.0
+
+T = TypeVar("T")
+
+
+class Reported(Protocol):
+    """What is reported: a running :class:`~collectorfleet.driver.session.Session`."""
+
+    def report(self) -> DriverReport: ...
+
+    def wait_for_change(self, seen: int, timeout_seconds: float) -> int: ...
+
+    def resize(self, replicas: int) -> None: ...
+
+
+class Reporter:
+    """Use as a context manager; leaving it writes the last report, within 10 s, and gives up the Lease."""
+
+    def __init__(self, settings: DriverSettings, stop: StopRequest) -> None:
+        self._settings = settings
+        self._stop = stop
+        self._fleet: Future[CollectorFleet] = Future()
+        self._lease = LeaseLoop(settings.pod, self._lost)
+        self._session: Reported | None = None
+        self._replicas = 0
+        self._incarnation = 1
+        self._written: Written | None = None
+        self._undeclared: set[Path] = set()
+        self._trouble = Trouble("cannot write the status")
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="reporter", daemon=True)
+
+    def __enter__(self) -> Reporter:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closing.set()
+        self._thread.join(LAST_REPORT_SECONDS + 2 * RETRY_SECONDS)
+
+    def fleet(self) -> CollectorFleet:
+        """The fleet to drive. Blocks until the API server answers and the Lease is this driver's.
+
+        Raises NotOurFleet, InvalidSpec, or StopNow if the run is to end before it began.
+        """
+        fleet = self._wait(self._fleet)
+        self._wait(self._lease.held)
+        return fleet
+
+    def follow(self, session: Reported) -> None:
+        """Report what ``session`` says from now on, and tell it how many collectors the fleet wants."""
+        self._session = session
+
+    def _wait(self, future: Future[T]) -> T:
+        while True:
+            try:
+                return future.result(timeout=0.2)
+            except TimeoutError:
+                if self._stop.requested():
+                    raise StopNow from None
+
+    # Everything below runs in the reporter's thread.
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._main())
+        except Exception as error:  # the thread's last words; without them the driver would wait for ever
+            log.exception("the reporter ended")
+            if not self._fleet.done():
+                self._fleet.set_exception(error)
+
+    async def _main(self) -> None:
+        async with connect(self._settings) as api:
+            if not await self._read_fleet(api):
+                return
+            lease = asyncio.create_task(self._lease.run(api))
+            try:
+                await self._report(api)
+            finally:
+                lease.cancel()
+                await self._lease.release(api)
+
+    async def _read_fleet(self, api: FleetApi) -> bool:
+        trouble = Trouble("cannot read the fleet")
+        while not self._closing.is_set():
+            try:
+                fleet = checked(await api.fleet(), self._settings)
+            except CollectorFleetError as error:
+                self._fleet.set_exception(error)
+                return False
+            except TRANSIENT as error:
+                if is_status(error, 404):
+                    self._fleet.set_exception(NotOurFleet(f"{self._settings.fleet} does not exist"))
+                    return False
+                trouble.note(error)
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
+            trouble.over()
+            self._replicas = fleet.spec.collectors.replicas
+            self._incarnation = next_incarnation(fleet)
+            self._fleet.set_result(fleet)
+            return True
+        return False
+
+    async def _report(self, api: FleetApi) -> None:
+        changes, retry_at = 0, 0.0
+        while not self._closing.is_set():
+            report, now = self._current(), time.monotonic()
+            writable = self._lease.is_held and now >= retry_at
+            if writable and due(report, self._written, now) and not await self._write(api, report):
+                retry_at = time.monotonic() + RETRY_SECONDS
+            changes = await asyncio.to_thread(self._wait_for_change, changes)
+        await self._write_last(api)
+
+    def _wait_for_change(self, seen: int) -> int:
+        """Block until something turned, or it is time to look again: the end of the run has to be noticed as well."""
+        session = self._session
+        if session is None:
+            self._closing.wait(0.1)
+            return 0
+        return session.wait_for_change(seen, EVERY_SECONDS / 4)
+
+    async def _write_last(self, api: FleetApi) -> None:
+        give_up = time.monotonic() + LAST_REPORT_SECONDS
+        report = self._current()
+        while self._lease.is_held and time.monotonic() < give_up:
+            if (self._written and self._written.report == report) or await self._write(api, report):
+                return
+            await asyncio.sleep(RETRY_SECONDS / 2)
+
+    async def _write(self, api: FleetApi, report: DriverReport) -> bool:
+        try:
+            answer = await api.apply_status(without(report.to_wire(), self._undeclared))
+        except TRANSIENT as error:
+            if self._learned_from(error):
+                return await self._write(api, report)
+            if is_status(error, 404):
+                self._stop.request(Reason(f"{self._settings.fleet} was deleted", EXIT_INFRASTRUCTURE))
+            self._trouble.note(error)
+            return False
+        self._trouble.over()
+        self._written = Written(report, time.monotonic())
+        self._take_note(answer)
+        return True
+
+    def _learned_from(self, error: BaseException) -> bool:
+        """Whether a refused report can go out again, without fields that the installed CRD does not know."""
+        if not isinstance(error, ApiException) or error.status != 500:
+            return False
+        new = set(undeclared_fields(error_text(error))) - self._undeclared
+        if new:
+            fields = ", ".join("status." + ".".join(path) for path in sorted(new))
+            log.warning("the installed CRD does not know %s: reports go without; update the CRD", fields)
+        self._undeclared |= new
+        return bool(new)
+
+    def _take_note(self, answer: Object) -> None:
+        """The answer to a write is the fleet as it is now, spec included."""
+        if answer["metadata"]["uid"] != self._settings.uid:
+            self._stop.request(Reason(replaced(answer, self._settings), EXIT_INFRASTRUCTURE))
+            return
+        replicas = answer["spec"].get("collectors", {}).get("replicas", 1)
+        if self._session and replicas != self._replicas:
+            log.info("collectors.replicas is %d, was %d", replicas, self._replicas)
+            self._replicas = replicas
+            self._session.resize(replicas)
+
+    def _current(self) -> DriverReport:
+        session = self._session
+        report = session.report() if session else _starting(self._replicas)
+        return report.model_copy(update={"fleet_uid": self._settings.uid, "driver_incarnation": self._incarnation})
+
+    def _lost(self, holder: str) -> None:
+        self._stop.request(Reason(f"driver {holder} has taken over {self._settings.fleet}", EXIT_INFRASTRUCTURE))
+
+
+def _starting(replicas: int) -> DriverReport:
+    counts = CollectorCounts(desired=replicas, available=0, summary=f"0/{replicas}")
+    return DriverReport(progress=Progress(collectors=counts))

@@ -1,0 +1,50 @@
+"""What the operator tells a driver pod, read once at its start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from collectorfleet_api import names
+
+TERMINATION_LOG: Final = Path("/dev/termination-log")
+
+
+class MissingSetting(Exception):
+    """The environment lacks a variable that the operator sets."""
+
+
+@dataclass(frozen=True)
+class DriverSettings:
+    """Whose driver this is and where its Ray cluster listens."""
+
+    namespace: str
+    name: str
+    uid: str
+    pod: str
+    ray_address: str  # host:port of the head's GCS
+
+    @property
+    def fleet(self) -> str:
+        """The fleet as messages name it."""
+        return f"fleet {self.namespace}/{self.name}"
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str]) -> DriverSettings:
+        """Raises MissingSetting, naming every variable that is absent."""
+        variables = {
+            "namespace": names.ENV_NAMESPACE,
+            "name": names.ENV_NAME,
+            "uid": names.ENV_UID,
+            "pod": names.ENV_POD,
+            "ray_address": names.ENV_RAY_ADDRESS,
+        }
+        missing = [variable for variable in variables.values() if not env.get(variable)]
+        if missing:
+            raise MissingSetting(
+                f"{', '.join(missing)} not set; `collectorfleet drive` runs in the pod that the operator makes, "
+                "`collectorfleet run FILE` runs a fleet on this machine"
+            )
+        return cls(**{field: env[variable] for field, variable in variables.items()})

@@ -1,0 +1,94 @@
+"""Ending a run from outside: a signal, a lost Lease, a fleet that was deleted.
+
+The first request is polite: ``run.stop_requested`` turns true and the collector's iteration ends with the batch in
+hand, so that a training function gets to save what it has. If it has not returned when its grace is over, or at a
+second request, :class:`StopNow` is raised in it.
+"""
+
+from __future__ import annotations
+
+import _thread
+import logging
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from types import FrameType
+from typing import Final
+
+log = logging.getLogger(__name__)
+
+# Kubernetes kills 30 s after SIGTERM; the last report and Ray's end need some of that.
+GRACE: Final = timedelta(seconds=15)
+
+
+class StopNow(KeyboardInterrupt):
+    """Raised in the user's code when it does not stop by itself."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a run is to end before its work is done."""
+
+    text: str  # "SIGTERM", "the fleet was deleted"
+    exit_code: int
+
+
+class StopRequest:
+    """Asked for by any thread, seen by the run."""
+
+    def __init__(self, grace: timedelta = GRACE) -> None:
+        self._grace = grace
+        self._reason: Reason | None = None
+        self._over = threading.Event()
+
+    @property
+    def reason(self) -> Reason | None:
+        """Why the run is to end; None while it is not."""
+        return self._reason
+
+    def requested(self) -> bool:
+        return self._reason is not None
+
+    def check(self) -> None:
+        """Raise StopNow if the run is to end: between steps of the start, which have nothing to save."""
+        if self.requested():
+            raise StopNow
+
+    def request(self, reason: Reason) -> None:
+        """Ask for the end; returns at once. The first reason is kept."""
+        if self._reason is None:
+            self._reason = reason
+            threading.Thread(target=self._insist, args=[reason], name="stop", daemon=True).start()
+
+    def over(self) -> None:
+        """The user's code has returned: nothing is left to interrupt."""
+        self._over.set()
+
+    def on_signal(self, number: int, _frame: FrameType | None) -> None:
+        """Handle SIGINT and SIGTERM. Raises StopNow at the second one."""
+        if self._over.is_set():
+            return
+        if self._reason is not None:
+            raise StopNow
+        self.request(Reason("Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name, 128 + number))
+
+    def _insist(self, reason: Reason) -> None:
+        log.warning("stopping: %s", reason.text)
+        if not self._over.wait(self._grace.total_seconds()):
+            log.warning("the run has not ended %.0f s later and is interrupted", self._grace.total_seconds())
+            # Reaches the main thread as SIGINT, whose handler raises StopNow there.
+            _thread.interrupt_main(signal.SIGINT)
+
+
+@contextmanager
+def signals(stop: StopRequest) -> Iterator[None]:
+    """Within it, SIGINT and SIGTERM of this process are requests to stop. Main thread only."""
+    before = {number: signal.signal(number, stop.on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,44 @@
+"""Fields of a report that the installed CRD does not know.
+
+The API server refuses a whole apply for one such field, with HTTP 500. A driver that is newer than the CRD leaves the
+field out, says so once, and the rest of its status stays true.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+Path = tuple[str, ...]
+
+_MESSAGE = re.compile(r"(\.status[^\s:]*): field not declared in schema")
+
+
+def undeclared_fields(message: str) -> list[Path]:
+    """Paths below ``status`` that an error message complains about; empty for any other error.
+
+    ``.status.collectors[name="c0"].mood: field not declared in schema`` is ``("collectors", "mood")``.
+    """
+    found = []
+    for text in _MESSAGE.findall(message):
+        names = re.sub(r"\[[^\]]*\]", "", text).split(".")[2:]
+        if names:
+            found.append(tuple(names))
+    return found
+
+
+def without(status: dict[str, Any], fields: set[Path]) -> dict[str, Any]:
+    """``status`` with none of ``fields``, in items of lists neither; the argument stays as it is."""
+    for path in fields:
+        status = _without(status, path)
+    return status
+
+
+def _without(value: Any, path: Path) -> Any:
+    if isinstance(value, list):
+        return [_without(item, path) for item in value]
+    if not isinstance(value, dict) or path[0] not in value:
+        return value
+    if len(path) == 1:
+        return {key: inner for key, inner in value.items() if key != path[0]}
+    return {**value, path[0]: _without(value[path[0]], path[1:])}
