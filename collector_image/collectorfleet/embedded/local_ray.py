@@ -1,0 +1,52 @@
+"""A Ray of our own on this machine, with as many collector slots as the fleet has collectors."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+# What every collector needs. Ray's workers import it while the driver does the same, before the collectors ask.
+PRELOAD = "torch,torchrl.collectors"
+
+
+def prepare_environment(import_path: list[Path]) -> None:
+    """Environment of this process and of every Ray worker; before Ray is imported.
+
+    ``import_path`` comes first where Python looks for modules.
+    """
+    folders = [str(path) for path in import_path]
+    sys.path[:0] = folders
+    inherited = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([*folders, *([inherited] if inherited else [])])
+    os.environ["RAY_preload_python_modules"] = PRELOAD  # noqa: SIM112 (Ray's own spelling)
+    os.environ["RAY_enable_worker_prestart"] = "1"  # noqa: SIM112
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # The coming default; without it Ray warns in each start.
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+
+
+@contextmanager
+def local_ray(slots: int, temp_dir: Path, *, show_output: bool) -> Iterator[float]:
+    """Start Ray with ``slots`` collector slots, yield the number of GPUs it found, and end it."""
+    import ray
+
+    from collectorfleet_api.names import COLLECTOR_RESOURCE
+
+    ray.init(
+        # Also where RAY_ADDRESS names a cluster.
+        address="local",
+        num_cpus=slots,
+        resources={COLLECTOR_RESOURCE: slots},
+        include_dashboard=False,
+        log_to_driver=show_output,
+        logging_level=logging.ERROR,
+        _temp_dir=str(temp_dir),
+    )
+    try:
+        yield float(ray.cluster_resources().get("GPU", 0))
+    finally:
+        ray.shutdown()

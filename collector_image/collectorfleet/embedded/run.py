@@ -1,0 +1,144 @@
+"""``collectorfleet run FILE``: one fleet on this machine, from its manifest to its final status."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TextIO
+from uuid import uuid4
+
+from rich.console import Console
+
+from collectorfleet.display.lines import ProgressLines
+from collectorfleet.display.live import LiveTable
+from collectorfleet.driver.ending import Broken, Ending, Finished, Stopped, UserError, exit_code
+from collectorfleet.driver.phases import Phase, mark
+from collectorfleet.driver.running import conclude
+from collectorfleet.driver.stop import StopRequest, signals
+from collectorfleet.embedded.code_files import find_config_map, write_files
+from collectorfleet.embedded.gpus import gpu_share
+from collectorfleet.embedded.local_ray import local_ray, prepare_environment
+from collectorfleet.embedded.status import final_status
+from collectorfleet.logs import log_to_file
+from collectorfleet_api.manifests import Manifests
+from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
+
+LINES_EVERY_SECONDS = 2.0
+# A person who presses Ctrl-C waits; long enough for a training step and a saved file.
+INTERRUPT_GRACE = timedelta(seconds=5)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Who sees what: ``out`` progress, ``errors`` the first cause, ``status_out`` the final status as JSON."""
+
+    out: TextIO
+    errors: TextIO
+    status_out: TextIO | None
+    verbose: bool
+
+
+def run(fleet: CollectorFleet, manifests: Manifests, source: Path, options: RunOptions) -> int:
+    """Run ``fleet``, one of the ``manifests`` in the file ``source``, to its end; returns the exit code."""
+    # A short name: Ray puts sockets below it, whose paths may have 107 characters.
+    folder = Path(tempfile.mkdtemp(prefix="cfleet-"))
+    log_to_file(folder / "run.log", errors=options.errors if options.verbose else None)
+    stop = StopRequest(grace=INTERRUPT_GRACE)
+    local = _LocalRun(fleet, folder, options, stop)
+    with signals(stop):
+        ending = conclude(lambda: local.work(manifests, source), stop)
+        if options.status_out:
+            status = final_status(fleet.spec, local.report, ending, datetime.now(UTC))
+            json.dump(status.to_wire(), options.status_out, indent=2)
+            options.status_out.write("\n")
+            options.status_out.flush()
+        _say(ending, folder / "run.log", options)
+        _clean(folder, ending)
+    return exit_code(ending)
+
+
+class _LocalRun:
+    """One run; ``report`` is the newest that is known, also after the end."""
+
+    def __init__(self, fleet: CollectorFleet, folder: Path, options: RunOptions, stop: StopRequest) -> None:
+        self._fleet = fleet
+        self._folder = folder
+        self._options = options
+        self._stop = stop
+        self.report = DriverReport()
+
+    def work(self, manifests: Manifests, source: Path) -> Finished:
+        mark(Phase.PYTHON)
+        prepare_environment(self._import_path(manifests, source))
+        collectors = self._fleet.spec.collectors
+        self._print(f"fleet {self._fleet.metadata.name}: starting, {collectors.replicas} collectors on this machine")
+        with local_ray(collectors.replicas, self._folder / "ray", show_output=self._options.verbose) as gpus:
+            mark(Phase.RAY)
+            self._stop.check()
+            # Here and not above: torch takes seconds to import, in which Ray's workers do the same.
+            from collectorfleet.driver.session import open_session
+
+            mark(Phase.IMPORTS)
+            self._stop.check()
+            share = gpu_share(collectors, gpus)
+            if share.note:
+                self._print(f"note: {share.note}")
+            with open_session(
+                self._fleet, self._stop, gpu_per_collector=share.per_collector, run_id=str(uuid4())
+            ) as session:
+                try:
+                    with self._display(session.report):
+                        return session.execute()
+                finally:
+                    self._stop.over()
+                    self.report = session.report()
+
+    def _import_path(self, manifests: Manifests, source: Path) -> list[Path]:
+        """The ConfigMap's files, then what stands for the image: the manifest's folder and the one we are in."""
+        beside = [source.absolute().parent, Path.cwd()]
+        code = self._fleet.spec.code
+        if code is None:
+            return beside
+        mounted = self._folder / "code"
+        write_files(find_config_map(code.config_map, manifests, source), mounted)
+        return [mounted, *beside]
+
+    def _display(self, report: Callable[[], DriverReport]) -> AbstractContextManager[object]:
+        console = Console(file=self._options.out)
+        if console.is_terminal:
+            return LiveTable(self._fleet.metadata.name, report, console)
+        return ProgressLines(report, self._print, every_seconds=LINES_EVERY_SECONDS)
+
+    def _print(self, line: str) -> None:
+        print(line, file=self._options.out, flush=True)
+
+
+def _say(ending: Ending, log_file: Path, options: RunOptions) -> None:
+    log = logging.getLogger(__name__)
+    match ending:
+        case Finished(message):
+            print(f"completed: {message}", file=options.out, flush=True)
+        case Stopped(message):
+            print(message, file=options.out, flush=True)
+        case UserError(message, traceback) | Broken(message, traceback):
+            log.error("failed: %s\n%s", message, traceback)
+            print(f"error: {message}", file=options.errors)
+            print(f"The traceback is in {log_file}.", file=options.errors, flush=True)
+
+
+def _clean(folder: Path, ending: Ending) -> None:
+    """Keep the log of a failed run, and with it Ray's own where the user's code was not the reason."""
+    if isinstance(ending, Broken):
+        return
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+    if not isinstance(ending, UserError):
+        shutil.rmtree(folder, ignore_errors=True)
