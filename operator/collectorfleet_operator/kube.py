@@ -42,7 +42,7 @@ class Kube:
     """A connection. Every method raises a KubeError, and UnavailableError after ten seconds without an answer."""
 
     def __init__(self, api: client.ApiClient) -> None:
-        self._dynamic = DynamicClient(api)  # type: ignore[no-untyped-call]
+        self._dynamic = DynamicClient(api)
         self._resources: dict[Kind, Resource] = {}
 
     @classmethod
@@ -51,9 +51,9 @@ class Kube:
         """Connect as the pod's service account, or as KUBECONFIG says outside of a cluster."""
         configuration = client.Configuration()
         if in_cluster():
-            config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+            config.load_incluster_config(client_configuration=configuration)
         else:
-            await config.load_kube_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+            await config.load_kube_config(client_configuration=configuration)
         async with client.ApiClient(configuration) as api:
             yield cls(api)
 
@@ -134,7 +134,7 @@ class Kube:
 
     def _resource(self, kind: Kind) -> Resource:
         if kind not in self._resources:
-            self._resources[kind] = Resource(  # type: ignore[no-untyped-call]
+            self._resources[kind] = Resource(
                 prefix="apis" if kind.group else "api",
                 group=kind.group,
                 api_version=kind.version,
