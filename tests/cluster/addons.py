@@ -12,6 +12,7 @@ from tests.cluster.client import Client, Object
 
 KUBERAY_NAMESPACE = "kuberay-system"
 OPERATOR_NAMESPACE = "collectorfleet-system"
+OPERATOR = "deployment/collectorfleet-operator"
 # Pods of this runtime class see their image and nothing of the machine, as pods do everywhere else.
 IMAGE_ONLY = "image"
 RUNTIME_CLASS: Object = {
@@ -38,10 +39,8 @@ def install_kuberay(client: Client, env: Mapping[str, str]) -> None:
 def install_operator(client: Client) -> None:
     """Apply the resource's CRD and the operator's manifests as they stand; blocks until the operator is available."""
     client.apply_crds(binaries.ROOT / "crds")
-    for file in sorted((binaries.ROOT / "operator/manifests").glob("*.yaml")):
-        client.apply(file)
-    for deployment in client.items("deployments", OPERATOR_NAMESPACE):
-        client.wait_for(f"deployment/{deployment['metadata']['name']}", "Available", OPERATOR_NAMESPACE, within=90)
+    client.kubectl("apply", "--server-side", "-f", str(binaries.ROOT / "operator/manifests"))
+    client.wait_for(OPERATOR, "Available", OPERATOR_NAMESPACE, within=90)
 
 
 def _configure(deployment: Object, env: Mapping[str, str]) -> None:

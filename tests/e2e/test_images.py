@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 from tests.cluster import image_build
-from tests.cluster.addons import IMAGE_ONLY, OPERATOR_NAMESPACE
+from tests.cluster.addons import IMAGE_ONLY, OPERATOR, OPERATOR_NAMESPACE
 from tests.cluster.binaries import ROOT
 from tests.cluster.client import Object
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
 
-OPERATOR = "deployment/collectorfleet-operator"
 OPERATOR_IMAGE = "ghcr.io/collectorfleet/operator:built"
 COLLECTOR_IMAGE = "ghcr.io/collectorfleet/collectorfleet:built"
 
