@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.cluster import cgroups
+
 REGISTRY = Path("/run/collectorfleet-test-clusters")
 CLUSTERS = 16
 # Kubelets set these for the whole machine.
@@ -147,6 +149,7 @@ def _remember_machine() -> None:
     REGISTRY.mkdir(exist_ok=True)
     before = {
         "sysctls": {name: _sysctl(name).read_text().strip() for name in SYSCTLS if _sysctl(name).exists()},
+        "controllers": cgroups.switched_on(),
         "made": [str(point) for point in MOUNT_POINTS if not point.exists()],
     }
     (REGISTRY / "machine").write_text(json.dumps(before))
@@ -156,6 +159,7 @@ def _restore_machine() -> None:
     before = json.loads((REGISTRY / "machine").read_text())
     for name, value in before["sysctls"].items():
         _sysctl(name).write_text(value)
+    cgroups.switch_off_all_but(before["controllers"])
     for point in before["made"]:
         with contextlib.suppress(OSError):  # somebody else uses it by now
             Path(point).rmdir()

@@ -47,6 +47,9 @@ def reason(wanted: Mapping[tuple[str, ...], str]) -> str | None:
         return f"nodes are Linux namespaces and this is {sys.platform}; use a Linux machine"
     if os.geteuid() != 0:
         return "nodes need root; run as root (or set KUBECONFIG to a cluster of yours)"
+    tried = subprocess.run(["unshare", "--net", "--mount", "--pid", "--fork", "true"], check=False, capture_output=True)
+    if tried.returncode != 0:
+        return "nodes are namespaces, and this container may not make any; run it privileged"
     packages = missing(wanted)
     if packages and not shutil.which("apt-get"):
         return f"these Debian packages are missing and there is no apt-get: {', '.join(packages)}; install their like"
