@@ -6,8 +6,13 @@ import traceback as traceback_module
 from dataclasses import dataclass
 from typing import Final
 
-from collectorfleet.errors import InvalidOption, UserCodeError, describe
+from collectorfleet.errors import CollectorFleetError, InvalidOption, UserCodeError, describe
 from collectorfleet_api.names import EXIT_INFRASTRUCTURE, EXIT_USER_ERROR
+
+
+class NotOurFleet(CollectorFleetError):
+    """The fleet that this driver was made for is gone, or another has its name now: no use trying again."""
+
 
 # Kubernetes keeps this much of a termination message.
 TERMINATION_MESSAGE_BYTES: Final = 4000
@@ -23,7 +28,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class UserError:
-    """The user's code or manifest is wrong; trying again would not help."""
+    """The user's code or manifest is wrong, or the fleet is gone; trying again would not help."""
 
     message: str  # one sentence, the first cause in its own words
     traceback: str = ""
@@ -52,7 +57,7 @@ def ending_of(error: BaseException) -> UserError | Broken:
     """What an exception that left the run makes of it."""
     if isinstance(error, UserCodeError):
         return UserError(one_sentence(str(error)), error.traceback or _traceback(error))
-    if isinstance(error, InvalidOption):
+    if isinstance(error, InvalidOption | NotOurFleet):
         return UserError(one_sentence(str(error)), _traceback(error))
     return Broken(one_sentence(describe(error)), _traceback(error))
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import logging
 
+from collectorfleet.driver.ending import NotOurFleet
 from collectorfleet.driver.kubernetes_api import Object
 from collectorfleet.driver.settings import DriverSettings
-from collectorfleet.errors import CollectorFleetError, InvalidOption
+from collectorfleet.errors import InvalidOption
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_api.validation import read_stored
 
 log = logging.getLogger(__name__)
-
-
-class NotOurFleet(CollectorFleetError):
-    """The fleet that this driver was made for is gone, or another has its name now."""
 
 
 def checked(obj: Object, settings: DriverSettings) -> CollectorFleet:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import suppress
 from math import ceil
 
 from collectorfleet.display.lines import ProgressLines
@@ -79,5 +78,5 @@ def _say(ending: Ending) -> None:
             log.warning(message)
         case UserError(message, traceback) | Broken(message, traceback):
             log.error("failed: %s\n%s", message, traceback)
-    with suppress(OSError):  # outside of a pod there is no such file
+    if TERMINATION_LOG.exists():  # not outside of a pod
         TERMINATION_LOG.write_text(termination_message(ending))

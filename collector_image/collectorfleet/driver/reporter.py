@@ -15,7 +15,8 @@ from typing import Final, Protocol, TypeVar
 
 from kubernetes.aio.client import ApiException
 
-from collectorfleet.driver.fleet_reader import NotOurFleet, checked, next_incarnation, replaced
+from collectorfleet.driver.ending import NotOurFleet
+from collectorfleet.driver.fleet_reader import checked, next_incarnation, replaced
 from collectorfleet.driver.kubernetes_api import FleetApi, Object, connect, error_text
 from collectorfleet.driver.lease_loop import LeaseLoop
 from collectorfleet.driver.report_schedule import EVERY_SECONDS, Written, due
@@ -73,7 +74,7 @@ class Reporter:
     def fleet(self) -> CollectorFleet:
         """The fleet to drive. Blocks until the API server answers and the Lease is this driver's.
 
-        Raises NotOurFleet, InvalidSpec, or StopNow if the run is to end before it began.
+        Raises NotOurFleet, InvalidOption, or StopNow if the run is to end before it began.
         """
         fleet = self._wait(self._fleet)
         self._wait(self._lease.held)

@@ -19,7 +19,7 @@ from collectorfleet.driver.ending import Finished
 from collectorfleet.driver.output import RolloutWriter
 from collectorfleet.driver.phases import Phase, mark
 from collectorfleet.driver.run import Run
-from collectorfleet.driver.stop import StopRequest
+from collectorfleet.driver.stop import StopRequest, signals
 from collectorfleet.errors import CollectorFleetError, InvalidOption, UserCodeError
 from collectorfleet.user_code import Factory, load
 from collectorfleet_api.names import COLLECTOR_RESOURCE
@@ -114,7 +114,9 @@ def open_session(
     )
     mark(Phase.CONSTRUCTED)
     try:
-        yield Session(spec, collector, run, writer)
+        # Again, because Ray took SIGTERM for itself when it was initialised.
+        with signals(stop):
+            yield Session(spec, collector, run, writer)
     finally:
         stop.over()
         collector.shutdown(timeout=SHUTDOWN_SECONDS, raise_on_error=False)

@@ -58,8 +58,8 @@ class StopRequest:
             raise StopNow
 
     def request(self, reason: Reason) -> None:
-        """Ask for the end; returns at once. The first reason is kept."""
-        if self._reason is None:
+        """Ask for the end; returns at once. The first reason is kept; after the end there is nothing to ask for."""
+        if self._reason is None and not self._over.is_set():
             self._reason = reason
             threading.Thread(target=self._insist, args=[reason], name="stop", daemon=True).start()
 

@@ -31,6 +31,7 @@ from collectorfleet_api.manifests import Manifests
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
 
 LINES_EVERY_SECONDS = 2.0
+LONGEST_TEMP_DIR = 20
 # A person who presses Ctrl-C waits; long enough for a training step and a saved file.
 INTERRUPT_GRACE = timedelta(seconds=5)
 
@@ -47,8 +48,7 @@ class RunOptions:
 
 def run(fleet: CollectorFleet, manifests: Manifests, source: Path, options: RunOptions) -> int:
     """Run ``fleet``, one of the ``manifests`` in the file ``source``, to its end; returns the exit code."""
-    # A short name: Ray puts sockets below it, whose paths may have 107 characters.
-    folder = Path(tempfile.mkdtemp(prefix="cfleet-"))
+    folder = Path(tempfile.mkdtemp(prefix="cfleet-", dir=_short_temp_dir()))
     log_to_file(folder / "run.log", errors=options.errors if options.verbose else None)
     stop = StopRequest(grace=INTERRUPT_GRACE)
     local = _LocalRun(fleet, folder, options, stop)
@@ -118,6 +118,12 @@ class _LocalRun:
 
     def _print(self, line: str) -> None:
         print(line, file=self._options.out, flush=True)
+
+
+def _short_temp_dir() -> str:
+    """Ray puts sockets below it, whose paths may have 107 characters, and needs 85 of them itself."""
+    usual = tempfile.gettempdir()
+    return usual if len(usual) <= LONGEST_TEMP_DIR else "/tmp"  # noqa: S108 (mkdtemp makes the folder ours alone)
 
 
 def _say(ending: Ending, log_file: Path, options: RunOptions) -> None:

@@ -1,0 +1,141 @@
+"""The driver against a real API server and a real Ray, with the rights that the operator gives it."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cluster.client import Object
+from tests.cluster.control_plane import ControlPlane
+from tests.e2e.fleets import fleet as manifest
+from tests.integration.driver_process import RayHead, drivers
+from tests.wait import eventually
+
+SLOTS = 3
+
+
+@pytest.fixture(scope="module")
+def ray_head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayHead]:
+    head = RayHead(tmp_path_factory.mktemp("ray-head"), SLOTS)
+    head.start()
+    try:
+        yield head
+    finally:
+        head.stop()
+
+
+pytestmark = pytest.mark.usefixtures("fleet_crd")
+
+
+def apply(plane: ControlPlane, namespace: str, **fleet: object) -> Object:
+    plane.apply(manifest(**fleet), namespace)  # type: ignore[arg-type]
+    return plane.get("cfleet/fleet", namespace)
+
+
+def batches(fleet: Object) -> int:
+    return int(fleet["status"]["progress"]["batches"])
+
+
+def test_a_driver_trains_and_its_status_agrees_with_its_log(
+    control_plane: ControlPlane, namespace: str, ray_head: RayHead, tmp_path: Path
+) -> None:
+    fleet = apply(control_plane, namespace, replicas=2, kwargs={"batches": 8})
+    with drivers(control_plane, fleet, ray_head, tmp_path) as driver:
+        driver["pod-1"].start()
+        assert driver["pod-1"].exit_code(within=180) == 0, driver["pod-1"].log.read_text()
+        log = driver["pod-1"].log.read_text()
+
+    status = control_plane.get("cfleet/fleet", namespace)["status"]
+    assert status["fleetUID"] == fleet["metadata"]["uid"]
+    assert status["driverIncarnation"] == 1
+    assert status["progress"]["batches"] == 8
+    assert status["progress"]["framesDelivered"] == 8 * 200
+    assert status["progress"]["metrics"] == {"batch": 8}
+    assert status["progress"]["collectors"]["summary"] == "2/2"
+    assert status["weights"]["published"] == max(int(v) for v in re.findall(r"published version (\d+)", log))
+    for row in status["collectors"]:
+        assert row["appliedVersion"] == max(int(v) for v in re.findall(rf"{row['name']} applied version (\d+)", log))
+    for phase in ("python", "head", "imports", "ray", "constructed", "first_batch"):
+        assert re.search(rf"phase {phase} \d+\.\d+", log), phase
+
+
+def test_a_running_driver_follows_replicas_survives_the_api_server_and_leaves_on_sigterm(
+    control_plane: ControlPlane, namespace: str, ray_head: RayHead, tmp_path: Path
+) -> None:
+    fleet = apply(control_plane, namespace, replicas=1, mode="Async")
+    with drivers(control_plane, fleet, ray_head, tmp_path) as driver:
+        driver["pod-1"].start()
+        control_plane.wait_for("cfleet/fleet", lambda f: batches(f) >= 3, namespace, within=120)
+        lease = control_plane.get("lease/fleet-driver", namespace)["spec"]
+        assert lease["holderIdentity"] == "pod-1"
+
+        control_plane.kubectl("scale", "cfleet/fleet", "--replicas=2", "-n", namespace)
+        grown = control_plane.wait_for(
+            "cfleet/fleet", lambda f: f["status"]["progress"]["collectors"]["summary"] == "2/2", namespace, within=60
+        )
+
+        control_plane.kill("kube-apiserver")
+        eventually(lambda: driver["pod-1"].says("cannot write the status"), within=20, what="trouble in the log")
+        control_plane.start("kube-apiserver")
+        seen = control_plane.wait_for("cfleet/fleet", lambda f: batches(f) > batches(grown) + 5, namespace, within=30)
+        assert seen["status"]["progress"]["framesDelivered"] == batches(seen) * 200
+        assert len(driver["pod-1"].says("WARNING.*cannot write the status")) <= 4
+
+        driver["pod-1"].send(signal.SIGTERM)
+        assert driver["pod-1"].exit_code(within=40) == 128 + signal.SIGTERM
+    last = control_plane.get("cfleet/fleet", namespace)
+    assert batches(last) >= batches(seen)
+    # A clean end gives up the Lease: the next driver need not wait for it to expire.
+    assert not control_plane.get("lease/fleet-driver", namespace)["spec"].get("holderIdentity")
+
+
+def test_a_second_driver_waits_while_the_first_lives_and_takes_over_when_it_is_dead(
+    control_plane: ControlPlane, namespace: str, ray_head: RayHead, tmp_path: Path
+) -> None:
+    fleet = apply(control_plane, namespace, replicas=1, mode="Async")
+    with drivers(control_plane, fleet, ray_head, tmp_path) as driver:
+        driver["pod-1"].start()
+        control_plane.wait_for("cfleet/fleet", lambda f: batches(f) >= 3, namespace, within=120)
+        driver["pod-2"].start()
+        eventually(lambda: driver["pod-2"].says("waiting for driver pod-1"), within=30, what="pod-2 waits")
+        # Frozen, not dead: its process would go on if it woke up.
+        driver["pod-1"].send(signal.SIGSTOP)
+        control_plane.wait_for(
+            "lease/fleet-driver", lambda lease: lease["spec"]["holderIdentity"] == "pod-2", namespace, within=60
+        )
+        driver["pod-1"].send(signal.SIGCONT)
+        assert driver["pod-1"].exit_code(within=60) == 1
+        assert driver["pod-1"].says("driver pod-2 has taken over")
+        taken = control_plane.wait_for(
+            "cfleet/fleet",
+            lambda f: f["status"].get("driverIncarnation") == 2 and batches(f) >= 3,
+            namespace,
+            within=90,
+        )
+        assert taken["status"]["progress"]["collectors"]["summary"] == "1/1"
+
+
+def test_an_error_of_the_users_code_is_exit_code_64_with_its_own_words(
+    control_plane: ControlPlane, namespace: str, ray_head: RayHead, tmp_path: Path
+) -> None:
+    fleet = apply(control_plane, namespace, train="workload:train_fails")
+    with drivers(control_plane, fleet, ray_head, tmp_path) as driver:
+        driver["pod-1"].start()
+        assert driver["pod-1"].exit_code(within=120) == 64
+        assert driver["pod-1"].says("failed: train workload:train_fails: RuntimeError: loss is NaN at batch 3\n")
+
+
+def test_a_driver_of_a_fleet_that_was_replaced_ends_without_touching_the_new_one(
+    control_plane: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
+    old = apply(control_plane, namespace)
+    control_plane.delete("cfleet/fleet", namespace)
+    new = apply(control_plane, namespace)
+    with drivers(control_plane, new, "127.0.0.1:1", tmp_path) as driver:
+        driver["pod-1"].start(COLLECTORFLEET_UID=old["metadata"]["uid"])
+        assert driver["pod-1"].exit_code(within=60) == 64
+        assert driver["pod-1"].says("was replaced")
+    assert "fleetUID" not in control_plane.get("cfleet/fleet", namespace)["status"]

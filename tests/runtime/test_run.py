@@ -1,0 +1,152 @@
+"""``collectorfleet run``: a cluster's manifest on this machine, from the first line to the exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from tensordict import TensorDict
+from tests.cluster.binaries import ROOT
+from tests.e2e import fleets
+from tests.runtime.run_process import run, start, write
+
+EXAMPLE = ROOT / "examples/cartpole.yaml"
+
+
+def example(**train: Any) -> list[dict[str, Any]]:
+    """The example's objects, with other arguments of its training function."""
+    fleet, code = yaml.safe_load_all(EXAMPLE.read_text())
+    fleet["spec"]["driver"]["train"]["kwargs"] = train
+    return [fleet, code]
+
+
+@pytest.fixture
+def short_tmp() -> Iterator[Path]:
+    """A folder for Ray, whose sockets need short paths."""
+    folder = Path(tempfile.mkdtemp(prefix="t", dir="/tmp"))
+    yield folder
+    shutil.rmtree(folder)
+
+
+def conditions(status: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    return {c["type"]: (c["status"], c["reason"]) for c in status["conditions"]}
+
+
+def test_the_example_learns_and_ends_with_its_status_alone_on_stdout(tmp_path: Path) -> None:
+    done = run(write(tmp_path, *example(goal=60)), "-o", "json")
+    assert done.returncode == 0, done.stderr
+    status = json.loads(done.stdout)
+    assert status["phase"] == "Completed"
+    assert conditions(status)["Ready"] == ("True", "Completed")
+    assert conditions(status)["Completed"] == ("True", "Completed")
+    assert status["progress"]["metrics"]["reward"] >= 60
+    assert status["progress"]["framesDelivered"] == status["progress"]["batches"] * 2048
+    assert status["progress"]["collectors"]["summary"] == "2/2"
+    assert 1 <= status["weights"]["published"] <= status["progress"]["batches"]
+    assert status["weights"]["staleness"]["max"] <= 1
+    assert [row["name"] for row in status["collectors"]] == ["c0", "c1"]
+    assert "completed: cartpole:train returned after" in done.stderr
+
+
+def test_code_of_the_image_is_found_beside_the_manifest_and_progress_is_plain_lines(tmp_path: Path) -> None:
+    fleet, _ = example(goal=60)
+    del fleet["spec"]["code"]
+    (tmp_path / "cartpole.py").write_text((ROOT / "examples/cartpole/cartpole.py").read_text())
+    done = run(write(tmp_path, fleet))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    first, *lines, last = done.stdout.splitlines()
+    assert first == "fleet cartpole: starting, 2 collectors on this machine"
+    assert last.startswith("completed: cartpole:train returned after")
+    assert lines
+    for line in lines:
+        assert re.match(r"\d+ s  frames [\d,]+ of 1,000,000  .* frames/s  weights \d+ .*collectors \d/2", line), line
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        pytest.param(
+            {"environment": "no_such_module:make_env"},
+            "ModuleNotFoundError: No module named 'no_such_module'",
+            id="import",
+        ),
+        pytest.param(
+            {"environment": "workload:broken_env"}, "ValueError: no such game: Pong on the moon", id="environment"
+        ),
+        pytest.param({"train": "workload:train_fails"}, "RuntimeError: loss is NaN at batch 3", id="train"),
+    ],
+)
+def test_an_error_of_the_users_code_is_one_sentence_with_its_own_words(
+    tmp_path: Path, short_tmp: Path, change: dict[str, str], sentence: str
+) -> None:
+    done = run(write(tmp_path, fleets.code(), fleets.fleet(**change)), "-o", "json", TMPDIR=str(short_tmp))  # type: ignore[arg-type]
+    assert done.returncode == 64
+    (error,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert error.endswith(sentence)
+    assert "Traceback" not in done.stderr
+    status = json.loads(done.stdout)
+    assert status["phase"] == "Failed"
+    assert conditions(status)["Stalled"] == ("True", "Failed")
+    messages = {c["message"] for c in status["conditions"] if c["type"] in ("Ready", "Stalled", "Completed")}
+    assert messages == {error.removeprefix("error: ")}
+    # The traceback is where the message says.
+    (log,) = re.findall(r"The traceback is in (\S+)\.", done.stderr)
+    assert sentence in Path(log).read_text()
+    assert "Traceback" in Path(log).read_text()
+
+
+def test_ctrl_c_ends_a_run_with_its_status_and_leaves_no_process_and_no_file(tmp_path: Path, short_tmp: Path) -> None:
+    file = write(tmp_path, fleets.code(), fleets.fleet(mode="Async", replicas=2))
+    process = start(file, "-o", "json", TMPDIR=str(short_tmp))
+    assert process.stderr
+    for line in process.stderr:
+        if " frames 2" in line:
+            break
+    # As a terminal does it: every process of the group gets the signal.
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "stopped by Ctrl-C" in err
+    assert "error" not in err
+    status = json.loads(out)
+    assert status["progress"]["batches"] > 0
+    assert conditions(status)["Completed"] == ("False", "Interrupted")
+    assert "phase" not in status
+    assert list(short_tmp.iterdir()) == []
+    left = subprocess.run(["pgrep", "-f", f"{short_tmp}/cfleet-"], capture_output=True, text=True, check=False)
+    assert left.stdout == ""
+
+
+def test_a_fleet_without_training_writes_its_frames_to_files_that_read_back(tmp_path: Path) -> None:
+    fleet = fleets.fleet(mode="Async", replicas=2, frames=200)
+    del fleet["spec"]["driver"]["train"]
+    fleet["spec"]["collection"]["totalFrames"] = 1000
+    fleet["spec"]["output"] = {"path": str(tmp_path / "rollouts")}
+    file = write(tmp_path, fleets.code(), fleet)
+    done = run(file)
+    assert done.returncode == 0, done.stderr
+
+    manifest = json.loads((tmp_path / "rollouts/manifest.json").read_text())
+    assert (manifest["format"], manifest["fleet"], manifest["frames"]) == ("TensorDict", "fleet", 1000)
+    shards = [TensorDict.load_memmap(tmp_path / "rollouts" / shard["name"]) for shard in manifest["shards"]]
+    assert sum(shard.numel() for shard in shards) == 1000
+    rollouts = torch.cat([shard.reshape(-1) for shard in shards])
+    assert rollouts["observation"].shape == (1000, 4)
+    assert rollouts["observation"].isfinite().all()
+    assert (rollouts["collector", "weights_version"] == 1).all()
+
+    again = run(file)
+    assert again.returncode == 64
+    assert "it holds 1000 frames of another run of fleet fleet; use an empty folder" in again.stderr
