@@ -7,7 +7,6 @@ second request, :class:`StopNow` is raised in it.
 
 from __future__ import annotations
 
-import _thread
 import logging
 import signal
 import threading
@@ -79,8 +78,9 @@ class StopRequest:
         log.warning("stopping: %s", reason.text)
         if not self._over.wait(self._grace.total_seconds()):
             log.warning("the run has not ended %.0f s later and is interrupted", self._grace.total_seconds())
-            # Reaches the main thread as SIGINT, whose handler raises StopNow there.
-            _thread.interrupt_main(signal.SIGINT)
+            # A real signal, whose handler raises StopNow: it wakes the main thread from a lock that it waits for,
+            # which _thread.interrupt_main() does not.
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 @contextmanager
