@@ -39,7 +39,7 @@ _ORDINARY: Final = {
     ),
     c.DRIVER_RUNNING: ("Pending", "Starting", "Finishing", "WaitingForDeletion", "Completed", "Failed"),
     c.COLLECTORS_AVAILABLE: ("CollectorsStarting", "DriverNotRunning", "Completed", "Failed"),
-    c.WEIGHTS_FRESH: (),
+    c.WEIGHTS_FRESH: ("Completed", "Failed"),
     # What a child is stuck on is told once, as the child's.
     c.STALLED: ("Progressing", "KubeRayMissing", "NameTaken", "Refused"),
 }

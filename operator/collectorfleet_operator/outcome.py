@@ -51,7 +51,9 @@ def _failed(seen: Observed, job: Object) -> str:
         cause = _job_message(job)
     if last is not None and _exit_code(last) == names.EXIT_USER_ERROR:
         return f"{cause}; {kept}"
-    return f"the driver failed {len(failed)} times (backoffLimit is {BACKOFF_LIMIT}), the last time: {cause}; {kept}"
+    # Kubernetes may have removed pods that failed earlier.
+    failures = int(job["status"].get("failed", len(failed)))
+    return f"the driver failed {failures} times (backoffLimit is {BACKOFF_LIMIT}), the last time: {cause}; {kept}"
 
 
 def first_line(pod: Object) -> str | None:

@@ -13,6 +13,7 @@ from collectorfleet_operator.objects import Kind, Object
 # A run is one life of driver and RayCluster together. Both say which spec they were made from: a running driver cannot
 # take up a changed spec, so a RayCluster that already follows the new one would not fit it.
 RUN_ANNOTATION: Final = f"{names.GROUP}/run"
+# The driver's alone: generations also count changes that a run follows.
 GENERATION_ANNOTATION: Final = f"{names.GROUP}/generation"
 # Needed to count pods for a run whose spec is no longer the stored one.
 PER_POD_ANNOTATION: Final = f"{names.GROUP}/collectors-per-pod"
@@ -59,7 +60,3 @@ def labels(fleet: CollectorFleet, role: str | None = None) -> dict[str, str]:
     if role:
         found[names.ROLE_LABEL] = role
     return found
-
-
-def run_annotations(fleet: CollectorFleet) -> dict[str, str]:
-    return {RUN_ANNOTATION: run_of(fleet), GENERATION_ANNOTATION: str(fleet.metadata.generation)}

@@ -11,7 +11,7 @@ from typing import Any, Final
 from collectorfleet_api import names
 from collectorfleet_api.quantity import format_cpu, format_memory, parse_quantity
 from collectorfleet_api.resource import CollectorFleet
-from collectorfleet_operator.children.common import manifest, run_annotations
+from collectorfleet_operator.children.common import GENERATION_ANNOTATION, RUN_ANNOTATION, manifest, run_of
 from collectorfleet_operator.children.pod_template import import_code_first, pod_template
 from collectorfleet_operator.children.raycluster import GPU_RESOURCE
 from collectorfleet_operator.objects import JOB, Object
@@ -48,7 +48,10 @@ def driver_job(fleet: CollectorFleet) -> Object:
             "template": _template(fleet),
         },
     )
-    job["metadata"]["annotations"] = run_annotations(fleet)
+    job["metadata"]["annotations"] = {
+        RUN_ANNOTATION: run_of(fleet),
+        GENERATION_ANNOTATION: str(fleet.metadata.generation),
+    }
     return job
 
 

@@ -16,7 +16,7 @@ from collectorfleet_api.packing import Packing
 from collectorfleet_api.pod_resources import worker_pod_resources
 from collectorfleet_api.quantity import format_cpu, format_memory
 from collectorfleet_api.resource import CollectorFleet
-from collectorfleet_operator.children.common import PER_POD_ANNOTATION, manifest, run_annotations
+from collectorfleet_operator.children.common import PER_POD_ANNOTATION, RUN_ANNOTATION, manifest, run_of
 from collectorfleet_operator.children.pod_template import import_code_first, pod_template
 from collectorfleet_operator.objects import RAYCLUSTER, Object
 
@@ -47,7 +47,7 @@ def raycluster(fleet: CollectorFleet, packing: Packing) -> Object:
             "workerGroupSpecs": [_worker_group(fleet, packing)],
         },
     )
-    cluster["metadata"]["annotations"] = {**run_annotations(fleet), PER_POD_ANNOTATION: str(packing.per_pod)}
+    cluster["metadata"]["annotations"] = {RUN_ANNOTATION: run_of(fleet), PER_POD_ANNOTATION: str(packing.per_pod)}
     return cluster
 
 
