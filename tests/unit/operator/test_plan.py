@@ -243,7 +243,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_plan_that_was_carried_out_asks_for_nothing_more(steps: list[tuple[Any, ...]]) -> None:
     world = World()
     for step in steps:
@@ -256,7 +256,7 @@ def test_a_plan_that_was_carried_out_asks_for_nothing_more(steps: list[tuple[Any
 
 
 @given(STEPS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_pod_named_for_deletion_exists_and_a_running_driver_keeps_its_job(steps: list[tuple[Any, ...]]) -> None:
     world = World()
     for step in steps:
