@@ -98,7 +98,7 @@ async def connect(settings: DriverSettings) -> AsyncIterator[FleetApi]:
     if "KUBERNETES_SERVICE_HOST" in os.environ:
         config.load_incluster_config(client_configuration=configuration)
     else:
-        await config.load_kube_config(client_configuration=configuration)
+        await config.load_kube_config(os.environ.get("KUBECONFIG"), client_configuration=configuration)
     async with client.ApiClient(configuration) as api:
         # Not awaited: that would discover every kind and write a cache into a file of predictable name.
         yield FleetApi(DynamicClient(api), settings)

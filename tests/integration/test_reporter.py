@@ -1,0 +1,141 @@
+"""The driver's reports against a real API server, with the rights that the operator gives a driver."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.cluster import binaries
+from tests.cluster.client import Object
+from tests.cluster.control_plane import ControlPlane
+from tests.integration.driver_process import kubeconfig
+from tests.integration.played import manifest
+from tests.wait import eventually
+
+from collectorfleet.driver.reporter import Reporter
+from collectorfleet.driver.settings import DriverSettings
+from collectorfleet.driver.stop import StopRequest
+from collectorfleet_api.v1alpha1 import DriverReport, Progress, WeightsStatus
+
+pytestmark = pytest.mark.usefixtures("fleet_crd")
+
+
+class Scripted:
+    """What a session says, set by the test."""
+
+    def __init__(self) -> None:
+        self.now = DriverReport(weights=WeightsStatus(published=3, digest="sha256:abc"), progress=Progress(batches=3))
+        self.replicas: list[int] = []
+
+    def report(self) -> DriverReport:
+        return self.now
+
+    def wait_for_change(self, seen: int, timeout_seconds: float) -> int:
+        threading.Event().wait(min(timeout_seconds, 0.1))
+        return seen
+
+    def resize(self, replicas: int) -> None:
+        self.replicas.append(replicas)
+
+
+@pytest.fixture
+def fleet(control_plane: ControlPlane, namespace: str) -> Object:
+    control_plane.apply(manifest(replicas=2), namespace)
+    return control_plane.get("cfleet/fleet", namespace)
+
+
+@pytest.fixture
+def stop() -> Iterator[StopRequest]:
+    request = StopRequest()
+    yield request
+    request.over()
+
+
+@pytest.fixture
+def reporter(
+    control_plane: ControlPlane,
+    fleet: Object,
+    stop: StopRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Reporter:
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig(control_plane, fleet, tmp_path)))
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    metadata = fleet["metadata"]
+    return Reporter(DriverSettings(metadata["namespace"], metadata["name"], metadata["uid"], "pod-1", "-"), stop)
+
+
+def test_a_fleet_has_a_true_status_before_its_collectors_exist(
+    control_plane: ControlPlane, namespace: str, fleet: Object, reporter: Reporter
+) -> None:
+    with reporter:
+        assert reporter.fleet().metadata.uid == fleet["metadata"]["uid"]
+        told = control_plane.wait_for(
+            "cfleet/fleet", lambda f: f["status"]["fleetUID"] == fleet["metadata"]["uid"], namespace, within=10
+        )
+    assert told["status"]["progress"]["collectors"] == {"desired": 2, "available": 0, "restarts": 0, "summary": "0/2"}
+    assert "weights" not in told["status"]
+
+
+def test_the_last_report_is_written_before_the_driver_ends(
+    control_plane: ControlPlane, namespace: str, reporter: Reporter
+) -> None:
+    session = Scripted()
+    with reporter:
+        reporter.fleet()
+        reporter.follow(session)
+        control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["progress"]["batches"] == 3, namespace)
+        session.now = DriverReport(progress=Progress(batches=4))
+    assert control_plane.get("cfleet/fleet", namespace)["status"]["progress"]["batches"] == 4
+
+
+def test_scaling_reaches_a_quiet_run(control_plane: ControlPlane, namespace: str, reporter: Reporter) -> None:
+    session = Scripted()
+    with reporter:
+        reporter.fleet()
+        reporter.follow(session)
+        control_plane.kubectl("scale", "cfleet/fleet", "--replicas=5", "-n", namespace)
+        eventually(lambda: session.replicas, until=lambda seen: seen == [5], within=15, what="resized once, to 5")
+
+
+def test_a_crd_that_is_older_than_the_driver_costs_one_field_and_one_line(
+    control_plane: ControlPlane, namespace: str, reporter: Reporter, caplog: pytest.LogCaptureFixture
+) -> None:
+    session = Scripted()
+    older = yaml.safe_load((binaries.ROOT / "crds/collectorfleets.yaml").read_text())
+    status = older["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]
+    del status["properties"]["weights"]["properties"]["digest"]
+    control_plane.apply(older)
+    try:
+        with caplog.at_level(logging.WARNING, "collectorfleet"), reporter:
+            reporter.fleet()
+            reporter.follow(session)
+            told = control_plane.wait_for(
+                "cfleet/fleet", lambda f: f["status"]["weights"]["published"] == 3, namespace, within=15
+            )
+            assert "digest" not in told["status"]["weights"]
+            session.now = session.now.model_copy(update={"progress": Progress(batches=9)})
+            control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["progress"]["batches"] == 9, namespace)
+    finally:
+        control_plane.apply_crds(binaries.ROOT / "crds")
+    assert [r.message for r in caplog.records if "digest" in r.message] == [
+        "the installed CRD does not know status.weights.digest: reports go without; update the CRD"
+    ]
+
+
+def test_a_driver_whose_fleet_is_deleted_is_asked_to_stop(
+    control_plane: ControlPlane, namespace: str, reporter: Reporter, stop: StopRequest
+) -> None:
+    with reporter:
+        reporter.fleet()
+        reporter.follow(Scripted())
+        control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["progress"]["batches"] == 3, namespace)
+        # Without its children, so that the driver's rights outlive the fleet for as long as the test looks.
+        control_plane.kubectl("delete", "cfleet/fleet", "-n", namespace, "--cascade=orphan")
+        eventually(lambda: stop.reason, within=15, what="a request to stop")
+    assert stop.reason is not None
+    assert stop.reason.text == f"fleet {namespace}/fleet was deleted"
