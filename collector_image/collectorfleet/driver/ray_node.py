@@ -1,27 +1,19 @@
-"""Makes the driver pod a node of its Ray cluster, without CPUs or GPUs for work: batches reach it directly.
-
-Waiting for the head is a TCP connection tried ten times a second, so that `ray start`, which takes seconds of CPU, runs
-once and at the right time. It runs in a process of its own while this one imports torch.
-"""
+"""The driver pod as a node of its Ray cluster: batches reach it from the worker pods' nodes directly."""
 
 from __future__ import annotations
 
 import logging
-import socket
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from collectorfleet.driver.phases import Phase, mark
-from collectorfleet.driver.stop import StopNow, StopRequest
+from collectorfleet.driver.stop import StopRequest
 from collectorfleet.errors import CollectorFleetError
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS: Final = 0.1
-SAY_SECONDS: Final = 30.0
-START_SECONDS: Final = 120
 TRIES: Final = 5
 
 
@@ -35,7 +27,7 @@ class RayNode:
     def __init__(self, address: str, stop: StopRequest) -> None:
         self._address = address
         self._stop = stop
-        self._joined = ThreadPoolExecutor(1, "ray-node").submit(self._run)
+        self._joined = ThreadPoolExecutor(1, "ray-node").submit(self._join)
 
     def joined(self) -> None:
         """Block until this machine is a node of the cluster, for as long as the head takes to come.
@@ -46,32 +38,16 @@ class RayNode:
             try:
                 return self._joined.result(timeout=0.2)
             except TimeoutError:
-                if self._stop.requested():
-                    raise StopNow from None
-
-    def _run(self) -> None:
-        self._wait_for_head()
-        mark(Phase.HEAD)
-        self._join()
-
-    def _wait_for_head(self) -> None:
-        say_at = time.monotonic() + SAY_SECONDS
-        while (problem := _unreachable(self._address)) and not self._stop.requested():
-            if time.monotonic() >= say_at:
-                log.info("waiting for the head at %s: %s", self._address, problem)
-                say_at += SAY_SECONDS
-            time.sleep(LOOK_SECONDS)
+                self._stop.check()
 
     def _join(self) -> None:
         said = ""
         for attempt in range(1, TRIES + 1):
             done = subprocess.run(
-                ["ray", "start", f"--address={self._address}", "--num-cpus=0", "--num-gpus=0", "--disable-usage-stats"],
+                [sys.executable, "-m", "collectorfleet.driver.join_ray", self._address],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
                 text=True,
-                timeout=START_SECONDS,
                 check=False,
             )
             if done.returncode == 0:
@@ -80,13 +56,3 @@ class RayNode:
             log.warning("ray start failed, try %d of %d: %s", attempt, TRIES, said[-2000:])
             time.sleep(attempt)
         raise CannotJoin(f"ray start --address={self._address} failed {TRIES} times: {said[-500:]}")
-
-
-def _unreachable(address: str) -> str:
-    """Why nothing answers at host:port; empty if something does."""
-    host, _, port = address.rpartition(":")
-    try:
-        with socket.create_connection((host, int(port)), timeout=2):
-            return ""
-    except OSError as error:
-        return str(error)
