@@ -82,7 +82,7 @@ class _LocalRun:
         with local_ray(collectors.replicas, self._folder / "ray", show_output=self._options.verbose) as gpus:
             mark(Phase.RAY)
             self._stop.check()
-            # Here and not above: torch takes seconds to import, in which Ray's workers do the same.
+            # Here and not above: torch takes seconds to import, and Ray's workers, which do the same, come first.
             from collectorfleet.driver.session import open_session
 
             mark(Phase.IMPORTS)
@@ -112,7 +112,8 @@ class _LocalRun:
 
     def _display(self, report: Callable[[], DriverReport]) -> AbstractContextManager[object]:
         console = Console(file=self._options.out)
-        if console.is_terminal:
+        # Log lines would tear the table apart.
+        if console.is_terminal and not self._options.verbose:
             return LiveTable(self._fleet.metadata.name, report, console)
         return ProgressLines(report, self._print, every_seconds=LINES_EVERY_SECONDS)
 
