@@ -9,6 +9,8 @@ import pytest
 from tests.cluster import binaries
 from tests.cluster import control_plane as control_planes
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.process import Component
+from tests.integration.operator_process import operator
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +30,15 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
 def fleet_crd(control_plane: ControlPlane) -> None:
     """CollectorFleets are served."""
     control_plane.apply_crds(binaries.ROOT / "crds")
+
+
+@pytest.fixture(scope="session")
+def fleet_operator(
+    control_plane: ControlPlane, fleet_crd: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Component]:
+    """The project's operator serves all namespaces."""
+    with operator(control_plane, tmp_path_factory.mktemp("operator")) as process:
+        yield process
 
 
 @pytest.fixture

@@ -32,8 +32,8 @@ def kubeconfig(plane: ControlPlane, folder: Path) -> Path:
 
 
 @contextlib.contextmanager
-def operator(plane: ControlPlane, folder: Path, *arguments: str) -> Iterator[Component]:
-    """Run the operator; yields it as a component that can be killed and launched again."""
+def operator(plane: ControlPlane, folder: Path, *arguments: str, wait: bool = True) -> Iterator[Component]:
+    """Run the operator; yields it, once it serves, as a component that can be killed and launched again."""
     (port,) = free_ports(1)
     process = Component(
         Command(
@@ -46,7 +46,8 @@ def operator(plane: ControlPlane, folder: Path, *arguments: str) -> Iterator[Com
     )
     process.launch()
     try:
-        process.wait_ready(30)
+        if wait:
+            process.wait_ready(30)
         yield process
     finally:
         process.stop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.cluster.client import Object
+from tests.cluster.client import Object, condition
 from tests.cluster.control_plane import ControlPlane
 from tests.wait import eventually
 
@@ -67,7 +67,12 @@ class Pods:
         for pod in self.of(role):
             container = pod["spec"]["containers"][0]["name"]
             state = {"waiting": {"reason": reason, "message": message}}
-            self.set_status(pod, phase="Pending", containerStatuses=[container_status(container, state)])
+            self.set_status(
+                pod,
+                phase="Pending",
+                conditions=[{"type": "Ready", "status": "False"}],
+                containerStatuses=[container_status(container, state)],
+            )
 
     def end(self, pod: Object, code: int, message: str = "") -> None:
         """Let the driver's container end."""
@@ -92,6 +97,16 @@ def container_status(name: str, state: Object, *, ready: bool = False) -> Object
         "imageID": "",
         "state": state,
     }
+
+
+def told(fleet: Object, type_: str) -> tuple[str, str]:
+    """Status and reason of a condition."""
+    found = condition(fleet, type_) or {}
+    return found.get("status", ""), found.get("reason", "")
+
+
+def message(fleet: Object, type_: str) -> str:
+    return str((condition(fleet, type_) or {}).get("message", ""))
 
 
 def report(plane: ControlPlane, namespace: str, available: int, fleet: str = "fleet", **override: Any) -> None:

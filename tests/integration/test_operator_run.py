@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from tests.cluster.client import Object, condition
+from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.process import Component
 from tests.integration import played
-from tests.integration.operator_process import operator
-from tests.integration.played import Pods, manifest
+from tests.integration.played import Pods, manifest, told
 from tests.wait import eventually
 
 CHILDREN = "raycluster,job,serviceaccount,role,rolebinding,lease"
 
-
-@pytest.fixture(scope="module")
-def running_operator(
-    control_plane: ControlPlane, fleet_crd: None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Component]:
-    with operator(control_plane, tmp_path_factory.mktemp("operator")) as process:
-        yield process
+pytestmark = pytest.mark.usefixtures("fleet_operator")
 
 
-pytestmark = pytest.mark.usefixtures("running_operator")
+def named(plane: ControlPlane, kinds: str, namespace: str, prefix: str = "fleet") -> list[str]:
+    found = plane.items(kinds, namespace)
+    return [f"{o['kind']}/{o['metadata']['name']}" for o in found if o["metadata"]["name"].startswith(prefix)]
 
 
-def told(fleet: Object, type_: str) -> tuple[str, str]:
-    found = condition(fleet, type_) or {}
-    return found.get("status", ""), found.get("reason", "")
+def worker_group(plane: ControlPlane, namespace: str) -> Object:
+    group: Object = plane.get("raycluster/fleet", namespace)["spec"]["workerGroupSpecs"][0]
+    return group
 
 
 def test_a_fleet_becomes_all_its_children_and_deleting_it_leaves_nothing(
@@ -40,24 +32,27 @@ def test_a_fleet_becomes_all_its_children_and_deleting_it_leaves_nothing(
     pods.wait("head", 1)
     pods.wait("worker", 2)
     pods.wait("driver", 1)
-    fleet = control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["observedGeneration"] == 1, namespace)
-    assert "finalizers" not in fleet["metadata"]
-    assert "annotations" not in fleet["metadata"]
-    owned = control_plane.items(CHILDREN, namespace)
-    assert {o["kind"] for o in owned if o["metadata"]["name"].startswith("fleet")} == {
-        *("RayCluster", "Job", "ServiceAccount", "Role", "RoleBinding", "Lease")
-    }
+    assert sorted(named(control_plane, CHILDREN, namespace)) == [
+        *("Job/fleet-driver", "Lease/fleet-driver", "RayCluster/fleet", "Role/fleet-driver"),
+        *("RoleBinding/fleet-driver", "ServiceAccount/fleet-driver"),
+    ]
     control_plane.delete("cfleet/fleet", namespace)
     eventually(
-        lambda: [
-            o["metadata"]["name"]
-            for o in control_plane.items(f"{CHILDREN},pods,secrets", namespace)
-            if o["metadata"]["name"].startswith("fleet")
-        ],
+        lambda: named(control_plane, f"{CHILDREN},pods,secrets", namespace),
         until=lambda left: not left,
         within=60,  # the garbage collector looks for new kinds every 30 s
         what="children gone",
     )
+
+
+def test_the_users_object_gets_a_status_and_nothing_else(control_plane: ControlPlane, namespace: str) -> None:
+    control_plane.apply(manifest(), namespace)
+    seen = control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["observedGeneration"] == 1, namespace)
+    assert "finalizers" not in seen["metadata"]
+    assert "annotations" not in seen["metadata"]
+    writers = control_plane.kubectl("get", "cfleet/fleet", "-n", namespace, "--show-managed-fields", "-o", "json")
+    assert writers.count('"manager": "collectorfleet-operator"') == 1
+    assert seen["metadata"]["generation"] == 1
 
 
 def test_ready_follows_the_collectors_and_the_end_frees_the_cluster(
@@ -65,7 +60,6 @@ def test_ready_follows_the_collectors_and_the_end_frees_the_cluster(
 ) -> None:
     control_plane.apply(manifest(replicas=2), namespace)
     pods = Pods(control_plane, namespace)
-    fleet = control_plane.wait_for("cfleet/fleet", lambda f: bool(pods.of("worker")), namespace)
     pods.run("head", 1)
     pods.run("worker", 2)
     control_plane.wait_for("cfleet/fleet", "RayClusterReady", namespace)
@@ -76,10 +70,119 @@ def test_ready_follows_the_collectors_and_the_end_frees_the_cluster(
     assert fleet["status"]["phase"] == "Collecting"
     assert fleet["status"]["replicas"] == 2
     assert told(fleet, "Reconciling") == ("False", "AllAvailable")
+    assert control_plane.get("cfleet/fleet", namespace)["status"]["weights"]["published"] == 3
 
     pods.end(pods.of("driver")[0], 0)
     done = control_plane.wait_for("cfleet/fleet", "Completed", namespace)
     assert told(done, "Ready") == ("True", "Completed")
     assert done["status"]["phase"] == "Completed"
+    assert done["status"]["weights"]["published"] == 3
     control_plane.wait_gone("raycluster/fleet", namespace)
     assert control_plane.find("job/fleet-driver", namespace) is not None
+
+    events = control_plane.items("events", namespace)
+    reasons = {e["reason"] for e in events if e["involvedObject"]["kind"] == "CollectorFleet"}
+    assert reasons == {"Created", "RayClusterReady", "DriverRunning", "CollectorsAvailable", "Completed"}
+
+
+def test_worker_pods_follow_replicas_up_and_down(control_plane: ControlPlane, namespace: str) -> None:
+    control_plane.apply(manifest(replicas=2), namespace)
+    pods = Pods(control_plane, namespace)
+    pods.run("head", 1)
+    pods.run("worker", 2)
+    pods.run("driver", 1)
+    played.report(control_plane, namespace, available=2)
+    control_plane.wait_for("cfleet/fleet", "Ready", namespace)
+
+    control_plane.kubectl("scale", "cfleet/fleet", "--replicas=3", "-n", namespace)
+    pods.run("worker", 3)
+    played.report(control_plane, namespace, available=3)
+    control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["replicas"] == 3, namespace)
+
+    control_plane.kubectl("scale", "cfleet/fleet", "--replicas=1", "-n", namespace)
+    control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["observedGeneration"] == 3, namespace)
+    # The driver still counts on three.
+    assert worker_group(control_plane, namespace)["replicas"] == 3
+    kept, *going = (pod["metadata"]["name"] for pod in pods.of("worker"))
+    rows = [{"name": "c0", "state": "Ready", "pod": kept}]
+    rows += [{"name": f"c{i}", "state": "Retired", "pod": pod} for i, pod in enumerate(going, start=1)]
+    played.report(control_plane, namespace, available=1, collectors=rows)
+    (left,) = pods.wait("worker", 1)
+    assert left["metadata"]["name"] == kept
+    eventually(
+        lambda: worker_group(control_plane, namespace).get("scaleStrategy"),
+        until=lambda strategy: not strategy,
+        within=20,
+        what="names of deleted pods cleared",
+    )
+    assert worker_group(control_plane, namespace)["replicas"] == 1
+
+
+def test_two_fleets_of_one_name_in_two_namespaces_do_not_meet(control_plane: ControlPlane, namespace: str) -> None:
+    with control_plane.temporary_namespace("other") as other:
+        for where in (namespace, other):
+            control_plane.apply(manifest(replicas=1), where)
+            pods = Pods(control_plane, where)
+            pods.run("head", 1)
+            pods.run("worker", 1)
+            pods.run("driver", 1)
+            played.report(control_plane, where, available=1)
+            control_plane.wait_for("cfleet/fleet", "Ready", where)
+        Pods(control_plane, other).hold_up("worker", "ErrImagePull", "not found")
+        control_plane.wait_for("cfleet/fleet", lambda f: told(f, "RayClusterReady")[0] == "False", other)
+        control_plane.delete("cfleet/fleet", other)
+        control_plane.wait_gone("raycluster/fleet", other)
+        here = control_plane.get("cfleet/fleet", namespace)
+        assert told(here, "Ready")[0] == told(here, "RayClusterReady")[0] == "True"
+        assert len(Pods(control_plane, namespace).of("worker")) == 1
+
+
+def test_a_fleet_made_again_under_its_name_starts_afresh(control_plane: ControlPlane, namespace: str) -> None:
+    control_plane.apply(manifest(replicas=1), namespace)
+    pods = Pods(control_plane, namespace)
+    pods.run("head", 1)
+    pods.run("driver", 1)
+    old = {
+        name: control_plane.get(name, namespace)["metadata"]["uid"] for name in ("raycluster/fleet", "job/fleet-driver")
+    }
+    control_plane.delete("cfleet/fleet", namespace)
+    control_plane.apply(manifest(replicas=1), namespace)
+
+    def owned_by_the_new_one() -> bool:
+        uid = control_plane.get("cfleet/fleet", namespace)["metadata"]["uid"]
+        found = [control_plane.find(name, namespace) for name in old]
+        return all(one and one["metadata"]["ownerReferences"][0]["uid"] == uid for one in found)
+
+    eventually(owned_by_the_new_one, within=60, what="children of the new fleet")
+    pods.wait("head", 1)
+    pods.wait("driver", 1)
+    role = control_plane.get("role/fleet-driver", namespace)
+    assert (
+        role["metadata"]["ownerReferences"][0]["uid"] == control_plane.get("cfleet/fleet", namespace)["metadata"]["uid"]
+    )
+
+
+def test_a_changed_spec_waits_for_a_running_driver_and_starts_when_its_job_is_deleted(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    control_plane.apply(manifest(replicas=1), namespace)
+    pods = Pods(control_plane, namespace)
+    pods.run("head", 1)
+    pods.run("worker", 1)
+    pods.run("driver", 1)
+    played.report(control_plane, namespace, available=1)
+    control_plane.wait_for("cfleet/fleet", "Ready", namespace)
+    control_plane.apply(manifest(replicas=1, image="test.local/fleet:2"), namespace)
+    held = control_plane.wait_for("cfleet/fleet", lambda f: told(f, "Reconciling")[1] == "RestartNeeded", namespace)
+    assert told(held, "Ready")[0] == "True"
+
+    control_plane.delete("job/fleet-driver", namespace)
+
+    def image(role: str) -> str:
+        found = pods.of(role)
+        return str(found[0]["spec"]["containers"][0]["image"]) if found else ""
+
+    for role in ("head", "worker", "driver"):
+        eventually(
+            lambda role=role: image(role), until=lambda found: found.endswith(":2"), within=60, what=f"new {role}"
+        )

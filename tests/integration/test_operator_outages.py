@@ -1,0 +1,142 @@
+"""The operator without what it needs for a while: itself, the API server, KubeRay, its own CRD."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cluster import binaries
+from tests.cluster import control_plane as control_planes
+from tests.cluster.client import Object
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.process import Component
+from tests.integration import played
+from tests.integration.operator_process import operator
+from tests.integration.played import Pods, manifest, message, told
+from tests.wait import eventually
+
+
+@pytest.fixture
+def bare_plane(tmp_path: Path) -> Iterator[ControlPlane]:
+    """A control plane that knows neither RayClusters nor CollectorFleets."""
+    if reason := control_planes.missing():
+        pytest.skip(f"left out the tests on a real API server: {reason}")
+    plane = ControlPlane(tmp_path, kuberay=False)
+    plane.start()
+    try:
+        yield plane
+    finally:
+        plane.stop()
+
+
+def start(plane: ControlPlane, namespace: str) -> Object:
+    plane.apply(manifest(replicas=1), namespace)
+    pods = Pods(plane, namespace)
+    pods.run("head", 1)
+    pods.run("worker", 1)
+    pods.run("driver", 1)
+    played.report(plane, namespace, available=1)
+    return plane.wait_for("cfleet/fleet", "Ready", namespace)
+
+
+def event_names(plane: ControlPlane, namespace: str) -> list[str]:
+    events = plane.items("events", namespace)
+    return sorted(e["metadata"]["name"] for e in events if e["involvedObject"]["kind"] == "CollectorFleet")
+
+
+def test_a_killed_operator_that_returns_disturbs_nothing_and_sees_what_it_missed(
+    control_plane: ControlPlane, fleet_operator: Component, namespace: str
+) -> None:
+    start(control_plane, namespace)
+    versions = [
+        control_plane.get(name, namespace)["metadata"]["resourceVersion"]
+        for name in ("role/fleet-driver", "lease/fleet-driver")
+    ]
+    events = event_names(control_plane, namespace)
+    fleet_operator.kill()
+    played.report(control_plane, namespace, available=0)
+    Pods(control_plane, namespace).hold_up("worker", "ErrImagePull", "not found")
+    fleet_operator.launch()
+    fleet_operator.wait_ready(30)
+    seen = control_plane.wait_for("cfleet/fleet", lambda f: told(f, "Ready")[0] == "False", namespace, within=10)
+    assert told(seen, "RayClusterReady") == ("False", "ImagePullBackOff")
+    assert versions == [
+        control_plane.get(name, namespace)["metadata"]["resourceVersion"]
+        for name in ("role/fleet-driver", "lease/fleet-driver")
+    ]
+    assert set(events) < set(event_names(control_plane, namespace))
+
+    # What was told before is not told again.
+    before = event_names(control_plane, namespace)
+    fleet_operator.kill()
+    fleet_operator.launch()
+    fleet_operator.wait_ready(30)
+    control_plane.kubectl("scale", "cfleet/fleet", "--replicas=2", "-n", namespace)
+    control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["observedGeneration"] == 2, namespace, within=10)
+    assert event_names(control_plane, namespace) == before
+
+
+def test_after_20_s_without_an_api_server_the_status_is_true_within_10_s(
+    control_plane: ControlPlane, fleet_operator: Component, namespace: str
+) -> None:
+    start(control_plane, namespace)
+    control_plane.kill("kube-apiserver")
+    away = time.monotonic() + 20
+    eventually(lambda: time.monotonic() > away, within=30, what="20 s without an API server")
+    control_plane.start("kube-apiserver")
+    back = time.monotonic()
+    Pods(control_plane, namespace).hold_up("worker", "ErrImagePull", "not found")
+    control_plane.wait_for(
+        "cfleet/fleet", lambda f: told(f, "RayClusterReady")[1] == "ImagePullBackOff", namespace, within=20
+    )
+    assert time.monotonic() - back < 15  # 10 s, and what kubectl took
+    assert fleet_operator.running
+    pods = Pods(control_plane, namespace)
+    assert (len(pods.of("head")), len(pods.of("worker")), len(pods.of("driver"))) == (1, 1, 1)
+
+
+def test_without_kuberay_a_fleet_says_so_and_runs_once_it_is_installed(
+    bare_plane: ControlPlane, tmp_path: Path
+) -> None:
+    folder = tmp_path / "operator"
+    folder.mkdir()
+    bare_plane.apply_crds(binaries.ROOT / "crds")
+    with operator(bare_plane, folder) as process, bare_plane.temporary_namespace() as namespace:
+        bare_plane.apply(manifest(replicas=1), namespace)
+        seen = bare_plane.wait_for("cfleet/fleet", "Stalled", namespace)
+        assert told(seen, "RayClusterReady") == ("False", "KubeRayMissing")
+        assert "install the KubeRay operator" in message(seen, "Ready")
+        assert bare_plane.find("job/fleet-driver", namespace) is None
+        bare_plane.install_kuberay()
+        Pods(bare_plane, namespace).wait("head", 1)
+        bare_plane.wait_for("cfleet/fleet", lambda f: told(f, "Stalled")[0] == "False", namespace, within=20)
+        assert process.running
+        Pods(bare_plane, namespace).run("head", 1)
+        Pods(bare_plane, namespace).run("worker", 1)
+        bare_plane.wait_for("cfleet/fleet", "RayClusterReady", namespace, within=10)
+        assert process.log.read_text().count("no rayclusters.ray.io in this Kubernetes") == 1
+
+
+def test_without_its_crd_the_operator_waits_and_serves_its_namespace_only(
+    bare_plane: ControlPlane, tmp_path: Path
+) -> None:
+    folder = tmp_path / "operator"
+    folder.mkdir()
+    bare_plane.kubectl("create", "namespace", "mine")
+    bare_plane.kubectl("create", "namespace", "others")
+    with operator(bare_plane, folder, "--namespace=mine", wait=False) as process:
+        eventually(
+            lambda: process.log.read_text().count("no collectorfleets.collectorfleet.dev: apply the CRD"),
+            until=lambda said: said == 1,
+            within=30,
+            what="one line about the CRD",
+        )
+        bare_plane.apply_crds(binaries.ROOT / "crds")
+        process.wait_ready(30)
+        for namespace in ("others", "mine"):
+            bare_plane.apply(manifest(), namespace)
+        bare_plane.wait_for("cfleet/fleet", "Stalled", "mine", within=20)
+        assert bare_plane.get("cfleet/fleet", "others")["status"] == {"observedGeneration": -1}
+        assert process.log.read_text().count("apply the CRD") == 1

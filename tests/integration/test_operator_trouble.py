@@ -1,0 +1,109 @@
+"""What a fleet's conditions say when something is wrong, in the words of those who found it."""
+
+from __future__ import annotations
+
+import pytest
+from tests.cluster.control_plane import ControlPlane
+from tests.integration.played import Pods, manifest, message, told
+
+pytestmark = pytest.mark.usefixtures("fleet_operator")
+
+
+def test_what_only_the_operator_can_see_is_an_invalid_spec(control_plane: ControlPlane, namespace: str) -> None:
+    train = {"function": "training:train"}
+    control_plane.apply(manifest(driver={"train": train, "resources": {"memory": "10k"}}), namespace)
+    seen = control_plane.wait_for("cfleet/fleet", "Stalled", namespace)
+    assert told(seen, "Ready") == ("False", "InvalidSpec")
+    assert "spec.driver.resources.memory: 10k is 10000 bytes" in message(seen, "Stalled")
+    assert control_plane.find("raycluster/fleet", namespace) is None
+    assert control_plane.find("job/fleet-driver", namespace) is None
+
+    control_plane.apply(manifest(driver={"train": train, "resources": {"memory": "1Gi"}}), namespace)
+    Pods(control_plane, namespace).wait("head", 1)
+    control_plane.wait_for("cfleet/fleet", lambda f: told(f, "Stalled") == ("False", "Progressing"), namespace)
+
+
+def test_a_pod_template_that_kubernetes_does_not_know_is_refused_in_its_words(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    template = {"spec": {"nodeSelectr": {"gpu": "a100"}}}
+    control_plane.apply(manifest(workers={"template": template}), namespace)
+    seen = control_plane.wait_for("cfleet/fleet", "Stalled", namespace)
+    assert told(seen, "RayClusterReady") == ("False", "Refused")
+    assert "nodeSelectr" in message(seen, "Ready")
+
+
+def test_an_image_that_cannot_be_pulled_reaches_the_condition(control_plane: ControlPlane, namespace: str) -> None:
+    control_plane.apply(manifest(), namespace)
+    pods = Pods(control_plane, namespace)
+    pods.run("head", 1)
+    pods.wait("worker", 2)
+    pods.hold_up("worker", "ErrImagePull", "test.local/fleet:1: not found")
+    seen = control_plane.wait_for(
+        "cfleet/fleet", lambda f: told(f, "RayClusterReady") == ("False", "ImagePullBackOff"), namespace, within=10
+    )
+    assert message(seen, "Ready") == "2 of 2 worker pods: test.local/fleet:1: not found"
+
+
+def test_an_error_of_the_users_code_fails_the_fleet_once(control_plane: ControlPlane, namespace: str) -> None:
+    control_plane.apply(manifest(), namespace)
+    pods = Pods(control_plane, namespace)
+    pods.run("driver", 1)
+    cause = "environment envs:make (collector c0): ValueError: no such game"
+    pods.end(pods.of("driver")[0], 64, f"{cause}\nTraceback (most recent call last):\n  ...")
+    failed = control_plane.wait_for("cfleet/fleet", "Stalled", namespace)
+    for condition in ("Ready", "Stalled", "Completed"):
+        assert message(failed, condition).startswith(cause)
+    assert told(failed, "Completed") == ("False", "Failed")
+    assert failed["status"]["phase"] == "Failed"
+    control_plane.wait_gone("raycluster/fleet", namespace)
+    assert [pod["metadata"]["name"] for pod in pods.of("driver")] == [failed["status"]["driver"]["pod"]]
+
+    # Another try: the spec is changed.
+    control_plane.apply(manifest(environment={"factory": "envs:other"}), namespace)
+    pods.wait("head", 1)
+    again = control_plane.wait_for("cfleet/fleet", lambda f: told(f, "Stalled")[0] == "False", namespace)
+    assert again["status"]["phase"] in ("Pending", "Starting")
+
+
+def test_a_driver_lost_to_infrastructure_is_tried_again(control_plane: ControlPlane, namespace: str) -> None:
+    control_plane.apply(manifest(), namespace)
+    pods = Pods(control_plane, namespace)
+    pods.run("driver", 1)
+    (first,) = pods.of("driver")
+    pods.end(first, 1, "the head is gone")
+    seen = control_plane.wait_for("cfleet/fleet", lambda f: told(f, "DriverRunning")[1] == "Restarting", namespace)
+    assert "the head is gone" in message(seen, "Ready")
+    assert told(seen, "Stalled")[0] == "False"
+    pods.wait("driver", 2)
+
+
+def test_a_quota_that_lets_no_pod_in_is_quoted(control_plane: ControlPlane, namespace: str) -> None:
+    control_plane.kubectl("create", "quota", "none", "--hard=pods=0", "-n", namespace)
+    control_plane.wait_for("quota/none", lambda q: "pods" in q["status"]["hard"], namespace)
+    control_plane.apply(manifest(), namespace)
+    control_plane.wait_for(
+        "cfleet/fleet",
+        lambda f: "exceeded quota" in message(f, "DriverRunning") and "exceeded quota" in message(f, "RayClusterReady"),
+        namespace,
+        within=30,
+    )
+
+
+def test_a_raycluster_of_somebody_else_is_left_alone(control_plane: ControlPlane, namespace: str) -> None:
+    container = {"name": "ray", "image": "test.local/theirs:1"}
+    theirs = {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayCluster",
+        "metadata": {"name": "fleet"},
+        "spec": {"headGroupSpec": {"rayStartParams": {}, "template": {"spec": {"containers": [container]}}}},
+    }
+    control_plane.apply(theirs, namespace)
+    before = control_plane.get("raycluster/fleet", namespace)
+    control_plane.apply(manifest(), namespace)
+    seen = control_plane.wait_for("cfleet/fleet", "Stalled", namespace)
+    assert told(seen, "RayClusterReady") == ("False", "NameTaken")
+    after = control_plane.get("raycluster/fleet", namespace)
+    assert (after["spec"], after["metadata"]["uid"]) == (before["spec"], before["metadata"]["uid"])
+    control_plane.delete("cfleet/fleet", namespace)
+    assert control_plane.find("raycluster/fleet", namespace) is not None
