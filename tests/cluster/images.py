@@ -26,9 +26,11 @@ class Layer:
         self._folders = {PurePosixPath("/")}
 
     def folder(self, path: str, mode: int = 0o755, owner: int = 0) -> None:
-        self._parents(path)
         if PurePosixPath(path) in self._folders:
+            if (mode, owner) != (0o755, 0):
+                raise ValueError(f"{path} is in the layer already; give its mode and owner before what lies in it")
             return
+        self._parents(path)
         self._add(path, tarfile.DIRTYPE, mode, owner)
         self._folders.add(PurePosixPath(path))
 

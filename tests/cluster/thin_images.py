@@ -24,6 +24,7 @@ from tests.cluster.node_config import PAUSE_IMAGE
 SOURCES = ("crds", "operator", "collector_image")
 HOME = "/opt/collectorfleet"
 SOURCE_FOLDER = Path(HOME) / "src"
+PACKAGES = Path(HOME) / "packages"
 VENV = f"{HOME}/venv"
 COLLECTOR_USER, OPERATOR_USER = 1000, 65532
 KUBERAY_IMAGE = "quay.io/kuberay/operator:v1.6.2"
@@ -36,9 +37,11 @@ OPERATOR_IMAGES = (f"ghcr.io/collectorfleet/operator:{VERSION}", "test.local/col
 
 def binds() -> dict[Path, Path]:
     """Folders of this machine that containers see read-only: path in the container -> path here."""
-    same = [Path("/usr"), Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve()]
-    outer = [folder for folder in same if not any(other in folder.parents for other in same)]
-    return {folder: folder for folder in dict.fromkeys(outer)} | {SOURCE_FOLDER / name: ROOT / name for name in SOURCES}
+    # An interpreter may have its own path built in, so it keeps it.
+    python = Path(sys.base_prefix).resolve()
+    same = [Path("/usr")] if python.is_relative_to("/usr") else [Path("/usr"), python]
+    packages = {PACKAGES: Path(sysconfig.get_path("purelib")).resolve()}
+    return {path: path for path in same} | packages | {SOURCE_FOLDER / name: ROOT / name for name in SOURCES}
 
 
 def pause() -> Image:
@@ -80,10 +83,11 @@ def _machine_layer() -> Layer:
     layer = Layer()
     for name in ("bin", "sbin", "lib", "lib64"):
         layer.link(f"/{name}", f"usr/{name}")
+    for path in ("/tmp", "/var/tmp"):
+        layer.folder(path, mode=0o1777)
     # The interpreter may lie below /root, which has to let other users through.
-    for path in ("/root", "/proc", "/sys", "/dev", "/etc", "/var/tmp", *map(str, binds())):
+    for path in ("/root", "/proc", "/sys", "/dev", "/etc", *map(str, binds())):
         layer.folder(path)
-    layer.folder("/tmp", mode=0o1777)
     layer.link("/var/run", "/run")
     layer.folder("/run")
     layer.folder("/home/collector", owner=COLLECTOR_USER)
@@ -107,5 +111,5 @@ def _add_venv(layer: Layer) -> None:
         layer.file(f"{VENV}/bin/{name}", script.encode(), mode=0o755)
     packages = f"{VENV}/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
     paths = [str(SOURCE_FOLDER / name) for name in SOURCES]
-    paths.append(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})")
+    paths.append(f"import site; site.addsitedir('{PACKAGES}')")
     layer.file(f"{packages}/collectorfleet.pth", "\n".join(paths).encode() + b"\n")

@@ -7,6 +7,7 @@ import json
 import tarfile
 from pathlib import Path
 
+import pytest
 from tests.cluster.images import Image, Layer, write_archive
 
 
@@ -27,7 +28,14 @@ def test_an_image_is_in_the_archive_once_under_all_its_names(tmp_path: Path) -> 
 def test_a_folder_stands_in_the_layer_before_what_is_in_it_and_once() -> None:
     layer = Layer()
     layer.file("/opt/tool/bin/run", b"", mode=0o755)
-    layer.folder("/opt/tool", owner=1000)
+    layer.folder("/opt/tool")
     layer.link("/opt/tool/latest", "bin")
     with tarfile.open(fileobj=io.BytesIO(layer.pack())) as tar:
         assert tar.getnames() == ["opt", "opt/tool", "opt/tool/bin", "opt/tool/bin/run", "opt/tool/latest"]
+
+
+def test_a_mode_that_comes_too_late_is_refused() -> None:
+    layer = Layer()
+    layer.file("/tmp/inside", b"")
+    with pytest.raises(ValueError, match="/tmp is in the layer already"):
+        layer.folder("/tmp", mode=0o1777)
