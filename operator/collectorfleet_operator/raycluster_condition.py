@@ -48,10 +48,12 @@ def _earlier(seen: Observed) -> str | None:
 
 
 def _pods(seen: Observed, cluster: Object) -> Finding:
-    heads = seen.belonging(pods.of_role(seen.pods, pods.HEAD), cluster)
-    workers = seen.belonging(pods.of_role(seen.pods, pods.WORKER), cluster)
+    heads, workers = (
+        [pod for pod in seen.belonging(pods.of_role(seen.pods, role), cluster) if not is_terminating(pod)]
+        for role in (pods.HEAD, pods.WORKER)
+    )
     wanted = int(worker_group(cluster).get("replicas", 0))
-    ready = sum(map(pods.is_ready, workers))
+    ready = min(sum(map(pods.is_ready, workers)), wanted)
     head_ready = any(map(pods.is_ready, heads))
     if head_ready and ready >= wanted:
         return finding(c.condition(_TYPE, True, "Ready", f"the head and {ready} of {wanted} worker pods are ready"))

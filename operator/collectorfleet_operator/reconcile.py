@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from collectorfleet_api import names
 from collectorfleet_api.resource import CollectorFleet
-from collectorfleet_api.v1alpha1 import OperatorStatus
+from collectorfleet_api.v1alpha1 import CollectorFleetStatus, OperatorStatus
 from collectorfleet_api.validation import read_stored
 from collectorfleet_operator import events
 from collectorfleet_operator.errors import ConflictError, NotFoundError, NotServedError, RefusedError
@@ -143,11 +143,13 @@ class Reconciler:
 
     async def _say_unreadable(self, key: Key, stored: Object) -> None:
         found = read_stored(stored)
-        problems = (
-            [str(problem) for problem in found] if isinstance(found, list) else ["the stored fleet is unreadable"]
-        )
-        generation = int(metadata(stored)["generation"])
-        await self._status.write(key, stored, invalid(problems, None, generation, self._now()))
+        problems = [str(problem) for problem in found] if isinstance(found, list) else []
+        before = CollectorFleetStatus.from_wire(stored.get("status") or {}, ignore_unknown=True)
+        new = invalid(problems, before, int(metadata(stored)["generation"]), self._now())
+        written = await self._status.write(key, stored, new)
+        if written is not None:
+            log.warning("%s: InvalidSpec: %s", key, "; ".join(problems))
+            self._mirror.put(FLEET, written)
 
     async def _write(
         self, key: Key, stored: Object, seen: Observed, new: OperatorStatus, made: list[events.Happening]

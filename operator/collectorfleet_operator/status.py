@@ -5,7 +5,7 @@ Conditions and their reasons:
 * ``RayClusterReady``: Ready; KubeRayMissing, NameTaken, Refused, WaitingForDeletion, HeadPending, HeadStarting,
   HeadUnschedulable, WorkersStarting, CollectorUnschedulable, or Kubernetes' word for what is wrong with a pod
   (ImagePullBackOff, OOMKilled, CrashLoopBackOff, ...); Completed, Failed.
-* ``DriverRunning``: Running; NameTaken, Refused, WaitingForDeletion, Pending, Starting, Restarting, Finishing,
+* ``DriverRunning``: Running; NameTaken, Refused, WaitingForDeletion, Pending, Starting, Restarting, Finishing, Failing,
   DriverLost, DriverUnschedulable, or a pod's trouble as above; Completed, Failed.
 * ``CollectorsAvailable``, ``WeightsFresh``: see ``collectorfleet_api.conditions``; DriverNotRunning; Completed, Failed.
 * ``Completed``: Completed; Running, Failed.
@@ -33,7 +33,7 @@ from collectorfleet_operator.children.common import GENERATION_ANNOTATION
 from collectorfleet_operator.children.raycluster import worker_group
 from collectorfleet_operator.driver_condition import driver_running
 from collectorfleet_operator.finding import Finding, finding
-from collectorfleet_operator.objects import annotation, name_of
+from collectorfleet_operator.objects import annotation, is_terminating, name_of
 from collectorfleet_operator.observed import Observed
 from collectorfleet_operator.outcome import outcome
 from collectorfleet_operator.raycluster_condition import raycluster_ready
@@ -170,7 +170,9 @@ def _ray_cluster(seen: Observed) -> RayClusterStatus | None:
     if seen.cluster is None or not seen.is_ours(seen.cluster):
         return None
     head = pods.newest(seen.belonging(pods.of_role(seen.pods, pods.HEAD), seen.cluster))
-    workers = seen.belonging(pods.of_role(seen.pods, pods.WORKER), seen.cluster)
+    workers = [
+        pod for pod in seen.belonging(pods.of_role(seen.pods, pods.WORKER), seen.cluster) if not is_terminating(pod)
+    ]
     packing = seen.packing
     known = packing if isinstance(packing, Packing) and packing.gpu_units and not seen.spec_is_held else None
     return RayClusterStatus(

@@ -38,8 +38,9 @@ class StatusWriter:
                 # An older CRD fails the whole apply for one field, and would leave the fleet without any status.
                 if not drop(wire, error.path):
                     raise
+                if error.path not in self._undeclared:
+                    log.warning("the installed CRD does not know %s; update it: the field is left out", error.path)
                 self._undeclared.add(error.path)
-                log.warning("the installed CRD does not know %s; update it: the field is left out", error.path)
 
 
 def drop(status: Object, path: str) -> bool:

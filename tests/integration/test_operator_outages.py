@@ -119,6 +119,21 @@ def test_without_kuberay_a_fleet_says_so_and_runs_once_it_is_installed(
         assert process.log.read_text().count("no rayclusters.ray.io in this Kubernetes") == 1
 
 
+def test_a_crd_of_an_older_release_costs_one_field_and_not_the_status(bare_plane: ControlPlane, tmp_path: Path) -> None:
+    folder = tmp_path / "operator"
+    folder.mkdir()
+    bare_plane.apply_crds(binaries.ROOT / "crds")
+    schema = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties"
+    patch = f'[{{"op": "remove", "path": "{schema}/phase"}}]'
+    bare_plane.kubectl("patch", "crd/collectorfleets.collectorfleet.dev", "--type=json", "-p", patch)
+    with operator(bare_plane, folder) as process, bare_plane.temporary_namespace() as namespace:
+        bare_plane.apply([manifest("a"), manifest("b")], namespace)
+        for name in ("a", "b"):
+            seen = bare_plane.wait_for(f"cfleet/{name}", "Stalled", namespace, within=30)
+            assert "phase" not in seen["status"]
+        assert process.log.read_text().count("does not know .status.phase") == 1
+
+
 def test_without_its_crd_the_operator_waits_and_serves_its_namespace_only(
     bare_plane: ControlPlane, tmp_path: Path
 ) -> None:

@@ -23,6 +23,22 @@ def test_what_only_the_operator_can_see_is_an_invalid_spec(control_plane: Contro
     control_plane.wait_for("cfleet/fleet", lambda f: told(f, "Stalled") == ("False", "Progressing"), namespace)
 
 
+def test_a_stored_fleet_that_cannot_be_read_says_why(control_plane: ControlPlane, namespace: str) -> None:
+    control_plane.apply(manifest(collectors={"replicas": 2, "resources": {"cpu": {}}}), namespace)
+    seen = control_plane.wait_for("cfleet/fleet", "Stalled", namespace)
+    assert told(seen, "Ready") == ("False", "InvalidSpec")
+    assert "spec.collectors.resources.cpu" in message(seen, "Stalled")
+    assert seen["status"]["observedGeneration"] == 1
+
+
+def test_pods_of_a_fleet_fit_the_restricted_pod_security_standard(control_plane: ControlPlane, namespace: str) -> None:
+    control_plane.kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
+    control_plane.apply(manifest(replicas=1, code={"configMap": "code"}), namespace)
+    pods = Pods(control_plane, namespace)
+    for role in ("head", "worker", "driver"):
+        pods.wait(role, 1)
+
+
 def test_a_pod_template_that_kubernetes_does_not_know_is_refused_in_its_words(
     control_plane: ControlPlane, namespace: str
 ) -> None:
