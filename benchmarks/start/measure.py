@@ -26,7 +26,7 @@ import yaml
 
 HERE = Path(__file__).parent
 # What the driver of a fleet and the hand-made one say when a step of the start is behind them.
-BENCH_LINE = re.compile(r"bench (\w+) ([0-9.]+)")
+PHASE = re.compile(r"\bphase (\w+) ([0-9.]+)")
 STEPS = ("head Ready", "workers Ready", "python", "ray", "imports", "constructed", "first_batch")
 
 
@@ -154,7 +154,7 @@ def run_side(side: str, manifest: str, job: str, timeout: float) -> Timeline:
 
             def events() -> dict[str, float]:
                 log = kubectl("logs", "-n", ns, f"job/{job}", "--tail=-1", check=False)
-                return {name: float(at) for name, at in BENCH_LINE.findall(log)}
+                return {name: float(at) for name, at in PHASE.findall(log)}
 
             until(f"{side}: first batch", lambda: "first_batch" in events(), timeout)
             found = events()

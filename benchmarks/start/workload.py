@@ -1,7 +1,8 @@
 """What both sides of the start benchmark run: CartPole, a small policy, one batch.
 
 The file is mounted into the pods of both sides. ``by_hand`` is what a user of KubeRay and TorchRL would write;
-``train`` is the same for a fleet. Both print ``bench <event> <unix time>`` lines, which the benchmark reads.
+``train`` is the same for a fleet. The benchmark reads ``phase <name> <unix time>`` lines, which the driver of a fleet
+logs by itself.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ COLLECTORS = 2
 
 
 def say(event: str) -> None:
-    print(f"bench {event} {time.time():.3f}", flush=True)
+    print(f"phase {event} {time.time():.3f}", flush=True)
 
 
 def make_env() -> Any:
@@ -38,7 +39,6 @@ def make_policy() -> Any:
 
 def train(collector: Any, run: Any) -> None:
     for _ in collector:
-        say("first_batch")
         return
 
 
