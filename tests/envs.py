@@ -1,0 +1,127 @@
+"""Small deterministic environments and policies; misbehaviour is asked for by name."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from tensordict import TensorDict, TensorDictBase
+from tensordict.nn import TensorDictModule
+from torch import nn
+from torchrl.data import Binary, Composite, Unbounded
+from torchrl.envs import EnvBase
+
+
+class Counting(EnvBase):
+    """Counts its steps in ``observation`` (float32 [3]) and is done after ``length`` of them.
+
+    Args:
+        length: steps of an episode.
+        step_seconds: how long a step takes.
+        misbehaves: what it does wrong, see :func:`_misbehave`; nothing by default.
+        at: at which step since it was built.
+        once: a file; whoever makes it first misbehaves, its successors do not.
+    """
+
+    def __init__(
+        self,
+        length: int = 10,
+        step_seconds: float = 0.0,
+        misbehaves: str = "",
+        at: int = 5,
+        once: str | None = None,
+    ) -> None:
+        super().__init__(device="cpu", batch_size=torch.Size([]))
+        self._length = length
+        self._step_seconds = step_seconds
+        self._misbehaves = misbehaves
+        self._at = at
+        self._once = once
+        self._steps = 0
+        self._count = 0
+        self.observation_spec = Composite(observation=Unbounded(shape=(3,)))
+        self.action_spec = Unbounded(shape=(2,))
+        self.reward_spec = Unbounded(shape=(1,))
+        self.done_spec = Binary(shape=(1,), dtype=torch.bool)
+        if misbehaves == "raise when built":
+            raise ValueError("no such game")
+
+    def _reset(self, tensordict: TensorDictBase | None = None, **_: Any) -> TensorDictBase:
+        self._count = 0
+        return TensorDict({"observation": torch.zeros(3)}, batch_size=[])
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        self._steps += 1
+        self._count += 1
+        if self._step_seconds:
+            time.sleep(self._step_seconds)
+        if self._misbehaves and self._steps == self._at and _first(self._once):
+            _misbehave(self._misbehaves)
+        return TensorDict(
+            {
+                "observation": torch.full((3,), float(self._count)),
+                "reward": tensordict["action"].sum(-1, keepdim=True),
+                "done": torch.tensor([self._count >= self._length]),
+            },
+            batch_size=[],
+        )
+
+    def _set_seed(self, seed: int | None) -> None:
+        pass
+
+
+def _first(once: str | None) -> bool:
+    if once is None:
+        return True
+    try:
+        Path(once).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _misbehave(how: str) -> None:
+    match how:
+        case "raise":
+            raise ValueError("the game is broken")
+        case "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "hang":
+            time.sleep(10_000)
+        case "run out of memory":
+            raise MemoryError("no memory left for the game")
+        case _:
+            raise AssertionError(f"unknown misbehaviour: {how}")
+
+
+def make_counting(**kwargs: Any) -> Counting:
+    return Counting(**kwargs)
+
+
+class Constant(nn.Module):
+    """An action whose both parts are the one parameter."""
+
+    def __init__(self, value: float = 0.0) -> None:
+        super().__init__()
+        self.value = nn.Parameter(torch.tensor(value))
+
+    def forward(self, observation: torch.Tensor) -> torch.Tensor:
+        return self.value.expand(*observation.shape[:-1], 2).clone()
+
+
+class Broken(nn.Module):
+    def forward(self, observation: torch.Tensor) -> torch.Tensor:
+        raise ZeroDivisionError("the policy is broken")
+
+
+def make_policy(value: float = 0.0) -> TensorDictModule:
+    """Acts ``[value, value]``, so that a reward is twice the value of the weights that made it."""
+    return TensorDictModule(Constant(value), in_keys=["observation"], out_keys=["action"])
+
+
+def make_broken_policy() -> TensorDictModule:
+    return TensorDictModule(Broken(), in_keys=["observation"], out_keys=["action"])
