@@ -105,6 +105,9 @@ class FleetCollector(BaseCollector):
         )
         self._policy = policy if policy is not None or policy_factory is None else policy_factory()
         self._update_after_each_batch = update_after_each_batch
+        # What TorchRL's own `len(collector)` reads.
+        self.total_frames = total_frames
+        self.requested_frames_per_batch = frames_per_batch
         if not ray.is_initialized():
             ray.init(**dict(ray_init_config or {}))
         options = dict(remote_configs or {"num_cpus": 1})

@@ -28,7 +28,7 @@ def worker_pods(cluster: Client, namespace: str) -> set[str]:
 
 
 def test_two_fleets_run_on_while_the_operator_is_away_and_the_status_is_true_when_it_returns(
-    cluster: Cluster, namespace: str
+    cluster: Client, namespace: str
 ) -> None:
     with cluster.temporary_namespace("other") as other:
         apply_running(cluster, namespace)
@@ -59,7 +59,10 @@ def test_two_fleets_run_on_while_the_operator_is_away_and_the_status_is_true_whe
             assert (condition(seen, "Ready") or {}).get("status") == "True"
 
 
-def test_no_frame_and_no_status_is_lost_when_the_api_server_is_away_for_20_s(cluster: Cluster, namespace: str) -> None:
+def test_no_frame_and_no_status_is_lost_when_the_api_server_is_away_for_20_s(
+    own_cluster: Cluster, namespace: str
+) -> None:
+    cluster = own_cluster
     before = apply_running(cluster, namespace)
     cluster.kill("kube-apiserver")
     away = time.monotonic() + 20

@@ -52,6 +52,11 @@ def learn(collector: FleetCollector) -> None:
             parameter.add_(1.0)
 
 
+def available(collector: FleetCollector) -> int:
+    progress = collector.status().progress
+    return progress.collectors.available if progress and progress.collectors else 0
+
+
 def made_by(batch: TensorDictBase) -> set[tuple[int, float]]:
     """(version, value of the weights) of every frame, from the stamp and from the reward."""
     versions = batch[VERSION].flatten().tolist()
@@ -72,6 +77,10 @@ def test_async_batches_are_one_collectors_and_no_frame_is_lost(make: Make) -> No
     collector = make(sync=False, total_frames=100)
     shapes = [tuple(batch.batch_size) for batch in collector]
     assert shapes == [(20,)] * 5
+
+
+def test_the_number_of_batches_is_known_beforehand_as_in_torchrl(make: Make) -> None:
+    assert len(make(total_frames=50)) == 3
 
 
 def test_an_endless_collector_goes_on(make: Make) -> None:
@@ -106,10 +115,9 @@ def test_look_ahead_stays_within_the_bound_and_versions_are_true(make: Make, syn
 
 def test_weights_published_by_hand_are_acknowledged_by_every_collector(make: Make) -> None:
     collector = make(sync=False)
-    batches = iter(collector)
-    next(batches)
+    eventually(lambda: available(collector) == 2, within=60, what="two collectors")
     learn(collector)
-    collector.update_policy_weights_(wait=True)
+    assert collector.update_policy_weights_(wait=True) == {"c0": 2, "c1": 2}
     status = collector.status()
     assert status.weights is not None
     assert status.weights.published == status.weights.acknowledged == 2
@@ -192,15 +200,14 @@ def test_the_fleet_grows_and_shrinks_while_it_collects(make: Make) -> None:
     batches = iter(collector)
     next(batches)
 
-    def available(wanted: int) -> bool:
+    def available_after_another_batch() -> int:
         next(batches)
-        progress = collector.status().progress
-        return progress is not None and progress.collectors is not None and progress.collectors.available == wanted
+        return available(collector)
 
     collector.resize(2)
-    eventually(lambda: available(2), within=60, what="two collectors")
+    eventually(available_after_another_batch, until=lambda n: n == 2, within=60, what="two collectors")
     collector.resize(1)
-    eventually(lambda: available(1), within=60, what="one collector")
+    eventually(available_after_another_batch, until=lambda n: n == 1, within=60, what="one collector")
     assert next(batches).numel() == 20
 
 
