@@ -113,6 +113,11 @@ class Constant(nn.Module):
         return self.value.expand(*observation.shape[:-1], 2).clone()
 
 
+class Noise(nn.Module):
+    def forward(self, observation: torch.Tensor) -> torch.Tensor:
+        return torch.randn(*observation.shape[:-1], 2)
+
+
 class Broken(nn.Module):
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         raise ZeroDivisionError("the policy is broken")
@@ -121,6 +126,10 @@ class Broken(nn.Module):
 def make_policy(value: float = 0.0) -> TensorDictModule:
     """Acts ``[value, value]``, so that a reward is twice the value of the weights that made it."""
     return TensorDictModule(Constant(value), in_keys=["observation"], out_keys=["action"])
+
+
+def make_noisy_policy() -> TensorDictModule:
+    return TensorDictModule(Noise(), in_keys=["observation"], out_keys=["action"])
 
 
 def make_broken_policy() -> TensorDictModule:

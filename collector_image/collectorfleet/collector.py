@@ -121,7 +121,7 @@ class FleetCollector(BaseCollector):
                 gpu_fraction=float(options.get("num_gpus") or 0.0),
             )
 
-        transport = RayObjects(config_of, lambda _name: options)
+        transport = RayObjects(config_of, lambda _name: options, seed=torch.initial_seed())
         self._transport_name = transport.name
         self._loop = GatherLoop(
             transport,

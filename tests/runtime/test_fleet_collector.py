@@ -131,6 +131,11 @@ def test_trajectory_ids_of_different_collectors_differ(make: Make) -> None:
     assert not first & second
 
 
+def test_collectors_draw_different_actions_without_being_seeded(make: Make) -> None:
+    batch = next(iter(make(policy=envs.make_noisy_policy())))
+    assert not torch.equal(batch[0]["action"], batch[1]["action"])
+
+
 def test_a_batch_belongs_to_the_consumer(make: Make) -> None:
     batches = iter(make(sync=False))
     kept = next(batches)

@@ -89,9 +89,11 @@ class CollectorActor:
         self._weights = _WeightsHolder()
         self._over = threading.Event()
 
-    def build(self) -> Built | UserError:
+    def build(self, seed: int) -> Built | UserError:
         """Build environment and policy. Blocks for as long as the user's code takes."""
         config = self._config
+        # Torch begins every process with the same seed: unseeded collectors would all draw the same actions.
+        torch.manual_seed(seed)
         # Arrays of Ray's object store are read-only, and nothing here writes to them.
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
         torch.set_num_threads(config.threads)

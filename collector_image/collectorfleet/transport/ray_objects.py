@@ -35,13 +35,18 @@ _WAKE = object()
 
 
 class RayObjects:
-    """A transport over Ray. ``config_of`` and ``options_of`` say what a collector by that name is made of."""
+    """A transport over Ray.
+
+    ``config_of`` and ``options_of`` say what a collector by that name is made of; ``seed`` is the first of a row of
+    seeds, one for each life of each collector.
+    """
 
     name = "ObjectStore"
 
-    def __init__(self, config_of: ConfigOf, options_of: OptionsOf) -> None:
+    def __init__(self, config_of: ConfigOf, options_of: OptionsOf, *, seed: int) -> None:
         self._config_of = config_of
         self._options_of = options_of
+        self._seed = seed
         self._actors: dict[Address, Any] = {}
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
@@ -50,7 +55,7 @@ class RayObjects:
         remote: Any = ray.remote(**options)(actors.CollectorActor)
         handle = remote.remote(self._config_of(address.name))
         self._actors[address] = handle
-        self._expect(address, handle.build.remote())
+        self._expect(address, handle.build.remote((self._seed + address.incarnation) % 2**63))
         self._expect(address, handle.life.remote())
 
     def put(self, version: int, snapshot: snapshots.Snapshot) -> Weights:
