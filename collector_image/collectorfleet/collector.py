@@ -25,7 +25,7 @@ from collectorfleet.transport.actor import ActorConfig
 from collectorfleet.transport.ray_objects import RayObjects
 from collectorfleet.user_code import name_of
 from collectorfleet.weights import snapshot as snapshots
-from collectorfleet_api.shares import shares as shares_of
+from collectorfleet_api.shares import divides
 from collectorfleet_api.v1alpha1.status import DriverReport
 
 VERSION_KEY = assemble.VERSION_KEY
@@ -50,6 +50,7 @@ class FleetCollector(BaseCollector):
         num_collectors: how many collectors; needed when ``create_env_fn`` is not a list.
         envs_per_collector: environments stepped together in one collector (``SerialEnv``).
         sync: batches of shares from all collectors, or each collector's batch as it comes.
+        shares: Sync: equal shares of a batch, which the collectors work off between them; default one for each.
         max_staleness: how many versions behind a frame may be when it is handed out. Sync: default 0, strictly
             on-policy. Async: None is unbounded, with two requests in flight per collector.
         update_after_each_batch: publish ``policy`` whenever the next batch is asked for.
@@ -78,6 +79,7 @@ class FleetCollector(BaseCollector):
         num_collectors: int | None = None,
         envs_per_collector: int = 1,
         sync: bool = False,
+        shares: int | None = None,
         max_staleness: int | None = None,
         update_after_each_batch: bool = False,
         remote_configs: Mapping[str, Any] | None = None,
@@ -95,7 +97,7 @@ class FleetCollector(BaseCollector):
             envs = [_Serial(env, envs_per_collector) for env in envs]
         if not sync and max_staleness == 0:
             raise InvalidOption("max_staleness: 0 in Async leaves one collector busy; use sync=True, or at least 1")
-        shares = _shares(frames_per_batch, collectors, envs_per_collector) if sync else 1
+        shares = _shares(frames_per_batch, shares or collectors, envs_per_collector) if sync else 1
         plan = Plan(
             shares=shares,
             frames_per_share=frames_per_batch // shares,
@@ -244,10 +246,10 @@ def _number_of(envs: Sequence[Any], num_collectors: int | None) -> int:
     return num_collectors
 
 
-def _shares(frames_per_batch: int, collectors: int, envs_per_collector: int) -> int:
-    if frames_per_batch % (collectors * envs_per_collector):
+def _shares(frames_per_batch: int, shares: int, envs_per_collector: int) -> int:
+    if not divides(frames_per_batch, shares, envs_per_collector):
         raise InvalidOption(
-            f"frames_per_batch: {frames_per_batch} does not divide into {collectors} shares of whole steps of "
-            f"{envs_per_collector} environments; use a multiple of {collectors * envs_per_collector}"
+            f"frames_per_batch: {frames_per_batch} does not divide into {shares} shares of whole steps of "
+            f"{envs_per_collector} environments; use a multiple of {shares * envs_per_collector}"
         )
-    return shares_of(frames_per_batch, collectors, envs_per_collector)
+    return shares

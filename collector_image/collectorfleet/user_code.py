@@ -28,7 +28,7 @@ def load(import_path: str) -> Callable[..., Any]:
         )
     try:
         found: Any = importlib.import_module(module_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script without a guard calls sys.exit when it is imported
         raise UserCodeError.of(f"import {import_path}", error) from error
     for name in attribute.split("."):
         try:

@@ -129,6 +129,17 @@ def test_ctrl_c_ends_a_run_with_its_status_and_leaves_no_process_and_no_file(tmp
     assert left.stdout == ""
 
 
+def test_a_fleet_that_was_scaled_to_a_number_that_does_not_divide_its_batch_runs(tmp_path: Path) -> None:
+    fleet = fleets.fleet(replicas=3, frames=200, kwargs={"batches": 3})
+    # As the API server stores it: whether a batch divides is asked when a fleet is created, not when it is scaled.
+    fleet["metadata"]["uid"] = "0a1b"
+    done = run(write(tmp_path, fleets.code(), fleet), "-o", "json")
+    assert done.returncode == 0, done.stderr
+    progress = json.loads(done.stdout)["progress"]
+    assert (progress["batches"], progress["framesDelivered"]) == (3, 600)
+    assert progress["collectors"]["desired"] == 3
+
+
 def test_a_fleet_without_training_writes_its_frames_to_files_that_read_back(tmp_path: Path) -> None:
     fleet = fleets.fleet(mode="Async", replicas=2, frames=200)
     del fleet["spec"]["driver"]["train"]

@@ -42,15 +42,20 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Finished:
         # Here and not above, because these imports take seconds and everything else goes on meanwhile.
         import ray
 
+        from collectorfleet.driver.own_code import load_own_code
         from collectorfleet.driver.session import open_session
 
         mark(Phase.IMPORTS)
         fleet = reporter.fleet()
+        _use_threads(fleet.spec)
+        code = load_own_code(fleet.spec)
         node.joined()
         ray.init(address=settings.ray_address, log_to_driver=True, logging_level=logging.WARNING)
         mark(Phase.RAY)
-        _use_threads(fleet.spec)
-        with open_session(fleet, stop, gpu_per_collector=_gpu(fleet.spec), run_id=settings.uid) as session:
+        with (
+            signals(stop),  # again, because Ray took SIGTERM for itself
+            open_session(fleet, code, stop, gpu_per_collector=_gpu(fleet.spec), run_id=settings.uid) as session,
+        ):
             reporter.follow(session)
             with ProgressLines(session.report, log.info, every_seconds=PROGRESS_SECONDS):
                 return session.execute()

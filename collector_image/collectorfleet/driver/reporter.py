@@ -136,14 +136,24 @@ class Reporter:
         return False
 
     async def _report(self, api: FleetApi) -> None:
-        changes, retry_at = 0, 0.0
+        changes, wait_until = 0, 0.0
         while not self._closing.is_set():
-            report, now = self._current(), time.monotonic()
-            writable = self._lease.is_held and now >= retry_at
-            if writable and due(report, self._written, now) and not await self._write(api, report):
-                retry_at = time.monotonic() + RETRY_SECONDS
-            changes = await asyncio.to_thread(self._wait_for_change, changes)
+            try:
+                if time.monotonic() >= wait_until and not await self._write_if_due(api):
+                    wait_until = time.monotonic() + RETRY_SECONDS
+                changes = await asyncio.to_thread(self._wait_for_change, changes)
+            except Exception:
+                # A bug here must not cost a run that may have taken days.
+                log.exception("reporting goes on after an error")
+                await asyncio.sleep(RETRY_SECONDS)
         await self._write_last(api)
+
+    async def _write_if_due(self, api: FleetApi) -> bool:
+        """False if the API server did not take a report that was due."""
+        report = self._current()
+        if not self._lease.is_held or not due(report, self._written, time.monotonic()):
+            return True
+        return await self._write(api, report)
 
     def _wait_for_change(self, seen: int) -> int:
         """Block until something turned, or it is time to look again: the end of the run has to be noticed as well."""

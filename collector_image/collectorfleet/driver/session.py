@@ -1,6 +1,6 @@
 """One run of one fleet: the same in a driver pod and on a laptop.
 
-:func:`open_session` turns the spec into the user's policy and a :class:`~collectorfleet.FleetCollector`;
+:func:`open_session` turns the spec into a :class:`~collectorfleet.FleetCollector` around the user's policy;
 :meth:`Session.execute` calls the training function or writes batches out; :meth:`Session.report` says what is true
 meanwhile, to any thread that asks.
 """
@@ -17,13 +17,15 @@ from tensordict import TensorDictBase
 from collectorfleet.collector import FleetCollector
 from collectorfleet.driver.ending import Finished
 from collectorfleet.driver.output import RolloutWriter
+from collectorfleet.driver.own_code import OwnCode, TrainingFunction
 from collectorfleet.driver.phases import Phase, mark
 from collectorfleet.driver.run import Run
-from collectorfleet.driver.stop import StopRequest, signals
+from collectorfleet.driver.stop import StopRequest
 from collectorfleet.errors import CollectorFleetError, InvalidOption, UserCodeError
-from collectorfleet.user_code import Factory, load
+from collectorfleet.user_code import Factory
 from collectorfleet_api.names import COLLECTOR_RESOURCE
-from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec, DriverReport, Mode, Progress, Train
+from collectorfleet_api.shares import shares
+from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec, DriverReport, Mode, Progress
 
 log = logging.getLogger(__name__)
 
@@ -33,10 +35,8 @@ SHUTDOWN_SECONDS = 10
 class Session:
     """A collector with the user's work on it."""
 
-    def __init__(
-        self, spec: CollectorFleetSpec, collector: FleetCollector, run: Run, writer: RolloutWriter | None
-    ) -> None:
-        self._spec = spec
+    def __init__(self, code: OwnCode, collector: FleetCollector, run: Run, writer: RolloutWriter | None) -> None:
+        self._code = code
         self.collector = collector
         self._run = run
         self._writer = writer
@@ -60,15 +60,11 @@ class Session:
 
         Raises UserCodeError when the user's code raises, another CollectorFleetError when the fleet cannot go on.
         """
-        train = self._spec.driver.train
-        if train is not None:
-            self._train(train)
-            progress = self.collector.status().progress or Progress()
-            done = f"{progress.frames_delivered} frames in {progress.batches} batches"
-            return Finished(f"{train.function} returned after {done}")
-        if self._writer is None:
-            raise InvalidOption("spec: neither driver.train nor output says what to do with the batches")
-        return self._gather(self._writer)
+        if self._code.train is not None:
+            return self._train(self._code.train)
+        if self._writer is not None:
+            return self._gather(self._writer)
+        raise InvalidOption("spec: neither driver.train nor output says what to do with the batches")
 
     def _gather(self, writer: RolloutWriter) -> Finished:
         try:
@@ -79,23 +75,25 @@ class Session:
             writer.flush()
         return Finished(f"{writer.frames} frames in {writer.shards} shards are in {writer.folder}")
 
-    def _train(self, train: Train) -> None:
-        function = load(train.function)
+    def _train(self, train: TrainingFunction) -> Finished:
         try:
-            function(self.collector, self._run, **train.kwargs)
+            train.function(self.collector, self._run, **train.kwargs)
         except CollectorFleetError:
             raise
         except Exception as error:
-            raise UserCodeError.of(f"train {train.function}", error) from error
+            raise UserCodeError.of(f"train {train.path}", error) from error
         except SystemExit as error:
             # A script's habit. Code 0 and None mean that it is done.
             if error.code:
-                raise UserCodeError.of(f"train {train.function}", error) from error
+                raise UserCodeError.of(f"train {train.path}", error) from error
+        progress = self.collector.status().progress or Progress()
+        done = f"{progress.frames_delivered} frames in {progress.batches} batches"
+        return Finished(f"{train.path} returned after {done}")
 
 
 @contextmanager
 def open_session(
-    fleet: CollectorFleet, stop: StopRequest, *, gpu_per_collector: float, run_id: str
+    fleet: CollectorFleet, code: OwnCode, stop: StopRequest, *, gpu_per_collector: float, run_id: str
 ) -> Iterator[Session]:
     """The session of ``fleet`` on the Ray that this process is connected to; its collectors end with it.
 
@@ -106,17 +104,14 @@ def open_session(
     writer = None
     if spec.output is not None and spec.driver.train is None:
         writer = RolloutWriter(spec.output.path, fleet=fleet.metadata.name, run_id=run_id)
-    policy = _make_policy(spec)
     collector = _StoppableCollector(
         stop,
-        policy=policy,
+        policy=code.policy,
         **collector_options(spec, gpu_per_collector, frames_written=writer.frames if writer else 0),
     )
     mark(Phase.CONSTRUCTED)
     try:
-        # Again, because Ray took SIGTERM for itself when it was initialised.
-        with signals(stop):
-            yield Session(spec, collector, run, writer)
+        yield Session(code, collector, run, writer)
     finally:
         stop.over()
         collector.shutdown(timeout=SHUTDOWN_SECONDS, raise_on_error=False)
@@ -134,6 +129,8 @@ def collector_options(spec: CollectorFleetSpec, gpu_per_collector: float, frames
         "num_collectors": replicas,
         "envs_per_collector": spec.environment.per_collector,
         "sync": collection.mode is Mode.SYNC,
+        # A fleet may be scaled to a number that does not divide its batch.
+        "shares": shares(collection.frames_per_batch, replicas, spec.environment.per_collector),
         "max_staleness": collection.max_staleness,
         "update_after_each_batch": spec.driver.train is not None and spec.weights.update_after_each_batch,
         "min_available": min(spec.collectors.min_available, replicas),
@@ -144,14 +141,6 @@ def collector_options(spec: CollectorFleetSpec, gpu_per_collector: float, frames
             "resources": {COLLECTOR_RESOURCE: 1},
         },
     }
-
-
-def _make_policy(spec: CollectorFleetSpec) -> Any:
-    factory = load(spec.policy.factory)
-    try:
-        return factory(**spec.policy.kwargs)
-    except Exception as error:
-        raise UserCodeError.of(f"policy {spec.policy.factory}", error) from error
 
 
 class _StoppableCollector(FleetCollector):

@@ -36,17 +36,17 @@ def local_ray(slots: int, temp_dir: Path, *, show_output: bool) -> Iterator[floa
 
     from collectorfleet_api.names import COLLECTOR_RESOURCE
 
-    ray.init(
-        # Also where RAY_ADDRESS names a cluster.
-        address="local",
-        num_cpus=slots,
-        resources={COLLECTOR_RESOURCE: slots},
-        include_dashboard=False,
-        log_to_driver=show_output,
-        logging_level=logging.ERROR,
-        _temp_dir=str(temp_dir),
-    )
     try:
+        ray.init(
+            # Also where RAY_ADDRESS names a cluster.
+            address="local",
+            num_cpus=slots,
+            resources={COLLECTOR_RESOURCE: slots},
+            include_dashboard=False,
+            log_to_driver=show_output,
+            logging_level=logging.ERROR,
+            _temp_dir=str(temp_dir),
+        )
         yield float(ray.cluster_resources().get("GPU", 0))
     finally:
         ray.shutdown()

@@ -79,10 +79,12 @@ class _LocalRun:
         prepare_environment(self._import_path(manifests, source))
         collectors = self._fleet.spec.collectors
         self._print(f"fleet {self._fleet.metadata.name}: starting, {collectors.replicas} collectors on this machine")
-        with local_ray(collectors.replicas, self._folder / "ray", show_output=self._options.verbose) as gpus:
+        ray = local_ray(collectors.replicas, self._folder / "ray", show_output=self._options.verbose)
+        with ray as gpus, signals(self._stop):  # again, because Ray took SIGTERM for itself
             mark(Phase.RAY)
             self._stop.check()
             # Here and not above: torch takes seconds to import, and Ray's workers, which do the same, come first.
+            from collectorfleet.driver.own_code import load_own_code
             from collectorfleet.driver.session import open_session
 
             mark(Phase.IMPORTS)
@@ -90,8 +92,9 @@ class _LocalRun:
             share = gpu_share(collectors, gpus)
             if share.note:
                 self._print(f"note: {share.note}")
+            code = load_own_code(self._fleet.spec)
             with open_session(
-                self._fleet, self._stop, gpu_per_collector=share.per_collector, run_id=str(uuid4())
+                self._fleet, code, self._stop, gpu_per_collector=share.per_collector, run_id=str(uuid4())
             ) as session:
                 try:
                     with self._display(session.report):
