@@ -15,6 +15,7 @@ from typing import Any
 from tensordict import TensorDictBase
 
 from collectorfleet.collector import FleetCollector
+from collectorfleet.driver.collector_options import collector_options
 from collectorfleet.driver.ending import Finished
 from collectorfleet.driver.output import RolloutWriter
 from collectorfleet.driver.own_code import OwnCode, TrainingFunction
@@ -22,10 +23,7 @@ from collectorfleet.driver.phases import Phase, mark
 from collectorfleet.driver.run import Run
 from collectorfleet.driver.stop import StopRequest
 from collectorfleet.errors import CollectorFleetError, InvalidOption, UserCodeError
-from collectorfleet.user_code import Factory
-from collectorfleet_api.names import COLLECTOR_RESOURCE
-from collectorfleet_api.shares import shares
-from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec, DriverReport, Mode, Progress
+from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport, Progress
 
 log = logging.getLogger(__name__)
 
@@ -115,32 +113,6 @@ def open_session(
     finally:
         stop.over()
         collector.shutdown(timeout=SHUTDOWN_SECONDS, raise_on_error=False)
-
-
-def collector_options(spec: CollectorFleetSpec, gpu_per_collector: float, frames_written: int = 0) -> dict[str, Any]:
-    """Arguments of FleetCollector that follow from the spec, all but the policy."""
-    collection, replicas = spec.collection, spec.collectors.replicas
-    total = collection.total_frames
-    return {
-        "create_env_fn": Factory(spec.environment.factory, spec.environment.kwargs),
-        "frames_per_batch": collection.frames_per_batch,
-        # A driver that restarts with everything written collects one batch more: totalFrames is a floor.
-        "total_frames": -1 if total is None else max(total - frames_written, 1),
-        "num_collectors": replicas,
-        "envs_per_collector": spec.environment.per_collector,
-        "sync": collection.mode is Mode.SYNC,
-        # A fleet may be scaled to a number that does not divide its batch.
-        "shares": shares(collection.frames_per_batch, replicas, spec.environment.per_collector),
-        "max_staleness": collection.max_staleness,
-        "update_after_each_batch": spec.driver.train is not None and spec.weights.update_after_each_batch,
-        "min_available": min(spec.collectors.min_available, replicas),
-        "remote_configs": {
-            "num_cpus": 1,
-            "num_gpus": gpu_per_collector,
-            # Keeps collectors on worker pods: the head and the driver have none of it.
-            "resources": {COLLECTOR_RESOURCE: 1},
-        },
-    }
 
 
 class _StoppableCollector(FleetCollector):

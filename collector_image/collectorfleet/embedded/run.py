@@ -7,7 +7,7 @@ import logging
 import shutil
 import tempfile
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -121,7 +121,7 @@ class _LocalRun:
         return ProgressLines(report, self._print, every_seconds=LINES_EVERY_SECONDS)
 
     def _print(self, line: str) -> None:
-        print(line, file=self._options.out, flush=True)
+        _print(line, self._options.out)
 
 
 def _short_temp_dir() -> str:
@@ -134,13 +134,19 @@ def _say(ending: Ending, log_file: Path, options: RunOptions) -> None:
     log = logging.getLogger(__name__)
     match ending:
         case Finished(message):
-            print(f"completed: {message}", file=options.out, flush=True)
+            _print(f"completed: {message}", options.out)
         case Stopped(message):
-            print(message, file=options.out, flush=True)
+            _print(message, options.out)
         case UserError(message, traceback) | Broken(message, traceback):
             log.error("failed: %s\n%s", message, traceback)
-            print(f"error: {message}", file=options.errors)
-            print(f"The traceback is in {log_file}.", file=options.errors, flush=True)
+            _print(f"error: {message}", options.errors)
+            _print(f"The traceback is in {log_file}.", options.errors)
+
+
+def _print(line: str, stream: TextIO) -> None:
+    # A reader that went away, as of `| head`, does not end a run.
+    with suppress(BrokenPipeError):
+        print(line, file=stream, flush=True)
 
 
 def _clean(folder: Path, ending: Ending) -> None:

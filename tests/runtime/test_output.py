@@ -1,0 +1,100 @@
+"""Rollouts on disk: what the manifest lists is whole, whenever the driver was killed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from tensordict import TensorDict
+
+from collectorfleet.collector import VERSION_KEY
+from collectorfleet.driver.output import MANIFEST, RolloutWriter
+from collectorfleet.errors import UserCodeError
+
+
+def batch(first: int, frames: int = 10) -> TensorDict:
+    frame_numbers = torch.arange(first, first + frames)
+    return TensorDict({"frame": frame_numbers, VERSION_KEY: frame_numbers // 10 + 1}, batch_size=[frames])
+
+
+def writer(folder: Path, run_id: str = "run-1", **options: float) -> RolloutWriter:
+    return RolloutWriter(str(folder), fleet="cheetah", run_id=run_id, **options)  # type: ignore[arg-type]
+
+
+def frames(folder: Path) -> list[int]:
+    shards = json.loads((folder / MANIFEST).read_text())["shards"]
+    return [int(f) for shard in shards for f in TensorDict.load_memmap(folder / shard["name"])["frame"].flatten()]
+
+
+def test_batches_come_back_in_their_order_with_their_versions(tmp_path: Path) -> None:
+    out = writer(tmp_path / "new" / "rollouts", shard_bytes=250)
+    for first in range(0, 50, 10):
+        out.write(batch(first))
+    out.flush()
+    assert frames(out.folder) == list(range(50))
+    manifest = json.loads((out.folder / MANIFEST).read_text())
+    assert (out.frames, out.shards) == (50, 3)
+    assert manifest["shards"][0] == {
+        "name": "shard-000000",
+        "shape": [2, 10],
+        "frames": 20,
+        "weightsVersions": {"min": 1, "max": 2},
+    }
+
+
+def test_a_batch_may_be_used_again_once_it_is_written(tmp_path: Path) -> None:
+    out = writer(tmp_path)
+    buffer = batch(0)
+    out.write(buffer)
+    buffer["frame"].fill_(-1)
+    out.flush()
+    assert frames(tmp_path) == list(range(10))
+
+
+def test_batches_of_different_shapes_go_into_different_shards(tmp_path: Path) -> None:
+    out = writer(tmp_path)
+    out.write(batch(0, frames=10))
+    out.write(batch(10, frames=4))
+    out.flush()
+    assert out.shards == 2
+    assert frames(tmp_path) == list(range(14))
+
+
+def test_a_batch_does_not_wait_for_long(tmp_path: Path) -> None:
+    out = writer(tmp_path, shard_seconds=0)
+    out.write(batch(0))
+    assert frames(tmp_path) == list(range(10))
+
+
+def test_a_driver_that_was_killed_goes_on_behind_the_last_whole_shard(tmp_path: Path) -> None:
+    first = writer(tmp_path)
+    first.write(batch(0))
+    first.flush()
+    # Killed while it wrote one shard, before it listed another, and with a manifest half written.
+    (tmp_path / ".unfinished-shard-000002").mkdir()
+    (tmp_path / ".unfinished-shard-000002" / "frame.memmap").write_bytes(b"half")
+    batch(10).unsqueeze(0).memmap(str(tmp_path / "shard-000001"))
+    (tmp_path / f".unfinished-{MANIFEST}").write_text('{"format"')
+
+    second = writer(tmp_path)
+    assert second.frames == 10
+    second.write(batch(100))
+    second.flush()
+    assert frames(tmp_path) == [*range(10), *range(100, 110)]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [MANIFEST, "shard-000000", "shard-000001"]
+
+
+def test_another_run_does_not_mix_its_rollouts_into_the_folder(tmp_path: Path) -> None:
+    first = writer(tmp_path)
+    first.write(batch(0))
+    first.flush()
+    with pytest.raises(UserCodeError, match="holds 10 frames of another run of fleet cheetah; use an empty folder"):
+        writer(tmp_path, run_id="run-2")
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserCodeError, match=r"spec\.output\.path .*/file/rollouts: NotADirectoryError"):
+        writer(tmp_path / "file" / "rollouts")
