@@ -88,8 +88,9 @@ def stamped(
 
 def collectors_available(spec: CollectorFleetSpec, report: DriverReport | None) -> Condition:
     """Whether at least ``minAvailable`` collectors run acknowledged weights."""
-    counts = report.progress.collectors if report and report.progress else None
-    if report is None or counts is None:
+    progress = report.progress if report else None
+    counts = progress.collectors if progress else None
+    if report is None or progress is None or counts is None:
         return condition(COLLECTORS_AVAILABLE, None, "NoReport", "the driver has not reported its collectors yet")
     replicas = spec.collectors.replicas
     needed = min(spec.collectors.min_available, replicas)
@@ -100,8 +101,10 @@ def collectors_available(spec: CollectorFleetSpec, report: DriverReport | None) 
     because = f"; {causes}" if causes else ""
     if counts.available >= needed:
         return condition(COLLECTORS_AVAILABLE, True, "SomeUnavailable", f"{have}{because}")
-    starting = not causes and any(
-        c.state in (CollectorState.STARTING, CollectorState.JOINING) for c in report.collectors
+    # Before the first collector there is no row yet.
+    starting = not causes and (
+        not (report.collectors or progress.batches)
+        or any(c.state in (CollectorState.STARTING, CollectorState.JOINING) for c in report.collectors)
     )
     reason = "CollectorsStarting" if starting else "BelowMinAvailable"
     return condition(COLLECTORS_AVAILABLE, False, reason, f"{have}; minAvailable is {needed}{because}")

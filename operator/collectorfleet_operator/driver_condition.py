@@ -8,7 +8,7 @@ from typing import Final
 from collectorfleet_api import conditions as c
 from collectorfleet_api import names
 from collectorfleet_operator import pods
-from collectorfleet_operator.children.driver_job import BACKOFF_LIMIT, CONTAINER
+from collectorfleet_operator.children.driver_job import BACKOFF_LIMIT
 from collectorfleet_operator.finding import Finding, finding, stuck, troubled, waiting
 from collectorfleet_operator.objects import RAYCLUSTER, Object, is_terminating, name_of, uid_of
 from collectorfleet_operator.observed import Observed
@@ -41,8 +41,6 @@ def driver_running(seen: Observed, over: c.Outcome) -> Finding:
             return _running(seen, pod)
         case "Failed":
             return _failed(job, pod)
-        case "Succeeded":
-            return waiting(_TYPE, "Finishing", f"driver pod {name_of(pod)} has finished")
         case _:
             return _starting(seen, pod)
 
@@ -75,10 +73,6 @@ def _running(seen: Observed, pod: Object) -> Finding:
 def _failed(job: Object, pod: Object) -> Finding:
     failures = int((job.get("status") or {}).get("failed", 1))
     cause = first_line(pod) or "it left no message"
-    ended = pods.exit_of(pod, CONTAINER)
-    if ended is not None and ended.code == names.EXIT_USER_ERROR:
-        # The Job is about to say that it failed.
-        return waiting(_TYPE, "Failing", cause)
     text = f"driver pod {name_of(pod)} failed ({failures} of {BACKOFF_LIMIT + 1} tries): {cause}"
     return troubled(_TYPE, Trouble("Restarting", text))
 

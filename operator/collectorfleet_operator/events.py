@@ -37,7 +37,7 @@ _ORDINARY: Final = {
         *("Pending", "HeadPending", "HeadStarting", "WorkersStarting", "WaitingForDeletion"),
         *("Completed", "Failed"),
     ),
-    c.DRIVER_RUNNING: ("Pending", "Starting", "Finishing", "Failing", "WaitingForDeletion", "Completed", "Failed"),
+    c.DRIVER_RUNNING: ("Pending", "Starting", "WaitingForDeletion", "Completed", "Failed"),
     c.COLLECTORS_AVAILABLE: ("CollectorsStarting", "DriverNotRunning", "Completed", "Failed"),
     c.WEIGHTS_FRESH: ("Completed", "Failed"),
     # What a child is stuck on is told once, as the child's.

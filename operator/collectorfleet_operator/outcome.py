@@ -16,15 +16,18 @@ FAILED: Final = "Failed"
 
 
 def outcome(seen: Observed) -> c.Outcome:
-    """Told by the Job; by the status where the Job is gone, so that tidying up finished Jobs starts nothing again.
+    """Told by the driver's pod and the Job; by the status where both are gone, so that tidying up starts nothing again.
 
-    A failed run is over until the spec changes or its Job is deleted: both say "try again".
+    The Job says a second later what its pod says: a fleet that is done would look broken in between. A failed run is
+    over until the spec changes or its Job is deleted: both say "try again".
     """
     job = seen.job
     if is_usable(seen, job) and job is not None:
-        if has_condition(job, "Complete"):
+        pod = seen.driver_pod
+        if has_condition(job, "Complete") or (pod is not None and pods.phase_of(pod) == "Succeeded"):
             return c.Succeeded(_completed(seen))
-        if has_condition(job, "Failed") and not seen.spec_is_held:
+        failed = has_condition(job, "Failed") or (pod is not None and _exit_code(pod) == names.EXIT_USER_ERROR)
+        if failed and not seen.spec_is_held:
             return c.Failed(_failed(seen, job))
         return c.Running()
     before = _previous(seen)
@@ -73,8 +76,8 @@ def _exit_code(pod: Object) -> int | None:
 
 
 def _job_message(job: Object) -> str:
-    found = [one for one in job["status"]["conditions"] if one["type"] == "Failed"]
-    return str(found[0].get("message") or found[0].get("reason") or "the Job failed without a message")
+    found: Object = next((one for one in job["status"]["conditions"] if one["type"] == "Failed"), {})
+    return str(found.get("message") or found.get("reason") or "the driver left no message")
 
 
 def _previous(seen: Observed) -> Condition | None:

@@ -5,7 +5,7 @@ Conditions and their reasons:
 * ``RayClusterReady``: Ready; KubeRayMissing, NameTaken, Refused, WaitingForDeletion, HeadPending, HeadStarting,
   HeadUnschedulable, WorkersStarting, CollectorUnschedulable, or Kubernetes' word for what is wrong with a pod
   (ImagePullBackOff, OOMKilled, CrashLoopBackOff, ...); Completed, Failed.
-* ``DriverRunning``: Running; NameTaken, Refused, WaitingForDeletion, Pending, Starting, Restarting, Finishing, Failing,
+* ``DriverRunning``: Running; NameTaken, Refused, WaitingForDeletion, Pending, Starting, Restarting,
   DriverLost, DriverUnschedulable, or a pod's trouble as above; Completed, Failed.
 * ``CollectorsAvailable``, ``WeightsFresh``: see ``collectorfleet_api.conditions``; DriverNotRunning; Completed, Failed.
 * ``Completed``: Completed; Running, Failed.

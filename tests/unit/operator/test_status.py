@@ -188,10 +188,14 @@ class TestDriver:
         world.seconds = 10 * LOST_AFTER.total_seconds()
         assert told(world.look(), "DriverRunning")[0] == "True"
 
-    def test_an_error_of_the_user_is_no_restart_while_the_job_does_not_say_so_yet(self) -> None:
+    def test_the_end_is_told_before_the_job_says_so(self) -> None:
+        world = running()
+        world.end_driver(0)
+        assert told(world.look(), "Ready")[:2] == ("True", "Completed")
         world = running()
         world.end_driver(64, "no such game")
-        assert told(world.look(), "DriverRunning") == ("False", "Failing", "no such game")
+        assert told(world.look(), "Stalled")[:2] == ("True", "Failed")
+        assert told(world.look(), "DriverRunning")[2].startswith("no such game; ")
 
     def test_a_failed_driver_is_tried_again_and_says_why(self) -> None:
         world = running()
