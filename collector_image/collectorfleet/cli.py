@@ -48,6 +48,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "-o", "--output", choices=["json"], help="print the final status on stdout, everything else on stderr"
     )
+    run.add_argument("--checkpoint", type=Path, metavar="DIR", help="keep checkpoints in DIR")
+    run.add_argument("--resume", action="store_true", help="go on from what is in the DIR of --checkpoint")
+    run.add_argument("--metrics-port", type=_port, metavar="N", help="serve Prometheus metrics on 127.0.0.1:N/metrics")
     run.add_argument("-v", "--verbose", action="store_true", help="show logs, tracebacks and what collectors print")
     run.set_defaults(command=_run)
 
@@ -83,6 +86,9 @@ def _validate(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.resume and options.checkpoint is None:
+        print("error: --resume: name the folder to go on from with --checkpoint DIR", file=sys.stderr)
+        return EXIT_USER_ERROR
     out: TextIO = sys.stdout
     status_out: TextIO | None = None
     if options.output == "json":
@@ -99,7 +105,10 @@ def _run(options: argparse.Namespace) -> int:
     from collectorfleet.embedded.run import RunOptions, run
 
     source = Path("stdin") if options.file == STDIN else Path(options.file)
-    return run(fleet, manifests, source, RunOptions(out, sys.stderr, status_out, options.verbose))
+    run_options = RunOptions(
+        out, sys.stderr, status_out, options.verbose, options.metrics_port, options.checkpoint, options.resume
+    )
+    return run(fleet, manifests, source, run_options)
 
 
 def _drive(_options: argparse.Namespace) -> int:
@@ -118,6 +127,12 @@ def _drive(_options: argparse.Namespace) -> int:
     sys.stderr.flush()
     # Everything is written. A thread that the user's code left behind must not keep the pod, and with it the Job.
     os._exit(code)
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 2**16:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; write a number from 1 to 65535")
+    return int(text)
 
 
 def _choose(manifests: Manifests, name: str | None, file: str) -> CollectorFleet | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from statistics import fmean
 
+from collectorfleet.errors import InvalidOption
 from collectorfleet.gather.loop import GatherLoop
-from collectorfleet.gather.state import Life, Member
+from collectorfleet.gather.pieces import Life
+from collectorfleet.gather.roster import Seat
 from collectorfleet.weights.store import PublishFailure
 from collectorfleet_api.v1alpha1.status import (
     CollectorCounts,
@@ -22,6 +24,8 @@ from collectorfleet_api.v1alpha1.status import (
 
 # A status has to stay small: of a large fleet the rows that need attention are listed first.
 _MOST_ROWS = 100
+_LONGEST_ERROR = 300
+_MOST_PODS = 1000
 _BADNESS = {
     CollectorState.FAILED: 0,
     CollectorState.RETIRED: 1,
@@ -31,10 +35,13 @@ _BADNESS = {
 }
 
 
-def report(loop: GatherLoop, now: float, transport: str) -> DriverReport:
+def report(loop: GatherLoop, now: float, transport: str, spilled_bytes: int | None = None) -> DriverReport:
     """What is true now; the caller holds the loop's lock."""
     return DriverReport(
-        weights=_weights(loop, transport), progress=_progress(loop, now), collectors=_rows(loop)[:_MOST_ROWS]
+        weights=_weights(loop, transport),
+        progress=_progress(loop, now, spilled_bytes),
+        collectors=_rows(loop),
+        drained_pods=sorted(loop.drained_pods)[:_MOST_PODS],
     )
 
 
@@ -52,7 +59,9 @@ def _weights(loop: GatherLoop, transport: str) -> WeightsStatus | None:
         last_publish_time=store.published_at,
         last_publish_seconds=round(store.publish_seconds, 4) if store.publish_seconds is not None else None,
         transport=transport,
-        publishes=Publishes(attempted=store.attempted, succeeded=store.succeeded, partial=store.partial, failed=0),
+        publishes=Publishes(
+            attempted=store.attempted, succeeded=store.succeeded, partial=store.partial, failed=store.failures
+        ),
         publish_lag=PublishLag(max=max(lags), mean=round(fmean(lags), 2)) if lags else None,
         staleness=_staleness(loop),
         last_failure=_failure(store.last_failure),
@@ -82,7 +91,7 @@ def _staleness(loop: GatherLoop) -> Staleness:
     )
 
 
-def _progress(loop: GatherLoop, now: float) -> Progress:
+def _progress(loop: GatherLoop, now: float, spilled_bytes: int | None) -> Progress:
     statistics, gather = loop.statistics, loop.gather
     fps, idle = statistics.frames_per_second(now), statistics.driver_idle_ratio(now)
     return Progress(
@@ -91,40 +100,46 @@ def _progress(loop: GatherLoop, now: float) -> Progress:
         frames_discarded=statistics.frames_discarded,
         total_frames=gather.plan.total_frames,
         batches=statistics.batches,
+        entries_pickled=statistics.pickled,
+        spilled_bytes=spilled_bytes,
         frames_per_second=round(fps, 1) if fps is not None else None,
         driver_idle_ratio=round(idle, 3) if idle is not None else None,
         collector_idle_ratio=statistics.collector_idle_ratio(),
         last_batch_time=statistics.last_batch_time,
         collectors=CollectorCounts(
-            desired=loop.desired,
+            desired=loop.roster.desired,
             available=gather.available,
-            restarts=sum(loop.restarts.values()),
-            summary=f"{gather.available}/{loop.desired}",
+            restarts=loop.roster.restarts,
+            summary=f"{gather.available}/{loop.roster.desired}",
         ),
     )
 
 
 def _rows(loop: GatherLoop) -> list[CollectorStatus]:
-    names = {f"c{index}" for index in range(loop.desired)} | loop.gather.members.keys()
-    rows = [_row(loop, name) for name in names]
-    return sorted(rows, key=lambda row: (_BADNESS[row.state], int(row.name[1:])))
+    worst_first = sorted(loop.roster.seats.values(), key=lambda seat: (_BADNESS[_state(loop, seat)], seat.index))
+    return [_row(loop, seat) for seat in worst_first[:_MOST_ROWS]]
 
 
-def _row(loop: GatherLoop, name: str) -> CollectorStatus:
-    member = loop.gather.members.get(name)
+def _row(loop: GatherLoop, seat: Seat) -> CollectorStatus:
+    member = loop.gather.members.get(seat.name)
     return CollectorStatus(
-        name=name,
-        state=_state(loop, name, member),
+        name=seat.name,
+        state=_state(loop, seat),
         pod=member.pod if member else None,
         applied_version=member.applied_version if member else None,
-        batches=loop.statistics.batches_of.get(name, 0),
-        frames=loop.statistics.frames_of.get(name, 0),
-        restarts=loop.restarts.get(name, 0),
-        last_error=loop.last_error.get(name),
+        batches=seat.batches,
+        frames=seat.frames,
+        restarts=seat.restarts,
+        last_error=_cut(seat.last_error),
     )
 
 
-def _state(loop: GatherLoop, name: str, member: Member | None) -> CollectorState:
+def _cut(text: str | None) -> str | None:
+    return text if text is None or len(text) <= _LONGEST_ERROR else text[: _LONGEST_ERROR - 3] + "..."
+
+
+def _state(loop: GatherLoop, seat: Seat) -> CollectorState:
+    member = loop.gather.members.get(seat.name)
     if member is not None:
         by_life = {
             Life.STARTING: CollectorState.STARTING,
@@ -132,7 +147,28 @@ def _state(loop: GatherLoop, name: str, member: Member | None) -> CollectorState
             Life.READY: CollectorState.READY,
         }
         return by_life[member.life]
-    gone = loop.retired.get(name)
-    if gone is None:
+    if seat.gone is None:
         return CollectorState.STARTING
-    return CollectorState.FAILED if gone.restart_at is None else CollectorState.RETIRED
+    return CollectorState.FAILED if seat.gone.restart_at is None else CollectorState.RETIRED
+
+
+def stats(loop: GatherLoop, workers: str, frames_per_batch: int) -> dict[str, int | float | bool]:
+    """Progress under TorchRL's names; the caller holds the loop's lock.
+
+    Raises:
+        InvalidOption: ``workers`` is none of TorchRL's three.
+    """
+    if workers not in ("aggregate", "per_worker", "both"):
+        raise InvalidOption(f"workers: {workers!r}; use 'aggregate', 'per_worker' or 'both'")
+    seats = sorted(loop.roster.seats.values(), key=lambda seat: seat.index)
+    found: dict[str, int | float | bool] = {"workers": loop.roster.desired, "workers_alive": loop.gather.available}
+    if workers != "per_worker":
+        found |= {"frames": loop.gather.frames_handed_out, "requested_frames_per_batch": frames_per_batch}
+        total = loop.gather.plan.total_frames
+        if total is not None:
+            found |= {"total_frames": total, "completed": loop.gather.finished}
+        found["worker_frames"] = loop.statistics.frames_collected
+    if workers != "aggregate":
+        for seat in seats:
+            found |= {f"worker_{seat.index}/frames": seat.frames, f"worker_{seat.index}/iterations": seat.batches}
+    return found

@@ -1,7 +1,7 @@
 """The user's code by import path: ``package.module:function``.
 
 A manifest names code, it does not carry it, so that every process imports it for itself: a :class:`Factory` travels to
-a collector as two strings and a dict, and the driver never builds the environment.
+a collector as a string and a dict, and the driver never builds the environment.
 """
 
 from __future__ import annotations
@@ -55,8 +55,21 @@ class Factory:
         return self.path
 
 
+@dataclass(frozen=True)
+class Function:
+    """A function by import path; calling it imports it, here, and passes the arguments on."""
+
+    path: str
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return load(self.path)(*args, **kwargs)
+
+    def __str__(self) -> str:
+        return self.path
+
+
 def name_of(code: object) -> str:
     """How messages call a piece of the user's code: its import path, or the function's own name."""
-    if isinstance(code, Factory):
+    if isinstance(code, Factory | Function):
         return code.path
     return getattr(code, "__qualname__", None) or type(code).__qualname__

@@ -8,6 +8,7 @@ of their size. What no array can carry (non-tensor data, ragged stacks) goes pic
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,9 @@ import numpy.typing as npt
 import torch
 from tensordict import LazyStackedTensorDict, TensorDict, TensorDictBase, is_tensor_collection
 from torch import Tensor
+
+# Arrays of Ray's object store are read-only, and nothing here writes to them.
+warnings.filterwarnings("ignore", message="The given NumPy array is not writable", category=UserWarning)
 
 Array = npt.NDArray[Any]
 
@@ -67,6 +71,11 @@ class Encoded:
         return math.prod(self.root.batch_size)
 
     @property
+    def size_bytes(self) -> int:
+        """Of the arrays; what travels pickled is not in it."""
+        return sum(array.nbytes for array in self.arrays)
+
+    @property
     def pickled_count(self) -> int:
         """Entries that no array could carry."""
 
@@ -91,7 +100,7 @@ def _encode(batch: TensorDictBase, arrays: list[Array]) -> Node:
     names = tuple(batch.names) if batch._has_names() else None
     node = Node(tuple(batch.batch_size), names, {}, {}, {})
     for key, value in batch.items():
-        if isinstance(value, Tensor) and _fits_an_array(value):
+        if isinstance(value, Tensor) and fits_an_array(value):
             node.leaves[key] = Leaf(len(arrays), value.dtype)
             arrays.append(_array(value))
         elif isinstance(value, TensorDictBase) and not isinstance(value, LazyStackedTensorDict):
@@ -102,7 +111,8 @@ def _encode(batch: TensorDictBase, arrays: list[Array]) -> Node:
     return node
 
 
-def _fits_an_array(tensor: Tensor) -> bool:
+def fits_an_array(tensor: Tensor) -> bool:
+    """Whether the tensor is a plain block of numbers, which numpy can carry."""
     return tensor.layout is torch.strided and not tensor.is_nested and not tensor.is_quantized
 
 

@@ -13,15 +13,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-def in_time(versions: Iterable[int], current: int, bound: int | None, *, asked: bool) -> bool:
-    """Whether every batch can still be handed out within ``bound`` versions, the oldest first.
+def in_time(versions: Iterable[int], current: int, bound: int | None, *, asked: bool, together: int = 1) -> bool:
+    """Whether everything can still be handed out within ``bound`` versions, the oldest first.
 
     Args:
-        versions: oldest version of each batch under way or waiting.
+        versions: oldest version of each piece under way or waiting.
         current: the published version.
         asked: the consumer waits, so nothing is published before the next batch is handed out.
+        together: how many pieces make one batch.
     """
     if bound is None:
         return True
     first = current if asked else current + 1
-    return all(first + place - version <= bound for place, version in enumerate(sorted(versions)))
+    return all(first + place // together - version <= bound for place, version in enumerate(sorted(versions)))

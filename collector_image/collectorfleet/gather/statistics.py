@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from datetime import UTC, datetime
 
 _RATE_WINDOW_SECONDS = 30.0
@@ -17,11 +17,11 @@ class Statistics:
         self.frames_handed_out = 0
         self.frames_discarded = 0
         self.batches = 0
+        self._batches_before = 0
         self.last_batch_time: datetime | None = None
         self.throttled_seconds = 0.0
         self.stalenesses: deque[int] = deque(maxlen=_STALENESS_BATCHES)
-        self.batches_of: defaultdict[str, int] = defaultdict(int)
-        self.frames_of: defaultdict[str, int] = defaultdict(int)
+        self.pickled = 0
         self._busy_seconds = 0.0
         self._alive_seconds = 0.0
         self._alive: tuple[float, int, int] | None = None
@@ -30,10 +30,14 @@ class Statistics:
         self._throttled_since: float | None = None
         self._recent: deque[tuple[float, int]] = deque()
 
-    def collected(self, collector: str, frames: int) -> None:
+    def restore(self, frames: int, batches: int) -> None:
+        """Go on counting where an earlier run was."""
+        self.frames_collected = self.frames_handed_out = frames
+        self.batches = self._batches_before = batches
+
+    def collected(self, frames: int, pickled: int) -> None:
         self.frames_collected += frames
-        self.batches_of[collector] += 1
-        self.frames_of[collector] += frames
+        self.pickled += pickled
 
     def handed_out(self, frames: int, staleness: int, now: float) -> None:
         self.frames_handed_out += frames
@@ -46,7 +50,7 @@ class Statistics:
         self._recent.append((now, frames))
 
     def waited(self, seconds: float) -> None:
-        if self.batches > 1:
+        if self.batches > self._batches_before + 1:
             self._waited_seconds += seconds
 
     def throttled(self, held_back: bool, now: float) -> None:
@@ -70,7 +74,7 @@ class Statistics:
         """Over the last 30 s, or since the first batch; None before the second batch."""
         while self._recent and self._recent[0][0] < now - _RATE_WINDOW_SECONDS:
             self._recent.popleft()
-        if self._first_batch_at is None or self.batches < 2:
+        if self._first_batch_at is None or self.batches < self._batches_before + 2:
             return None
         since = max(self._first_batch_at, now - _RATE_WINDOW_SECONDS)
         # The first batch began before its hand-over; what came after it is what took the time.

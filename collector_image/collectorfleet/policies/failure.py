@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
+from collectorfleet.transport.base import Fault
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -16,7 +18,8 @@ class Loss:
 
     collector: str
     cause: str
-    restarts: int  # of this collector so far
+    restarts: int  # of this collector so far, without those whose node was lost
+    fault: Fault = Fault.DIED
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class ReplaceWithBackoff:
     """Starts a lost collector again, each time after twice the pause, ``budget`` times at most.
 
     The first replacement follows at once: most losses are a pod or node that went away, not a collector that cannot
-    live.
+    live. A lost node is nobody's fault and costs nothing of the budget.
     """
 
     budget: int = 10
@@ -51,6 +54,8 @@ class ReplaceWithBackoff:
     longest_pause: timedelta = timedelta(minutes=1)
 
     def decide(self, loss: Loss) -> Replace | GiveUp:
+        if loss.fault is Fault.NODE_LOST:
+            return Replace(timedelta(0), loss.cause)
         count = f"restart {loss.restarts + 1} of {self.budget}"
         if loss.restarts >= self.budget:
             return GiveUp(f"{loss.cause}; all {self.budget} restarts are used up")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Protocol
 
 
@@ -24,11 +25,13 @@ class Address:
 
 @dataclass(frozen=True)
 class Request:
-    """One rollout of ``frames`` frames, to be run with weights of at least ``min_version``."""
+    """One rollout of ``frames`` frames, to be run with weights of at least ``min_version``, or exactly ``version``."""
 
     id: int
     frames: int
     min_version: int
+    version: int | None = None
+    random: bool = False  # uniformly random actions in place of the policy's
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,16 @@ class Weights:
     digest: str
     size_bytes: int
     handle: Any = field(repr=False)
+
+
+class Fault(StrEnum):
+    """What kind of loss it was; also the reason that the status gives."""
+
+    DIED = "Died"
+    HUNG = "Hung"
+    OUT_OF_MEMORY = "OutOfMemory"
+    NODE_LOST = "NodeLost"
+    WEIGHTS = "WeightsNotApplied"
 
 
 @dataclass(frozen=True)
@@ -61,13 +74,17 @@ class Applied:
 
 @dataclass(frozen=True)
 class Finished:
-    """The answer to a request: an encoded rollout, and the version of the weights that produced each part of it."""
+    """The answer to a request. ``payload`` is what a batch is made from: :class:`collectorfleet.data.assemble.Part`,
+    or None if the collector wrote the frames to a replay buffer itself."""
 
     address: Address
     request_id: int
-    payload: Any = field(repr=False)  # collectorfleet.data.wire.Encoded
-    version: int
+    payload: Any = field(repr=False)
+    frames: int  # valid transitions
+    version: int  # the oldest of the versions that made them
     seconds: float  # of the rollout itself, by the collector's clock
+    size_bytes: int = 0
+    pickled: int = 0  # entries that no array could carry
 
 
 @dataclass(frozen=True)
@@ -86,6 +103,7 @@ class Lost:
 
     address: Address
     cause: str
+    fault: Fault = Fault.DIED
     request_id: int | None = None  # only this answer is lost, the collector is not
 
 
@@ -106,8 +124,14 @@ class Transport(Protocol):
     def offer(self, address: Address, weights: Weights) -> None:
         """Tell a collector that there are weights; Applied follows once it loaded these or newer ones."""
 
-    def submit(self, address: Address, request: Request) -> None:
-        """Ask for a rollout; Finished, Raised or Lost follows. A collector works off its requests in order."""
+    def submit(self, address: Address, request: Request, weights: Weights | None = None) -> None:
+        """Ask for a rollout; Finished, Raised or Lost follows. A collector works off its requests in order.
+
+        ``weights`` are those of ``request.version``, if it asks for exactly one.
+        """
+
+    def cut_short(self, address: Address, request_id: int) -> None:
+        """Tell a collector to answer a request with what it has."""
 
     def stop(self, address: Address) -> None:
         """End a collector, whatever it does; no event of it is delivered after this returns."""

@@ -7,7 +7,6 @@ into an event on the gather thread. One call of each actor never returns, so a d
 from __future__ import annotations
 
 import queue
-import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -15,12 +14,24 @@ from typing import Any
 
 import ray
 
-from collectorfleet.errors import describe
 from collectorfleet.transport import actor as actors
-from collectorfleet.transport.base import Address, Applied, Event, Finished, Lost, Raised, Request, Started, Weights
+from collectorfleet.transport.base import (
+    Address,
+    Applied,
+    Event,
+    Fault,
+    Finished,
+    Lost,
+    Raised,
+    Request,
+    Started,
+    Weights,
+)
+from collectorfleet.transport.blame import cause_of, fault_of
+from collectorfleet.transport.recipe import Built, CollectorConfig
 from collectorfleet.weights import snapshot as snapshots
 
-ConfigOf = Callable[[str], actors.ActorConfig]
+ConfigOf = Callable[[str], CollectorConfig]
 OptionsOf = Callable[[str], Mapping[str, Any]]
 
 
@@ -37,25 +48,28 @@ _WAKE = object()
 class RayObjects:
     """A transport over Ray.
 
-    ``config_of`` and ``options_of`` say what a collector by that name is made of; ``seed`` is the first of a row of
-    seeds, one for each life of each collector.
+    ``config_of`` and ``options_of`` say what a collector by that name is made of; ``policy`` is sent once for all of
+    them; ``seed`` is the first of a row of seeds, one for each life of each collector.
     """
 
     name = "ObjectStore"
 
-    def __init__(self, config_of: ConfigOf, options_of: OptionsOf, *, seed: int) -> None:
+    def __init__(self, config_of: ConfigOf, options_of: OptionsOf, *, policy: Any, seed: int) -> None:
         self._config_of = config_of
         self._options_of = options_of
+        self._policy = ray.put(policy)
         self._seed = seed
+        self._seeds_environments = False
         self._actors: dict[Address, Any] = {}
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def start(self, address: Address) -> None:
         options = {**self._options_of(address.name), "concurrency_groups": actors.CONCURRENCY_GROUPS}
         remote: Any = ray.remote(**options)(actors.CollectorActor)
-        handle = remote.remote(self._config_of(address.name))
+        handle = remote.remote(self._config_of(address.name), self._policy, address.incarnation)
         self._actors[address] = handle
-        self._expect(address, handle.build.remote((self._seed + address.incarnation) % 2**63))
+        seed = (self._seed + address.incarnation) % 2**63
+        self._expect(address, handle.build.remote(seed, self._seeds_environments))
         self._expect(address, handle.life.remote())
 
     def put(self, version: int, snapshot: snapshots.Snapshot) -> Weights:
@@ -64,8 +78,25 @@ class RayObjects:
     def offer(self, address: Address, weights: Weights) -> None:
         self._expect(address, self._actors[address].offer.remote(weights.version, weights.handle))
 
-    def submit(self, address: Address, request: Request) -> None:
-        self._expect(address, self._actors[address].rollout.remote(request.min_version), request.id)
+    def submit(self, address: Address, request: Request, weights: Weights | None = None) -> None:
+        asked = (request.id, request.frames, request.min_version, request.random)
+        exactly = () if weights is None else (weights.version, weights.handle)
+        self._expect(address, self._actors[address].rollout.remote(asked, *exactly), request.id)
+
+    def cut_short(self, address: Address, request_id: int) -> None:
+        self._actors[address].cut_short.remote(request_id)
+
+    def ask(self, address: Address, method: str, *args: Any) -> Any:
+        """Call a method of the actor, between two rollouts; returns Ray's reference. Any thread."""
+        return getattr(self._actors[address], method).remote(*args)
+
+    def seed_later_lives(self, seed: int) -> None:
+        """From now on environments are seeded when they are built, each life of a collector with a seed of its own."""
+        self._seed, self._seeds_environments = seed, True
+
+    def handles(self) -> list[Any]:
+        """The actors, in the order of their start. Any thread."""
+        return list(self._actors.values())
 
     def stop(self, address: Address) -> None:
         handle = self._actors.pop(address, None)
@@ -101,26 +132,31 @@ class RayObjects:
         error = answer.future.exception()
         if error is not None:
             alive = isinstance(error, ray.exceptions.ObjectLostError | ray.exceptions.ObjectFetchTimedOutError)
-            return Lost(address, cause_of(error), request_id if alive else None)
+            return Lost(address, cause_of(error), fault_of(error), request_id if alive else None)
         match answer.future.result():
-            case actors.Built(pod, pid):
+            case Built(pod, pid):
                 return Started(address, pod, pid)
-            case actors.Rollout(payload, version, seconds) if request_id is not None:
-                return Finished(address, request_id, payload, version, seconds)
+            case actors.Rollout() as rollout if request_id is not None:
+                return _finished(address, request_id, rollout)
             case actors.UserError(where, cause, text):
                 return Raised(address, where, cause, text)
+            case actors.OutOfMemory(cause):
+                return Lost(address, cause, Fault.OUT_OF_MEMORY)
             case (int(version), str(digest)):
                 return Applied(address, version, digest)
             case other:
                 return Lost(address, f"an answer that makes no sense: {other!r}")
 
 
-def cause_of(error: BaseException) -> str:
-    """Ray's errors are paragraphs; the sentence that says why is what a person needs."""
-    text = str(error)
-    because = re.search(r"(?:The actor is dead because|Worker exit detail:) (.+?)(?:\n|$)", text)
-    if because:
-        return because[1].strip()
-    if isinstance(error, ray.exceptions.RayTaskError) and error.cause is not None:
-        return describe(error.cause)
-    return f"{type(error).__name__}: {text.strip().splitlines()[0] if text.strip() else 'no message'}"
+def _finished(address: Address, request_id: int, rollout: actors.Rollout) -> Finished:
+    encoded = rollout.part.encoded if rollout.part else None
+    return Finished(
+        address,
+        request_id,
+        rollout.part,
+        rollout.frames,
+        rollout.version,
+        rollout.seconds,
+        size_bytes=encoded.size_bytes if encoded else 0,
+        pickled=encoded.pickled_count if encoded else 0,
+    )

@@ -26,6 +26,11 @@ class PublishFailure:
 
 
 class WeightsStore:
+    """Handles of versions that may still be asked for, and the counts of publishes.
+
+    Dropping a handle is what lets the object store forget that version.
+    """
+
     def __init__(self) -> None:
         self.newest: Weights | None = None
         self.published_at: datetime | None = None
@@ -33,17 +38,34 @@ class WeightsStore:
         self.attempted = 0
         self.succeeded = 0
         self.partial = 0
+        self.failures = 0
         self.last_failure: PublishFailure | None = None
+        self._kept: dict[int, Weights] = {}
         self._digests: OrderedDict[int, str] = OrderedDict()
-        self._unacknowledged: set[int] = set()
+        self._unacknowledged: dict[int, bool] = {}  # version: whether a collector failed to apply it
 
     def published(self, weights: Weights, at: datetime, seconds: float) -> None:
         self.newest, self.published_at, self.publish_seconds = weights, at, seconds
+        self._kept[weights.version] = weights
         self.attempted += 1
         self._digests[weights.version] = weights.digest
-        self._unacknowledged.add(weights.version)
+        self._unacknowledged[weights.version] = False
         while len(self._digests) > _KEPT_DIGESTS:
             self._digests.popitem(last=False)
+
+    def version(self, version: int) -> Weights:
+        """The weights of a version that was not released."""
+        return self._kept[version]
+
+    def release_before(self, version: int) -> None:
+        """Nobody can ask for older ones than ``version`` any more."""
+        for old in [v for v in self._kept if v < version]:
+            if self.newest is None or old != self.newest.version:
+                del self._kept[old]
+
+    @property
+    def kept_versions(self) -> list[int]:
+        return sorted(self._kept)
 
     def proven(self, version: int, digest: str) -> bool:
         """Whether the digest that a collector computed is that of the version it says."""
@@ -53,12 +75,19 @@ class WeightsStore:
         """Every available collector has applied ``version`` or newer."""
         if version is None:
             return
-        done = {v for v in self._unacknowledged if v <= version}
-        self._unacknowledged -= done
-        self.succeeded += len(done)
+        for done in [v for v in self._unacknowledged if v <= version]:
+            if self._unacknowledged.pop(done):
+                self.partial += 1
+            else:
+                self.succeeded += 1
 
-    def failed(self, failure: PublishFailure) -> None:
+    def failed(self, failure: PublishFailure, *, by_all: bool) -> None:
+        """A collector could not apply a version; ``by_all``: nobody else can."""
         self.last_failure = failure
-        if failure.version in self._unacknowledged:
-            self._unacknowledged.discard(failure.version)
-            self.partial += 1
+        if failure.version not in self._unacknowledged:
+            return
+        if by_all:
+            del self._unacknowledged[failure.version]
+            self.failures += 1
+        else:
+            self._unacknowledged[failure.version] = True

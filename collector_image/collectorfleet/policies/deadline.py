@@ -1,0 +1,30 @@
+"""How long a request may take before its collector counts as hung. Learned from what requests took so far. Pure."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+_FACTOR = 5.0
+_REMEMBERED = 100
+
+
+@dataclass
+class LearnedDeadline:
+    """Five times the longest of the last 100 requests of the fleet, but no less than a floor.
+
+    Args:
+        floor: seconds that any request may take.
+        first_floor: the same for the first request of a collector, which may compile or download.
+    """
+
+    floor: float
+    first_floor: float
+    _seconds: deque[float] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+
+    def took(self, seconds: float) -> None:
+        self._seconds.append(seconds)
+
+    def allowed(self, *, first: bool) -> float:
+        """Seconds from the start of the execution."""
+        return max(self.first_floor if first else self.floor, _FACTOR * max(self._seconds, default=0.0))

@@ -1,0 +1,90 @@
+"""Which weights made a frame, said by the frame itself.
+
+Needed only where the rollout cannot say it: trajectories that span rollouts, and processes that go on while weights
+come. The version lies in shared memory that is found by name, so that it reaches processes however they are started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from multiprocessing import shared_memory
+from typing import Any
+
+import torch
+from tensordict import TensorDictBase
+from torchrl.data import Composite, Unbounded
+from torchrl.envs import EnvBase, Transform, TransformedEnv
+
+STAMP = "weights_version"
+STAMP_KEY = ("next", STAMP)
+
+
+class SharedVersion:
+    """One int64 that the processes of a collector share. Pickles by name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._memory: shared_memory.SharedMemory | None = None
+
+    @classmethod
+    def create(cls) -> SharedVersion:
+        memory = shared_memory.SharedMemory(create=True, size=8)
+        made = cls(memory.name)
+        made._memory = memory
+        made.set(0)
+        return made
+
+    def set(self, version: int) -> None:
+        self._bytes()[:8] = version.to_bytes(8, "little")
+
+    def get(self) -> int:
+        return int.from_bytes(self._bytes()[:8], "little")
+
+    def _bytes(self) -> memoryview:
+        if self._memory is None:
+            # Processes of one collector share one resource tracker, which removes it when the last of them is gone.
+            self._memory = shared_memory.SharedMemory(self._name)
+        buffer = self._memory.buf
+        if buffer is None:
+            raise RuntimeError(f"shared memory {self._name} is closed")
+        return buffer
+
+    def __reduce__(self) -> tuple[type[SharedVersion], tuple[str]]:
+        return SharedVersion, (self._name,)
+
+
+class VersionStamp(Transform):
+    """Writes the version that a step was made with under ``("next", "weights_version")``.
+
+    Args:
+        shared: the version that is loaded.
+        any_time: weights may come while the policy acts: the older of the versions before and after it is written.
+    """
+
+    def __init__(self, shared: SharedVersion, *, any_time: bool) -> None:
+        super().__init__()
+        self._shared = shared
+        self._any_time = any_time
+        self._before: int | None = None
+
+    def _step(self, tensordict: TensorDictBase, next_tensordict: TensorDictBase) -> TensorDictBase:  # noqa: ARG002
+        now = self._shared.get()
+        version = min(self._before, now) if self._any_time and self._before is not None else now
+        next_tensordict.set(STAMP, torch.full(next_tensordict.batch_size, version, dtype=torch.int64))
+        self._before = now
+        return next_tensordict
+
+    def _reset(self, tensordict: TensorDictBase, tensordict_reset: TensorDictBase) -> TensorDictBase:  # noqa: ARG002
+        tensordict_reset.set(STAMP, torch.zeros(tensordict_reset.batch_size, dtype=torch.int64))
+        return tensordict_reset
+
+    def transform_observation_spec(self, observation_spec: Composite) -> Composite:
+        shape = observation_spec.shape
+        observation_spec[STAMP] = Unbounded(shape=shape, dtype=torch.int64, device=observation_spec.device)
+        return observation_spec
+
+
+def stamped(env: EnvBase | Callable[[], EnvBase], shared: SharedVersion, *, any_time: bool) -> Any:
+    """The environment, with every frame stamped."""
+    made = env if isinstance(env, EnvBase) else env()
+    return TransformedEnv(made, VersionStamp(shared, any_time=any_time))
