@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import logging
+from typing import Final
 
 from collectorfleet.driver.ending import NotOurFleet
 from collectorfleet.driver.kubernetes_api import Object
 from collectorfleet.driver.settings import DriverSettings
 from collectorfleet.errors import InvalidOption
-from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_api.v1alpha1 import (
+    CollectorCounts,
+    CollectorFleet,
+    CollectorState,
+    CollectorStatus,
+    DriverReport,
+    Progress,
+    WeightsStatus,
+)
 from collectorfleet_api.validation import read_stored
 
-log = logging.getLogger(__name__)
+MOST_ROWS: Final = 100  # of a status
 
 
 def checked(obj: Object, settings: DriverSettings) -> CollectorFleet:
@@ -29,16 +37,22 @@ def replaced(obj: Object, settings: DriverSettings) -> str:
     return f"{settings.fleet} was replaced: this driver belongs to uid {settings.uid}, and it has {uid} now"
 
 
-def next_incarnation(fleet: CollectorFleet) -> int:
-    """Which start of this fleet's driver this is, counted from 1; says in the log what a restart loses."""
+def last_report(fleet: CollectorFleet) -> DriverReport | None:
+    """What the driver before this one said last; None for the first driver of this fleet."""
     previous = fleet.status
     if previous is None or previous.fleet_uid != fleet.metadata.uid or previous.driver_incarnation is None:
-        return 1
-    log.warning(
-        "start %d of the driver, from the beginning: there is no checkpoint, "
-        "and the one before had published version %s and handed out %s frames",
-        previous.driver_incarnation + 1,
-        previous.weights.published if previous.weights else "unknown",
-        previous.progress.frames_delivered if previous.progress else "unknown",
-    )
-    return previous.driver_incarnation + 1
+        return None
+    return previous
+
+
+def starting(replicas: int, before: DriverReport | None) -> DriverReport:
+    """The report of a driver whose collectors do not exist yet: what was true of ``before`` still is."""
+    counts = CollectorCounts(desired=replicas, available=0, summary=f"0/{replicas}")
+    rows = [CollectorStatus(name=f"c{i}", state=CollectorState.STARTING) for i in range(min(replicas, MOST_ROWS))]
+    if before is None:
+        return DriverReport(progress=Progress(collectors=counts), collectors=rows)
+    gone = {"frames_per_second": None, "driver_idle_ratio": None, "collector_idle_ratio": None}
+    progress = (before.progress or Progress()).model_copy(update={**gone, "collectors": counts})
+    # The next driver has to know, should this one be lost before its first version.
+    weights = before.weights and WeightsStatus(published=before.weights.published)
+    return DriverReport(progress=progress, weights=weights, checkpoint=before.checkpoint, collectors=rows)

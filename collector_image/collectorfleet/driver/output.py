@@ -14,7 +14,6 @@ the driver was killed. A restarted driver of the same run goes on behind the las
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 from pathlib import Path
@@ -24,10 +23,12 @@ import torch
 from tensordict import TensorDictBase
 
 from collectorfleet.collector import VERSION_KEY
+from collectorfleet.data.assemble import MASK_KEY
+from collectorfleet.driver.durable import UNFINISHED, rename_folder, write_json
+from collectorfleet.driver.position import Position
 from collectorfleet.errors import UserCodeError
 
 MANIFEST: Final = "manifest.json"
-_UNFINISHED: Final = ".unfinished-"
 # Many small batches make one shard, so that a long run is not a million files; but nothing waits for long.
 SHARD_BYTES: Final = 64 * 2**20
 SHARD_SECONDS: Final = 10.0
@@ -66,9 +67,24 @@ class RolloutWriter:
         return int(self._manifest["frames"])
 
     @property
+    def position(self) -> Position:
+        """Where a driver of this run goes on: behind the last whole shard."""
+        shards = self._manifest["shards"]
+        return Position(
+            frames=self.frames,
+            batches=sum(shard["shape"][0] for shard in shards),
+            version=max((shard["weightsVersions"]["max"] for shard in shards), default=0),
+        )
+
+    @property
     def shards(self) -> int:
         """How many shards are listed."""
         return len(self._manifest["shards"])
+
+    @property
+    def done(self) -> str:
+        """What there is, as a sentence."""
+        return f"{self.frames} frames in {self.shards} shards are in {self.folder}"
 
     def write(self, batch: TensorDictBase) -> None:
         """Take a batch; blocks while a full shard goes to disk. Raises UserCodeError if the disk refuses it."""
@@ -96,19 +112,18 @@ class RolloutWriter:
         shard: TensorDictBase = torch.stack(self._waiting)
         self._waiting, self._waiting_bytes = [], 0
         name = f"shard-{self.shards:06d}"
-        unfinished = self.folder / (_UNFINISHED + name)
+        unfinished = self.folder / (UNFINISHED + name)
         shard.memmap(str(unfinished), copy_existing=True)
-        _sync_files(unfinished)
-        unfinished.rename(self.folder / name)
-        _sync(self.folder)
-        self._manifest["shards"].append(_entry(name, shard))
-        self._manifest["frames"] += shard.numel()
+        rename_folder(unfinished, self.folder / name)
+        entry = _entry(name, shard)
+        self._manifest["shards"].append(entry)
+        self._manifest["frames"] += entry["frames"]
         self._write_manifest()
 
     def _remove_unlisted(self) -> None:
         """What an earlier driver of this run was writing when it was killed."""
         listed = {shard["name"] for shard in self._manifest["shards"]}
-        for left in [*self.folder.glob(f"{_UNFINISHED}*"), *self.folder.glob("shard-*")]:
+        for left in [*self.folder.glob(f"{UNFINISHED}*"), *self.folder.glob("shard-*")]:
             if left.is_file():
                 left.unlink()
             elif left.name not in listed:
@@ -119,7 +134,7 @@ class RolloutWriter:
         if not file.exists():
             return {"format": "TensorDict", "fleet": fleet, "run": run_id, "frames": 0, "shards": []}
         manifest: dict[str, Any] = json.loads(file.read_text())
-        if manifest.get("run") != run_id:
+        if manifest.get("run") != run_id or manifest.get("format") != "TensorDict":
             raise UserCodeError(
                 f"spec.output.path {self.folder}",
                 f"it holds {manifest.get('frames')} frames of another run of fleet {manifest.get('fleet')}; "
@@ -128,34 +143,16 @@ class RolloutWriter:
         return manifest
 
     def _write_manifest(self) -> None:
-        unfinished = self.folder / (_UNFINISHED + MANIFEST)
-        with unfinished.open("w") as file:
-            json.dump(self._manifest, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(self.folder / MANIFEST)
-        _sync(self.folder)
+        write_json(self.folder / MANIFEST, self._manifest)
 
 
 def _entry(name: str, shard: TensorDictBase) -> dict[str, Any]:
-    versions = shard.get(VERSION_KEY)
+    versions, mask = shard.get(VERSION_KEY), shard.get(MASK_KEY, None)
+    # Padding has no version, and is nobody's frame.
+    real = versions.flatten() if mask is None else versions[mask]
     return {
         "name": name,
         "shape": list(shard.shape),
-        "frames": shard.numel(),
-        "weightsVersions": {"min": int(versions.min()), "max": int(versions.max())},
+        "frames": real.numel(),
+        "weightsVersions": {"min": int(real.min()), "max": int(real.max())},
     }
-
-
-def _sync_files(folder: Path) -> None:
-    for path in folder.rglob("*"):
-        _sync(path)
-    _sync(folder)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

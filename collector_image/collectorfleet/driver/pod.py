@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import logging
 import os
-from math import ceil
 
 from collectorfleet.display.lines import ProgressLines
+from collectorfleet.driver.checkpoint import CheckpointFolder
 from collectorfleet.driver.ending import Broken, Ending, Finished, Stopped, UserError, exit_code, termination_message
+from collectorfleet.driver.fleet_reader import last_report
+from collectorfleet.driver.metrics_server import BackgroundMetrics
 from collectorfleet.driver.phases import Phase, mark
+from collectorfleet.driver.position import Position
 from collectorfleet.driver.ray_node import RayNode
 from collectorfleet.driver.reporter import Reporter
 from collectorfleet.driver.running import conclude
 from collectorfleet.driver.settings import TERMINATION_LOG, DriverSettings
 from collectorfleet.driver.stop import StopRequest, signals
-from collectorfleet_api.quantity import parse_quantity
-from collectorfleet_api.v1alpha1 import CollectorFleetSpec
+from collectorfleet_api.names import METRICS_PORT
+from collectorfleet_api.quantity import whole_cpus
+from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +41,7 @@ def drive(settings: DriverSettings) -> int:
 
 
 def _drive(settings: DriverSettings, stop: StopRequest) -> Finished:
-    with Reporter(settings, stop) as reporter:
+    with Reporter(settings, stop) as reporter, BackgroundMetrics(settings.name, reporter.report, METRICS_PORT):
         node = RayNode(settings.ray_address, stop)
         # Here and not above, because these imports take seconds and everything else goes on meanwhile.
         import ray
@@ -48,17 +52,35 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Finished:
         mark(Phase.IMPORTS)
         fleet = reporter.fleet()
         _use_threads(fleet.spec)
+        folder, before = _checkpoints(fleet, settings), last_report(fleet)
         code = load_own_code(fleet.spec)
         node.joined()
         ray.init(address=settings.ray_address, log_to_driver=True, logging_level=logging.WARNING)
         mark(Phase.RAY)
         with (
             signals(stop),  # again, because Ray took SIGTERM for itself
-            open_session(fleet, code, stop, gpu_per_collector=_gpu(fleet.spec), run_id=settings.uid) as session,
+            open_session(
+                fleet,
+                code,
+                stop,
+                gpu_per_collector=_gpu(fleet.spec),
+                run_id=settings.uid,
+                folder=folder,
+                before=Position.of(before),
+                starts=(before and before.driver_incarnation) or 0,
+            ) as session,
         ):
             reporter.follow(session)
             with ProgressLines(session.report, log.info, every_seconds=PROGRESS_SECONDS):
                 return session.execute()
+
+
+def _checkpoints(fleet: CollectorFleet, settings: DriverSettings) -> CheckpointFolder | None:
+    """The fleet's own folder in what is mounted: a fleet that is made again under its name goes on from there."""
+    if settings.checkpoints is None:
+        return None
+    name = fleet.metadata.name
+    return CheckpointFolder(settings.checkpoints / name, fleet=name, run=settings.uid)
 
 
 def _gpu(spec: CollectorFleetSpec) -> float:
@@ -71,7 +93,7 @@ def _use_threads(spec: CollectorFleetSpec) -> None:
     if "OMP_NUM_THREADS" not in os.environ:
         import torch
 
-        torch.set_num_threads(max(1, ceil(parse_quantity(spec.driver.resources.cpu))))
+        torch.set_num_threads(whole_cpus(spec.driver.resources.cpu))
 
 
 def _say(ending: Ending) -> None:

@@ -1,7 +1,9 @@
 """When a report goes to the API server: on change, at most every 2 s, and at once when something turned.
 
-Numbers change with every batch; a reader who waits for a condition cares about collectors that come and go. Even a
-quiet report is applied again now and then: its answer carries the spec, and a status that somebody overwrote heals.
+Numbers change with every batch; a reader who waits for a condition cares about collectors that come and go. Those of a
+large fleet come and go all the time, and its reports are large: "at once" is then after as long as its rows are many,
+up to the same 2 s. Even a quiet report is applied again now and then: its answer carries the spec, and a status that
+somebody overwrote heals.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collectorfleet_api.v1alpha1 import DriverReport
 
 EVERY_SECONDS: Final = 2.0
 AT_ONCE_SECONDS: Final = 0.2  # several collectors that become ready together are one write
+AT_ONCE_SECONDS_PER_ROW: Final = 0.02
 QUIET_SECONDS: Final = 5.0
 
 
@@ -31,7 +34,7 @@ def due(report: DriverReport, written: Written | None, now: float) -> bool:
     if report == written.report:
         wait = QUIET_SECONDS
     elif turning(report) != turning(written.report):
-        wait = AT_ONCE_SECONDS
+        wait = min(EVERY_SECONDS, max(AT_ONCE_SECONDS, AT_ONCE_SECONDS_PER_ROW * len(report.collectors)))
     else:
         wait = EVERY_SECONDS
     return now - written.at >= wait

@@ -16,7 +16,7 @@ from typing import Final, Protocol, TypeVar
 from kubernetes.aio.client import ApiException
 
 from collectorfleet.driver.ending import NotOurFleet
-from collectorfleet.driver.fleet_reader import checked, next_incarnation, replaced
+from collectorfleet.driver.fleet_reader import checked, last_report, replaced, starting
 from collectorfleet.driver.kubernetes_api import FleetApi, Object, connect, error_text
 from collectorfleet.driver.lease_loop import LeaseLoop
 from collectorfleet.driver.report_schedule import EVERY_SECONDS, Written, due
@@ -26,11 +26,13 @@ from collectorfleet.driver.trouble import TRANSIENT, Trouble, is_status
 from collectorfleet.driver.undeclared import Path, undeclared_fields, without
 from collectorfleet.errors import CollectorFleetError
 from collectorfleet_api.names import EXIT_INFRASTRUCTURE
-from collectorfleet_api.v1alpha1 import CollectorCounts, CollectorFleet, DriverReport, Progress
+from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
 
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS: Final = 1.0
+# Between two looks at the session: of a thousand collectors that join, each is a change, and a report is milliseconds.
+LOOK_SECONDS: Final = 0.1
 LAST_REPORT_SECONDS: Final = 10.0
 
 T = TypeVar("T")
@@ -56,7 +58,7 @@ class Reporter:
         self._lease = LeaseLoop(settings.pod, self._lost)
         self._session: Reported | None = None
         self._replicas = 0
-        self._incarnation = 1
+        self._before: DriverReport | None = None
         self._written: Written | None = None
         self._undeclared: set[Path] = set()
         self._trouble = Trouble("cannot write the status")
@@ -76,13 +78,18 @@ class Reporter:
 
         Raises NotOurFleet, InvalidOption, or StopNow if the run is to end before it began.
         """
-        fleet = self._wait(self._fleet)
-        self._wait(self._lease.held)
-        return fleet
+        return self._wait(self._fleet)
 
     def follow(self, session: Reported) -> None:
         """Report what ``session`` says from now on, and tell it how many collectors the fleet wants."""
         self._session = session
+
+    def report(self) -> DriverReport:
+        """What is true now, as the status has it. Any thread may ask."""
+        session = self._session
+        report = session.report() if session else starting(self._replicas, self._before)
+        incarnation = ((self._before and self._before.driver_incarnation) or 0) + 1
+        return report.model_copy(update={"fleet_uid": self._settings.uid, "driver_incarnation": incarnation})
 
     def _wait(self, future: Future[T]) -> T:
         while True:
@@ -104,44 +111,57 @@ class Reporter:
 
     async def _main(self) -> None:
         async with connect(self._settings) as api:
-            if not await self._read_fleet(api):
+            if await self._read_fleet(api) is None:
                 return
             lease = asyncio.create_task(self._lease.run(api))
             try:
+                await self._hold_lease()
+                # Anew: until the Lease was ours, the driver before this one may have reported.
+                fleet = await self._read_fleet(api)
+                if fleet is None:
+                    return
+                self._replicas = fleet.spec.collectors.replicas
+                self._before = last_report(fleet)
+                self._fleet.set_result(fleet)
                 await self._report(api)
             finally:
                 lease.cancel()
                 await self._lease.release(api)
 
-    async def _read_fleet(self, api: FleetApi) -> bool:
+    async def _hold_lease(self) -> None:
+        held = asyncio.wrap_future(self._lease.held)
+        while not (held.done() or self._closing.is_set()):
+            await asyncio.wait([held], timeout=RETRY_SECONDS / 2)
+
+    async def _read_fleet(self, api: FleetApi) -> CollectorFleet | None:
+        """None if there is nothing to drive, which those who wait for the fleet are told, or if the run is over."""
         trouble = Trouble("cannot read the fleet")
         while not self._closing.is_set():
             try:
                 fleet = checked(await api.fleet(), self._settings)
             except CollectorFleetError as error:
                 self._fleet.set_exception(error)
-                return False
+                return None
             except TRANSIENT as error:
                 if is_status(error, 404):
                     self._fleet.set_exception(NotOurFleet(f"{self._settings.fleet} does not exist"))
-                    return False
+                    return None
                 trouble.note(error)
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
             trouble.over()
-            self._replicas = fleet.spec.collectors.replicas
-            self._incarnation = next_incarnation(fleet)
-            self._fleet.set_result(fleet)
-            return True
-        return False
+            return fleet
+        return None
 
     async def _report(self, api: FleetApi) -> None:
         changes, wait_until = 0, 0.0
         while not self._closing.is_set():
+            looked = time.monotonic()
             try:
-                if time.monotonic() >= wait_until and not await self._write_if_due(api):
+                if looked >= wait_until and not await self._write_if_due(api):
                     wait_until = time.monotonic() + RETRY_SECONDS
                 changes = await asyncio.to_thread(self._wait_for_change, changes)
+                await asyncio.sleep(looked + LOOK_SECONDS - time.monotonic())
             except Exception:
                 # A bug here must not cost a run that may have taken days.
                 log.exception("reporting goes on after an error")
@@ -150,7 +170,7 @@ class Reporter:
 
     async def _write_if_due(self, api: FleetApi) -> bool:
         """False if the API server did not take a report that was due."""
-        report = self._current()
+        report = self.report()
         if not self._lease.is_held or not due(report, self._written, time.monotonic()):
             return True
         return await self._write(api, report)
@@ -165,7 +185,7 @@ class Reporter:
 
     async def _write_last(self, api: FleetApi) -> None:
         give_up = time.monotonic() + LAST_REPORT_SECONDS
-        report = self._current()
+        report = self.report()
         while self._lease.is_held and time.monotonic() < give_up:
             if (self._written and self._written.report == report) or await self._write(api, report):
                 return
@@ -208,15 +228,5 @@ class Reporter:
             self._replicas = replicas
             self._session.resize(replicas)
 
-    def _current(self) -> DriverReport:
-        session = self._session
-        report = session.report() if session else _starting(self._replicas)
-        return report.model_copy(update={"fleet_uid": self._settings.uid, "driver_incarnation": self._incarnation})
-
     def _lost(self, holder: str) -> None:
         self._stop.request(Reason(f"driver {holder} has taken over {self._settings.fleet}", EXIT_INFRASTRUCTURE))
-
-
-def _starting(replicas: int) -> DriverReport:
-    counts = CollectorCounts(desired=replicas, available=0, summary=f"0/{replicas}")
-    return DriverReport(progress=Progress(collectors=counts))

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 # A status has to stay small: it is one object in the API server.
 MOST_METRICS: Final = 100
+LONGEST_NAME: Final = 100
+
+
+class Checkpoints(Protocol):
+    """Where a run's state goes, and what it goes on from."""
+
+    def keep(self, objects: Mapping[str, Any]) -> bool: ...
+
+    def now(self) -> bool: ...
 
 
 class Run:
     """The run that a training function is part of.
 
-    ``train(collector, run, **kwargs)`` reports numbers with :meth:`report` and returns when it is done.
+    ``train(collector, run, **kwargs)`` reports numbers with :meth:`report` and returns when it is done. What it keeps
+    with :meth:`keep` outlives its driver.
     """
 
-    def __init__(self, stop_requested: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self, stop_requested: Callable[[], bool] = lambda: False, checkpoints: Checkpoints | None = None
+    ) -> None:
         self._stop_requested = stop_requested
+        self._checkpoints = checkpoints
         self._started = time.monotonic()
         self._metrics: Mapping[str, float] = {}
 
@@ -28,14 +41,44 @@ class Run:
 
         Raises:
             TypeError: a value is no number.
-            ValueError: more than 100 names.
+            ValueError: more than 100 names, or one of more than 100 characters.
         """
         merged = {**self._metrics, **{name: _number(name, value) for name, value in metrics.items()}}
         if len(merged) > MOST_METRICS:
             raise ValueError(
                 f"run.report: {len(merged)} metrics are too many for a status; report at most {MOST_METRICS} names"
             )
+        longest = max(merged, key=len, default="")
+        if len(longest) > LONGEST_NAME:
+            raise ValueError(
+                f"run.report: {longest[:20]}... is a name of {len(longest)} characters; use at most {LONGEST_NAME}"
+            )
         self._metrics = merged  # one assignment: the reporter reads from another thread
+
+    def keep(self, **objects: Any) -> bool:
+        """Put objects into the run's checkpoints, and their states back at once where there is a checkpoint.
+
+        Takes what has ``state_dict()`` and ``load_state_dict()`` (modules, optimizers, schedulers, replay buffers), and
+        dicts, lists and deques, which are refilled in place. ``collector.policy`` is kept without being named. A
+        checkpoint is written when the next batch is asked for, at most every ``driver.checkpoint.everySeconds``, and
+        when the function returns.
+
+        Returns whether the states came from a checkpoint; False without ``driver.checkpoint``.
+
+        Raises:
+            TypeError: an object cannot be put back in place, such as a number; keep a dict that holds it.
+            ValueError: the name is another object's, or the checkpoint has some of the names and not the others.
+            UserCodeError: what the checkpoint has does not fit the object.
+        """
+        return self._checkpoints.keep(objects) if self._checkpoints else False
+
+    def checkpoint(self) -> bool:
+        """Write a checkpoint now: all frames handed out so far count as worked off.
+
+        Blocks; returns whether it is on disk: False without ``driver.checkpoint``, or when the disk refuses it, which
+        the log and ``status.checkpoint`` then say.
+        """
+        return self._checkpoints.now() if self._checkpoints else False
 
     @property
     def metrics(self) -> Mapping[str, float]:

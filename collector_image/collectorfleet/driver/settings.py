@@ -25,6 +25,7 @@ class DriverSettings:
     uid: str
     pod: str
     ray_address: str  # host:port of the head's GCS
+    checkpoints: Path | None = None  # where `driver.checkpoint` is mounted
 
     @property
     def fleet(self) -> str:
@@ -47,4 +48,8 @@ class DriverSettings:
                 f"{', '.join(missing)} not set; `collectorfleet drive` runs in the pod that the operator makes, "
                 "`collectorfleet run FILE` runs a fleet on this machine"
             )
-        return cls(**{field: env[variable] for field, variable in variables.items()})
+        mounted = env.get(names.ENV_CHECKPOINTS)
+        return cls(
+            **{field: env[variable] for field, variable in variables.items()},
+            checkpoints=Path(mounted) if mounted else None,
+        )

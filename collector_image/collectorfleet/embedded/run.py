@@ -7,7 +7,7 @@ import logging
 import shutil
 import tempfile
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,7 +18,9 @@ from rich.console import Console
 
 from collectorfleet.display.lines import ProgressLines
 from collectorfleet.display.live import LiveTable
+from collectorfleet.driver.checkpoint import CheckpointFolder, holds_anything
 from collectorfleet.driver.ending import Broken, Ending, Finished, Stopped, UserError, exit_code
+from collectorfleet.driver.metrics_server import THIS_MACHINE, metrics_served
 from collectorfleet.driver.phases import Phase, mark
 from collectorfleet.driver.running import conclude
 from collectorfleet.driver.stop import StopRequest, signals
@@ -26,6 +28,7 @@ from collectorfleet.embedded.code_files import find_config_map, write_files
 from collectorfleet.embedded.gpus import gpu_share
 from collectorfleet.embedded.local_ray import local_ray, prepare_environment
 from collectorfleet.embedded.status import final_status
+from collectorfleet.errors import InvalidOption
 from collectorfleet.logs import log_to_file
 from collectorfleet_api.manifests import Manifests
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
@@ -38,12 +41,17 @@ INTERRUPT_GRACE = timedelta(seconds=5)
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Who sees what: ``out`` progress, ``errors`` the first cause, ``status_out`` the final status as JSON."""
+    """Who sees what: ``out`` progress, ``errors`` the first cause, ``status_out`` the final status as JSON,
+    ``metrics_port`` (of 127.0.0.1) Prometheus. ``checkpoints`` is the folder for them; with ``resume`` the run goes on
+    from what is in it."""
 
     out: TextIO
     errors: TextIO
     status_out: TextIO | None
     verbose: bool
+    metrics_port: int | None = None
+    checkpoints: Path | None = None
+    resume: bool = False
 
 
 def run(fleet: CollectorFleet, manifests: Manifests, source: Path, options: RunOptions) -> int:
@@ -73,8 +81,13 @@ class _LocalRun:
         self._options = options
         self._stop = stop
         self.report = DriverReport()
+        self._running: Callable[[], DriverReport] | None = None
 
     def work(self, manifests: Manifests, source: Path) -> Finished:
+        with self._metrics(), self._checkpoints() as folder:
+            return self._work(manifests, source, folder)
+
+    def _work(self, manifests: Manifests, source: Path, folder: CheckpointFolder | None) -> Finished:
         mark(Phase.PYTHON)
         prepare_environment(self._import_path(manifests, source))
         collectors = self._fleet.spec.collectors
@@ -94,14 +107,22 @@ class _LocalRun:
                 self._print(f"note: {share.note}")
             code = load_own_code(self._fleet.spec)
             with open_session(
-                self._fleet, code, self._stop, gpu_per_collector=share.per_collector, run_id=str(uuid4())
+                self._fleet,
+                code,
+                self._stop,
+                gpu_per_collector=share.per_collector,
+                run_id=str(uuid4()),
+                folder=folder,
             ) as session:
+                if session.began:
+                    self._print(session.began)
                 try:
+                    self._running = session.report
                     with self._display(session.report):
                         return session.execute()
                 finally:
                     self._stop.over()
-                    self.report = session.report()
+                    self.report, self._running = session.report(), None
 
     def _import_path(self, manifests: Manifests, source: Path) -> list[Path]:
         """The ConfigMap's files, then what stands for the image: the manifest's folder and the one we are in."""
@@ -119,6 +140,27 @@ class _LocalRun:
         if console.is_terminal and not self._options.verbose:
             return LiveTable(self._fleet.metadata.name, report, console)
         return ProgressLines(report, self._print, every_seconds=LINES_EVERY_SECONDS)
+
+    def _metrics(self) -> AbstractContextManager[None]:
+        port = self._options.metrics_port
+        if port is None:
+            return nullcontext()
+        return metrics_served(self._fleet.metadata.name, self._now, port, THIS_MACHINE)
+
+    def _checkpoints(self) -> AbstractContextManager[CheckpointFolder | None]:
+        """Before anything that takes time: the folder may be the wrong one."""
+        path = self._options.checkpoints
+        if path is None:
+            return nullcontext()
+        if not self._options.resume and holds_anything(path):
+            raise InvalidOption(
+                f"--checkpoint {path}: the folder is not empty; go on from what is in it with --resume, "
+                "or name an empty one"
+            )
+        return closing(CheckpointFolder(path, fleet=self._fleet.metadata.name, run=str(uuid4())))
+
+    def _now(self) -> DriverReport:
+        return self._running() if self._running else self.report
 
     def _print(self, line: str) -> None:
         _print(line, self._options.out)

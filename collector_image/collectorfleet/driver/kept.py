@@ -1,0 +1,113 @@
+"""What a training function keeps over restarts: objects by name, and their states as one block of bytes.
+
+The bytes are the snapshot: once they are made the training goes on, and writing them is another thread's.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from collectorfleet.errors import UserCodeError
+
+log = logging.getLogger(__name__)
+
+# Restored in place; anything else brings state_dict() and load_state_dict().
+_HOLDERS = (dict, list, deque)
+
+
+class Kept:
+    """Registered objects, and what a checkpoint has for those that are still to come."""
+
+    def __init__(self, state: Path | None = None) -> None:
+        """Read the ``state`` of a checkpoint. Raises UserCodeError when the user's classes cannot be made from it."""
+        self._objects: dict[str, Any] = {}
+        self._restored: dict[str, bool] = {}
+        self._waiting: dict[str, Any] = {}
+        self._where = f"checkpoint {state}"
+        if state is not None:
+            try:
+                # With the user's own classes; whoever can write there can run code here, as with the image.
+                self._waiting = torch.load(state, map_location="cpu", weights_only=False)
+            except Exception as error:  # (unpickling calls the user's code)
+                raise UserCodeError.of(self._where, error) from error
+
+    def keep(self, objects: Mapping[str, Any]) -> bool:
+        """Register ``objects`` and put back what the checkpoint has of them; returns whether it has it.
+
+        Raises:
+            TypeError: an object cannot be restored in place.
+            ValueError: a name is another object's, or the checkpoint has some of the names and not the others.
+            UserCodeError: a state does not fit its object.
+        """
+        new = {name: found for name, found in objects.items() if self._is_new(name, found)}
+        there = sorted(new.keys() & self._waiting.keys())
+        missing = sorted(new.keys() - self._waiting.keys())
+        if there and missing:
+            raise ValueError(
+                f"run.keep: {self._where} has {', '.join(there)}, and not {', '.join(missing)}; "
+                "keep what is new in a call of its own, which returns False"
+            )
+        for name, found in new.items():
+            self._restored[name] = name in self._waiting
+            if name in self._waiting:
+                self._put_back(name, found, self._waiting.pop(name))
+            self._objects[name] = found
+        return bool(objects) and all(self._restored[name] for name in objects)
+
+    def dumps(self) -> memoryview:
+        """The states of all objects as they are now. Raises UserCodeError that names the one that cannot be written."""
+        if self._waiting:
+            log.warning("%s has %s, which this run does not keep", self._where, ", ".join(sorted(self._waiting)))
+            self._waiting = {}
+        states = {name: _state_of(found) for name, found in self._objects.items()}
+        try:
+            return _bytes_of(states)
+        except Exception:
+            for name, state in states.items():
+                try:
+                    _bytes_of(state)
+                except Exception as error:
+                    raise UserCodeError.of(f"run.keep: {name} cannot be written", error) from error
+            raise
+
+    def _is_new(self, name: str, found: Any) -> bool:
+        if name in self._objects:
+            if self._objects[name] is not found:
+                raise ValueError(f"run.keep: {name} is kept already, and is another object; choose another name")
+            return False
+        if not isinstance(found, _HOLDERS) and not (hasattr(found, "state_dict") and hasattr(found, "load_state_dict")):
+            raise TypeError(
+                f"run.keep: {name} is a {type(found).__name__}, which cannot be put back in place; "
+                f"keep a dict that holds it, or an object with state_dict() and load_state_dict()"
+            )
+        return True
+
+    def _put_back(self, name: str, found: Any, state: Any) -> None:
+        try:
+            if isinstance(found, dict):
+                found.clear()
+                found.update(state)
+            elif isinstance(found, list | deque):
+                found.clear()
+                found.extend(state)
+            else:
+                found.load_state_dict(state)
+        except Exception as error:
+            raise UserCodeError.of(f"{self._where} does not fit {name}, start over in another folder", error) from error
+
+
+def _state_of(found: Any) -> Any:
+    return found if isinstance(found, _HOLDERS) else found.state_dict()
+
+
+def _bytes_of(state: Any) -> memoryview:
+    out = io.BytesIO()
+    torch.save(state, out)
+    return out.getbuffer()

@@ -1,0 +1,111 @@
+"""The driver's report as Prometheus metrics: each is a field of the status, with the field's value and description.
+
+What is read is the report as it goes to the API server, so the two cannot disagree. Unknown is absent. No I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any, Final
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from collectorfleet_api.v1alpha1 import DriverReport
+from collectorfleet_api.v1alpha1.base import Model, inner_model
+
+PREFIX: Final = "collectorfleet_"
+
+# By metric: the field below `status`. Prometheus' own suffix `_total` is added to counters, which begin anew, or at a
+# checkpoint, when a driver is replaced.
+COUNTERS: Final = {
+    "weights_publishes_attempted": "weights.publishes.attempted",
+    "weights_publishes_succeeded": "weights.publishes.succeeded",
+    "weights_publishes_partial": "weights.publishes.partial",
+    "weights_publishes_failed": "weights.publishes.failed",
+    "throttled_seconds": "weights.staleness.throttledSeconds",
+    "frames_collected": "progress.framesCollected",
+    "frames_delivered": "progress.framesDelivered",
+    "frames_discarded": "progress.framesDiscarded",
+    "frames_lost": "progress.framesLost",
+    "batches": "progress.batches",
+    "entries_pickled": "progress.entriesPickled",
+    "collector_restarts": "progress.collectors.restarts",
+}
+GAUGES: Final = {
+    "spilled_bytes": "progress.spilledBytes",
+    "driver_incarnation": "driverIncarnation",
+    "weights_published_version": "weights.published",
+    "weights_acknowledged_version": "weights.acknowledged",
+    "weights_bytes": "weights.bytes",
+    "weights_last_publish_timestamp_seconds": "weights.lastPublishTime",
+    "weights_last_publish_seconds": "weights.lastPublishSeconds",
+    "weights_publish_lag_max_versions": "weights.publishLag.max",
+    "weights_publish_lag_mean_versions": "weights.publishLag.mean",
+    "staleness_bound_versions": "weights.staleness.bound",
+    "staleness_min_versions": "weights.staleness.min",
+    "staleness_mean_versions": "weights.staleness.mean",
+    "staleness_max_versions": "weights.staleness.max",
+    "frames_target": "progress.totalFrames",
+    "frames_per_second": "progress.framesPerSecond",
+    "driver_idle_ratio": "progress.driverIdleRatio",
+    "collector_idle_ratio": "progress.collectorIdleRatio",
+    "last_batch_timestamp_seconds": "progress.lastBatchTime",
+    "collectors_desired": "progress.collectors.desired",
+    "collectors_available": "progress.collectors.available",
+    "checkpoint_frames": "checkpoint.frames",
+    "checkpoint_timestamp_seconds": "checkpoint.time",
+}
+REPORTED: Final = "reported"
+
+
+class ReportCollector(Collector):
+    """Asks ``report`` at each scrape. ``fleet`` is a label of every metric."""
+
+    def __init__(self, fleet: str, report: Callable[[], DriverReport]) -> None:
+        self._fleet = fleet
+        self._report = report
+
+    def describe(self) -> list[Metric]:
+        return []  # nothing is asked before there is something to scrape
+
+    def collect(self) -> Iterator[Metric]:
+        return families(self._fleet, self._report())
+
+
+def families(fleet: str, report: DriverReport) -> Iterator[Metric]:
+    """The metrics of one report."""
+    status = report.to_wire()
+    for metrics, family in ((COUNTERS, CounterMetricFamily), (GAUGES, GaugeMetricFamily)):
+        for name, path in metrics.items():
+            value = _value(status, path)
+            if value is not None:
+                found = family(PREFIX + name, description(path), labels=["fleet"])
+                found.add_metric([fleet], value)
+                yield found
+    reported = GaugeMetricFamily(PREFIX + REPORTED, description("progress.metrics"), labels=["fleet", "name"])
+    for name, value in status.get("progress", {}).get("metrics", {}).items():
+        reported.add_metric([fleet, name], value)
+    yield reported
+
+
+def description(path: str) -> str:
+    """What the reference page says of the field of the status at ``path``."""
+    model: type[Model] | None = DriverReport
+    field = None
+    for name in path.split("."):
+        if model is None:
+            raise KeyError(path)
+        field = next(one for one in model.model_fields.values() if one.alias == name)
+        model = inner_model(field.annotation)
+    return (field and field.description) or ""
+
+
+def _value(status: dict[str, Any], path: str) -> float | None:
+    found: Any = status
+    for name in path.split("."):
+        found = found.get(name)
+        if found is None:
+            return None
+    return datetime.fromisoformat(found).timestamp() if isinstance(found, str) else float(found)
