@@ -8,8 +8,10 @@ from typing import Any, Final
 from collectorfleet_api.packing import UNITS_PER_GPU, Packing, pack
 from collectorfleet_api.problem import Problem
 from collectorfleet_api.shares import shares
+from collectorfleet_api.v1alpha1.base import Model
+from collectorfleet_api.v1alpha1.collection import Mode
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
-from collectorfleet_api.v1alpha1.spec import Mode
+from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 # A GPU of which more than this stays unused while it is full of collectors.
 _NOTABLE_REST: Final = 0.2
@@ -24,15 +26,20 @@ def busy_collectors(fleet: CollectorFleet) -> int:
     """The most collectors that can work at once.
 
     Async: requests in flight and finished batches that wait are together at most ``maxStaleness + 1`` where a new
-    version follows each batch, or the last of them would be too old when its turn comes. Sync: one for each share.
+    version follows each batch, or the last of them would be too old when its turn comes. Sync: one for each share of
+    the ``maxStaleness + 1`` batches that may be under way.
     """
     spec = fleet.spec
-    replicas = spec.collectors.replicas
+    replicas, bound = spec.collectors.replicas, spec.collection.staleness_bound
     if spec.collection.mode is Mode.SYNC:
-        return min(replicas, shares(spec.collection.frames_per_batch, replicas, spec.environment.per_collector))
-    bound = spec.collection.staleness_bound
+        return min(replicas, ((bound or 0) + 1) * _shares_of(spec))
     version_per_batch = spec.driver.train is not None and spec.weights.update_after_each_batch
     return replicas if bound is None or not version_per_batch else min(replicas, bound + 1)
+
+
+def _shares_of(spec: CollectorFleetSpec) -> int:
+    frames = spec.collection.frames_per_batch
+    return spec.fixed_shares or shares(frames, spec.collectors.replicas, spec.frames_per_step)
 
 
 def _idle(fleet: CollectorFleet) -> Iterator[Problem]:
@@ -40,8 +47,11 @@ def _idle(fleet: CollectorFleet) -> Iterator[Problem]:
     if busy >= replicas:
         return
     if fleet.spec.collection.mode is Mode.SYNC:
+        bound = fleet.spec.collection.staleness_bound or 0
+        batches = f", and {bound + 1} batches may be under way (collection.maxStaleness {bound})" if bound else ""
         yield Problem(
-            "spec.collectors.replicas", f"at most {busy} of {replicas} collectors busy: a batch has {busy} shares"
+            "spec.collectors.replicas",
+            f"at most {busy} of {replicas} collectors busy: a batch has {_shares_of(fleet.spec)} shares{batches}",
         )
         return
     yield Problem(
@@ -72,24 +82,42 @@ def _unused_gpu(fleet: CollectorFleet) -> Iterator[Problem]:
         )
 
 
+def _gpu_without_device(fleet: CollectorFleet) -> Iterator[Problem]:
+    collectors = fleet.spec.collectors
+    if collectors.resources.gpu > 0 and not collectors.devices.named:
+        yield Problem(
+            "spec.collectors.devices",
+            f"absent: {collectors.resources.gpu:g} GPU of each collector is used only by code that asks for cuda "
+            "itself; set device to cuda to have TorchRL put environment and policy there",
+        )
+
+
 def _null_keywords(fleet: CollectorFleet) -> Iterator[Problem]:
-    spec = fleet.spec
-    train = spec.driver.train.kwargs if spec.driver.train else {}
-    named: dict[str, dict[str, Any]] = {
-        "spec.environment.kwargs": spec.environment.kwargs,
-        "spec.policy.kwargs": spec.policy.kwargs,
-        "spec.driver.train.kwargs": train,
-    }
-    for path, kwargs in named.items():
+    for path, kwargs in _all_kwargs(fleet.spec, "spec"):
         for key, value in kwargs.items():
             if value is None:
                 text = "`kubectl apply` drops a null; leave it out, and give the function that default"
                 yield Problem(f"{path}.{key}", text)
 
 
+def _all_kwargs(part: Model, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every ``kwargs`` in ``part``, with its path."""
+    for name, field in type(part).model_fields.items():
+        value, here = getattr(part, name), f"{path}.{field.alias}"
+        if name == "kwargs":
+            yield here, value
+        elif isinstance(value, Model):
+            yield from _all_kwargs(value, here)
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                if isinstance(item, Model):
+                    yield from _all_kwargs(item, f"{here}[{index}]")
+
+
 _CHECKS: Final[tuple[Callable[[CollectorFleet], Iterator[Problem]], ...]] = (
     _idle,
     _endless_output,
     _unused_gpu,
+    _gpu_without_device,
     _null_keywords,
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from collectorfleet_api.combinations import COMBINATIONS, Combination
 from collectorfleet_api.names import MAX_NAME_LENGTH
 
 
@@ -61,31 +62,56 @@ _DRIVER_OR_OUTPUT = [
     ),
 ]
 
-_PER_COLLECTOR = Rule(
-    "self.collection.framesPerBatch % self.environment.perCollector == 0",
-    "framesPerBatch must be a multiple of environment.perCollector, whose environments step together",
-    "'%d is not a multiple of environment.perCollector %d, whose environments step together; use %d or %d'.format(["
-    "self.collection.framesPerBatch, self.environment.perCollector,"
-    " self.collection.framesPerBatch - self.collection.framesPerBatch % self.environment.perCollector,"
-    " self.collection.framesPerBatch - self.collection.framesPerBatch % self.environment.perCollector"
-    " + self.environment.perCollector])",
+# Frames of one step of a collector: what a share has to be a multiple of.
+_STEP = (
+    "(self.environment.perCollector * (self.collectors.class == 'Sync' ? self.collectors.numWorkersPerCollector : 1))"
+)
+_FRAMES = "self.collection.framesPerBatch"
+_WHOLE_STEPS = Rule(
+    f"{_FRAMES} % {_STEP} == 0",
+    "framesPerBatch must be a multiple of the environments that step together: environment.perCollector, "
+    "times collectors.numWorkersPerCollector for class Sync",
+    "'%d is not a multiple of the %d environments of a collector that step together (environment.perCollector, "
+    f"collectors.numWorkersPerCollector); use %d or %d'.format([{_FRAMES}, {_STEP}, {_FRAMES} - {_FRAMES} % {_STEP},"
+    f" {_FRAMES} - {_FRAMES} % {_STEP} + {_STEP}])",
     field=".collection.framesPerBatch",
 )
 
-_ALL_SHARES = "(self.collectors.replicas * self.environment.perCollector)"
+# Optional fields of an optional part: 0 is no number of shares.
+_FIXED = (
+    "(has(self.collection.shares) ? self.collection.shares"
+    " : has(self.collection.stragglers) && has(self.collection.stragglers.firstShares)"
+    " ? self.collection.stragglers.firstShares : 0)"
+)
+_NUMBER_OF_SHARES = f"({_FIXED} > 0 ? {_FIXED} : self.collectors.replicas)"
+_ALL_SHARES = f"({_NUMBER_OF_SHARES} * {_STEP})"
+_OLD = "oldSelf.value()."
 _SHARES = Rule(
-    f"self.collection.mode != 'Sync' || self.collection.framesPerBatch % {_ALL_SHARES} == 0"
-    " || (oldSelf.hasValue() && oldSelf.value().collection.mode == 'Sync'"
-    " && oldSelf.value().collection.framesPerBatch == self.collection.framesPerBatch"
-    " && oldSelf.value().environment.perCollector == self.environment.perCollector)",
-    "a Sync batch is split into equal shares: framesPerBatch must be a multiple of collectors.replicas times "
-    "environment.perCollector",
-    "'%d does not divide into %d shares (collectors.replicas)%s; use %d or %d'.format(["
-    "self.collection.framesPerBatch, self.collectors.replicas, self.environment.perCollector == 1 ? ''"
-    " : ' of whole steps of %d environments'.format([self.environment.perCollector]),"
-    f" self.collection.framesPerBatch - self.collection.framesPerBatch % {_ALL_SHARES},"
-    f" self.collection.framesPerBatch - self.collection.framesPerBatch % {_ALL_SHARES} + {_ALL_SHARES}])",
+    f"self.collection.mode != 'Sync' || {_FRAMES} % {_ALL_SHARES} == 0"
+    f" || ({_FIXED} == 0 && oldSelf.hasValue() && {_OLD}collection.mode == 'Sync'"
+    f" && {_FIXED.replace('self.', _OLD)} == 0"
+    f" && {_OLD}collection.framesPerBatch == {_FRAMES} && {_STEP.replace('self.', _OLD)} == {_STEP})",
+    "a Sync batch is split into equal shares: framesPerBatch must be a multiple of their number, which is "
+    "collection.shares, stragglers.firstShares or else collectors.replicas, times the environments that step together",
+    "'%d does not divide into %d shares (%s)%s; use %d or %d'.format(["
+    f"{_FRAMES}, {_NUMBER_OF_SHARES},"
+    f" has(self.collection.shares) ? 'collection.shares' : {_FIXED} > 0 ? 'collection.stragglers.firstShares'"
+    " : 'collectors.replicas',"
+    f" {_STEP} == 1 ? '' : ' of whole steps of %d environments'.format([{_STEP}]),"
+    f" {_FRAMES} - {_FRAMES} % {_ALL_SHARES}, {_FRAMES} - {_FRAMES} % {_ALL_SHARES} + {_ALL_SHARES}])",
     field=".collection.framesPerBatch",
+    on_create_too=True,
+)
+
+_STRAGGLERS = "has(self.collection.stragglers) && has(self.collection.stragglers.firstShares)"
+_FIRST_SHARES = Rule(
+    f"!({_STRAGGLERS}) || self.collection.stragglers.firstShares < self.collectors.replicas"
+    f" || (oldSelf.hasValue() && {_STRAGGLERS.replace('self.', _OLD)}"
+    f" && {_OLD}collection.stragglers.firstShares == self.collection.stragglers.firstShares)",
+    "not fewer than collectors.replicas, so that each batch waits for all; use fewer, or leave stragglers out",
+    "'%d is not fewer than collectors.replicas %d, so that each batch waits for all; use fewer, or leave stragglers "
+    "out'.format([self.collection.stragglers.firstShares, self.collectors.replicas])",
+    field=".collection.stragglers.firstShares",
     on_create_too=True,
 )
 
@@ -145,10 +171,17 @@ _RAY_VERSION = Rule(
     "older than 2.52.0, the first Ray with token authentication; build the image with a newer one",
 )
 
+
+def _rule(combination: Combination) -> Rule:
+    numbers = ", ".join(f"self.{path}" for path in combination.numbers)
+    told = combination.with_numbers and f"'{combination.with_numbers}'.format([{numbers}])"
+    return Rule(combination.cel, combination.sentence, told or None, field=f".{combination.field}")
+
+
 # By path from the root of the object.
 RULES: Final[dict[str, list[Rule]]] = {
     "": _NAME,
-    "spec": [*_DRIVER_OR_OUTPUT, _PER_COLLECTOR, _SHARES, *_PER_POD],
+    "spec": [*_DRIVER_OR_OUTPUT, _WHOLE_STEPS, _SHARES, _FIRST_SHARES, *_PER_POD, *map(_rule, COMBINATIONS)],
     "spec.collection": [_ASYNC_STALENESS],
     "spec.collectors.resources.gpu": _SHARE,
     "spec.driver.resources.gpu": [_WHOLE_DRIVER_GPU],

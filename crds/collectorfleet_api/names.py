@@ -28,6 +28,12 @@ TOKEN_SECRET_KEY: Final = "auth_token"  # noqa: S105  (a key's name, no secret)
 TOKEN_MOUNT: Final = "/var/run/secrets/collectorfleet/ray"  # noqa: S105  (a path)
 
 CODE_MOUNT: Final = "/opt/collectorfleet/code"
+# Where the driver pod sees `driver.checkpoint`; each fleet has a folder of its own name in it.
+CHECKPOINT_MOUNT: Final = "/var/lib/collectorfleet/checkpoints"
+
+# The driver's Prometheus metrics; KubeRay calls the port of its pods' metrics the same.
+METRICS_PORT: Final = 8080
+METRICS_PORT_NAME: Final = "metrics"
 
 # What the operator tells the driver pod, in its environment.
 ENV_NAMESPACE: Final = "COLLECTORFLEET_NAMESPACE"
@@ -35,6 +41,7 @@ ENV_NAME: Final = "COLLECTORFLEET_NAME"
 ENV_UID: Final = "COLLECTORFLEET_UID"
 ENV_RAY_ADDRESS: Final = "COLLECTORFLEET_RAY_ADDRESS"
 ENV_POD: Final = "COLLECTORFLEET_POD"
+ENV_CHECKPOINTS: Final = "COLLECTORFLEET_CHECKPOINTS"
 
 # Exit codes of the driver. The Job's podFailurePolicy reads them: a user error is not tried again.
 EXIT_INFRASTRUCTURE: Final = 1

@@ -57,6 +57,11 @@ def parse_quantity(value: str | int | float) -> Fraction:
     return Fraction(number + suffix)
 
 
+def whole_cpus(value: str | int | float) -> int:
+    """How many threads fit a number of CPUs: rounded up, at least one."""
+    return max(1, ceil(parse_quantity(value)))
+
+
 def format_cpu(cpus: Fraction) -> str:
     """CPUs as a quantity, rounded up to a thousandth: ``2``, ``1500m``."""
     milli = ceil(cpus * 1000)

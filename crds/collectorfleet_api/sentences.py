@@ -87,6 +87,7 @@ _TELLERS: Final[dict[str, Callable[[Any, dict[str, Any]], str]]] = {
     "string_too_long": lambda value, context: (
         f"{len(value)} characters are too many; use at most {context['max_length']}"
     ),
+    "too_short": lambda _value, _context: "empty; write at least one item or leave the field out",
     "too_long": lambda _value, context: (
         f"{context['actual_length']} items are too many; use at most {context['max_length']}"
     ),

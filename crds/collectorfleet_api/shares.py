@@ -20,6 +20,11 @@ def shares(frames_per_batch: int, replicas: int, per_collector: int = 1) -> int:
     return next((n for n in range(replicas, steps) if steps % n == 0), steps)
 
 
+def fewer(frames_per_batch: int, replicas: int, per_collector: int = 1) -> int:
+    """The largest number of shares that divides the batch and is at most ``replicas``; at least 1."""
+    return next((n for n in range(replicas, 1, -1) if divides(frames_per_batch, n, per_collector)), 1)
+
+
 def divides(frames_per_batch: int, replicas: int, per_collector: int = 1) -> bool:
     """Whether every one of ``replicas`` shares has the same number of frames, a multiple of ``per_collector``."""
     return frames_per_batch % (replicas * per_collector) == 0

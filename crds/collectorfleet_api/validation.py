@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from collectorfleet_api.collector_kwargs import collector_kwargs_problems
+from collectorfleet_api.combinations import COMBINATIONS
 from collectorfleet_api.names import MAX_NAME_LENGTH
 from collectorfleet_api.packing import Refusal, pack
 from collectorfleet_api.problem import Problem
@@ -19,8 +21,10 @@ from collectorfleet_api.quantity import parse_quantity
 from collectorfleet_api.sentences import did_you_mean, sentences
 from collectorfleet_api.shares import divides
 from collectorfleet_api.templates import template_problems
+from collectorfleet_api.v1alpha1.collection import Mode
+from collectorfleet_api.v1alpha1.collectors import Resources
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
-from collectorfleet_api.v1alpha1.spec import Mode, Resources
+from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 from collectorfleet_api.v1alpha1.types import LEAST_MEMORY_BYTES
 
 _OBJECT_METADATA: Final = (
@@ -100,24 +104,44 @@ def _staleness(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 def _frames(fleet: CollectorFleet) -> Iterator[Problem]:
-    frames, per_collector = fleet.spec.collection.frames_per_batch, fleet.spec.environment.per_collector
-    replicas = fleet.spec.collectors.replicas
+    spec = fleet.spec
+    frames, step = spec.collection.frames_per_batch, spec.frames_per_step
     field = "spec.collection.framesPerBatch"
-    if frames % per_collector:
+    if frames % step:
         yield Problem(
             field,
-            f"{frames} is not a multiple of environment.perCollector {per_collector}, "
-            f"whose environments step together; use {_multiples(frames, per_collector)}",
+            f"{frames} is not a multiple of the {step} environments of a collector that step together "
+            "(environment.perCollector, collectors.numWorkersPerCollector); "
+            f"use {_multiples(frames, step)}",
         )
         return
+    fixed = spec.fixed_shares
     # A stored fleet may be scaled to any number: the batch then has more shares than collectors.
     stored = fleet.metadata.uid is not None
-    if fleet.spec.collection.mode is Mode.SYNC and not stored and not divides(frames, replicas, per_collector):
-        steps = f" of whole steps of {per_collector} environments" if per_collector > 1 else ""
+    shares = fixed or (spec.collectors.replicas if not stored else 1)
+    if spec.collection.mode is Mode.SYNC and not divides(frames, shares, step):
+        steps = f" of whole steps of {step} environments" if step > 1 else ""
+        origin, things = (_shares_field(spec), "share") if fixed else ("collectors.replicas", "collector")
         yield Problem(
             field,
-            f"{frames} does not divide into {replicas} shares (collectors.replicas){steps}; "
-            f"use {_multiples(frames, replicas * per_collector)}, or {_dividing(frames // per_collector, replicas)}",
+            f"{frames} does not divide into {shares} shares ({origin}){steps}; "
+            f"use {_multiples(frames, shares * step)}, or {_dividing(frames // step, shares, things)}",
+        )
+
+
+def _shares_field(spec: CollectorFleetSpec) -> str:
+    return "collection.shares" if spec.collection.shares else "collection.stragglers.firstShares"
+
+
+def _first_shares(fleet: CollectorFleet) -> Iterator[Problem]:
+    stragglers, replicas = fleet.spec.collection.stragglers, fleet.spec.collectors.replicas
+    first = stragglers.first_shares if stragglers else None
+    # A stored fleet may be scaled to any number: a batch then waits for all collectors.
+    if first is not None and first >= replicas and fleet.metadata.uid is None:
+        yield Problem(
+            "spec.collection.stragglers.firstShares",
+            f"{first} is not fewer than collectors.replicas {replicas}, so that each batch waits for all; "
+            "use fewer, or leave stragglers out",
         )
 
 
@@ -126,12 +150,22 @@ def _multiples(number: int, of: int) -> str:
     return f"{below} or {below + of}" if below else str(of)
 
 
-def _dividing(steps: int, replicas: int) -> str:
-    """The nearest numbers of collectors that divide ``steps``: ``5 or 8 collectors``."""
-    below = next((n for n in range(min(replicas, steps), 0, -1) if steps % n == 0), None)
-    above = next((n for n in range(replicas, steps + 1) if steps % n == 0), None)
+def _dividing(steps: int, shares: int, things: str) -> str:
+    """The nearest numbers of ``things`` that divide ``steps``: ``5 or 8 collectors``."""
+    below = next((n for n in range(min(shares, steps), 0, -1) if steps % n == 0), None)
+    above = next((n for n in range(shares, steps + 1) if steps % n == 0), None)
     found = " or ".join(str(n) for n in (below, above) if n)
-    return f"{found} collector{'' if found == '1' else 's'}"
+    return f"{found} {things}{'' if found == '1' else 's'}"
+
+
+def _combinations(fleet: CollectorFleet) -> Iterator[Problem]:
+    for combination in COMBINATIONS:
+        if not combination.holds(fleet.spec):
+            yield Problem(f"spec.{combination.field}", combination.told(fleet.spec))
+
+
+def _collector_kwargs(fleet: CollectorFleet) -> Iterator[Problem]:
+    return collector_kwargs_problems(fleet.spec.collectors.kwargs)
 
 
 def _packing(fleet: CollectorFleet) -> Iterator[Problem]:
@@ -183,6 +217,14 @@ def _pull_secrets(fleet: CollectorFleet) -> Iterator[Problem]:
         seen.add(secret.name)
 
 
+def _models(fleet: CollectorFleet) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for index, model in enumerate(fleet.spec.weights.models):
+        if model.path in seen:
+            yield Problem(f"spec.weights.models[{index}].path", f"{model.path} appears twice; name each module once")
+        seen.add(model.path)
+
+
 def _templates(fleet: CollectorFleet) -> Iterator[Problem]:
     yield from template_problems(fleet.spec.driver.template, "spec.driver.template")
     yield from template_problems(fleet.spec.workers.template, "spec.workers.template")
@@ -194,10 +236,14 @@ _CHECKS: Final[tuple[Callable[[CollectorFleet], Iterator[Problem]], ...]] = (
     _driver_or_output,
     _staleness,
     _frames,
+    _first_shares,
+    _combinations,
+    _collector_kwargs,
     _packing,
     _driver_gpu,
     _memory,
     _ray_version,
     _pull_secrets,
+    _models,
     _templates,
 )

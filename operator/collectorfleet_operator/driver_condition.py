@@ -67,7 +67,16 @@ def _running(seen: Observed, pod: Object) -> Finding:
             f"than {LOST_AFTER.seconds} s: it hangs or cannot reach the API server; delete the pod to have it replaced"
         )
         return troubled(_TYPE, Trouble("DriverLost", text))
-    return finding(c.condition(_TYPE, True, "Running", f"driver pod {name_of(pod)} runs"))
+    return finding(c.condition(_TYPE, True, "Running", f"driver pod {name_of(pod)} runs{_what_is_lost(seen)}"))
+
+
+def _what_is_lost(seen: Observed) -> str:
+    report, spec = seen.report, seen.fleet.spec
+    if report is None or report.progress is None or (report.driver_incarnation or 1) == 1:
+        return ""
+    lost = f"; start {report.driver_incarnation}, {report.progress.frames_lost} frames were lost with earlier ones"
+    starts_over = spec.driver.checkpoint is None and spec.output is None
+    return f"{lost}: it started over, because there is no spec.driver.checkpoint" if starts_over else lost
 
 
 def _failed(job: Object, pod: Object) -> Finding:

@@ -36,8 +36,10 @@ def pods_to_delete(seen: Observed, present: int, wanted: int) -> tuple[int, list
         return present, going
     busy = _collectors_by_pod(seen)
     candidates = [pod for pod in workers if name_of(pod) not in going and not is_terminating(pod)]
-    # Pods that never got ready hold nothing; then the emptiest.
-    candidates.sort(key=lambda pod: (busy[name_of(pod)], pods.is_ready(pod), name_of(pod)))
+    drained = set(seen.report.drained_pods if seen.report else [])
+    # What the driver says is empty; pods that never got ready hold nothing either; then the emptiest. The driver lists
+    # its worst 100 collectors only, so that no row is no proof of an empty pod.
+    candidates.sort(key=lambda pod: (name_of(pod) not in drained, busy[name_of(pod)], pods.is_ready(pod), name_of(pod)))
     # With fewer pods than asked for, KubeRay has nothing to delete for the missing ones.
     count = max(0, len(candidates) - wanted)
     return wanted, going + [name_of(pod) for pod in candidates[:count]]
@@ -50,7 +52,9 @@ def _driver_has_drained(seen: Observed) -> bool:
     progress = seen.report.progress if seen.report else None
     if progress is None or progress.collectors is None:
         return True
-    return progress.collectors.desired <= seen.fleet.spec.collectors.replicas
+    wanted = seen.fleet.spec.collectors.replicas
+    # Those that leave are available until their last answer is there.
+    return progress.collectors.desired <= wanted and progress.collectors.available <= wanted
 
 
 def _collectors_by_pod(seen: Observed) -> Counter[str]:

@@ -5,34 +5,49 @@ from __future__ import annotations
 from collectorfleet_api.v1alpha1.base import (
     Model,
 )
+from collectorfleet_api.v1alpha1.checkpoint import (
+    Checkpoint,
+)
+from collectorfleet_api.v1alpha1.collection import (
+    Collection,
+    ExplorationType,
+    Mode,
+    Stragglers,
+)
+from collectorfleet_api.v1alpha1.collectors import (
+    CollectorClass,
+    Collectors,
+    Devices,
+    Resources,
+)
+from collectorfleet_api.v1alpha1.factory import (
+    Factory,
+)
 from collectorfleet_api.v1alpha1.fleet import (
     CollectorFleet,
     Metadata,
 )
+from collectorfleet_api.v1alpha1.output import (
+    Output,
+    OutputFormat,
+)
 from collectorfleet_api.v1alpha1.spec import (
     Code,
-    Collection,
     CollectorFleetSpec,
-    Collectors,
     Driver,
     DriverResources,
     Environment,
-    Factory,
     Head,
     ImagePullPolicy,
     LocalObjectReference,
-    Mode,
-    Output,
-    OutputFormat,
     Policy,
     Ray,
-    Resources,
     Train,
-    Weights,
     Workers,
     WorkersGpu,
 )
 from collectorfleet_api.v1alpha1.status import (
+    CheckpointStatus,
     CollectorCounts,
     CollectorFleetStatus,
     CollectorState,
@@ -52,10 +67,19 @@ from collectorfleet_api.v1alpha1.status import (
     WeightsStatus,
     WorkerPods,
 )
+from collectorfleet_api.v1alpha1.weights import (
+    TravellingModule,
+    Weights,
+    WeightsDtype,
+    WeightsTransport,
+)
 
 __all__ = [
+    "Checkpoint",
+    "CheckpointStatus",
     "Code",
     "Collection",
+    "CollectorClass",
     "CollectorCounts",
     "CollectorFleet",
     "CollectorFleetSpec",
@@ -65,11 +89,13 @@ __all__ = [
     "Collectors",
     "Condition",
     "ConditionStatus",
+    "Devices",
     "Driver",
     "DriverPodStatus",
     "DriverReport",
     "DriverResources",
     "Environment",
+    "ExplorationType",
     "Factory",
     "Head",
     "ImagePullPolicy",
@@ -89,10 +115,14 @@ __all__ = [
     "RayClusterStatus",
     "Resources",
     "Staleness",
+    "Stragglers",
     "Train",
+    "TravellingModule",
     "Weights",
+    "WeightsDtype",
     "WeightsFailure",
     "WeightsStatus",
+    "WeightsTransport",
     "WorkerPods",
     "Workers",
     "WorkersGpu",

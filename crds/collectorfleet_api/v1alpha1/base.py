@@ -90,6 +90,8 @@ def one_kind_of_number(value: Any) -> Any:
 
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
+# At most a week: what waits longer was mistyped.
+Seconds = Annotated[int, Field(ge=1, le=604_800)]
 
 # Measured numbers go out with three decimals: the rest is noise, and each change of it would be a write.
 Measured = Annotated[float, PlainSerializer(lambda value: round(value, 3), return_type=float, when_used="json")]

@@ -9,19 +9,20 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from collectorfleet_api.v1alpha1.base import Count, Model, Positive
-from collectorfleet_api.v1alpha1.types import Cpu, ImportPath, Memory, PodTemplate, Preserved, RayVersion
+from collectorfleet_api.v1alpha1.base import Model, Positive
+from collectorfleet_api.v1alpha1.checkpoint import Checkpoint
+from collectorfleet_api.v1alpha1.collection import Collection
+from collectorfleet_api.v1alpha1.collectors import CollectorClass, Collectors, Resources
+from collectorfleet_api.v1alpha1.factory import Factory
+from collectorfleet_api.v1alpha1.output import Output
+from collectorfleet_api.v1alpha1.types import ImportPath, PodTemplate, Preserved, RayVersion
+from collectorfleet_api.v1alpha1.weights import Weights
 
 
 class ImagePullPolicy(StrEnum):
     ALWAYS = "Always"
     IF_NOT_PRESENT = "IfNotPresent"
     NEVER = "Never"
-
-
-class Mode(StrEnum):
-    SYNC = "Sync"
-    ASYNC = "Async"
 
 
 class LocalObjectReference(Model):
@@ -39,13 +40,6 @@ class Code(Model):
     )
 
 
-class Factory(Model):
-    """Code of the user that builds something: an import path and its keyword arguments."""
-
-    factory: ImportPath = Field(description="Import path `package.module:function` of the callable that builds it.")
-    kwargs: Preserved = Field(default_factory=dict, description="Keyword arguments of the factory.")
-
-
 class Environment(Factory):
     per_collector: Positive = Field(
         default=1,
@@ -57,7 +51,13 @@ class Environment(Factory):
 
 
 class Policy(Factory):
-    pass
+    trust: bool | None = Field(
+        default=None,
+        description=(
+            "True: the policy reads and writes a TensorDict by itself, and collectors do not wrap it. Absent: as "
+            "TorchRL decides."
+        ),
+    )
 
 
 class Train(Model):
@@ -65,19 +65,6 @@ class Train(Model):
         description="Import path of `train(collector, run, **kwargs) -> None`, called once in the driver."
     )
     kwargs: Preserved = Field(default_factory=dict, description="Keyword arguments of the function.")
-
-
-class Resources(Model):
-    """Requests of one pod or one collector; CPU and memory are Kubernetes quantities."""
-
-    cpu: Cpu = Field(default=1, description="CPU, a Kubernetes quantity such as 2, 0.5 or 500m.")
-    memory: Memory = Field(default="2Gi", description="Memory, a Kubernetes quantity such as 2Gi.")
-    gpu: float = Field(
-        default=0.0,
-        ge=0,
-        le=64,
-        description="GPUs, a plain number: a share of one GPU from 0.0001 to 1, or whole GPUs.",
-    )
 
 
 class DriverResources(Resources):
@@ -91,61 +78,13 @@ class Driver(Model):
     resources: DriverResources = Field(
         default_factory=DriverResources, description="What the driver pod asks for; memory is also its limit."
     )
+    checkpoint: Checkpoint | None = Field(
+        default=None,
+        description="What a restarted driver goes on from. Absent: it starts over, and its frames count as lost.",
+    )
     template: PodTemplate = Field(
         default_factory=dict,
         description="Partial pod template merged over the driver pod's: lists merge by name, anything set here wins.",
-    )
-
-
-class Collection(Model):
-    mode: Mode = Field(
-        default=Mode.SYNC,
-        description=(
-            "Sync: a batch is made of shares of all collectors. Async: each collector's batch is handed out as it "
-            "comes."
-        ),
-    )
-    frames_per_batch: Positive = Field(
-        description=(
-            "Frames per batch handed out. Sync: split into equal shares, one for each collector. Async: frames of "
-            "one collector's batch."
-        ),
-    )
-    total_frames: Positive | None = Field(
-        default=None,
-        description="Collection ends once at least this many frames were handed out. Absent: endless.",
-    )
-    max_staleness: Count | None = Field(
-        default=None,
-        description=(
-            "How many weight versions behind the current one the oldest frame of a batch may be when it is handed "
-            "out. Sync: default 0, strictly on-policy; 1 collects exactly one batch ahead. Async: absent means "
-            "unbounded with two requests in flight per collector; 0 is refused."
-        ),
-    )
-
-    @property
-    def staleness_bound(self) -> int | None:
-        """The bound in force, in versions; None is unbounded (Async only)."""
-        if self.max_staleness is None and self.mode is Mode.SYNC:
-            return 0
-        return self.max_staleness
-
-
-class Collectors(Model):
-    replicas: Positive = Field(default=1, le=10_000, description="Collectors (not pods); the scale subresource.")
-    min_available: Positive = Field(
-        default=1,
-        description=(
-            "Fewest collectors on acknowledged weights for Ready=True; more than `replicas` counts as `replicas`."
-        ),
-    )
-    resources: Resources = Field(
-        default_factory=Resources,
-        description=(
-            "What one collector needs, all of its processes together. A worker pod asks for that of its collectors "
-            "and, for Ray, 200m CPU, 768Mi and 256Mi per collector on top; memory is also its limit."
-        ),
     )
 
 
@@ -165,32 +104,6 @@ class Workers(Model):
     template: PodTemplate = Field(
         default_factory=dict,
         description="Partial pod template merged over the worker pods': lists merge by name, anything set here wins.",
-    )
-
-
-class Weights(Model):
-    update_after_each_batch: bool = Field(
-        default=True,
-        description=(
-            "Publish the policy's weights when the training function asks for the next batch. False: only when it "
-            "calls `collector.update_policy_weights_()`."
-        ),
-    )
-
-
-class OutputFormat(StrEnum):
-    TENSORDICT = "TensorDict"
-
-
-class Output(Model):
-    path: str = Field(
-        min_length=1,
-        description=(
-            "Folder in the driver pod that receives the batches; mount a volume there through `driver.template`."
-        ),
-    )
-    format: OutputFormat = Field(
-        default=OutputFormat.TENSORDICT, description="TensorDict: memory-mapped shards and a manifest."
     )
 
 
@@ -231,5 +144,24 @@ class CollectorFleetSpec(Model):
     collectors: Collectors = Field(default_factory=Collectors, description="The remote collectors.")
     workers: Workers = Field(default_factory=Workers, description="The pods that hold collectors.")
     weights: Weights = Field(default_factory=Weights, description="How weights travel to the collectors.")
+    replay_buffer: Factory | None = Field(
+        default=None,
+        description=(
+            'Builds, once in the driver, a `ReplayBuffer(service_backend="ray")` that the collectors write into; it '
+            "is `collector.replay_buffer`, and iterating yields None. Absent: batches go to the training function."
+        ),
+    )
     output: Output | None = Field(default=None, description="Where a fleet without `driver.train` puts its batches.")
     ray: Ray = Field(default_factory=Ray, description="The Ray cluster underneath.")
+
+    @property
+    def frames_per_step(self) -> int:
+        """Environments of one collector that step together: the frames of a share are a multiple of it."""
+        in_step = self.collectors.collector_class is CollectorClass.SYNC
+        return self.environment.per_collector * (self.collectors.num_workers_per_collector if in_step else 1)
+
+    @property
+    def fixed_shares(self) -> int | None:
+        """Shares of a Sync batch where the spec names a number; None: one for each collector."""
+        stragglers = self.collection.stragglers
+        return (stragglers.first_shares if stragglers else None) or self.collection.shares

@@ -137,8 +137,22 @@ class Progress(Model):
     frames_collected: Count = Field(default=0, description="Frames received from collectors.")
     frames_delivered: Count = Field(default=0, description="Frames handed out.")
     frames_discarded: Count = Field(default=0, description="Frames collected and never handed out.")
+    frames_lost: Count = Field(
+        default=0,
+        description="Frames handed out by drivers that were lost since their last checkpoint; in no other number here.",
+    )
     total_frames: int | None = Field(default=None, description="Frames asked for; absent is endless.")
     batches: Count = Field(default=0, description="Batches handed out.")
+    entries_pickled: Count = Field(
+        default=0, description="Entries of batches that travelled pickled, because no array can carry them."
+    )
+    spilled_bytes: Count | None = Field(
+        default=None,
+        description=(
+            "Bytes that Ray's object stores moved to disk so far, looked at every 10 s: above 0, batches or weights "
+            "are too large for the memory of the pods."
+        ),
+    )
     frames_per_second: Measured | None = Field(
         default=None, description="Frames handed out per second, over the last 30 s."
     )
@@ -151,6 +165,12 @@ class Progress(Model):
     last_batch_time: Time | None = Field(default=None, description="When the newest batch was handed out.")
     metrics: Metrics = Field(default_factory=dict, description="What the training function reported, newest values.")
     collectors: CollectorCounts | None = Field(default=None, description="Collectors by number.")
+
+
+class CheckpointStatus(Model):
+    frames: Count = Field(description="Frames handed out before the newest checkpoint.")
+    time: Time | None = Field(default=None, description="When it was written.")
+    failure: str | None = Field(default=None, description="Why a newer one could not be written.")
 
 
 class CollectorState(StrEnum):
@@ -185,10 +205,18 @@ class DriverReport(Model):
     driver_incarnation: int | None = Field(default=None, description="Which start of the driver reports.")
     weights: WeightsStatus | None = Field(default=None, description="The state of the weights.")
     progress: Progress | None = Field(default=None, description="The state of the collection.")
+    checkpoint: CheckpointStatus | None = Field(
+        default=None, description="The newest checkpoint. Absent: there is none yet, or no `driver.checkpoint`."
+    )
     collectors: list[CollectorStatus] = Field(
         default_factory=list,
         description="Collectors, worst first, at most 100.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+    )
+    drained_pods: list[str] = Field(
+        default_factory=list,
+        max_length=1000,
+        description="Worker pods that held collectors and hold none any more.",
     )
 
 

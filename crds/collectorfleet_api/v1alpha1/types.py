@@ -11,7 +11,9 @@ from collectorfleet_api.quantity import PATTERN, QuantityError, parse_quantity
 
 _WORDS: Final = r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*"
 _IMPORT_PATH: Final = f"^{_WORDS}:{_WORDS}$"
+_DEVICE: Final = "^(cpu|cuda(:[0-9]{1,2})?)$"
 _VERSION: Final = r"^[0-9]+\.[0-9]+\.[0-9]+$"
+_FOLDER: Final = r"[A-Za-z0-9_-][A-Za-z0-9._-]*"
 
 
 def _matching(pattern: str, max_length: int, otherwise: str) -> tuple[AfterValidator, WithJsonSchema]:
@@ -34,7 +36,24 @@ ImportPath = Annotated[
         _IMPORT_PATH, 253, "is not an import path; write package.module:function, with a colon before the function"
     ),
 ]
+# Where a collector's tensors live; it sees the GPUs that it was given, counted from 0.
+Device = Annotated[
+    str, *_matching(_DEVICE, 7, "is not a device; write cpu, cuda, or cuda:1 for the second of a collector's own GPUs")
+]
+# Where in the collector a module is: an attribute of the collector, such as `env.world_model`.
+AttributePath = Annotated[
+    str, *_matching(f"^{_WORDS}$", 253, "is not an attribute path; write names with dots, such as env.world_model")
+]
 RayVersion = Annotated[str, *_matching(_VERSION, 20, "is not a version of Ray; write three numbers such as 2.60.0")]
+# A folder below the root of a volume: neither absolute nor on its way out of it.
+SubPath = Annotated[
+    str,
+    *_matching(
+        f"^{_FOLDER}(/{_FOLDER})*$",
+        253,
+        "is not a folder of a volume; write names of letters, digits, '.', '_' and '-', with '/' between them",
+    ),
+]
 
 
 def _free_form(description: str) -> dict[str, Any]:

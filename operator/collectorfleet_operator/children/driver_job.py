@@ -20,6 +20,13 @@ CONTAINER: Final = "driver"
 BACKOFF_LIMIT: Final = 6
 _TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name)
 _SHM_VOLUME: Final = "shm"
+_CHECKPOINT_VOLUME: Final = "checkpoints"
+# What a Prometheus that goes by annotations reads; one that goes by PodMonitors names the port.
+_SCRAPED: Final = {
+    "prometheus.io/scrape": "true",
+    "prometheus.io/port": str(names.METRICS_PORT),
+    "prometheus.io/path": "/metrics",
+}
 
 
 def driver_job(fleet: CollectorFleet) -> Object:
@@ -63,6 +70,7 @@ def _template(fleet: CollectorFleet) -> Object:
         "name": CONTAINER,
         "command": _command(fleet),
         "resources": _resources(fleet, memory),
+        "ports": [{"name": names.METRICS_PORT_NAME, "containerPort": names.METRICS_PORT}],
         "env": [
             {"name": names.ENV_NAMESPACE, "value": namespace},
             {"name": names.ENV_NAME, "value": name},
@@ -71,10 +79,12 @@ def _template(fleet: CollectorFleet) -> Object:
             {"name": names.ENV_RAY_ADDRESS, "value": names.head_address(name, namespace)},
             {"name": "RAY_AUTH_MODE", "value": "token"},
             {"name": "RAY_AUTH_TOKEN_PATH", "value": f"{names.TOKEN_MOUNT}/{names.TOKEN_SECRET_KEY}"},
+            *_checkpoint_env(fleet),
         ],
         "volumeMounts": [
             {"name": _TOKEN_VOLUME, "mountPath": names.TOKEN_MOUNT, "readOnly": True},
             {"name": _SHM_VOLUME, "mountPath": "/dev/shm"},  # noqa: S108  (a mount point)
+            *_checkpoint_mounts(fleet),
         ],
         # What the driver writes as its last word; a driver that was killed leaves the end of its log instead.
         "terminationMessagePolicy": "FallbackToLogsOnError",
@@ -85,6 +95,7 @@ def _template(fleet: CollectorFleet) -> Object:
         container,
         fleet.spec.driver.template,
         gpus=int(resources.gpu),
+        annotations=_SCRAPED,
         restartPolicy="Never",
         serviceAccountName=names.driver_name(name),
         volumes=[
@@ -92,8 +103,30 @@ def _template(fleet: CollectorFleet) -> Object:
             {"name": _TOKEN_VOLUME, "secret": {"secretName": name}},
             # Ray's object store. What lies in it counts as the container's memory.
             {"name": _SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": memory}},
+            *_checkpoint_volumes(fleet),
         ],
     )
+
+
+def _checkpoint_env(fleet: CollectorFleet) -> list[Object]:
+    if fleet.spec.driver.checkpoint is None:
+        return []
+    return [{"name": names.ENV_CHECKPOINTS, "value": names.CHECKPOINT_MOUNT}]
+
+
+def _checkpoint_volumes(fleet: CollectorFleet) -> list[Object]:
+    checkpoint = fleet.spec.driver.checkpoint
+    if checkpoint is None:
+        return []
+    return [{"name": _CHECKPOINT_VOLUME, "persistentVolumeClaim": {"claimName": checkpoint.claim_name}}]
+
+
+def _checkpoint_mounts(fleet: CollectorFleet) -> list[Object]:
+    checkpoint = fleet.spec.driver.checkpoint
+    if checkpoint is None:
+        return []
+    mount = {"name": _CHECKPOINT_VOLUME, "mountPath": names.CHECKPOINT_MOUNT}
+    return [{**mount, "subPath": checkpoint.sub_path} if checkpoint.sub_path else mount]
 
 
 def _command(fleet: CollectorFleet) -> list[str]:

@@ -46,7 +46,14 @@ _POD: Final = {
 
 
 def pod_template(
-    fleet: CollectorFleet, role: str, container: Object, user: Mapping[str, Any], *, gpus: int, **pod: Any
+    fleet: CollectorFleet,
+    role: str,
+    container: Object,
+    user: Mapping[str, Any],
+    *,
+    gpus: int,
+    annotations: Mapping[str, str] | None = None,
+    **pod: Any,
 ) -> Object:
     """The template of a pod of ``role`` whose first container is ``container``; ``pod`` are further fields of its spec.
 
@@ -67,7 +74,8 @@ def pod_template(
         base["imagePullSecrets"] = [secret.to_wire() for secret in spec.image_pull_secrets]
     if spec.code is not None:
         _mount_code(base, spec.code.config_map)
-    template: Object = merge({"metadata": {}, "spec": base}, user)
+    metadata = {"annotations": dict(annotations)} if annotations else {}
+    template: Object = merge({"metadata": metadata, "spec": base}, user)
     # Selected by, whatever the user's template says.
     template["metadata"]["labels"] = {**template["metadata"].get("labels", {}), **labels(fleet, role)}
     return template

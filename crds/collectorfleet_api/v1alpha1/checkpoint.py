@@ -1,0 +1,29 @@
+"""``spec.driver.checkpoint``: where a driver keeps what a restarted one goes on from."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from collectorfleet_api.v1alpha1.base import Model, Positive
+from collectorfleet_api.v1alpha1.types import SubPath
+
+
+class Checkpoint(Model):
+    claim_name: str = Field(
+        min_length=1,
+        max_length=253,
+        description=(
+            "PersistentVolumeClaim in the fleet's namespace, mounted into the driver pod. Fleets may share one: each "
+            "has a folder of its own name in it. A fleet that is deleted and made again goes on from its folder."
+        ),
+    )
+    sub_path: SubPath | None = Field(
+        default=None, description="Folder of the claim that is mounted instead of its root, such as `runs/2`."
+    )
+    every_seconds: Positive = Field(
+        default=60,
+        description=(
+            "Least time between two checkpoints. They are written when the training function asks for a batch, and at "
+            "the end."
+        ),
+    )

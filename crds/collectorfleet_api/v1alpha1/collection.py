@@ -1,0 +1,136 @@
+"""``spec.collection``: how batches are gathered."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from collectorfleet_api.v1alpha1.base import Count, Model, Positive
+from collectorfleet_api.v1alpha1.factory import Factory
+
+
+class Mode(StrEnum):
+    SYNC = "Sync"
+    ASYNC = "Async"
+
+
+class ExplorationType(StrEnum):
+    RANDOM = "Random"
+    MODE = "Mode"
+    MEDIAN = "Median"
+    MEAN = "Mean"
+    DETERMINISTIC = "Deterministic"
+
+
+class Stragglers(Model):
+    """Exactly one of them: what a Sync batch does about its slowest shares."""
+
+    first_shares: Positive | None = Field(
+        default=None,
+        description=(
+            "A batch has this many shares, whichever come first, and is fewer than `collectors.replicas`; late shares "
+            "join the next batch. Needs `maxStaleness` of 1 or more."
+        ),
+    )
+    preemptive_threshold: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description=(
+            "Once this part of the shares is there, between 0 and 1, the others return what they have. Missing frames "
+            "have `traj_ids` -1 and False in `collector/mask`."
+        ),
+    )
+
+
+class Collection(Model):
+    mode: Mode = Field(
+        default=Mode.SYNC,
+        description=(
+            "Sync: a batch is made of shares of all collectors. Async: each collector's batch is handed out as it "
+            "comes."
+        ),
+    )
+    frames_per_batch: Positive = Field(
+        description=(
+            "Frames per batch handed out. Sync: split into equal `shares`. Async: frames of one collector's batch."
+        ),
+    )
+    total_frames: Positive | None = Field(
+        default=None,
+        description="Collection ends once at least this many frames were handed out. Absent: endless.",
+    )
+    max_staleness: Count | None = Field(
+        default=None,
+        description=(
+            "How many weight versions behind the current one the oldest frame of a batch may be when it is handed "
+            "out. Sync: default 0, strictly on-policy; 1 collects exactly one batch ahead. Async: absent means "
+            "unbounded with two requests in flight per collector; 0 is refused."
+        ),
+    )
+    exact_staleness: bool = Field(
+        default=False,
+        description=(
+            "Sync: each batch is made with exactly the version that was published when it was asked for, and with no "
+            "newer one. `maxStaleness: 1` is then a lag of exactly one step."
+        ),
+    )
+    shares: Positive | None = Field(
+        default=None,
+        le=10_000,
+        description=(
+            "Sync: equal shares of a batch, each one request that any collector may answer. Absent: one for each "
+            "collector, also after scaling."
+        ),
+    )
+    stragglers: Stragglers | None = Field(
+        default=None, description="Sync: do not wait for the slowest shares. Absent: a batch waits for all of them."
+    )
+    max_frames_per_traj: Positive | None = Field(
+        default=None, description="Trajectories are cut off and reset after this many frames. Absent: never."
+    )
+    reset_at_each_iter: bool = Field(
+        default=False, description="Reset the environments at the start of each batch, or of each share."
+    )
+    init_random_frames: Positive | None = Field(
+        default=None,
+        description="The first frames, this many over all collectors, come from random actions. Absent: none.",
+    )
+    exploration_type: ExplorationType = Field(
+        default=ExplorationType.RANDOM,
+        description="How actions are taken from the policy's distribution; TorchRL's ExplorationType.",
+    )
+    split_trajs: bool = Field(
+        default=False,
+        description="Hand out `[trajectories, longest]`, padded, with True in `collector/mask` for real frames.",
+    )
+    trajs_per_batch: Positive | None = Field(
+        default=None,
+        description=(
+            "A collector answers each request with this many whole trajectories, `[trajectories, longest]`, and True "
+            "in `collector/mask` for real frames. Absent: with frames."
+        ),
+    )
+    postproc: Factory | None = Field(
+        default=None,
+        description=(
+            "Builds, once in the driver, what turns each batch into the one that is handed out, such as "
+            "`torchrl.data.postprocs:MultiStep`."
+        ),
+    )
+    copied: bool = Field(
+        default=True,
+        alias="copy",
+        description=(
+            "True: batches are the driver's own memory. False: read-only views of Ray's object store, which saves a "
+            "copy and keeps the store filled for as long as the batch is referred to."
+        ),
+    )
+
+    @property
+    def staleness_bound(self) -> int | None:
+        """The bound in force, in versions; None is unbounded (Async only)."""
+        if self.max_staleness is None and self.mode is Mode.SYNC:
+            return 0
+        return self.max_staleness

@@ -1,0 +1,123 @@
+"""``spec.collectors``: the remote collectors, each of them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from collectorfleet_api.v1alpha1.base import Model, Positive, Seconds
+from collectorfleet_api.v1alpha1.factory import Factory
+from collectorfleet_api.v1alpha1.types import Cpu, Device, ImportPath, Memory, Preserved
+
+
+class CollectorClass(StrEnum):
+    SINGLE = "Single"
+    SYNC = "Sync"
+    ASYNC = "Async"
+
+
+class Resources(Model):
+    """Requests of one pod or one collector; CPU and memory are Kubernetes quantities."""
+
+    cpu: Cpu = Field(default=1, description="CPU, a Kubernetes quantity such as 2, 0.5 or 500m.")
+    memory: Memory = Field(default="2Gi", description="Memory, a Kubernetes quantity such as 2Gi.")
+    gpu: float = Field(
+        default=0.0,
+        ge=0,
+        le=64,
+        description="GPUs, a plain number: a share of one GPU from 0.0001 to 1, or whole GPUs.",
+    )
+
+
+class Devices(Model):
+    """Devices as TorchRL's collectors take them; absent is None there."""
+
+    device: Device | None = Field(
+        default=None,
+        description="Device of environment, policy and batches, where none of the others says otherwise.",
+    )
+    storing_device: Device | None = Field(default=None, description="Device on which a collector keeps its frames.")
+    env_device: Device | None = Field(default=None, description="Device of the environment.")
+    policy_device: Device | None = Field(default=None, description="Device of the policy.")
+
+    @property
+    def named(self) -> dict[str, str]:
+        """Those that are given, by their name in manifests."""
+        return {name: value for name, value in self.to_wire().items() if isinstance(value, str)}
+
+
+class Collectors(Model):
+    replicas: Positive = Field(default=1, le=10_000, description="Collectors (not pods); the scale subresource.")
+    min_available: Positive = Field(
+        default=1,
+        description=(
+            "Fewest collectors on acknowledged weights for Ready=True; more than `replicas` counts as `replicas`."
+        ),
+    )
+    resources: Resources = Field(
+        default_factory=Resources,
+        description=(
+            "What one collector needs, all of its processes together. A worker pod asks for that of its collectors "
+            "and, for Ray, 200m CPU, 768Mi and 256Mi per collector on top; memory is also its limit. Torch uses as "
+            "many threads as there are CPUs, rounded up."
+        ),
+    )
+    collector_class: CollectorClass = Field(
+        default=CollectorClass.SINGLE,
+        alias="class",
+        description=(
+            "TorchRL's collector inside a collector. Single: one process. Sync, Async: `numWorkersPerCollector` "
+            "processes of its own, gathered in step or as they come."
+        ),
+    )
+    num_workers_per_collector: Positive = Field(
+        default=1,
+        le=1000,
+        description="Processes of one collector, each with its own environments; needs `class` Sync or Async.",
+    )
+    devices: Devices = Field(
+        default_factory=Devices,
+        description="Where a collector's tensors are. Absent: where the factories put them, which need not be the GPU.",
+    )
+    no_cuda_sync: bool | None = Field(
+        default=None, description="Do not wait for CUDA between steps. Absent: as TorchRL decides from the devices."
+    )
+    pre_collect_hook: ImportPath | None = Field(
+        default=None, description="Import path of a function that a collector calls, without arguments, before a batch."
+    )
+    post_collect_hook: ImportPath | None = Field(
+        default=None, description="Import path of a function that a collector calls with each batch that it collected."
+    )
+    kwargs: Preserved = Field(
+        default_factory=dict,
+        description="Further keyword arguments of TorchRL's collector; what has a field of its own is refused.",
+    )
+    request_timeout_seconds: Seconds = Field(
+        default=60,
+        description=(
+            "How long one request may take before its collector counts as hung and is replaced; longer where past "
+            "requests took long."
+        ),
+    )
+    first_request_timeout_seconds: Seconds = Field(
+        default=300, description="The same for the first request of a collector, which builds and compiles."
+    )
+    available_timeout_seconds: Seconds = Field(
+        default=600,
+        description="For how long there may be fewer collectors than `minAvailable` before the driver gives up.",
+    )
+    failure_policy: Factory | None = Field(
+        default=None,
+        description=(
+            "Builds, once in the driver, the object whose `decide(loss)` says what becomes of a lost collector. "
+            "Absent: it is started again with growing pauses, 10 times; after the loss of its node at once."
+        ),
+    )
+    scaling_policy: Factory | None = Field(
+        default=None,
+        description=(
+            "Builds, once in the driver, the object whose `leaving(collectors, count)` names those that end when the "
+            "fleet shrinks. Absent: those that leave whole pods empty."
+        ),
+    )

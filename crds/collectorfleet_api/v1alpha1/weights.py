@@ -1,0 +1,79 @@
+"""``spec.weights``: how weights travel to the collectors."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from collectorfleet_api.v1alpha1.base import Model, Positive
+from collectorfleet_api.v1alpha1.factory import Factory
+from collectorfleet_api.v1alpha1.types import AttributePath
+
+
+class WeightsDtype(StrEnum):
+    BFLOAT16 = "BFloat16"
+    FLOAT16 = "Float16"
+    FLOAT32 = "Float32"
+
+
+class WeightsTransport(StrEnum):
+    OBJECT_STORE = "ObjectStore"
+
+
+NamePrefix = Annotated[str, StringConstraints(min_length=1, max_length=253)]
+
+
+class TravellingModule(Factory):
+    """A module beside the policy that is trained in the driver and used in the collectors."""
+
+    path: AttributePath = Field(
+        description="Where the module is in a collector, by attributes, such as `env.world_model`."
+    )
+
+
+class Weights(Model):
+    update_after_each_batch: bool = Field(
+        default=True,
+        description=(
+            "Publish the policy's weights when the training function asks for the next batch. False: only when it "
+            "calls `collector.update_policy_weights_()`, or at `maxWeightUpdateInterval`."
+        ),
+    )
+    max_weight_update_interval: Positive | None = Field(
+        default=None,
+        description=("Publish the policy's weights after every so many batches. Needs `updateAfterEachBatch: false`."),
+    )
+    dtype: WeightsDtype | None = Field(
+        default=None,
+        description=(
+            "Floating-point weights travel as this type; the collectors' own stays. BFloat16 halves the bytes. "
+            "Absent: as they are."
+        ),
+    )
+    include: list[NamePrefix] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=100,
+        description=(
+            "Only weights whose name starts with one of these travel, such as `actor.`; those of `models` begin with "
+            "their path and a colon. Absent: all."
+        ),
+    )
+    models: list[TravellingModule] = Field(
+        default_factory=list,
+        max_length=16,
+        description="Further modules that are published with the policy, under one version.",
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["path"]},
+    )
+    update_between_steps: bool = Field(
+        default=False,
+        description=(
+            "Collectors load new weights between two steps of a running batch. False: at the start of the next one."
+        ),
+    )
+    transport: WeightsTransport = Field(
+        default=WeightsTransport.OBJECT_STORE,
+        description="ObjectStore: one copy in Ray's object store for each version, which every node fetches once.",
+    )
