@@ -102,6 +102,60 @@ def make_counting(**kwargs: Any) -> Counting:
     return Counting(**kwargs)
 
 
+class Marked(Counting):
+    """Its observations are what it was given: the pid of its process."""
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        return super()._step(tensordict).set("observation", torch.full((3,), float(os.getpid())))
+
+    def _reset(self, tensordict: TensorDictBase | None = None, **kwargs: Any) -> TensorDictBase:
+        return super()._reset(tensordict, **kwargs).set("observation", torch.full((3,), float(os.getpid())))
+
+
+class Random(Counting):
+    """Observes what its generator draws."""
+
+    _generator = torch.Generator()
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        return super()._step(tensordict).set("observation", torch.rand(3, generator=self._generator))
+
+    def _set_seed(self, seed: int | None) -> None:
+        self._generator.manual_seed(seed or 0)
+
+
+class Modelled(Counting):
+    """Observes the weight of a model of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = nn.Linear(1, 1)
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        return super()._step(tensordict).set("observation", self.world.weight.detach().view(1).expand(3).clone())
+
+
+def make_modelled() -> Counting:
+    return Modelled()
+
+
+def make_counting_with_pid() -> Counting:
+    return Marked()
+
+
+def make_random() -> Counting:
+    return Random()
+
+
+def nothing() -> None:
+    """A hook."""
+
+
+def mark_batch(batch: TensorDictBase) -> None:
+    """A hook that can be seen in the data."""
+    batch["marked"] = torch.ones(batch.batch_size)
+
+
 class Constant(nn.Module):
     """An action whose both parts are the one parameter."""
 
@@ -111,6 +165,43 @@ class Constant(nn.Module):
 
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         return self.value.expand(*observation.shape[:-1], 2).clone()
+
+
+class TwoParts(nn.Module):
+    def __init__(self, acting: float, other: float) -> None:
+        super().__init__()
+        self.acting = Constant(acting)
+        self.other = Constant(other)
+
+    def forward(self, observation: torch.Tensor) -> torch.Tensor:
+        return self.acting(observation) + self.other(observation)
+
+
+class Tied(nn.Module):
+    """Two layers with one weight, and a counter."""
+
+    count: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(1, 1, bias=False)
+        self.second = nn.Linear(1, 1, bias=False)
+        self.second.weight = self.first.weight
+        self.register_buffer("count", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, observation: torch.Tensor) -> torch.Tensor:
+        one = torch.ones(*observation.shape[:-1], 1)
+        return (self.first(one) + self.second(one) + self.count).expand(*observation.shape[:-1], 2).clone()
+
+
+class Wide(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3, 4096)
+        self.last = nn.Linear(4096, 2)
+
+    def forward(self, observation: torch.Tensor) -> torch.Tensor:
+        return self.last(torch.relu(self.layer(observation)))
 
 
 class Noise(nn.Module):
@@ -126,6 +217,18 @@ class Broken(nn.Module):
 def make_policy(value: float = 0.0) -> TensorDictModule:
     """Acts ``[value, value]``, so that a reward is twice the value of the weights that made it."""
     return TensorDictModule(Constant(value), in_keys=["observation"], out_keys=["action"])
+
+
+def make_two_part_policy(acting: float, other: float) -> TensorDictModule:
+    return TensorDictModule(TwoParts(acting, other), in_keys=["observation"], out_keys=["action"])
+
+
+def make_tied_policy() -> TensorDictModule:
+    return TensorDictModule(Tied(), in_keys=["observation"], out_keys=["action"])
+
+
+def make_wide_policy() -> TensorDictModule:
+    return TensorDictModule(Wide(), in_keys=["observation"], out_keys=["action"])
 
 
 def make_noisy_policy() -> TensorDictModule:

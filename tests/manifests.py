@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from collectorfleet_api.names import API_VERSION, KIND
@@ -36,7 +37,7 @@ def manifest(changes: dict[str, Any] | None = None, name: str = "cheetah") -> di
         if value is ABSENT:
             at.pop(last, None)
         else:
-            at[last] = value
+            at[last] = deepcopy(value)  # a later change may be inside of it
     return fleet
 
 

@@ -77,6 +77,7 @@ class Client:
                 lambda name=name: self.kubectl("get", name, "-o", f"jsonpath={query}"),  # type: ignore[misc]
                 until=lambda status: status == "True",
                 within=60,
+                tolerate=(AssertionError, KubectlError),
                 what=f"{name}: Established",
             )
 

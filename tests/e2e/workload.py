@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
+import ray
 import torch
 from tensordict.nn import ProbabilisticTensorDictModule, ProbabilisticTensorDictSequential, TensorDictModule
 from torch import nn
 from torch.distributions import Categorical
+from torchrl.data import LazyTensorStorage, ReplayBuffer
 from torchrl.envs import GymEnv
 
 
@@ -44,3 +47,28 @@ def train_fails(collector: Any, run: Any) -> None:
     for number, _batch in enumerate(collector, start=1):
         if number == 3:
             raise RuntimeError("loss is NaN at batch 3")
+
+
+def make_buffer(size: int) -> Any:
+    # In the driver's pod, and without a CPU: those of the worker pods are the collectors'.
+    here = {f"node:{ray.util.get_node_ip_address()}": 0.001}
+    return ReplayBuffer(
+        storage=partial(LazyTensorStorage, size),
+        batch_size=64,
+        service_backend="ray",
+        service_backend_options={"remote_config": {"num_cpus": 0, "resources": here}},
+    )
+
+
+def train_from_buffer(collector: Any, run: Any) -> None:
+    for batch in collector:
+        assert batch is None, "collectors write into the buffer themselves"
+        sample = collector.replay_buffer.sample()
+        with torch.no_grad():
+            for parameter in collector.policy.parameters():
+                parameter.add_(0.001 * torch.randn_like(parameter))
+    run.report(
+        written=len(collector.replay_buffer),
+        sampled=sample.numel(),
+        newest=sample["collector", "weights_version"].max(),
+    )

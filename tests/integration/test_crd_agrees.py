@@ -25,6 +25,25 @@ CHOICES: dict[str, list[Any]] = {
     "spec.workers.gpu.perPod": [1, 2, 5, 64, 65, 0, None],
     "spec.workers.collectorsPerPod": [1, 3, 4, 7, 16, 1000, 1001, None],
     "spec.collectors.replicas": [1, 2, 3, 7, 10_000, 10_001, 0, 1.5, None],
+    "spec.collectors.class": ["Single", "Sync", "Async", "Collector", None],
+    "spec.collectors.numWorkersPerCollector": [1, 2, 3, 1000, 1001, 0, None],
+    "spec.collectors.devices": [
+        *({}, None, {"device": "cuda"}, {"device": "cpu", "envDevice": "cuda:0"}, {"policyDevice": "cuda:1"}),
+        *({"storingDevice": value} for value in ("cuda:63", "cuda:064", "cuda:", "gpu", "cuda:-1", "", 0, "cuda:0\n")),
+    ],
+    "spec.collectors.preCollectHook": ["a:b", "a", None],
+    "spec.collectors.requestTimeoutSeconds": [1, 604_800, 604_801, 0, 0.5, None],
+    "spec.collectors.noCudaSync": [True, None, 1],
+    "spec.collectors.kwargs": [{"cat_results": "stack"}, {}, None, []],
+    "spec.weights": [
+        *({}, None, {"dtype": "BFloat16"}, {"dtype": "bfloat16"}, {"transport": "ObjectStore"}, {"transport": "RPC"}),
+        *({"maxWeightUpdateInterval": 2}, {"updateBetweenSteps": True}, {"updateAfterEachBatch": False}),
+        *({"updateAfterEachBatch": False, "maxWeightUpdateInterval": value} for value in (0, 1, None)),
+        *({"include": value} for value in ([], ["actor."], [""], ["a", "a"], "actor.", None)),
+        *({"models": value} for value in ([], [{"path": "env.model", "factory": "a:b"}], [{"path": "env.model"}])),
+        *({"models": [{"path": path, "factory": "a:b"}] * times} for path, times in (("m", 2), ("m:n", 1))),
+    ],
+    "spec.replayBuffer": [{"factory": "a:b"}, {}, None],
     "spec.environment.perCollector": [1, 3, 4, 64],
     "spec.environment.kwargs": [{}, None, [], {"a": {"b": [None]}}],
     "spec.collection": [
@@ -33,8 +52,34 @@ CHOICES: dict[str, list[Any]] = {
         for frames in (1, 840, 4000, 0)
         for staleness in (None, 0, 1, -1)
     ],
+    "spec.collection.mode": ["Sync", "Async"],
+    "spec.collection.shares": [1, 4, 7, 8, 10_000, 10_001, 0, None],
+    "spec.collection.exactStaleness": [True, False, None, "true"],
+    "spec.collection.maxStaleness": [0, 1, 5, None],
+    "spec.collection.stragglers": [
+        *({}, None, {"firstShares": 2}, {"firstShares": 4}, {"firstShares": 0}, {"preemptiveThreshold": 0.8}),
+        *({"preemptiveThreshold": value} for value in (0, 1, 1.0, 1.1, -0.5, 1e-9, "0.8")),
+        {"firstShares": 3, "preemptiveThreshold": 0.8},
+    ],
+    "spec.collection.maxFramesPerTraj": [1, 100, 0, -1, None],
+    "spec.collection.initRandomFrames": [1, 1e6, 0, 0.5, None],
+    "spec.collection.trajsPerBatch": [1, 0, None],
+    "spec.collection.splitTrajs": [True, "yes", None],
+    "spec.collection.copy": [True, False, 0, None],
+    "spec.collection.explorationType": ["Random", "Mode", "Median", "Mean", "Deterministic", "RANDOM", None],
+    "spec.collection.postproc": [{"factory": "a:b"}, {"factory": "a:b", "kwargs": {"n": 1}}, {}, "a:b", None],
+    "spec.policy.trust": [True, False, None, "yes"],
     "spec.driver": [{}, None, {"train": {}}, {"train": None}, {"train": {"function": "a"}}],
-    "spec.output": [{"path": "/x"}, {"path": ""}, None, {"path": "/x", "format": "Zip"}],
+    "spec.driver.checkpoint": [
+        *({"claimName": "a"}, {"claimName": ""}, {}, None, {"claimName": "a", "everySeconds": 0}),
+        *({"claimName": "a", "subPath": path} for path in ("b", "b/c.1", "/b", "../b", "b/..", "b/", "", "b//c")),
+    ],
+    "spec.output": [
+        *({"path": "/x"}, {"path": ""}, None, {"path": "/x", "format": "Zip"}),
+        {"path": "/x", "format": "ReplayBuffer"},
+        {"path": "/x", "replayBuffer": {"factory": "a:b"}},
+        {"path": "/x", "format": "ReplayBuffer", "replayBuffer": {"factory": "a:b"}},
+    ],
     "spec.ray": [{"version": "2.51.9"}, {"version": "3.0.0"}, {"version": "2.60"}, {"version": 2.6}, None],
     "spec.policy.factory": ["a:b", "a.b:c.d", "a", "a:b:c", "ä:b", "a:b\n", None],
     "spec.imagePullSecrets": [[], [{"name": "a"}], [{"name": "a"}, {"name": "a"}], [{}], ["a"], None],
@@ -46,20 +91,40 @@ CHOICES: dict[str, list[Any]] = {
 }
 
 
+# Options that need or exclude each other.
+OPTIONS = sorted(
+    path
+    for path in CHOICES
+    if path.startswith(("spec.collection.", "spec.weights", "spec.replayBuffer", "spec.output"))
+    or path
+    in ("spec.driver", "spec.collectors.class", "spec.collectors.numWorkersPerCollector", "spec.collectors.devices")
+)
+DIVISIBLE = {"mode": "Sync", "framesPerBatch": 840, "maxStaleness": 1}
+
+
 def odd_fleets(count: int) -> list[dict[str, Any]]:
-    """Fleets with one to three fields changed, always the same ones."""
+    """Fleets with a few fields changed, always the same ones; of one half, options that go together or not."""
     choose = random.Random(0)
     found = [{path: value} for path, values in CHOICES.items() for value in values]
     while len(found) < count:
-        # Sorted, so that a part comes before what is in it; a part that is no mapping leaves nothing to change in it.
-        paths = sorted(choose.sample(sorted(CHOICES), choose.choice([2, 3])))
-        if "spec.driver" not in paths[:-1]:
-            found.append({path: choose.choice(CHOICES[path]) for path in paths})
+        if len(found) < count // 2:
+            found.append(_changes(choose, choose.sample(sorted(CHOICES), choose.choice([2, 3]))))
+        else:
+            options = _changes(choose, choose.sample(OPTIONS, choose.choice([2, 3, 4])))
+            found.append({"spec.collection": DIVISIBLE} | options)
     return [manifest(changes, name=f"odd-{index}") for index, changes in enumerate(found)]
 
 
+def _changes(choose: random.Random, paths: list[str]) -> dict[str, Any]:
+    # Sorted, so that a part comes before what is in it; a part that is no mapping leaves nothing to change in it.
+    paths = sorted(paths)
+    if "spec.driver" in paths[:-1]:
+        paths = [path for path in paths if not path.startswith("spec.driver.")]
+    return {path: choose.choice(CHOICES[path]) for path in paths}
+
+
 def test_validate_and_the_api_server_agree_on_odd_fleets(control_plane: ControlPlane, namespace: str) -> None:
-    fleets = odd_fleets(1500)
+    fleets = odd_fleets(3000)
     text = "\n---\n".join(json.dumps(fleet) for fleet in fleets)
     told = ""
     try:
@@ -70,6 +135,6 @@ def test_validate_and_the_api_server_agree_on_odd_fleets(control_plane: ControlP
         told = refused.stdout
     accepted = set(re.findall(r"odd-\d+", told))
     ours = {fleet["metadata"]["name"] for fleet in fleets if not isinstance(read(fleet), list)}
-    assert 200 < len(accepted) < 1300, "the sample has both kinds"
+    assert 400 < len(accepted) < 2600, "the sample has both kinds"
     by_name = {fleet["metadata"]["name"]: fleet["spec"] for fleet in fleets}
     assert {name: by_name[name] for name in ours ^ accepted} == {}

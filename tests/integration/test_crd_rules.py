@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.cluster.client import KubectlError, manifest_text
 from tests.cluster.control_plane import ControlPlane
+from tests.combinations import GO_TOGETHER, REFUSED
 from tests.manifests import ABSENT, manifest
 
 from collectorfleet_api.validation import read
@@ -49,7 +50,8 @@ def refusal(cluster: ControlPlane, namespace: str, fleet: dict[str, Any]) -> str
         ),
         pytest.param(
             {"spec.collection": ASYNC, "spec.environment.perCollector": 64},
-            "4000 is not a multiple of environment.perCollector 64, whose environments step together; use 3968 or 4032",
+            "4000 is not a multiple of the 64 environments of a collector that step together "
+            "(environment.perCollector, collectors.numWorkersPerCollector); use 3968 or 4032",
             id="vectorised environments",
         ),
         pytest.param(
@@ -117,6 +119,23 @@ def test_a_fleet_that_cannot_run_is_refused(
     assert isinstance(read(manifest(changes)), list), "and `collectorfleet validate` refuses it too"
 
 
+@pytest.mark.parametrize(("changes", "sentence"), REFUSED)
+def test_options_that_do_not_go_together_are_refused_in_the_words_of_validate(
+    control_plane: ControlPlane, namespace: str, changes: dict[str, Any], sentence: str
+) -> None:
+    field, _, words = sentence.partition(": ")
+    told = refusal(control_plane, namespace, manifest(changes))
+    assert f"{field}: Invalid value" in told
+    assert words in told
+
+
+@pytest.mark.parametrize("changes", GO_TOGETHER)
+def test_options_that_go_together_are_accepted(
+    control_plane: ControlPlane, namespace: str, changes: dict[str, Any]
+) -> None:
+    control_plane.apply(manifest(changes), namespace)
+
+
 def test_names_that_no_ray_cluster_can_have_are_refused(control_plane: ControlPlane, namespace: str) -> None:
     assert "60 characters are too long for the Ray cluster that is named after it; use at most 53" in refusal(
         control_plane, namespace, manifest(name="a" * 60)
@@ -162,4 +181,21 @@ def test_a_batch_changed_later_must_divide_again(control_plane: ControlPlane, na
         control_plane.kubectl(
             *("patch", "cfleet/cheetah", "-n", namespace, "--type=merge"),
             *("-p", '{"spec": {"collection": {"framesPerBatch": 4001}}}'),
+        )
+
+
+def test_a_fleet_with_fixed_shares_scales_to_any_number(control_plane: ControlPlane, namespace: str) -> None:
+    control_plane.apply(manifest({"spec.collection.shares": 8}), namespace)
+    control_plane.kubectl("scale", "cfleet/cheetah", "--replicas=3", "-n", namespace)
+    with pytest.raises(KubectlError, match=r"4000 does not divide into 3 shares \(collectors.replicas\)"):
+        control_plane.kubectl(
+            *(
+                "patch",
+                "cfleet/cheetah",
+                "-n",
+                namespace,
+                "--type=merge",
+                "-p",
+                '{"spec": {"collection": {"shares": null}}}',
+            )
         )

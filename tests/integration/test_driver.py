@@ -14,6 +14,8 @@ from tests.e2e.fleets import fleet as manifest
 from tests.integration.driver_process import RayHead, drivers
 from tests.wait import eventually
 
+from collectorfleet_api import names
+
 SLOTS = 3
 
 
@@ -116,6 +118,49 @@ def test_a_second_driver_waits_while_the_first_lives_and_takes_over_when_it_is_d
             within=90,
         )
         assert taken["status"]["progress"]["collectors"]["summary"] == "1/1"
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["checkpoint", "no checkpoint"])
+def test_the_driver_after_a_killed_one_goes_on_with_the_next_version_and_says_what_is_lost(
+    control_plane: ControlPlane, namespace: str, ray_head: RayHead, tmp_path: Path, kept: bool
+) -> None:
+    wanted = manifest(replicas=1)
+    env = {}
+    if kept:
+        wanted["spec"]["driver"]["checkpoint"] = {"claimName": "claim", "everySeconds": 1}
+        env[names.ENV_CHECKPOINTS] = str(tmp_path / "mounted")
+    control_plane.apply(wanted, namespace)
+    fleet = control_plane.get("cfleet/fleet", namespace)
+    with drivers(control_plane, fleet, ray_head, tmp_path) as driver:
+        driver["pod-1"].start(**env)
+        seen = control_plane.wait_for(
+            "cfleet/fleet",
+            lambda f: batches(f) >= 10 and (not kept or f["status"]["checkpoint"]["frames"] > 0),
+            namespace,
+            within=120,
+        )
+        driver["pod-1"].send(signal.SIGKILL)
+        driver["pod-1"].exit_code()
+        last = control_plane.get("cfleet/fleet", namespace)["status"]
+        driver["pod-2"].start(**env)
+        again = control_plane.wait_for(
+            "cfleet/fleet",
+            lambda f: f["status"]["driverIncarnation"] == 2 and (f["status"]["weights"].get("acknowledged") or 0) > 0,
+            namespace,
+            within=120,
+        )["status"]
+        (said,) = eventually(lambda: driver["pod-2"].says(r"((?:going on|starting over).*) frames were lost"), within=5)
+    assert again["progress"]["framesDelivered"] % 200 == 0
+    assert again["weights"]["acknowledged"] > last["weights"]["published"]
+    if kept:
+        frames = int(re.findall(r"the checkpoint at (\d+) frames", said)[0])
+        assert frames >= seen["status"]["checkpoint"]["frames"]
+        # To the batch, though the status is up to 2 s old.
+        assert again["progress"]["framesLost"] + frames >= last["progress"]["framesDelivered"]
+        assert again["progress"]["framesDelivered"] >= frames
+    else:
+        assert said.startswith("starting over, there is nothing to go on from")
+        assert again["progress"]["framesLost"] == last["progress"]["framesDelivered"]
 
 
 def test_an_error_of_the_users_code_is_exit_code_64_with_its_own_words(

@@ -6,9 +6,12 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import pytest
+from tests import envs
 
 
 @pytest.fixture(scope="session")
@@ -32,3 +35,24 @@ def local_ray() -> Iterator[None]:
     finally:
         ray.shutdown()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def make() -> Iterator[Callable[..., Any]]:
+    """Makes collectors of counting environments that are shut down after the test."""
+    from collectorfleet import FleetCollector
+
+    made: list[FleetCollector] = []
+
+    def one(env: dict[str, Any] | None = None, policy: Any = None, **options: Any) -> FleetCollector:
+        arguments: dict[str, Any] = {"num_collectors": 2, "frames_per_batch": 20, "sync": True} | options
+        arguments.setdefault("create_env_fn", partial(envs.make_counting, **(env or {})))
+        if policy is None and "policy_factory" not in arguments:
+            policy = envs.make_policy()
+        collector = FleetCollector(arguments.pop("create_env_fn"), policy, **arguments)
+        made.append(collector)
+        return collector
+
+    yield one
+    for collector in made:
+        collector.shutdown(timeout=20)

@@ -5,9 +5,8 @@ The policy's action is its one parameter, and the reward is twice that, so the d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from tests import envs
 from tests.wait import eventually
 
 from collectorfleet import FleetCollector, InvalidOption, TooFewCollectors, UserCodeError
+from collectorfleet.gather.publishing import PublishResult
 
 VERSION = ("collector", "weights_version")
 TRAJECTORY = ("collector", "traj_ids")
@@ -25,24 +25,6 @@ TRAJECTORY = ("collector", "traj_ids")
 Make = Callable[..., FleetCollector]
 
 pytestmark = pytest.mark.usefixtures("local_ray")
-
-
-@pytest.fixture
-def make() -> Iterator[Make]:
-    """Makes collectors of counting environments that are shut down after the test."""
-    made: list[FleetCollector] = []
-
-    def one(env: dict[str, Any] | None = None, policy: Any = None, **options: Any) -> FleetCollector:
-        arguments: dict[str, Any] = {"num_collectors": 2, "frames_per_batch": 20, "sync": True} | options
-        collector = FleetCollector(
-            partial(envs.make_counting, **(env or {})), policy or envs.make_policy(), **arguments
-        )
-        made.append(collector)
-        return collector
-
-    yield one
-    for collector in made:
-        collector.shutdown(timeout=20)
 
 
 def learn(collector: FleetCollector) -> None:
@@ -117,7 +99,10 @@ def test_weights_published_by_hand_are_acknowledged_by_every_collector(make: Mak
     collector = make(sync=False)
     eventually(lambda: available(collector) == 2, within=60, what="two collectors")
     learn(collector)
-    assert collector.update_policy_weights_(wait=True) == {"c0": 2, "c1": 2}
+    assert collector.update_policy_weights_(wait=True) == {
+        "c0": PublishResult(2, acknowledged=True),
+        "c1": PublishResult(2, acknowledged=True),
+    }
     status = collector.status()
     assert status.weights is not None
     assert status.weights.published == status.weights.acknowledged == 2

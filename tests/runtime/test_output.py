@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tensordict import TensorDict
+from tensordict import LazyStackedTensorDict, TensorDict
 
 from collectorfleet.collector import VERSION_KEY
 from collectorfleet.driver.output import MANIFEST, RolloutWriter
@@ -60,6 +60,26 @@ def test_batches_of_different_shapes_go_into_different_shards(tmp_path: Path) ->
     out.flush()
     assert out.shards == 2
     assert frames(tmp_path) == list(range(14))
+
+
+def test_padding_is_no_frame(tmp_path: Path) -> None:
+    out = writer(tmp_path)
+    padded = batch(10)
+    padded[VERSION_KEY][7:] = 0
+    padded["collector", "mask"] = padded[VERSION_KEY] > 0
+    out.write(padded)
+    out.flush()
+    (shard,) = json.loads((tmp_path / MANIFEST).read_text())["shards"]
+    assert (shard["shape"], shard["frames"], shard["weightsVersions"]) == ([1, 10], 7, {"min": 2, "max": 2})
+    assert out.frames == 7
+
+
+def test_views_of_the_object_store_are_written_as_any_batch(tmp_path: Path) -> None:
+    out = writer(tmp_path)
+    for first in (0, 20):
+        out.write(LazyStackedTensorDict.lazy_stack([batch(first), batch(first + 10)]))
+    out.flush()
+    assert frames(tmp_path) == list(range(40))
 
 
 def test_a_batch_does_not_wait_for_long(tmp_path: Path) -> None:

@@ -16,12 +16,31 @@ from typing import Any
 import pytest
 import torch
 import yaml
+from prometheus_client.parser import text_string_to_metric_families
 from tensordict import TensorDict
 from tests.cluster.binaries import ROOT
+from tests.cluster.process import free_ports
 from tests.e2e import fleets
 from tests.runtime.run_process import run, start, write
 
+from collectorfleet.driver.metrics import families
+from collectorfleet_api.v1alpha1 import DriverReport
+
 EXAMPLE = ROOT / "examples/cartpole.yaml"
+
+# Trains, waits until all that was published is acknowledged, and scrapes the metrics of its own driver.
+SCRAPE = """
+import urllib.request
+
+import workload
+
+
+def train(collector, run, batches, url, file):
+    workload.train(collector, run, batches=batches)
+    collector.update_policy_weights_(wait=True)
+    with open(file, "wb") as out:
+        out.write(urllib.request.urlopen(url, timeout=10).read())
+"""
 
 
 def example(**train: Any) -> list[dict[str, Any]]:
@@ -138,6 +157,29 @@ def test_a_fleet_that_was_scaled_to_a_number_that_does_not_divide_its_batch_runs
     progress = json.loads(done.stdout)["progress"]
     assert (progress["batches"], progress["framesDelivered"]) == (3, 600)
     assert progress["collectors"]["desired"] == 3
+
+
+def test_metrics_say_what_the_status_says(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    scraped = tmp_path / "metrics.txt"
+    kwargs = {"batches": 4, "url": f"http://127.0.0.1:{port}/metrics", "file": str(scraped)}
+    fleet = fleets.fleet(replicas=2, train="scrape:train", kwargs=kwargs)
+    (tmp_path / "scrape.py").write_text(SCRAPE)
+    done = run(write(tmp_path, fleets.code(), fleet), "-o", "json", "--metrics-port", str(port))
+    assert done.returncode == 0, done.stderr
+    status = DriverReport.from_wire(json.loads(done.stdout), ignore_unknown=True)
+
+    said = text_string_to_metric_families(scraped.read_text())
+    found = {(s.name, s.labels.get("name")): s.value for family in said for s in family.samples}
+    expected = {(s.name, s.labels.get("name")): s.value for family in families("fleet", status) for s in family.samples}
+    assert found.keys() == expected.keys()
+    assert found["collectorfleet_batches_total", None] == 4
+    assert found["collectorfleet_reported", "batch"] == 4
+    # Rates are over a time, which goes on between the scrape and the end.
+    moving = {name for name in found if re.search("per_second|ratio|throttled", name[0])}
+    assert {name: found[name] for name in found.keys() - moving} == {
+        name: expected[name] for name in found.keys() - moving
+    }
 
 
 def test_a_fleet_without_training_writes_its_frames_to_files_that_read_back(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectorfleet_api.shares import divides, shares
+from collectorfleet_api.shares import divides, fewer, shares
 
 
 def test_each_collector_has_a_share_where_the_frames_divide() -> None:
@@ -36,3 +36,13 @@ def test_shares_are_equal_and_enough_for_all_collectors(steps: int, replicas: in
     assert divides(frames, found, per_collector)
     assert found >= min(replicas, steps)
     assert found == replicas or not divides(frames, replicas, per_collector)
+
+
+@given(st.integers(1, 500), st.integers(1, 300), st.integers(1, 16))
+def test_fewer_shares_are_the_most_that_collectors_can_have_one_each_of(
+    steps: int, most: int, per_collector: int
+) -> None:
+    frames = steps * per_collector
+    found = fewer(frames, most, per_collector)
+    assert found <= most
+    assert [n for n in range(1, most + 1) if divides(frames, n, per_collector)][-1] == found

@@ -57,6 +57,12 @@ def test_a_fleet_without_problems_is_read() -> None:
             id="no colon",
         ),
         pytest.param(
+            {"spec.driver.checkpoint": {"claimName": "claim", "subPath": "../of/others"}},
+            'spec.driver.checkpoint.subPath: "../of/others" is not a folder of a volume; '
+            "write names of letters, digits, '.', '_' and '-', with '/' between them",
+            id="out of the volume",
+        ),
+        pytest.param(
             {"spec.collection.framesPerBatch": "4000"},
             'spec.collection.framesPerBatch: "4000" is text, and a whole number is expected; write 4000 without quotes',
             id="a number in quotes",
@@ -153,8 +159,8 @@ def test_a_fleet_without_problems_is_read() -> None:
         ),
         pytest.param(
             {"spec.collection.mode": "Async", "spec.environment.perCollector": 64},
-            "spec.collection.framesPerBatch: 4000 is not a multiple of environment.perCollector 64, "
-            "whose environments step together; use 3968 or 4032",
+            "spec.collection.framesPerBatch: 4000 is not a multiple of the 64 environments of a collector that "
+            "step together (environment.perCollector, collectors.numWorkersPerCollector); use 3968 or 4032",
             id="vectorised environments in Async",
         ),
         pytest.param(
@@ -265,7 +271,7 @@ def test_a_status_in_a_manifest_is_ignored_as_the_api_server_does() -> None:
             id="endless output",
         ),
         pytest.param(
-            {"spec.collectors.resources.gpu": 0.6},
+            {"spec.collectors.resources.gpu": 0.6, "spec.collectors.devices.device": "cuda"},
             "spec.collectors.resources.gpu: 0.4 of the 1 GPU of each worker pod is used by no collector: "
             "1 of 0.6 GPU fit",
             id="a GPU that is left over",

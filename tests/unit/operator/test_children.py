@@ -162,6 +162,32 @@ class TestDriver:
         }
         assert "NVIDIA_VISIBLE_DEVICES" not in env(template)
 
+    def test_finds_its_checkpoints_where_the_claim_is_mounted(self) -> None:
+        spec = driver({"spec.driver.checkpoint": {"claimName": "cheetah", "subPath": "runs/2"}})["spec"]
+        (volume,) = (v for v in spec["volumes"] if v["name"] == "checkpoints")
+        assert volume == {"name": "checkpoints", "persistentVolumeClaim": {"claimName": "cheetah"}}
+        (mount,) = (m for m in spec["containers"][0]["volumeMounts"] if m["name"] == "checkpoints")
+        assert mount == {"name": "checkpoints", "mountPath": names.CHECKPOINT_MOUNT, "subPath": "runs/2"}
+        assert {"name": names.ENV_CHECKPOINTS, "value": names.CHECKPOINT_MOUNT} in spec["containers"][0]["env"]
+        # Not root: the volume is made writable for the driver's group.
+        assert spec["securityContext"]["fsGroup"] == spec["securityContext"]["runAsGroup"]
+
+    def test_mounts_the_root_of_a_claim_unless_told_otherwise_and_nothing_without_one(self) -> None:
+        spec = driver({"spec.driver.checkpoint": {"claimName": "cheetah"}})["spec"]
+        assert {"name": "checkpoints", "mountPath": names.CHECKPOINT_MOUNT} in spec["containers"][0]["volumeMounts"]
+        assert "checkpoints" not in [volume["name"] for volume in driver()["spec"]["volumes"]]
+
+    def test_says_where_its_metrics_are(self) -> None:
+        template = driver()
+        assert template["spec"]["containers"][0]["ports"] == [{"name": "metrics", "containerPort": names.METRICS_PORT}]
+        assert template["metadata"]["annotations"] == {
+            "prometheus.io/scrape": "true",
+            "prometheus.io/port": str(names.METRICS_PORT),
+            "prometheus.io/path": "/metrics",
+        }
+        quiet = {"metadata": {"annotations": {"prometheus.io/scrape": "false"}}}
+        assert driver({"spec.driver.template": quiet})["metadata"]["annotations"]["prometheus.io/scrape"] == "false"
+
     def test_may_touch_nothing_but_its_own_fleet_and_lease(self) -> None:
         assert role(fleet())["rules"] == [
             _rule("collectorfleet.dev", "collectorfleets", "cheetah", "get"),

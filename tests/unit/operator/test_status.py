@@ -26,8 +26,8 @@ def started() -> World:
     return world
 
 
-def running() -> World:
-    world = World()
+def running(changes: dict[str, Any] | None = None) -> World:
+    world = World(changes)
     world.start()
     return world
 
@@ -213,6 +213,22 @@ class TestDriver:
         world = running()
         world.end_driver(1, 'Traceback (most recent call last):\n  File "x.py"\nConnectionError: no route to host\n')
         assert told(world.look(), "DriverRunning")[2].endswith(": ConnectionError: no route to host")
+
+    @pytest.mark.parametrize(
+        ("checkpoint", "said"),
+        [
+            pytest.param({}, ": it started over, because there is no spec.driver.checkpoint", id="starts over"),
+            pytest.param({"spec.driver.checkpoint": {"claimName": "cheetah"}}, "", id="goes on"),
+        ],
+    )
+    def test_a_driver_that_was_started_again_says_what_was_lost(self, checkpoint: dict[str, Any], said: str) -> None:
+        world = running(checkpoint)
+        before = told(world.look(), "DriverRunning")[2]
+        world.report(4, driverIncarnation=2, progress={"framesLost": 800})
+        assert told(world.look(), "DriverRunning") == (
+            *("True", "Running"),
+            f"{before}; start 2, 800 frames were lost with earlier ones{said}",
+        )
 
     def test_a_report_of_an_earlier_fleet_of_this_name_is_ignored(self) -> None:
         world = running()

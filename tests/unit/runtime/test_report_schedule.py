@@ -29,6 +29,20 @@ def test_a_collector_that_is_lost_is_reported_at_once() -> None:
     assert due(report(state=CollectorState.RETIRED), written, now=10.25)
 
 
+def test_collectors_of_a_large_fleet_that_come_and_go_are_reported_no_faster_than_numbers() -> None:
+    def fleet(ready: int) -> DriverReport:
+        states = [CollectorState.STARTING if i >= ready else CollectorState.READY for i in range(100)]
+        rows = [CollectorStatus(name=f"c{i}", state=state) for i, state in enumerate(states)]
+        return DriverReport(collectors=rows)
+
+    written = Written(fleet(ready=1), at=10)
+    assert not due(fleet(ready=2), written, now=11.9)
+    assert due(fleet(ready=2), written, now=12)
+    # Of a small one each is a write of its own.
+    few = [row for row in fleet(ready=1).collectors if int(row.name[1:]) < 4]
+    assert due(DriverReport(collectors=few[1:]), Written(DriverReport(collectors=few), at=10), now=10.25)
+
+
 def test_the_first_batch_and_the_first_weights_are_reported_at_once() -> None:
     assert due(report(batches=1), Written(report(batches=0), at=10), now=10.25)
     before = report().model_copy(update={"weights": None})

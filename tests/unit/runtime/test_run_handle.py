@@ -36,6 +36,17 @@ def test_a_status_holds_a_hundred_metrics() -> None:
         run.report(one_more=1)
 
 
+def test_the_name_of_a_metric_is_a_name() -> None:
+    with pytest.raises(ValueError, match=r"run\.report: xxxxxxxxxxxxxxxxxxxx\.\.\. is a name of 101 characters"):
+        Run().report(**{"x" * 101: 1})
+
+
 def test_it_says_when_the_run_is_to_stop() -> None:
     assert Run(stop_requested=lambda: True).stop_requested
     assert not Run().stop_requested
+
+
+def test_without_checkpoints_nothing_is_kept_and_nothing_complains() -> None:
+    run = Run()
+    assert not run.keep(optimizer=object(), anything=3)
+    assert not run.checkpoint()

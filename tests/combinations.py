@@ -1,0 +1,227 @@
+"""Changes of a manifest that set several options, those that are refused with the sentence that says why."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.manifests import ABSENT
+
+ASYNC = {"spec.collection.mode": "Async"}
+GATHER_ONLY = {"spec.driver": ABSENT, "spec.output": {"path": "/data"}, "spec.collection.totalFrames": 8000}
+RING = {"factory": "my_buffers:ring"}
+
+REFUSED = [
+    pytest.param(
+        {**ASYNC, "spec.collection.shares": 4},
+        "spec.collection.shares: shares are parts of a Sync batch; leave it out in mode Async, where a batch comes "
+        "from one collector",
+        id="shares in Async",
+    ),
+    pytest.param(
+        {**ASYNC, "spec.collection.exactStaleness": True},
+        "spec.collection.exactStaleness: only Sync batches have one version; leave it out in mode Async, and bound the "
+        "staleness with maxStaleness",
+        id="exact staleness in Async",
+    ),
+    pytest.param(
+        {**ASYNC, "spec.collection.stragglers": {"preemptiveThreshold": 0.8}},
+        "spec.collection.stragglers: only a Sync batch waits for several collectors; leave it out in mode Async",
+        id="stragglers in Async",
+    ),
+    pytest.param(
+        {
+            "spec.collection.maxStaleness": 1,
+            "spec.collection.stragglers": {"firstShares": 3, "preemptiveThreshold": 0.8},
+            "spec.collection.framesPerBatch": 6000,
+        },
+        "spec.collection.stragglers: set firstShares or preemptiveThreshold, one of them: late shares join the next "
+        "batch, or they are cut short",
+        id="two ways with stragglers",
+    ),
+    pytest.param(
+        {"spec.collection.stragglers": {}},
+        "spec.collection.stragglers: set firstShares or preemptiveThreshold, one of them: late shares join the next "
+        "batch, or they are cut short",
+        id="no way with stragglers",
+    ),
+    pytest.param(
+        {"spec.collection.stragglers": {"firstShares": 2}},
+        "spec.collection.stragglers.firstShares: late shares join the next batch, which has newer weights; set "
+        "collection.maxStaleness to 1 or more, or use preemptiveThreshold",
+        id="late shares on-policy",
+    ),
+    pytest.param(
+        {
+            "spec.collection.maxStaleness": 1,
+            "spec.collection.framesPerBatch": 6000,
+            "spec.collection.shares": 3,
+            "spec.collection.stragglers": {"firstShares": 3},
+        },
+        "spec.collection.stragglers.firstShares: a batch has that many shares, whichever come first; leave "
+        "collection.shares out",
+        id="two numbers of shares",
+    ),
+    pytest.param(
+        {"spec.collection.maxStaleness": 1, "spec.collection.stragglers": {"firstShares": 4}},
+        "spec.collection.stragglers.firstShares: 4 is not fewer than collectors.replicas 4, so that each batch waits "
+        "for all; use fewer, or leave stragglers out",
+        id="all shares first",
+    ),
+    pytest.param(
+        {"spec.collection.stragglers": {"preemptiveThreshold": 0.8}, "spec.collectors.class": "Sync"},
+        "spec.collection.stragglers.preemptiveThreshold: only a collector of one process can be cut short; set "
+        "collectors.class to Single, or use firstShares",
+        id="cut short in several processes",
+    ),
+    pytest.param(
+        {"spec.collection.stragglers": {"preemptiveThreshold": 0.8}, "spec.collection.splitTrajs": True},
+        "spec.collection.stragglers.preemptiveThreshold: a share that is cut short has no whole trajectories; leave "
+        "splitTrajs and trajsPerBatch out, or use firstShares",
+        id="trajectories that are cut short",
+    ),
+    pytest.param(
+        {"spec.collection.exactStaleness": True, "spec.collectors.class": "Async"},
+        "spec.collection.exactStaleness: with trajsPerBatch or collectors.class Async a batch has frames of older "
+        "weights; leave one of the two out",
+        id="exact staleness of trajectories that span batches",
+    ),
+    pytest.param(
+        {"spec.weights.updateBetweenSteps": True, "spec.collectors.class": "Sync"},
+        "spec.weights.updateBetweenSteps: only a collector of one process loads weights between its steps; set "
+        "collectors.class to Single, or leave it out",
+        id="new weights between the steps of several processes",
+    ),
+    pytest.param(
+        {"spec.collection.splitTrajs": True, "spec.collection.trajsPerBatch": 10},
+        "spec.collection.splitTrajs: batches of trajsPerBatch have one trajectory in each row already; leave one of "
+        "the two out",
+        id="trajectories that are split twice",
+    ),
+    pytest.param(
+        {"spec.replayBuffer": RING, "spec.collection.copy": False},
+        "spec.replayBuffer: collectors write into it themselves, and no batch is handed out; leave "
+        "collection.postproc, splitTrajs and copy out",
+        id="a replay buffer and batches as they should be",
+    ),
+    pytest.param(
+        {"spec.collection.stragglers": {"preemptiveThreshold": 0}},
+        "spec.collection.stragglers.preemptiveThreshold: 0 waits for no share and 1 for all; use a number between "
+        "them, such as 0.8, or leave stragglers out",
+        id="a threshold of none",
+    ),
+    pytest.param(
+        {"spec.collection.stragglers": {"preemptiveThreshold": 1.0}},
+        "spec.collection.stragglers.preemptiveThreshold: 0 waits for no share and 1 for all; use a number between "
+        "them, such as 0.8, or leave stragglers out",
+        id="a threshold of all",
+    ),
+    pytest.param(
+        {
+            "spec.collection.maxStaleness": 1,
+            "spec.collection.exactStaleness": True,
+            "spec.collection.stragglers": {"firstShares": 2},
+        },
+        "spec.collection.exactStaleness: with stragglers.firstShares a batch has late shares of older weights; leave "
+        "one of the two out, or use preemptiveThreshold",
+        id="exact staleness with late shares",
+    ),
+    pytest.param(
+        {"spec.collection.exactStaleness": True, "spec.weights.updateBetweenSteps": True},
+        "spec.collection.exactStaleness: with weights.updateBetweenSteps a batch has frames of newer weights; leave "
+        "one of the two out",
+        id="exact staleness with new weights between steps",
+    ),
+    pytest.param(
+        {**GATHER_ONLY, "spec.collection.exactStaleness": True},
+        "spec.collection.exactStaleness: without driver.train there is one version of the weights, and all batches "
+        "have it; leave it out",
+        id="exact staleness without training",
+    ),
+    pytest.param(
+        {**GATHER_ONLY, "spec.weights.updateBetweenSteps": True},
+        "spec.weights.updateBetweenSteps: without driver.train there are no new weights to load; leave it out",
+        id="new weights without training",
+    ),
+    pytest.param(
+        {**GATHER_ONLY, "spec.weights": {"updateAfterEachBatch": False, "maxWeightUpdateInterval": 3}},
+        "spec.weights.maxWeightUpdateInterval: without driver.train there are no new weights to publish; leave it out",
+        id="an interval without training",
+    ),
+    pytest.param(
+        {"spec.weights.maxWeightUpdateInterval": 3},
+        "spec.weights.maxWeightUpdateInterval: weights are published after each batch anyway; set "
+        "updateAfterEachBatch to false, or leave the interval out",
+        id="an interval and each batch",
+    ),
+    pytest.param(
+        {"spec.collectors.numWorkersPerCollector": 4},
+        "spec.collectors.numWorkersPerCollector: 4, and class Single has one process; set collectors.class to Sync or "
+        "Async, or step several environments in it with environment.perCollector",
+        id="workers of a single process",
+    ),
+    pytest.param(
+        {"spec.collectors.devices.envDevice": "cuda"},
+        "spec.collectors.devices: cuda needs a GPU; set collectors.resources.gpu, to a share such as 0.25 or to whole "
+        "GPUs, or use cpu",
+        id="cuda without a GPU",
+    ),
+    pytest.param(
+        {
+            "spec.collectors.devices": {"device": "cuda", "policyDevice": "cuda:2"},
+            "spec.collectors.resources.gpu": 2,
+            "spec.workers.gpu.perPod": 2,
+        },
+        "spec.collectors.devices: a collector sees its own GPUs (collectors.resources.gpu is 2), counted from 0; use "
+        "a lower index, or raise it",
+        id="a GPU that a collector has not",
+    ),
+    pytest.param(
+        {**GATHER_ONLY, "spec.replayBuffer": RING},
+        "spec.replayBuffer: nobody samples from it without driver.train; set that, or write the frames out with "
+        "output.replayBuffer",
+        id="a replay buffer that nobody samples from",
+    ),
+    pytest.param(
+        {**GATHER_ONLY, "spec.output": {"path": "/data", "replayBuffer": RING}},
+        "spec.output.replayBuffer: belongs to format ReplayBuffer, which needs it; set both or neither",
+        id="a replay buffer of files",
+    ),
+    pytest.param(
+        {**GATHER_ONLY, "spec.output": {"path": "/data", "format": "ReplayBuffer"}},
+        "spec.output.replayBuffer: belongs to format ReplayBuffer, which needs it; set both or neither",
+        id="a format without its replay buffer",
+    ),
+]
+
+
+GO_TOGETHER = [
+    pytest.param({"spec.collection.exactStaleness": True, "spec.collection.maxStaleness": 1}, id="one step behind"),
+    pytest.param(
+        {"spec.collection.stragglers": {"firstShares": 2}, "spec.collection.maxStaleness": 1}, id="late shares"
+    ),
+    pytest.param({"spec.collection.stragglers": {"preemptiveThreshold": 0.8}}, id="cut short"),
+    pytest.param({"spec.collection.shares": 8}, id="more shares than collectors"),
+    pytest.param(
+        {"spec.weights": {"updateAfterEachBatch": False, "maxWeightUpdateInterval": 4}}, id="every fourth batch"
+    ),
+    pytest.param(
+        {"spec.collectors.class": "Sync", "spec.collectors.numWorkersPerCollector": 4}, id="processes in step"
+    ),
+    pytest.param(
+        {
+            "spec.collectors.devices": {"device": "cuda:3", "storingDevice": "cpu"},
+            "spec.collectors.resources.gpu": 4,
+            "spec.workers.gpu.perPod": 4,
+        },
+        id="the last of four GPUs",
+    ),
+    pytest.param(
+        {"spec.collectors.devices.device": "cuda:0", "spec.collectors.resources.gpu": 0.25}, id="part of a GPU"
+    ),
+    pytest.param({**GATHER_ONLY, "spec.weights": {"dtype": "BFloat16", "include": ["actor."]}}, id="first weights"),
+    pytest.param(
+        {**GATHER_ONLY, "spec.output": {"path": "/data", "format": "ReplayBuffer", "replayBuffer": RING}},
+        id="frames into a replay buffer",
+    ),
+    pytest.param({"spec.replayBuffer": RING}, id="training from a replay buffer"),
+]

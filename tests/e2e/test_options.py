@@ -1,0 +1,27 @@
+"""Options of a fleet that ask something of its pods."""
+
+from __future__ import annotations
+
+from tests.cluster.client import Client
+from tests.e2e import fleets
+
+
+def test_collectors_of_several_processes_fill_a_replay_buffer_in_the_drivers_pod(
+    cluster: Client, namespace: str
+) -> None:
+    fleet = fleets.fleet(replicas=2, frames=400, train="workload:train_from_buffer")
+    spec = fleet["spec"]
+    spec["collection"] |= {"totalFrames": 2000, "maxStaleness": 1}
+    spec["collectors"] |= {"class": "Sync", "numWorkersPerCollector": 2}
+    spec["collectors"]["resources"]["memory"] = "2500Mi"
+    spec["weights"] = {"dtype": "BFloat16"}
+    spec["replayBuffer"] = {"factory": "workload:make_buffer", "kwargs": {"size": 5000}}
+    cluster.apply([fleets.code(), fleet], namespace)
+    status = cluster.wait_for("cfleet/fleet", "Completed", namespace, within=300)["status"]
+    progress = status["progress"]
+    assert progress["framesDelivered"] == progress["metrics"]["written"] == 2000
+    assert progress["metrics"]["sampled"] == 64
+    assert 1 < progress["metrics"]["newest"] <= status["weights"]["published"]
+    # Where the buffer took a CPU of a worker pod, one of them would have found no place.
+    assert progress["collectors"]["summary"] == "2/2"
+    assert progress["collectors"]["restarts"] == 0

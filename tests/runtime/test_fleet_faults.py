@@ -1,0 +1,168 @@
+"""Slow, full and lost collectors, and what the consumer gets meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import ray
+import torch
+from tests import envs
+from tests.wait import eventually
+
+from collectorfleet import FleetCollector, TooFewCollectors
+from collectorfleet.policies.failure import GiveUp, Loss, Replace
+
+Make = Callable[..., FleetCollector]
+
+VERSION = ("collector", "weights_version")
+TRAJECTORY = ("collector", "traj_ids")
+
+pytestmark = pytest.mark.usefixtures("local_ray")
+
+
+def read_until(batches: Iterator[object], reached: Callable[[], bool]) -> None:
+    """Read batches until ``reached()``: how many that takes is the machine's business."""
+    eventually(lambda: next(batches) is not None and reached(), within=60, every=0)
+
+
+FAST, SLOW = partial(envs.make_counting), partial(envs.make_counting, step_seconds=0.2)
+
+
+def test_the_first_shares_make_a_batch_and_nobody_waits_for_the_slow_one(make: Make) -> None:
+    collector = make(
+        create_env_fn=[FAST, FAST, SLOW],
+        num_collectors=3,
+        first_shares=2,
+        max_staleness=2,
+        total_frames=100,
+        update_after_each_batch=True,
+    )
+    lives: list[set[int]] = []
+    for batch in collector:
+        assert tuple(batch.shape) == (2, 10)
+        lives.append({int(share[TRAJECTORY].max()) >> 32 for share in batch})
+        with torch.no_grad():
+            collector.policy.module.value.add_(1.0)
+    assert len(lives) == 5
+    status = collector.status()
+    assert status.weights is not None
+    assert (status.weights.staleness.max or 0) <= 2
+    assert status.progress is not None
+    assert status.progress.frames_discarded == 0
+
+
+def test_stragglers_return_what_they_have_and_missing_frames_are_masked(make: Make) -> None:
+    collector = make(
+        create_env_fn=[FAST, SLOW],
+        frames_per_batch=100,
+        preemptive_threshold=0.5,
+        total_frames=200,
+    )
+    valid = 0
+    for batch in collector:
+        assert tuple(batch.shape) == (2, 50)
+        mask = batch["collector", "mask"]
+        assert mask[0].all()
+        assert 0 < int(mask[1].sum()) < 50
+        assert (batch[TRAJECTORY][~mask] == -1).all()
+        assert (batch[TRAJECTORY][mask] >= 0).all()
+        valid += int(mask.sum())
+    progress = collector.status().progress
+    assert progress is not None
+    assert progress.frames_delivered == valid >= 200
+
+
+def test_a_collector_without_memory_is_replaced_and_the_run_goes_on(make: Make, tmp_path: Path) -> None:
+    env = {"misbehaves": "run out of memory", "at": 15, "once": str(tmp_path / "full")}
+    collector = make(env, total_frames=100)
+    assert sum(batch.numel() for batch in collector) == 100
+    assert any("no memory left" in (row.last_error or "") for row in collector.status().collectors)
+
+
+@dataclass
+class NeverAgain:
+    """A user's policy."""
+
+    def decide(self, loss: Loss) -> Replace | GiveUp:
+        return GiveUp(f"{loss.collector} had its chance")
+
+
+def test_a_failure_policy_of_the_user_decides(make: Make, tmp_path: Path) -> None:
+    env = {"misbehaves": "die", "at": 15, "once": str(tmp_path / "died")}
+    with pytest.raises(TooFewCollectors, match=r"of 2 collectors available.*first cause"):
+        list(make(env, total_frames=1000, failure_policy=NeverAgain(), min_available=2))
+
+
+def test_a_user_decides_which_collectors_leave(make: Make) -> None:
+    class LowestFirst:
+        def leaving(self, collectors: object, count: int) -> list[str]:
+            return sorted(one.name for one in collectors)[:count]  # type: ignore[attr-defined]
+
+    collector = make(sync=False, scaling_policy=LowestFirst())
+    batches = iter(collector)
+    next(batches)
+    collector.resize(1)
+    read_until(batches, lambda: [row.name for row in collector.status().collectors] == ["c1"])
+
+
+def test_a_resized_sync_fleet_splits_its_batches_anew_and_a_fixed_one_does_not(make: Make) -> None:
+    for shares, expected in ((None, (4, 5)), (2, (2, 10))):
+        collector = make(shares=shares)
+        batches = iter(collector)
+        assert tuple(next(batches).shape) == (2, 10)
+        collector.resize(4)
+        shapes = [tuple(next(batches).shape) for _ in range(4)]
+        assert shapes[-1] == expected
+        collector.shutdown(timeout=20)
+
+
+def test_a_seat_that_is_given_up_and_taken_again_counts_from_zero(make: Make) -> None:
+    collector = make(sync=False)
+    batches = iter(collector)
+
+    def frames() -> dict[str, int]:
+        return {row.name: row.frames for row in collector.status().collectors}
+
+    # Both have delivered: a collector that does not run yet would be the one that leaves.
+    read_until(batches, lambda: min(frames().values()) > 0)
+    collector.resize(1)
+    read_until(batches, lambda: set(frames()) == {"c0"})
+    collector.resize(2)
+    assert frames()["c1"] == 0
+
+
+def test_a_slow_consumer_is_waited_for(make: Make) -> None:
+    collector = make(sync=False, num_collectors=1, request_timeout=timedelta(minutes=5))
+    batches = iter(collector)
+    next(batches)
+    waiting = collector._loop.gather
+    with collector.pause():
+        assert waiting.frames_waiting <= 2 * 20
+
+
+def test_views_of_the_store_are_what_copies_are(make: Make) -> None:
+    for sync in (True, False):
+        batch = next(iter(make(sync=sync, copy=False)))
+        assert tuple(batch.shape) == ((2, 10) if sync else (20,))
+        assert (batch[VERSION] == 1).all()
+
+
+def test_the_status_says_when_the_object_store_spills(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("collectorfleet.transport.store.EVERY_SECONDS", 0.2)
+    collector = make(num_collectors=1)
+
+    def spilled() -> int | None:
+        progress = collector.status().progress
+        return progress.spilled_bytes if progress else None
+
+    eventually(spilled, until=lambda n: n is not None, within=60, what="an answer of the node")
+    # More than the store of the tests holds, and all of it is still referred to.
+    held = [ray.put(np.zeros(50 * 2**20, dtype=np.uint8)) for _ in range(9)]
+    eventually(spilled, until=bool, within=60, what="a spill")
+    assert len(held) == 9

@@ -1,0 +1,173 @@
+"""How weights travel: what is cast, what is left out, when they are applied, and who is told.
+
+The reward is twice the value of the weights that acted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tests import envs
+from tests.wait import eventually
+
+from collectorfleet import FleetCollector, UserCodeError
+
+Make = Callable[..., FleetCollector]
+
+VERSION = ("collector", "weights_version")
+
+pytestmark = pytest.mark.usefixtures("local_ray")
+
+
+def learn(collector: FleetCollector, by: float = 1.0) -> None:
+    with torch.no_grad():
+        for parameter in collector.policy.parameters():
+            parameter.add_(by)
+
+
+def test_weights_are_cast_for_the_way_and_half_as_large(make: Make) -> None:
+    whole = make(policy=envs.make_wide_policy(), num_collectors=1)
+    cast = make(policy=envs.make_wide_policy(), num_collectors=1, weights_dtype=torch.bfloat16)
+    sizes = []
+    for collector in (whole, cast):
+        assert collector.update_policy_weights_(wait=True) is not None
+        weights = collector.status().weights
+        assert weights is not None
+        assert weights.acknowledged == 2
+        sizes.append(weights.bytes or 0)
+    assert sizes[1] < 0.6 * sizes[0]
+
+
+def test_what_is_not_included_stays_as_it_was_built(make: Make) -> None:
+    collector = make(policy=envs.make_two_part_policy(1.0, 10.0), num_collectors=1, weights_filter=["module.acting"])
+    learn(collector)
+    collector.update_policy_weights_()
+    batch = next(iter(collector))
+    assert set((batch["next", "reward"] / 2).flatten().tolist()) == {2.0 + 10.0}  # the other part did not travel
+
+
+def test_further_models_are_published_with_the_policy(make: Make) -> None:
+    world = torch.nn.Linear(1, 1)
+    collector = make(create_env_fn=envs.make_modelled, num_collectors=1, models={"env.world": world})
+    with torch.no_grad():
+        world.weight.fill_(7.0)
+    collector.update_policy_weights_()
+    batch = next(iter(collector))
+    assert set(batch["next", "observation"].flatten().tolist()) == {7.0}
+
+
+def test_shared_parameters_and_buffers_that_are_not_floating_arrive(make: Make) -> None:
+    collector = make(policy=envs.make_tied_policy(), num_collectors=1)
+    with torch.no_grad():
+        collector.policy.module.first.weight.fill_(2.0)
+        collector.policy.module.count.fill_(3)
+    results = collector.update_policy_weights_(wait=True)
+    assert results is not None
+    assert results["c0"].acknowledged
+    batch = next(iter(collector))
+    assert set((batch["next", "reward"] / 2).flatten().tolist()) == {2.0 + 2.0 + 3.0}
+
+
+def test_weights_of_another_policy_end_the_run_and_say_which_tensor(make: Make) -> None:
+    collector = make(num_collectors=1)
+    collector.update_policy_weights_({"other": torch.zeros(1)})
+    with pytest.raises(UserCodeError, match="no tensor other"):
+        next(iter(collector))
+
+
+def test_publishing_waits_for_nobody_and_asking_says_what_each_collector_has(make: Make) -> None:
+    collector = make({"step_seconds": 0.05}, sync=False, num_collectors=2)
+    batches = iter(collector)
+    next(batches)
+    results = collector.update_policy_weights_(wait=True, timeout=0.0)
+    assert results is not None
+    assert not any(result.acknowledged for result in results.values())  # rollouts of a second are under way
+    assert all(result.error == "not applied yet" or "not published" in str(result.error) for result in results.values())
+    results = collector.update_policy_weights_(wait=True)
+    assert results is not None
+    assert {name: result.acknowledged for name, result in results.items()} == {"c0": True, "c1": True}
+    assert len({result.version for result in results.values()}) == 1
+
+
+def test_a_held_back_publish_says_that_the_bound_holds_it(make: Make) -> None:
+    collector = make(num_collectors=1, max_staleness=1)
+    next(iter(collector))  # the next batch is under way
+    collector.update_policy_weights_(wait=True)
+    results = collector.update_policy_weights_(wait=True, timeout=0.2)
+    assert results is not None
+    assert "bound holds it back" in str(results["c0"].error)
+
+
+def test_weights_apply_between_two_steps_and_every_frame_says_its_own(make: Make) -> None:
+    collector = make(
+        {"step_seconds": 0.05, "length": 1000},
+        sync=False,
+        num_collectors=1,
+        frames_per_batch=40,
+        update_between_steps=True,
+    )
+    batches = iter(collector)
+    next(batches)
+    mixed = 0
+    for _ in range(4):
+        for _ in range(3):
+            learn(collector)
+            collector.update_policy_weights_(wait=True)
+        batch = next(batches)
+        versions = batch[VERSION].flatten()
+        assert (versions == (batch["next", "reward"] / 2).flatten().long() + 1).all()
+        assert (versions.diff() >= 0).all()
+        mixed += versions.unique().numel() > 1
+    assert mixed
+
+
+def test_the_newest_weights_are_taken_and_old_ones_are_let_go(make: Make) -> None:
+    collector = make({"step_seconds": 0.02}, sync=False, num_collectors=1)
+    batches = iter(collector)
+    next(batches)
+    for _ in range(20):
+        learn(collector)
+        collector.update_policy_weights_()
+    results = collector.update_policy_weights_(wait=True)
+    assert results is not None
+    assert results["c0"].acknowledged
+    store = collector._loop.store
+    assert store.newest is not None
+    assert store.kept_versions == [store.newest.version]
+    published = collector.status().weights
+    assert published is not None
+    assert published.publishes.attempted == published.publishes.succeeded
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_exact_staleness_is_one_version_behind_whatever_happens(make: Make, tmp_path: Path, dies: bool) -> None:
+    env: dict[str, Any] = {"misbehaves": "die", "at": 35, "once": str(tmp_path / "died")} if dies else {}
+    collector = make(env, total_frames=160, update_after_each_batch=True, max_staleness=1, exact_staleness=True)
+    lags = []
+    for number, batch in enumerate(collector):
+        assert batch[VERSION].unique().numel() == 1
+        assert set((batch["next", "reward"] / 2).flatten().tolist()) == {float(batch[VERSION].min() - 1)}
+        lags.append(number + 1 - int(batch[VERSION].min()))
+        learn(collector)
+    assert lags == [0] + [1] * 7
+
+
+def test_a_collector_that_comes_later_delivers_nothing_of_old_weights(make: Make) -> None:
+    collector = make(sync=False, num_collectors=1)
+    batches = iter(collector)
+    next(batches)
+    learn(collector)
+    collector.update_policy_weights_(wait=True)
+    collector.resize(2)
+
+    def delivered_by_the_second() -> int:
+        batch = next(batches)
+        if int(batch["collector", "traj_ids"].max()) >> 32 == 2:
+            assert (batch[VERSION] >= 2).all()
+        return collector.stats("per_worker").get("worker_1/frames", 0)
+
+    eventually(delivered_by_the_second, until=lambda frames: frames > 0, within=60, what="frames of c1")

@@ -1,0 +1,73 @@
+"""The replay buffer that a fleet without training fills, and its dumps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from tensordict import TensorDict
+from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
+
+from collectorfleet import UserCodeError
+from collectorfleet.driver.replay_output import MANIFEST, ReplayWriter
+
+
+def buffer() -> TensorDictReplayBuffer:
+    return TensorDictReplayBuffer(storage=LazyTensorStorage(100), batch_size=4)
+
+
+def writer(folder: Path, run_id: str = "run-1", dump_seconds: float = 1e9) -> ReplayWriter:
+    return ReplayWriter(str(folder), buffer(), fleet="cheetah", run_id=run_id, dump_seconds=dump_seconds)
+
+
+def batch(first: int) -> TensorDict:
+    frames = torch.arange(first, first + 10).view(2, 5)
+    versions = torch.full((2, 5), first // 10 + 1)
+    return TensorDict({"frame": frames, "collector": {"weights_version": versions}}, batch_size=[2, 5])
+
+
+def kept(out: ReplayWriter) -> list[int]:
+    return sorted(int(frame) for frame in out.buffer[:]["frame"])
+
+
+def test_a_restarted_driver_goes_on_behind_the_dump(tmp_path: Path) -> None:
+    first = writer(tmp_path)
+    first.write(batch(0))
+    first.flush()
+    first.write(batch(10))  # never dumped
+    again = writer(tmp_path)
+    assert kept(again) == list(range(10))
+    assert (again.frames, again.position.version, again.position.batches) == (10, 1, 1)
+    again.write(batch(20))
+    again.flush()
+    assert kept(writer(tmp_path)) == [*range(10), *range(20, 30)]
+    assert [path.name for path in tmp_path.glob("dump-*")] == ["dump-000001"]
+
+
+def test_what_a_killed_driver_left_half_written_is_removed(tmp_path: Path) -> None:
+    first = writer(tmp_path, dump_seconds=0.0)
+    first.write(batch(0))
+    (tmp_path / ".unfinished-dump-000001").mkdir()
+    (tmp_path / "dump-000001").mkdir()  # renamed, but not in the manifest yet
+    assert kept(writer(tmp_path)) == list(range(10))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dump-000000", MANIFEST]
+
+
+def test_frames_that_are_masked_are_left_out(tmp_path: Path) -> None:
+    out = writer(tmp_path)
+    masked = batch(0)
+    masked["collector", "mask"] = masked["frame"] < 7
+    out.write(masked)
+    out.flush()
+    assert kept(out) == list(range(7))
+    assert json.loads((tmp_path / MANIFEST).read_text())["frames"] == 7
+
+
+def test_another_runs_buffer_is_not_touched(tmp_path: Path) -> None:
+    first = writer(tmp_path)
+    first.write(batch(0))
+    first.flush()
+    with pytest.raises(UserCodeError, match="10 frames of another run of fleet cheetah"):
+        writer(tmp_path, run_id="run-2")
