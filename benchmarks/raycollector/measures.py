@@ -1,50 +1,132 @@
-"""What is measured of one side. Every function returns plain numbers; ``__main__`` pairs and prints them."""
+"""What is measured of one side, in a process with a Ray of its own (``child``). Every function returns plain numbers.
+
+Each wait has a limit and says what it waited for, see :mod:`benchmarks.common.patience`.
+"""
 
 from __future__ import annotations
 
 import statistics
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import Any
 
-from benchmarks.raycollector.sides import Side, cpu_seconds
+import torch
+
+from benchmarks.common import child
+from benchmarks.common.patience import expecting
+from benchmarks.raycollector import sides, workloads
+
+# Longest wait for one batch or one update. RayCollector's first update connects process groups, which takes seconds.
+PATIENCE_SECONDS = 60.0
+
+Numbers = dict[str, float]
 
 
-@dataclass(frozen=True)
-class Throughput:
-    frames_per_second: float
-    cpu_us_per_frame: float
+class Side:
+    """A collector of one kind, its iterator, and the time from its constructor to its first batch."""
+
+    def __init__(self, name: str, make: Callable[[], Any]) -> None:
+        self.name = name
+        started = time.perf_counter()
+        with expecting(f"{name}(...)", 2 * PATIENCE_SECONDS):
+            self.collector = make()
+        self._batches = iter(self.collector)
+        self.next()
+        self.start_seconds = time.perf_counter() - started
+
+    def next(self) -> Any:
+        with expecting(f"a batch of {self.name}", PATIENCE_SECONDS):
+            return next(self._batches)
+
+    def update(self, **options: Any) -> float:
+        """Seconds for which ``update_policy_weights_`` blocks."""
+        started = time.perf_counter()
+        with expecting(f"update_policy_weights_ of {self.name}", PATIENCE_SECONDS):
+            self.collector.update_policy_weights_(**options)
+        return time.perf_counter() - started
+
+    def shutdown(self) -> None:
+        with expecting(f"{self.name}.shutdown", PATIENCE_SECONDS):
+            self.collector.shutdown()
 
 
-def throughput(side: Side, batches: int, warm_up: int, learner_seconds: float = 0.0) -> Throughput:
-    """Frames a second over ``batches`` batches, while a learner sleeps ``learner_seconds`` after each."""
-    for _ in range(warm_up):
-        side.next()
-        time.sleep(learner_seconds)
-    cpu, started, frames = cpu_seconds(), time.perf_counter(), 0
+def _frames(side: Side, batches: int, *, learner_seconds: float = 0.0, read: bool = False) -> int:
+    frames = 0
     for _ in range(batches):
-        frames += side.next().numel()
+        batch = side.next()
+        # A batch of stragglers that were cut short has room for frames that were not made.
+        mask = batch.get(("collector", "mask"), None)
+        frames += batch.numel() if mask is None else int(mask.sum())
+        if read:
+            # A learner reads what it was given, which shows a batch that is only promised.
+            batch["observation"].max()
+            batch["next", "observation"].max()
         time.sleep(learner_seconds)
+    return frames
+
+
+def throughput(side: Side, *, batches: int, warm_up: int, read: bool = False, learner_seconds: float = 0.0) -> Numbers:
+    """Frames a second, and CPU microseconds per frame of driver, workers and Ray together."""
+    _frames(side, warm_up, learner_seconds=learner_seconds, read=read)
+    cpu, started = sides.cpu_seconds(), time.perf_counter()
+    frames = _frames(side, batches, learner_seconds=learner_seconds, read=read)
     elapsed = time.perf_counter() - started
-    return Throughput(frames / elapsed, (cpu_seconds() - cpu) / frames * 1e6)
+    return {"frames/s": frames / elapsed, "CPU us/frame": (sides.cpu_seconds() - cpu) / frames * 1e6}
 
 
-def update_blocks(side: Side, updates: int) -> float:
-    """Median seconds for which the driver is blocked by a weight update while rollouts run."""
-    blocked = []
+def kept(side: Side, *, batches: int, warm_up: int, learner_seconds: float) -> Numbers:
+    """Percentage of the throughput that is left beside a learner that sleeps ``learner_seconds`` for each batch."""
+    alone = throughput(side, batches=batches, warm_up=warm_up)
+    busy = throughput(side, batches=batches, warm_up=warm_up, learner_seconds=learner_seconds)
+    return {"% kept": busy["frames/s"] / alone["frames/s"] * 100}
+
+
+def blocked(side: Side, *, updates: int) -> Numbers:
+    """Milliseconds for which a weight update blocks the driver while all collectors are inside a rollout."""
+    side.update()  # RayCollector connects at its first one
+    seconds = []
     for _ in range(updates):
         side.next()
         time.sleep(0.1)  # well inside the next rollout
-        started = time.perf_counter()
-        side.collector.update_policy_weights_()
-        blocked.append(time.perf_counter() - started)
-    return statistics.median(blocked)
+        seconds.append(side.update())
+    return {"ms": statistics.median(seconds) * 1e3}
 
 
-def update_applied(side: Side, updates: int, **wait: bool) -> float:
-    """Median seconds until every idle collector has applied an update."""
+def applied(side: Side, *, updates: int) -> Numbers:
+    """Milliseconds until every idle collector has applied an update.
+
+    A batch is taken before each: in Sync a version is published once for each batch handed out and not more often.
+    """
+    # RayCollector always waits for its workers.
+    wait = {"wait": True} if side.name == sides.FLEET else {}
+    side.update(**wait)
     seconds = []
     for _ in range(updates):
-        started = time.perf_counter()
-        side.collector.update_policy_weights_(**wait)
-        seconds.append(time.perf_counter() - started)
-    return statistics.median(seconds)
+        side.next()
+        time.sleep(0.1)
+        seconds.append(side.update(**wait))
+    return {"ms": statistics.median(seconds) * 1e3}
+
+
+MEASURES: dict[str, Callable[..., Numbers]] = {
+    "throughput": throughput,
+    "kept": kept,
+    "blocked": blocked,
+    "applied": applied,
+}
+
+
+def run(case: dict[str, Any]) -> Numbers:
+    """One measurement; the keys of ``case`` are those of :class:`benchmarks.raycollector.cases.Case`."""
+    torch.set_num_threads(1)
+    with child.local_ray():
+        name, env = case["side"], workloads.environment(**case["environment"])
+        policy = workloads.POLICIES[case["policy"]]()
+        side = Side(name, lambda: sides.MAKE[name](env, policy, **case["arguments"], **case["options"]))
+        found = MEASURES[case["measure"]](side, **case["how"])
+        side.shutdown()
+    return {**found, "start s": side.start_seconds}
+
+
+if __name__ == "__main__":
+    child.serve(run)

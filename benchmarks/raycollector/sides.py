@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import psutil
-from tensordict import TensorDictBase
 
-Make = Callable[..., Any]
-
-
-@dataclass
-class Side:
-    """A collector of one kind, and its iterator."""
-
-    name: str
-    collector: Any
-
-    def __post_init__(self) -> None:
-        self._batches: Iterator[TensorDictBase] = iter(self.collector)
-
-    def next(self) -> TensorDictBase:
-        return next(self._batches)
-
-    def shutdown(self) -> None:
-        self.collector.shutdown()
+RAY, FLEET = "RayCollector", "FleetCollector"
 
 
 def ray_collector(env: Any, policy: Any, *, collectors: int, frames: int, sync: bool, **options: Any) -> Any:
@@ -55,6 +37,15 @@ def fleet_collector(env: Any, policy: Any, *, collectors: int, frames: int, sync
         remote_configs={"num_cpus": 1, "num_gpus": 0},
         **options,
     )
+
+
+MAKE: dict[str, Callable[..., Any]] = {RAY: ray_collector, FLEET: fleet_collector}
+
+
+def fleet_takes(option: str) -> bool:
+    from collectorfleet import FleetCollector
+
+    return option in inspect.signature(FleetCollector).parameters
 
 
 def cpu_seconds() -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,6 +12,8 @@ from tensordict.nn import TensorDictModule
 from torch import nn
 from torchrl.data import Bounded, Composite, Unbounded
 from torchrl.envs import EnvBase
+
+from benchmarks.common.patience import answer_with_stacks
 
 PIXELS = (4, 84, 84)
 
@@ -49,22 +52,19 @@ class CheapEnv(EnvBase):
         del seed
 
 
-def pixels(envs: int = 64) -> EnvBase:
-    return CheapEnv(envs, PIXELS)
+class Environments:
+    """A factory of :class:`CheapEnv`; picklable, unlike a closure."""
 
-
-def vectors(envs: int = 1) -> EnvBase:
-    return CheapEnv(envs, (4,))
-
-
-class SleepingEnv:
-    """A factory of environments whose step takes ``seconds``; picklable, unlike a closure in a notebook."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    def __init__(self, envs: int, shape: tuple[int, ...], step_seconds: float) -> None:
+        self._arguments = (envs, shape, step_seconds)
 
     def __call__(self) -> EnvBase:
-        return CheapEnv(1, (4,), self.seconds)
+        answer_with_stacks()  # it runs in the worker
+        return CheapEnv(*self._arguments)
+
+
+def environment(*, pixels: bool = False, envs: int = 1, step_seconds: float = 0.0) -> Environments:
+    return Environments(envs, PIXELS if pixels else (4,), step_seconds)
 
 
 class _Act(nn.Module):
@@ -93,3 +93,6 @@ class _Large(_Act):
 
 def large_policy() -> TensorDictModule:
     return TensorDictModule(_Large(), in_keys=["observation"], out_keys=["action"])
+
+
+POLICIES: dict[str, Callable[[], TensorDictModule]] = {"cheap": cheap_policy, "25 MB": large_policy}

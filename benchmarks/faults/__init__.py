@@ -1,0 +1,1 @@
+"""What each fault costs: FleetCollector beside RayCollector, with proof of which weights made every frame."""

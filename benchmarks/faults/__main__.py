@@ -1,0 +1,176 @@
+"""Prints what each fault costs, FleetCollector beside RayCollector.
+
+    python -m benchmarks.faults [--only kill,stop,node,memory,step,policy,driver,slow] [--write docs/faults.md]
+
+Every run is a process with a Ray of its own: four collectors, Sync, 80 frames a batch, rollouts of 0.2 s. The weights
+are numbered and make the rewards, so each frame proves which of them made it. One collector is disturbed in the middle
+of the 16th rollout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.common import tables
+from benchmarks.common.child import Failed, measure
+from benchmarks.faults import driver_killed, memory_limit
+from benchmarks.faults.disturbed import HANG_SECONDS, REQUEST_TIMEOUT_SECONDS, RESTARTING
+from benchmarks.raycollector.sides import FLEET, RAY, fleet_takes
+
+CHILD_SECONDS = 200.0
+
+
+@dataclass(frozen=True)
+class Fault:
+    what: str
+    fault: str
+    batches: int = 100
+    sides: tuple[str, ...] = (FLEET, RAY)
+
+
+PROCESS_SIDES = (FLEET, RAY, RESTARTING)
+FAULTS = {
+    "kill": Fault("a collector is killed (`kill -9`)", "kill", sides=PROCESS_SIDES),
+    "stop": Fault("a collector hangs (SIGSTOP)", "stop"),
+    "node": Fault("a node with 2 of 4 collectors is lost, another comes", "node", 200),
+    "memory": Fault("a collector runs out of memory (limit of its cgroup)", "memory"),
+    "step": Fault("the environment raises in `step`", "raise in step"),
+    "policy": Fault("the policy raises", "raise in policy"),
+}
+HEADER = [
+    "fault",
+    "side",
+    "outcome",
+    "batches delivered",
+    "frames counted / delivered",
+    "stale frames",
+    "longest pause (s)",
+    "noticed (s)",
+    "full strength (s)",
+    "what the status said",
+]
+INTRODUCTION = f"""# What a fault costs
+
+Four collectors, Sync, 80 frames a batch, rollouts of 0.2 s; the policy is published before every batch. One collector
+is disturbed in the middle of the 16th rollout. FleetCollector may collect one batch ahead (`max_staleness=1`) and has a
+`request_timeout` of {REQUEST_TIMEOUT_SECONDS:g} s, RayCollector has its defaults, or Ray's restarts
+(`max_restarts=-1`, `max_task_retries=-1`).
+
+* **Stale**: frames made by older weights than the bound allows: FleetCollector 1 version, RayCollector 0, which is what
+  both promise. Weights are numbers and make the rewards, so this is read from the frames.
+* **Hangs**: no batch for {HANG_SECONDS:g} s; the benchmark ended the run.
+* Times are seconds after the fault. *Full strength*: four collectors are available with acknowledged weights.
+* The driver that is killed has two collectors, batches of 40 frames and a checkpoint every 2 s. RayCollector's is a
+  script; it has nothing to go on from.
+
+    python -m benchmarks.faults --write docs/faults.md
+"""
+
+
+def disturbed(fault: Fault) -> list[list[str]]:
+    rows = []
+    for side in fault.sides:
+        case = {"side": side, "fault": fault.fault, "batches": fault.batches}
+        found = measure("benchmarks.faults.disturbed", case, timeout=CHILD_SECONDS)
+        row = [fault.what if not rows else "", side, *_cells(found, fault.batches)]
+        print(" | ".join(row), flush=True)
+        rows.append(row)
+    return rows
+
+
+def _cells(found: dict[str, Any] | Failed, batches: int) -> list[str]:
+    if isinstance(found, Failed):
+        return [found.why, *[""] * (len(HEADER) - 3)]
+    stale = str(found["stale"])
+    if found["mislabelled"] or found["twice"]:
+        stale += f" (and {found['mislabelled']} with another version than they say, {found['twice']} delivered twice)"
+    said = "; ".join(part for part in (found.get("states"), _short(found.get("error"))) if part)
+    return [
+        _short(found["outcome"]),
+        f"{found['batches']} of {batches}",
+        f"{found['counted']} / {found['frames']}",
+        stale,
+        tables.number(found["pause"]),
+        _seconds(found.get("noticed")),
+        _seconds(found.get("full_strength")),
+        said or "-",
+    ]
+
+
+def _short(text: str | None, most: int = 160) -> str:
+    return textwrap.shorten(text or "", most, placeholder=" ...")
+
+
+def _seconds(value: float | None) -> str:
+    return "-" if value is None else tables.number(value)
+
+
+def killed_driver() -> list[list[str]]:
+    rows = []
+    for side in (FLEET, RAY):
+        what = "the driver is killed (`kill -9`) and started again" if not rows else ""
+        row = [what, side, *driver_killed.cells(driver_killed.kill_driver(side))]
+        print(" | ".join(row), flush=True)
+        rows.append(row)
+    return rows
+
+
+def slow(batches: int = 15) -> list[list[str]]:
+    """Frames a second with one slow collector, and what share that is of the same without."""
+    ways: list[tuple[str, str, dict[str, Any]]] = [(RAY, "", {}), (FLEET, "one batch ahead", {})]
+    ways.append((FLEET, "`shares=16`", {"shares": 16}))
+    ways.append((FLEET, "`first_shares=3`", {"first_shares": 3}))
+    ways.append((FLEET, "`preemptive_threshold=0.75`, frames that were made", {"preemptive_threshold": 0.75}))
+    rows = []
+    for side, name, options in ways:
+        if not all(fleet_takes(option) for option in options):
+            continue
+        rates = []
+        for is_slow in (False, True):
+            case = {"side": side, "slow": is_slow, "batches": batches, "options": options}
+            found = measure("benchmarks.faults.slow", case, timeout=CHILD_SECONDS)
+            if isinstance(found, Failed):
+                rows.append([side, name, found.why, "", ""])
+                break
+            rates.append(found["frames/s"])
+        else:
+            rows.append([side, name, *map(tables.number, rates), f"{rates[1] / rates[0]:.0%}"])
+        print(" | ".join(rows[-1]), flush=True)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default=",".join([*FAULTS, "driver", "slow"]), help="comma-separated faults")
+    parser.add_argument("--write", metavar="FILE", help="write the tables there too")
+    args = parser.parse_args()
+    started = time.monotonic()
+    rows: list[list[str]] = []
+    parts = []
+    names = args.only.split(",")
+    for name in names:
+        if name == "memory" and (why := memory_limit.missing()):
+            print(f"memory: left out, {why}", file=sys.stderr)
+        elif name in FAULTS:
+            rows += disturbed(FAULTS[name])
+        elif name == "driver":
+            rows += killed_driver()
+    if rows:
+        parts.append(tables.table(HEADER, rows))
+    if "slow" in names:
+        header = ["one of four collectors is 10 times slower", "", "frames/s without it", "with it", "kept"]
+        parts.append(tables.table(header, slow()))
+    parts.append(f"{tables.machine()}; {(time.monotonic() - started) / 60:.0f} minutes.")
+    text = "\n\n".join(parts)
+    print(f"\n{text}")
+    if args.write:
+        tables.write(args.write, f"{INTRODUCTION}\n{text}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""Two Ray nodes on one machine, of which the second can be lost and come back."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import psutil
+import ray
+from ray.cluster_utils import Cluster
+
+from benchmarks.common.child import FOLDER
+from benchmarks.common.patience import expecting
+
+_STORE_BYTES = 200 * 2**20
+
+
+class TwoNodes:
+    """A head and a second node with ``cpus`` each."""
+
+    def __init__(self, cpus: int) -> None:
+        self._cpus = cpus
+        head: dict[str, Any] = {"num_cpus": cpus, "object_store_memory": _STORE_BYTES, "temp_dir": os.environ[FOLDER]}
+        self._cluster = Cluster(initialize_head=True, head_node_args=head)
+        self._second: list[psutil.Process] = []
+        self.add_second()
+        ray.init(address=self._cluster.address, log_to_driver=False)
+
+    def add_second(self) -> None:
+        """Start the second node and remember its processes."""
+        before = {process.pid for process in psutil.Process().children()}
+        with expecting("the second node", 60):
+            self._cluster.add_node(num_cpus=self._cpus, object_store_memory=_STORE_BYTES)
+        self._second = [process for process in psutil.Process().children() if process.pid not in before]
+
+    def lose_second(self) -> None:
+        """Kill all processes of the second node, workers first to be found: they end when their raylet does."""
+        family = [child for process in self._second for child in process.children(recursive=True)]
+        for process in (*self._second, *family):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+
+
+@contextlib.contextmanager
+def two_nodes(cpus: int) -> Iterator[TwoNodes]:
+    nodes = TwoNodes(cpus)
+    try:
+        yield nodes
+    finally:
+        # The parent process ends what is left.
+        with expecting("ray.shutdown", 30):
+            ray.shutdown()

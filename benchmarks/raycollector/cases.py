@@ -1,0 +1,152 @@
+"""What is compared: each case is one question, its variants are measured in turn, its rows pair two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.raycollector.sides import FLEET, RAY, fleet_takes
+
+# Ray then hands tensors out where they lie in its object store, as FleetCollector always does on the way.
+ZERO_COPY = {"RAY_ENABLE_ZERO_COPY_TORCH_TENSORS": "1"}
+
+
+@dataclass(frozen=True)
+class Variant:
+    side: str
+    name: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    process_environment: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.side} {self.name}".strip()
+
+
+@dataclass(frozen=True)
+class Case:
+    """``what`` begins the rows, one for each of ``keys``, which are numbers of the measure."""
+
+    what: str
+    measure: str
+    keys: tuple[str, ...]
+    environment: Mapping[str, Any]
+    arguments: Mapping[str, Any]  # collectors, frames, sync
+    how: Mapping[str, Any]
+    variants: tuple[Variant, ...]
+    pairs: tuple[tuple[int, int], ...] = ((0, 1),)
+    policy: str = "cheap"
+
+    def spec(self, variant: Variant) -> dict[str, Any]:
+        return {
+            "side": variant.side,
+            "measure": self.measure,
+            "environment": self.environment,
+            "policy": self.policy,
+            "arguments": self.arguments,
+            "options": variant.options,
+            "how": self.how,
+        }
+
+
+def _sides(**fleet_options: Any) -> tuple[Variant, Variant]:
+    return Variant(RAY), Variant(FLEET, options=fleet_options)
+
+
+def _mode(sync: bool) -> tuple[str, dict[str, Any]]:
+    return ("Sync, one batch ahead", {"max_staleness": 1}) if sync else ("Async", {})
+
+
+def pixels(scale: float) -> list[Case]:
+    cases = []
+    for sync in (True, False):
+        mode, options = _mode(sync)
+        variants = [*_sides(**options), Variant(RAY, "zero-copy", process_environment=ZERO_COPY)]
+        pairs = [(0, 1), (2, 1)]
+        if not sync and fleet_takes("copy"):
+            variants.append(Variant(FLEET, "copy=False", options={**options, "copy": False}))
+            pairs += [(0, 3), (2, 3)]
+        cases.append(
+            Case(
+                f"pixels 64x4x84x84, 54 MB a batch, {mode}",
+                "throughput",
+                ("frames/s", "CPU us/frame"),
+                {"pixels": True, "envs": 64},
+                {"collectors": 2, "frames": 1024, "sync": sync},
+                {"batches": round(30 * scale), "warm_up": 6, "read": True},
+                tuple(variants),
+                tuple(pairs),
+            )
+        )
+    return cases
+
+
+def small(scale: float) -> list[Case]:
+    cases = []
+    for sync in (True, False):
+        mode, options = _mode(sync)
+        cases.append(
+            Case(
+                f"4 floats, 1000 frames a batch, {mode}",
+                "throughput",
+                ("frames/s", "CPU us/frame", *(["start s"] if sync else [])),
+                {},
+                {"collectors": 2, "frames": 1000, "sync": sync},
+                {"batches": round(15 * scale), "warm_up": 5},
+                _sides(**options),
+            )
+        )
+    return cases
+
+
+def overlap(scale: float) -> list[Case]:
+    """How much of the throughput is left when a learner works as long as a rollout takes."""
+    frames, rollout_seconds, cases = 100, 0.25, []
+    for sync in (True, False):
+        mode, options = _mode(sync)
+        # Two collectors: an Async batch comes every half rollout.
+        learner = rollout_seconds if sync else rollout_seconds / 2
+        cases.append(
+            Case(
+                f"throughput kept beside a learner, {mode}",
+                "kept",
+                ("% kept",),
+                {"step_seconds": rollout_seconds / frames},
+                {"collectors": 2, "frames": 2 * frames if sync else frames, "sync": sync},
+                {"batches": round(16 * scale), "warm_up": 5, "learner_seconds": learner},
+                _sides(**options),
+            )
+        )
+    return cases
+
+
+def blocked(scale: float) -> list[Case]:
+    return [
+        Case(
+            "driver blocked by an update, 1 s rollouts, Async",
+            "blocked",
+            ("ms",),
+            {"step_seconds": 0.01},
+            {"collectors": 2, "frames": 100, "sync": False},
+            {"updates": max(1, round(5 * scale))},
+            _sides(),
+        )
+    ]
+
+
+def weights(scale: float) -> list[Case]:
+    return [
+        Case(
+            "25 MB in 196 tensors, until 4 idle collectors have it",
+            "applied",
+            ("ms",),
+            {},
+            {"collectors": 4, "frames": 40, "sync": True},
+            {"updates": max(1, round(10 * scale))},
+            _sides(),
+            policy="25 MB",
+        )
+    ]
+
+
+GROUPS = {"pixels": pixels, "small": small, "overlap": overlap, "blocked": blocked, "weights": weights}

@@ -1,0 +1,1 @@
+"""Hundreds of thousands of batches through one FleetCollector: what grows, and how fast it goes."""

@@ -1,0 +1,1 @@
+"""The same training with RayCollector and with FleetCollector: reward against the clock."""

@@ -1,0 +1,174 @@
+"""PPO on HalfCheetah-v5, which does not know what kind of collector its batches come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import torch
+from gymnasium.vector import AutoresetMode
+from tensordict import TensorDictBase
+from tensordict.nn import TensorDictModule
+from torch import Tensor, nn
+from torchrl.envs import EnvBase, GymWrapper, InitTracker, RewardSum, TransformedEnv
+from torchrl.envs.transforms import Compose
+from torchrl.modules import ProbabilisticActor, ValueOperator
+from torchrl.objectives import ClipPPOLoss
+from torchrl.objectives.value import GAE
+
+from benchmarks.common.patience import answer_with_stacks
+
+OBSERVATION, ACTION = 17, 6
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Hyper-parameters, the same for both sides. ``frames_per_batch`` are of all collectors together."""
+
+    collectors: int = 2
+    envs: int = 16  # of one collector, stepped together
+    frames_per_batch: int = 4096
+    epochs: int = 8
+    minibatch: int = 256
+    learning_rate: float = 6e-4
+    gamma: float = 0.99
+    lmbda: float = 0.95
+    clip: float = 0.2
+    reward_scale: float = 0.1
+
+
+class MakeEnv:
+    """Environments that step together; a factory that pickles."""
+
+    def __init__(self, envs: int) -> None:
+        self._envs = envs
+
+    def __call__(self) -> EnvBase:
+        answer_with_stacks()
+        envs = gymnasium.make_vec(
+            "HalfCheetah-v5",
+            num_envs=self._envs,
+            vectorization_mode="sync",
+            vector_kwargs={"autoreset_mode": AutoresetMode.DISABLED},
+        )
+        return TransformedEnv(GymWrapper(envs), Compose(InitTracker(), RewardSum()))
+
+
+class Normalize(nn.Module):
+    """Observations by the mean and variance of all that the learner has seen; they travel with the weights."""
+
+    mean: Tensor
+    variance: Tensor
+    count: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(OBSERVATION, dtype=torch.float64))
+        self.register_buffer("variance", torch.ones(OBSERVATION, dtype=torch.float64))
+        self.register_buffer("count", torch.tensor(1e-4, dtype=torch.float64))
+
+    def learn(self, observations: Tensor) -> None:
+        """Take ``[frames, 17]`` observations into account."""
+        new = observations.to(torch.float64)
+        count = self.count + len(new)
+        delta = new.mean(0) - self.mean
+        between = delta.square() * self.count * len(new) / count
+        self.variance.copy_((self.variance * self.count + new.var(0, correction=0) * len(new) + between) / count)
+        self.mean.add_(delta * len(new) / count)
+        self.count.copy_(count)
+
+    def forward(self, observation: Tensor) -> Tensor:
+        normal = (observation.to(torch.float64) - self.mean) / (self.variance + 1e-8).sqrt()
+        return normal.clamp(-10, 10).to(torch.float32)
+
+
+def _mlp(outputs: int, last_gain: float) -> nn.Sequential:
+    layers: list[nn.Module] = [
+        nn.Linear(OBSERVATION, 64),
+        nn.Tanh(),
+        nn.Linear(64, 64),
+        nn.Tanh(),
+        nn.Linear(64, outputs),
+    ]
+    for layer, gain in zip(layers[::2], (2**0.5, 2**0.5, last_gain), strict=True):
+        nn.init.orthogonal_(layer.weight, gain)
+        nn.init.zeros_(layer.bias)
+    return nn.Sequential(*layers)
+
+
+class Actor(nn.Module):
+    """Mean and standard deviation of a Gaussian over actions; the deviation does not depend on the observation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.normalize = Normalize()
+        self.net = _mlp(ACTION, 0.01)
+        self.log_scale = nn.Parameter(torch.full((ACTION,), -0.5))
+
+    def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
+        loc = self.net(self.normalize(observation))
+        return loc, self.log_scale.exp().expand_as(loc)
+
+
+def _independent_normal(loc: Tensor, scale: Tensor) -> torch.distributions.Independent:
+    return torch.distributions.Independent(torch.distributions.Normal(loc, scale), 1)
+
+
+def make_policy() -> ProbabilisticActor:
+    return ProbabilisticActor(
+        TensorDictModule(Actor(), in_keys=["observation"], out_keys=["loc", "scale"]),
+        in_keys=["loc", "scale"],
+        distribution_class=_independent_normal,
+        return_log_prob=True,
+    )
+
+
+@dataclass(frozen=True)
+class Update:
+    """After one batch: frames so far, and the rewards of the episodes that ended in it."""
+
+    frames: int
+    rewards: list[float]
+
+
+def train(
+    batches: Iterator[TensorDictBase], policy: ProbabilisticActor, settings: Settings, go_on: Callable[[], bool]
+) -> Iterator[Update]:
+    """Train on ``batches`` while ``go_on()``; the collector publishes ``policy`` whenever the next one is asked for."""
+    normalize = policy.get_submodule("module.0.module").normalize
+    critic = ValueOperator(nn.Sequential(normalize, _mlp(1, 1.0)), in_keys=["observation"])
+    advantage = GAE(gamma=settings.gamma, lmbda=settings.lmbda, value_network=critic, average_gae=True)
+    ppo = ClipPPOLoss(policy, critic, clip_epsilon=settings.clip, entropy_bonus=False, critic_coeff=0.5)
+    adam = torch.optim.Adam(ppo.parameters(), lr=settings.learning_rate, eps=1e-5)
+    frames = 0
+    for batch in batches:
+        frames += batch.numel()
+        rewards = _of_ended_episodes(batch)
+        batch["next", "reward"] = batch["next", "reward"] * settings.reward_scale
+        normalize.learn(batch["observation"].reshape(-1, OBSERVATION))
+        with torch.no_grad():
+            # By the policy as it is now, whose normalization, at least, has moved on since the batch was made.
+            batch["action_log_prob"] = policy.get_dist(batch).log_prob(batch["action"])
+            advantage(batch)
+        _epochs(ppo, adam, batch.reshape(-1), settings)
+        yield Update(frames, rewards)
+        if not go_on():
+            return
+
+
+def _epochs(ppo: Any, adam: torch.optim.Optimizer, frames: TensorDictBase, settings: Settings) -> None:
+    data = frames.select("observation", "action", "action_log_prob", "advantage", "value_target")
+    for _ in range(settings.epochs):
+        for index in torch.randperm(len(data)).split(settings.minibatch):
+            losses = ppo(data[index])
+            adam.zero_grad()
+            (losses["loss_objective"] + losses["loss_critic"]).backward()
+            nn.utils.clip_grad_norm_(ppo.parameters(), 0.5)
+            adam.step()
+
+
+def _of_ended_episodes(batch: TensorDictBase) -> list[float]:
+    done = batch["next", "done"].flatten()
+    return [float(reward) for reward in batch["next", "episode_reward"].flatten()[done]]
