@@ -56,6 +56,7 @@ def train(collector, run, *, goal=450, episodes=20, lr=2e-3, epochs=8, minibatch
     ppo = ClipPPOLoss(policy, critic, clip_epsilon=0.2, entropy_bonus=False, critic_coeff=0.5)
     adam = torch.optim.Adam(ppo.parameters(), lr=lr, eps=1e-5)
     rewards = deque(maxlen=episodes)
+    run.keep(critic=critic, optimizer=adam)  # goes into the checkpoints, if the manifest asks for some
 
     # A batch is [collectors, environments, time]. Asking for the next one publishes the policy's new weights.
     for batch in collector:
