@@ -35,7 +35,9 @@ The same environments, policies and arguments on both sides; environments cost n
 measured is the collector. Cells are median (min-max) over the rounds; a ratio is FleetCollector / RayCollector of the
 same round. More is better for frames/s and %, less for µs, ms and s. CPU counts the driver, the workers and Ray. Ratios
 of CPU-bound rows within 20 % of 1 are noise. *zero-copy* is RayCollector with `RAY_ENABLE_ZERO_COPY_TORCH_TENSORS=1`,
-whose batches the learner must not write to, as with FleetCollector's `copy=False`.
+whose batches the learner must not write to, as with FleetCollector's `copy=False`. FleetCollector runs on a Ray with
+the settings that it starts one with (`collectorfleet_api.ray_settings`); *our Ray settings* is RayCollector on such a
+Ray.
 
     python -m benchmarks.raycollector --write docs/benchmarks.md
 """

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.raycollector.sides import FLEET, RAY, fleet_takes
+from collectorfleet_api import ray_settings
 
 # Ray then hands tensors out where they lie in its object store, as FleetCollector always does on the way.
 ZERO_COPY = {"RAY_ENABLE_ZERO_COPY_TORCH_TENSORS": "1"}
+# A Ray that FleetCollector starts, and that the operator starts for it; RayCollector takes Ray as it comes.
+OUR_RAY = ray_settings.environment()
 
 
 @dataclass(frozen=True)
@@ -61,11 +64,15 @@ def pixels(scale: float) -> list[Case]:
     cases = []
     for sync in (True, False):
         mode, options = _mode(sync)
-        variants = [*_sides(**options), Variant(RAY, "zero-copy", process_environment=ZERO_COPY)]
-        pairs = [(0, 1), (2, 1)]
+        variants = [
+            *_sides(**options),
+            Variant(RAY, "zero-copy", process_environment=ZERO_COPY),
+            Variant(RAY, "our Ray settings", process_environment=OUR_RAY),
+        ]
+        pairs = [(0, 1), (2, 1), (3, 1)]
         if not sync and fleet_takes("copy"):
             variants.append(Variant(FLEET, "copy=False", options={**options, "copy": False}))
-            pairs += [(0, 3), (2, 3)]
+            pairs += [(0, 4), (2, 4)]
         cases.append(
             Case(
                 f"pixels 64x4x84x84, 54 MB a batch, {mode}",

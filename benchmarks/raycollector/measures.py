@@ -5,6 +5,7 @@ Each wait has a limit and says what it waited for, see :mod:`benchmarks.common.p
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import torch
 from benchmarks.common import child
 from benchmarks.common.patience import expecting
 from benchmarks.raycollector import sides, workloads
+from collectorfleet_api import ray_settings
 
 # Longest wait for one batch or one update. RayCollector's first update connects process groups, which takes seconds.
 PATIENCE_SECONDS = 60.0
@@ -119,8 +121,10 @@ MEASURES: dict[str, Callable[..., Numbers]] = {
 def run(case: dict[str, Any]) -> Numbers:
     """One measurement; the keys of ``case`` are those of :class:`benchmarks.raycollector.cases.Case`."""
     torch.set_num_threads(1)
+    name, env = case["side"], workloads.environment(**case["environment"])
+    if name == sides.FLEET:
+        os.environ.update(ray_settings.environment())  # as it does itself where no Ray runs yet
     with child.local_ray():
-        name, env = case["side"], workloads.environment(**case["environment"])
         policy = workloads.POLICIES[case["policy"]]()
         side = Side(name, lambda: sides.MAKE[name](env, policy, **case["arguments"], **case["options"]))
         found = MEASURES[case["measure"]](side, **case["how"])

@@ -54,8 +54,8 @@ def _weights(loop: GatherLoop, transport: str) -> WeightsStatus | None:
     return WeightsStatus(
         published=store.newest.version,
         acknowledged=gather.acknowledged,
-        digest=store.newest.digest,
-        bytes=store.newest.size_bytes,
+        digest=store.newest.stored.digest,
+        bytes=store.newest.stored.size_bytes,
         last_publish_time=store.published_at,
         last_publish_seconds=round(store.publish_seconds, 4) if store.publish_seconds is not None else None,
         transport=transport,

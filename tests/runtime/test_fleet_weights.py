@@ -60,6 +60,18 @@ def test_further_models_are_published_with_the_policy(make: Make) -> None:
     assert set(batch["next", "observation"].flatten().tolist()) == {7.0}
 
 
+def test_published_weights_are_those_of_the_call_whatever_the_learner_does_next(make: Make) -> None:
+    collector = make(num_collectors=1)
+    batches = iter(collector)
+    parameter = next(collector.policy.parameters())
+    with torch.no_grad():
+        for value in (3.0, 5.0):
+            parameter.fill_(value)
+            collector.update_policy_weights_()
+            parameter.fill_(-1.0)
+            assert set((next(batches)["next", "reward"] / 2).flatten().tolist()) == {value}
+
+
 def test_shared_parameters_and_buffers_that_are_not_floating_arrive(make: Make) -> None:
     collector = make(policy=envs.make_tied_policy(), num_collectors=1)
     with torch.no_grad():

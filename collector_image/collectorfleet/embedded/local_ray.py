@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from collectorfleet_api import ray_settings
+
 # What every collector needs. Ray's workers import it while the driver does the same, before the collectors ask.
 PRELOAD = "torch,torchrl.collectors"
 
@@ -24,6 +26,7 @@ def prepare_environment(import_path: list[Path]) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join([*folders, *([inherited] if inherited else [])])
     os.environ["RAY_preload_python_modules"] = PRELOAD  # noqa: SIM112 (Ray's own spelling)
     os.environ["RAY_enable_worker_prestart"] = "1"  # noqa: SIM112
+    os.environ.update(ray_settings.environment())
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # The coming default; without it Ray warns in each start.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")

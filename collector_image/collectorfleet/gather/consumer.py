@@ -94,12 +94,17 @@ class ConsumerSide:
         self._thread.start()
 
     def publish(self, snapshot: Any) -> Publication:
-        """Publish a snapshot as the next version; one that still waits is replaced by it."""
-        publication = Publication(snapshot)
+        """Publish a snapshot as the next version; one that still waits is replaced by it.
+
+        Blocks until it is stored, so what it was taken of may change afterwards.
+        """
+        started = self._clock()
+        stored = self._transport.put(snapshot)
+        publication = Publication(stored, self._clock() - started)
         with self.changed:
             replaced, self._publication = self._publication, publication
             if replaced is not None:
-                replaced.replaced_by = publication
+                replaced.replaced_by, replaced.stored = publication, None
             self._has_weights = True
         self._transport.wake()
         return publication

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from collectorfleet.errors import TooFewCollectors, UserCodeError
 from collectorfleet.gather.consumer import ConsumerSide
 from collectorfleet.gather.pieces import Life, Member
-from collectorfleet.transport.base import Address, Applied, Event, Fault, Finished, Lost, Raised, Started
+from collectorfleet.transport.base import Address, Applied, Event, Fault, Finished, Lost, Raised, Started, Weights
 from collectorfleet.weights.store import PublishFailure
 
 log = logging.getLogger("collectorfleet")
@@ -56,21 +56,14 @@ class GatherLoop(ConsumerSide):
     def _publish(self) -> None:
         with self.changed:
             publication = self._publication
-            if publication is None or not self.gather.may_advance():
+            if publication is None or publication.stored is None or not self.gather.may_advance():
                 return
-            self._publication = None
-            version = self.gather.version + 1
-        started = self._clock()
-        weights = self._transport.put(version, publication.snapshot)
-        with self.changed:
-            if self.gather.version + 1 != version:  # a state was loaded meanwhile
-                self._publication = self._publication or publication
-                return
-            publication.version, publication.snapshot = version, None
-            self.gather.version = version
-            self.store.published(weights, datetime.now(UTC), self._clock() - started)
+            stored, version = publication.stored, self.gather.version + 1
+            self._publication = publication.stored = None
+            publication.version = self.gather.version = version
+            self.store.published(Weights(version, stored), datetime.now(UTC), publication.seconds)
             self.store.release_before(self.gather.oldest_needed)
-            log.info("published version %d (%d bytes, %s)", version, weights.size_bytes, weights.digest[:19])
+            log.info("published version %d (%d bytes, %s)", version, stored.size_bytes, stored.digest[:19])
             for member in self.gather.members.values():
                 if member.life is not Life.STARTING:
                     self._offer(member)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from collectorfleet.gather.pieces import Life
 from collectorfleet.gather.roster import Roster
 from collectorfleet.gather.state import Gather
+from collectorfleet.transport.base import Stored
 
 
 class Publication:
-    """A snapshot on its way to becoming a version. A newer one may take its place before it does."""
+    """Stored weights on their way to becoming a version. Newer ones may take their place before they do.
 
-    def __init__(self, snapshot: Any) -> None:
-        self.snapshot = snapshot
+    ``seconds`` is how long storing them took.
+    """
+
+    def __init__(self, stored: Stored, seconds: float) -> None:
+        self.stored: Stored | None = stored
+        self.seconds = seconds
         self.version: int | None = None
         self.replaced_by: Publication | None = None
 

@@ -35,13 +35,20 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Weights:
-    """A published version on its way: ``handle`` is the transport's own."""
+class Stored:
+    """A snapshot of the weights in the transport's store: ``handle`` is the transport's own."""
 
-    version: int
     digest: str
     size_bytes: int
     handle: Any = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A published version on its way."""
+
+    version: int
+    stored: Stored
 
 
 class Fault(StrEnum):
@@ -111,15 +118,21 @@ Event = Started | Applied | Finished | Raised | Lost
 
 
 class Transport(Protocol):
-    """Carries commands out and events in. Only :meth:`wait` blocks; only the gather thread calls the others."""
+    """Carries commands out and events in.
+
+    Only :meth:`put` and :meth:`wait` block; the gather thread alone calls the others, unless they say any thread.
+    """
 
     name: str
 
     def start(self, address: Address) -> None:
         """Make a collector; Started, Raised or Lost follows."""
 
-    def put(self, version: int, snapshot: Any) -> Weights:
-        """Store a snapshot of the weights once, for all collectors, and take its digest."""
+    def put(self, snapshot: Any) -> Stored:
+        """Store a snapshot of the weights once, for all collectors, and take its digest. Any thread.
+
+        What the snapshot was taken of may change when this returns.
+        """
 
     def offer(self, address: Address, weights: Weights) -> None:
         """Tell a collector that there are weights; Applied follows once it loaded these or newer ones."""

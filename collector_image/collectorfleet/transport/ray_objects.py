@@ -25,6 +25,7 @@ from collectorfleet.transport.base import (
     Raised,
     Request,
     Started,
+    Stored,
     Weights,
 )
 from collectorfleet.transport.blame import cause_of, fault_of
@@ -72,15 +73,15 @@ class RayObjects:
         self._expect(address, handle.build.remote(seed, self._seeds_environments))
         self._expect(address, handle.life.remote())
 
-    def put(self, version: int, snapshot: snapshots.Snapshot) -> Weights:
-        return Weights(version, snapshots.digest(snapshot), snapshot.buffer.nbytes, ray.put(snapshot))
+    def put(self, snapshot: snapshots.Snapshot) -> Stored:
+        return Stored(snapshots.digest(snapshot.arrays), snapshot.size_bytes, ray.put(snapshot))
 
     def offer(self, address: Address, weights: Weights) -> None:
-        self._expect(address, self._actors[address].offer.remote(weights.version, weights.handle))
+        self._expect(address, self._actors[address].offer.remote(weights.version, weights.stored.handle))
 
     def submit(self, address: Address, request: Request, weights: Weights | None = None) -> None:
         asked = (request.id, request.frames, request.min_version, request.random)
-        exactly = () if weights is None else (weights.version, weights.handle)
+        exactly = () if weights is None else (weights.version, weights.stored.handle)
         self._expect(address, self._actors[address].rollout.remote(asked, *exactly), request.id)
 
     def cut_short(self, address: Address, request_id: int) -> None:

@@ -18,6 +18,7 @@ from collectorfleet.transport.cutting import Cutter, padded
 from collectorfleet.transport.stamp import STAMP, STAMP_KEY, SharedVersion, stamped
 from collectorfleet.weights import snapshot as snapshots
 from collectorfleet.weights.inbox import Inbox, Segment
+from collectorfleet.weights.target import WeightsTarget
 
 POLICY = "policy"
 _OF_THE_DRIVER = ("policy_state_dict", "iter", "frames")
@@ -126,7 +127,7 @@ class RolloutRunner:
         self._frames = config.frames_per_request
         self._rollouts: Iterator[TensorDictBase] = iter(collector)
         self._policy = _policy_of(collector, config)
-        self.inbox = Inbox(self._tensors(), self._loaded if self._several or shared else None)
+        self.inbox = Inbox(WeightsTarget(self._tensors()), self._loaded if self._several or shared else None)
         if config.update_between_steps and isinstance(self._policy, nn.Module):
             self._policy.register_forward_pre_hook(lambda *_: self.inbox.before_step())
 

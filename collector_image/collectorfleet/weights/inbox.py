@@ -10,9 +10,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from torch import Tensor
-
 from collectorfleet.weights import snapshot as snapshots
+from collectorfleet.weights.target import WeightsTarget
 
 # How long a rollout waits for weights on their way. Offers leave the driver before the requests that need them.
 _WEIGHTS_WITHIN_SECONDS = 120.0
@@ -29,8 +28,8 @@ class Segment:
 class Inbox:
     """``loaded``, if given, is called after each load with the version, to pass the weights on to other processes."""
 
-    def __init__(self, tensors: dict[str, Tensor], loaded: Callable[[int], None] | None = None) -> None:
-        self._tensors = tensors
+    def __init__(self, target: WeightsTarget, loaded: Callable[[int], None] | None = None) -> None:
+        self._target = target
         self._on_loaded = loaded
         self._changed = threading.Condition()
         self._busy = False
@@ -109,8 +108,7 @@ class Inbox:
         self._changed.notify_all()
 
     def _load_now(self, version: int, weights: snapshots.Snapshot) -> None:
-        snapshots.load(weights, self._tensors)
-        # Of what is loaded now, not of what came: this is the proof.
-        self._version, self._digest = version, snapshots.digest_of_loaded(weights.entries, self._tensors)
+        digest = self._target.load(weights)
+        self._version, self._digest = version, digest
         if self._on_loaded is not None:
             self._on_loaded(version)

@@ -48,7 +48,7 @@ class WeightsStore:
         self.newest, self.published_at, self.publish_seconds = weights, at, seconds
         self._kept[weights.version] = weights
         self.attempted += 1
-        self._digests[weights.version] = weights.digest
+        self._digests[weights.version] = weights.stored.digest
         self._unacknowledged[weights.version] = False
         while len(self._digests) > _KEPT_DIGESTS:
             self._digests.popitem(last=False)

@@ -15,6 +15,7 @@ from collectorfleet_api import names
 from collectorfleet_api.packing import Packing
 from collectorfleet_api.pod_resources import worker_pod_resources
 from collectorfleet_api.quantity import format_cpu, format_memory
+from collectorfleet_api.ray_settings import SYSTEM_CONFIG
 from collectorfleet_api.resource import CollectorFleet
 from collectorfleet_operator.children.common import PER_POD_ANNOTATION, RUN_ANNOTATION, manifest, run_of
 from collectorfleet_operator.children.pod_template import import_code_first, pod_template
@@ -41,7 +42,12 @@ def raycluster(fleet: CollectorFleet, packing: Packing) -> Object:
             "rayVersion": fleet.spec.ray.version,
             "authOptions": {"mode": "token"},
             "headGroupSpec": {
-                "rayStartParams": {"num-cpus": "0", "num-gpus": "0"},
+                "rayStartParams": {
+                    "num-cpus": "0",
+                    "num-gpus": "0",
+                    # KubeRay pastes this into a shell command line. Nodes that join take it over.
+                    "system-config": f"'{json.dumps(SYSTEM_CONFIG)}'",
+                },
                 "template": _head_template(fleet),
             },
             "workerGroupSpecs": [_worker_group(fleet, packing)],

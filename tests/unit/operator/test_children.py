@@ -98,6 +98,7 @@ class TestRayCluster:
     def test_the_head_gives_collectors_nothing_to_run_on(self) -> None:
         params = cluster()["spec"]["headGroupSpec"]["rayStartParams"]
         assert params["num-cpus"] == params["num-gpus"] == "0"
+        assert params["system-config"] == "'{\"free_objects_period_milliseconds\": 100}'"
 
     def test_ray_checks_tokens_and_pods_hold_none_of_kubernetes(self) -> None:
         made = cluster()

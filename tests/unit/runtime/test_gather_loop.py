@@ -184,9 +184,9 @@ class Anything(RuleBasedStateMachine):
     @precondition(lambda self: self.checkpoint is not None)
     @rule()
     def a_second_driver_goes_on(self) -> None:
-        self.versions_of_all_drivers.extend(self.world.published)
+        self.versions_of_all_drivers.extend(self.world.digests)
         # What was published after the checkpoint is known from the status.
-        newest = max([0, *self.versions_of_all_drivers])
+        newest = max([self.loop.gather.version, *self.versions_of_all_drivers])
         assert self.checkpoint is not None
         self.checkpoint = {**self.checkpoint, "version": max(self.checkpoint["version"], newest)}
         self.delivered_before = self.checkpoint["frames"]
@@ -206,7 +206,7 @@ class Anything(RuleBasedStateMachine):
     @invariant()
     def versions_only_grow_and_are_never_used_twice(self) -> None:
         if hasattr(self, "loop"):
-            versions = [*self.versions_of_all_drivers, *self.world.published]
+            versions = [*self.versions_of_all_drivers, *self.world.digests]
             assert versions == sorted(set(versions))
 
     @invariant()
@@ -214,12 +214,12 @@ class Anything(RuleBasedStateMachine):
         if hasattr(self, "loop"):
             for member in self.loop.gather.members.values():
                 if member.life is Life.READY:
-                    assert member.applied_version in self.world.published
+                    assert member.applied_version in self.world.digests
 
     @invariant()
     def only_kept_versions_can_be_asked_for(self) -> None:
-        if hasattr(self, "loop") and self.world.published:
-            assert self.loop.store.kept_versions[-1] == self.world.published[-1]
+        if hasattr(self, "loop") and self.loop.store.newest is not None:
+            assert self.loop.store.kept_versions[-1] == self.loop.store.newest.version == self.loop.gather.version
             assert len(self.loop.store.kept_versions) <= (2 + (self.plan.bound or 0) if self.plan.exact else 1)
 
 

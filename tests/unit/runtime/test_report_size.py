@@ -16,7 +16,7 @@ from collectorfleet.gather.state import Gather
 from collectorfleet.policies.failure import ReplaceWithBackoff
 from collectorfleet.policies.scaling import EmptyWholePods
 from collectorfleet.report import report
-from collectorfleet.transport.base import Address, Fault, Weights
+from collectorfleet.transport.base import Address, Fault, Stored, Weights
 from collectorfleet_api.v1alpha1 import CollectorState, DriverReport
 
 COLLECTORS = 1000
@@ -36,7 +36,7 @@ def fleet() -> DriverReport:
         policies=Policies(ReplaceWithBackoff(), EmptyWholePods()),
         has_weights=True,
     )
-    loop.store.published(Weights(10**6, "xxh3:" + "0" * 32, 10**9, None), datetime.now(UTC), 0.1)
+    loop.store.published(Weights(10**6, Stored("xxh3:" + "0" * 32, 10**9, None)), datetime.now(UTC), 0.1)
     for seat in list(loop.roster.seats.values()):
         seat.batches, seat.frames, seat.last_error = 10**6, 10**9, ERROR
         if seat.index % 3 == 0:

@@ -16,6 +16,7 @@ from collectorfleet.transport.base import (
     Lost,
     Request,
     Started,
+    Stored,
     Weights,
 )
 
@@ -41,7 +42,8 @@ class World:
         self.alive: dict[Address, Remote] = {}
         self.stopped: set[Address] = set()
         self.events: list[Event] = []
-        self.published: list[int] = []
+        self.stored = 0
+        self.digests: dict[int, str] = {}  # of the versions that were offered
         self.cut: set[int] = set()
 
     # ---------------------------------------------------------------- what the gather loop says
@@ -50,14 +52,14 @@ class World:
         assert address not in self.stopped
         self.alive[address] = Remote(address)
 
-    def put(self, version: int, snapshot: Any) -> Weights:
-        assert not self.published or version > self.published[-1]
-        self.published.append(version)
-        return Weights(version, f"digest {version}", 8, snapshot)
+    def put(self, snapshot: Any) -> Stored:
+        self.stored += 1
+        return Stored(f"digest {self.stored}", 8, snapshot)
 
     def offer(self, address: Address, weights: Weights) -> None:
         remote = self.alive[address]
         assert weights.version > remote.offered
+        assert self.digests.setdefault(weights.version, weights.stored.digest) == weights.stored.digest
         remote.offered = weights.version
 
     def submit(self, address: Address, request: Request, weights: Weights | None = None) -> None:
@@ -93,7 +95,7 @@ class World:
 
     def load(self, remote: Remote) -> None:
         remote.loaded = remote.acknowledged = remote.offered
-        self.events.append(Applied(remote.address, remote.loaded, f"digest {remote.loaded}"))
+        self.events.append(Applied(remote.address, remote.loaded, self.digests[remote.loaded]))
 
     def answer(self, remote: Remote, *, frames: int = FRAMES) -> Finished:
         request = remote.requests.popleft()
