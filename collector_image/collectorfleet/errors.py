@@ -15,6 +15,9 @@ The text of each is one sentence that names its object; the first cause keeps it
 from __future__ import annotations
 
 import traceback as traceback_module
+from typing import Final
+
+_LONGEST_SENTENCE: Final = 1000
 
 
 class CollectorFleetError(Exception):
@@ -74,3 +77,9 @@ def describe(error: BaseException) -> str:
     text = str(error).strip()
     name = type(error).__qualname__
     return f"{name}: {text}" if text else name
+
+
+def one_sentence(text: str) -> str:
+    """``text`` in one line that fits into a condition, its beginning kept."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_SENTENCE else line[: _LONGEST_SENTENCE - 3] + "..."

@@ -25,16 +25,16 @@ def warnings(fleet: CollectorFleet) -> list[Problem]:
 def busy_collectors(fleet: CollectorFleet) -> int:
     """The most collectors that can work at once.
 
-    Async: requests in flight and finished batches that wait are together at most ``maxStaleness + 1`` where a new
-    version follows each batch, or the last of them would be too old when its turn comes. Sync: one for each share of
-    the ``maxStaleness + 1`` batches that may be under way.
+    Async: requests in flight and finished batches that wait are together at most ``maxStaleness + 1``, or the last of
+    them would be too old when its turn comes; that a new version may follow each batch is assumed of every fleet, as
+    training functions publish when they like. Sync: one for each share of the ``maxStaleness + 1`` batches that may be
+    under way.
     """
     spec = fleet.spec
     replicas, bound = spec.collectors.replicas, spec.collection.staleness_bound
     if spec.collection.mode is Mode.SYNC:
         return min(replicas, ((bound or 0) + 1) * _shares_of(spec))
-    version_per_batch = spec.driver.train is not None and spec.weights.update_after_each_batch
-    return replicas if bound is None or not version_per_batch else min(replicas, bound + 1)
+    return replicas if bound is None else min(replicas, bound + 1)
 
 
 def _shares_of(spec: CollectorFleetSpec) -> int:
@@ -56,8 +56,8 @@ def _idle(fleet: CollectorFleet) -> Iterator[Problem]:
         return
     yield Problem(
         "spec.collection.maxStaleness",
-        f"at most {busy} of {replicas} collectors busy: each batch makes a new version, so no more than "
-        f"{busy} may be under way; raise it to {replicas - 1}, or use {busy} collectors",
+        f"at most {busy} of {replicas} collectors busy: a new version may follow each batch, so no more "
+        f"than {busy} may be under way; raise it to {replicas - 1}, or use {busy} collectors",
     )
 
 

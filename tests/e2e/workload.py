@@ -72,3 +72,16 @@ def train_from_buffer(collector: Any, run: Any) -> None:
         sampled=sample.numel(),
         newest=sample["collector", "weights_version"].max(),
     )
+
+
+def train_and_keep(collector: Any, run: Any) -> None:
+    """Change the weights after every batch and keep count, over drivers."""
+    progress = {"batches": 0}
+    resumed = run.keep(progress=progress)
+    for _batch in collector:
+        with torch.no_grad():
+            for parameter in collector.policy.parameters():
+                parameter.add_(0.001 * torch.randn_like(parameter))
+        progress["batches"] += 1
+        run.report(kept=progress["batches"], resumed=int(resumed))
+        time.sleep(0.05)

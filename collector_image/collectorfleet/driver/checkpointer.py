@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from collectorfleet.driver.checkpoint import CheckpointFolder
 from collectorfleet.driver.position import Position
-from collectorfleet.errors import CollectorFleetError, describe
+from collectorfleet.errors import CollectorFleetError, describe, one_sentence
 from collectorfleet_api.v1alpha1 import CheckpointStatus
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class Checkpointer:
         try:
             self._folder.marks.set(now.frames_ever, now.version + VERSIONS_AHEAD)
         except OSError as error:
-            self._failed(f"marks: {describe(error)}")
+            self._failed(error)
 
     def when_due(self) -> None:
         """Write a checkpoint in the background, if it is time and none is being written.
@@ -90,7 +90,7 @@ class Checkpointer:
         except Exception as error:
             if isinstance(error, CollectorFleetError) and self._folder.newest is None:
                 raise
-            self._failed(describe(error))
+            self._failed(error)
             return
         self._writing = threading.Thread(target=self._write, args=snapshot, name="checkpoint")
         self._writing.start()
@@ -102,7 +102,7 @@ class Checkpointer:
         try:
             state = self._kept.dumps()
         except Exception as error:  # noqa: BLE001  (the user's objects may raise anything)
-            self._failed(describe(error))
+            self._failed(error)
             return False
         return self._write(self._position(), state, completed=completed)
 
@@ -116,14 +116,15 @@ class Checkpointer:
         try:
             self._folder.write(position, state, completed=completed)
         except Exception as error:  # noqa: BLE001  (whatever it is, the run goes on)
-            self._failed(describe(error))
+            self._failed(error)
             return False
         self._failure = None
         seconds = time.monotonic() - started
         log.info("checkpoint at %d frames, version %d: %d bytes in %.2f s", *_logged(position, state), seconds)
         return True
 
-    def _failed(self, cause: str) -> None:
+    def _failed(self, error: Exception) -> None:
+        cause = one_sentence(describe(error))
         if cause != self._failure:
             log.warning("no checkpoint in %s, trying on: %s", self._folder.path, cause)
         self._failure = cause

@@ -6,7 +6,7 @@ import traceback as traceback_module
 from dataclasses import dataclass
 from typing import Final
 
-from collectorfleet.errors import CollectorFleetError, InvalidOption, UserCodeError, describe
+from collectorfleet.errors import CollectorFleetError, InvalidOption, UserCodeError, describe, one_sentence
 from collectorfleet_api.names import EXIT_INFRASTRUCTURE, EXIT_USER_ERROR
 
 
@@ -16,7 +16,6 @@ class NotOurFleet(CollectorFleetError):
 
 # Kubernetes keeps this much of a termination message.
 TERMINATION_MESSAGE_BYTES: Final = 4000
-_LONGEST_SENTENCE: Final = 1000
 
 
 @dataclass(frozen=True)
@@ -81,12 +80,6 @@ def termination_message(ending: Ending) -> str:
         room = TERMINATION_MESSAGE_BYTES - len(ending.message.encode()) - 1
         lines.append(_last_bytes(ending.traceback.strip(), room))
     return "\n".join(lines)
-
-
-def one_sentence(text: str) -> str:
-    """``text`` in one line that fits into a condition, its beginning kept."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_SENTENCE else line[: _LONGEST_SENTENCE - 3] + "..."
 
 
 def _last_bytes(text: str, size_bytes: int) -> str:

@@ -260,9 +260,19 @@ def test_a_status_in_a_manifest_is_ignored_as_the_api_server_does() -> None:
                 "spec.collection": {"mode": "Async", "framesPerBatch": 100, "maxStaleness": 2},
                 "spec.collectors.replicas": 16,
             },
-            "spec.collection.maxStaleness: at most 3 of 16 collectors busy: each batch makes a new version, "
-            "so no more than 3 may be under way; raise it to 15, or use 3 collectors",
+            "spec.collection.maxStaleness: at most 3 of 16 collectors busy: a new version may follow each "
+            "batch, so no more than 3 may be under way; raise it to 15, or use 3 collectors",
             id="a bound that idles collectors",
+        ),
+        pytest.param(
+            {
+                "spec.collection": {"mode": "Async", "framesPerBatch": 100, "maxStaleness": 2},
+                "spec.collectors.replicas": 16,
+                "spec.weights.updateAfterEachBatch": False,
+            },
+            "spec.collection.maxStaleness: at most 3 of 16 collectors busy: a new version may follow each "
+            "batch, so no more than 3 may be under way; raise it to 15, or use 3 collectors",
+            id="the same where the training function publishes",
         ),
         pytest.param(
             {"spec.driver": ABSENT, "spec.output": {"path": "/data"}},
@@ -296,9 +306,9 @@ def test_what_is_hardly_meant_is_warned_of(changes: dict[str, Any], sentence: st
         pytest.param(
             {
                 "spec.collection": {"mode": "Async", "framesPerBatch": 100, "maxStaleness": 1},
-                "spec.weights.updateAfterEachBatch": False,
+                "spec.collectors.replicas": 2,
             },
-            id="a bound, and versions when the training function likes",
+            id="a bound that lets all work",
         ),
     ],
 )

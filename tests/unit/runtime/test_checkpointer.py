@@ -123,3 +123,22 @@ def test_a_killed_driver_leaves_more_versions_marked_than_it_published(training:
     marks = CheckpointFolder(training.path, fleet="cheetah", run="run-1").marks.found
     assert marks.frames_ever == 100
     assert marks.version == 1 + 2
+
+
+class Talkative:
+    def __reduce__(self) -> str:
+        raise ValueError("first words\n" + "and more\n" * 1000)
+
+
+def test_why_there_is_no_newer_one_is_a_sentence_however_much_is_said(training: Training) -> None:
+    holder: dict[str, object] = {}
+    training.kept.keep({"holder": holder})
+    training.batch(seconds=60)
+    training.batch(seconds=60)
+    assert training.frames() == 100
+    holder["object"] = Talkative()
+    training.batch(seconds=0)
+    status = training.checkpoints.status
+    assert status is not None
+    assert "first words and more" in (status.failure or "")
+    assert len(status.failure or "") == 1000

@@ -1,0 +1,73 @@
+"""A driver pod that is killed, and the next one, which goes on from the checkpoint on the claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cluster.client import Object
+from tests.cluster.cluster import Cluster
+from tests.e2e import fleets
+
+FRAMES = 200
+
+
+@pytest.fixture
+def claim(own_cluster: Cluster, namespace: str, tmp_path: Path) -> Iterator[str]:
+    """A claim that is bound to a folder of this machine."""
+    folder = tmp_path / "checkpoints"
+    folder.mkdir()
+    folder.chmod(0o777)  # the kubelet leaves the owner of such a folder alone
+    common = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": namespace},
+        "spec": {**common, "capacity": {"storage": "1Gi"}, "hostPath": {"path": str(folder)}},
+    }
+    wanted = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "checkpoints"},
+        "spec": {**common, "volumeName": namespace, "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    own_cluster.apply(volume)
+    own_cluster.apply(wanted, namespace)
+    yield "checkpoints"
+    own_cluster.delete(f"persistentvolume/{namespace}", wait=False)
+
+
+def test_a_killed_driver_is_followed_by_one_that_goes_on_from_the_claim(
+    own_cluster: Cluster, namespace: str, claim: str
+) -> None:
+    cluster = own_cluster
+    fleet = fleets.fleet(train="workload:train_and_keep", frames=FRAMES)
+    fleet["spec"]["driver"]["checkpoint"] = {"claimName": claim, "everySeconds": 1}
+    cluster.apply([fleets.code(), fleet], namespace)
+    before = cluster.wait_for(
+        "cfleet/fleet", lambda f: f["status"]["checkpoint"]["frames"] >= 3 * FRAMES, namespace, within=180
+    )["status"]
+
+    [driver] = cluster.items("pods", namespace, "collectorfleet.dev/role=driver")
+    cluster.kill_pod(driver["metadata"]["name"], namespace)
+
+    def went_on(found: Object) -> bool:
+        status = found["status"]
+        batches = status["progress"]["batches"]
+        return bool(status["driver"]["restarts"] == 1 and batches > before["progress"]["batches"] + 5)
+
+    after = cluster.wait_for("cfleet/fleet", went_on, namespace, within=180)["status"]
+    progress = after["progress"]
+    assert progress["metrics"]["resumed"] == 1
+    # What the training function keeps went back together with the counters, and nothing is counted twice.
+    assert progress["framesDelivered"] == progress["batches"] * FRAMES
+    assert 0 <= progress["batches"] - progress["metrics"]["kept"] <= 1
+    # A checkpoint a second: what is lost is what was collected in about one, and it is said.
+    assert 0 <= progress["framesLost"] <= progress["framesDelivered"]
+    assert progress["framesLost"] % FRAMES == 0
+    assert after["weights"]["published"] > before["weights"]["published"]
+    assert after["checkpoint"]["frames"] >= before["checkpoint"]["frames"]
+    assert "going on from the checkpoint at" in cluster.kubectl(
+        "logs", "-n", namespace, "job/fleet-driver", "--tail=-1", "--all-pods=true"
+    )
