@@ -121,11 +121,11 @@ class FleetControl(BaseCollector):
         )
 
     # ---------------------------------------------------------------- size and end
-    def resize(self, num_collectors: int) -> None:
-        """Change how many collectors there are, while iterating or not."""
+    def resize(self, num_collectors: int, min_available: int | None = None) -> None:
+        """Change how many collectors there are, and how few are enough, while iterating or not."""
         if num_collectors < 1:
             raise InvalidOption(f"num_collectors: {num_collectors} is fewer than 1")
-        self._loop.resize(num_collectors)
+        self._loop.resize(num_collectors, min_available)
 
     def start(self) -> None:
         """Collect on a thread of its own, into ``replay_buffer``."""

@@ -29,7 +29,7 @@ class Scripted:
 
     def __init__(self) -> None:
         self.now = DriverReport(weights=WeightsStatus(published=3, digest="sha256:abc"), progress=Progress(batches=3))
-        self.replicas: list[int] = []
+        self.wanted: list[tuple[int, int]] = []
 
     def report(self) -> DriverReport:
         return self.now
@@ -38,8 +38,8 @@ class Scripted:
         threading.Event().wait(min(timeout_seconds, 0.1))
         return seen
 
-    def resize(self, replicas: int) -> None:
-        self.replicas.append(replicas)
+    def resize(self, replicas: int, min_available: int) -> None:
+        self.wanted.append((replicas, min_available))
 
 
 @pytest.fixture
@@ -99,7 +99,10 @@ def test_scaling_reaches_a_quiet_run(control_plane: ControlPlane, namespace: str
         reporter.fleet()
         reporter.follow(session)
         control_plane.kubectl("scale", "cfleet/fleet", "--replicas=5", "-n", namespace)
-        eventually(lambda: session.replicas, until=lambda seen: seen == [5], within=15, what="resized once, to 5")
+        eventually(lambda: session.wanted, until=lambda seen: seen == [(5, 1)], within=15, what="resized once, to 5")
+        change = '{"spec":{"collectors":{"minAvailable":4}}}'
+        control_plane.kubectl("patch", "cfleet/fleet", "-n", namespace, "--type=merge", "-p", change)
+        eventually(lambda: session.wanted[1:], until=lambda seen: seen == [(5, 4)], within=15, what="minAvailable 4")
 
 
 def test_a_crd_that_is_older_than_the_driver_costs_one_field_and_one_line(

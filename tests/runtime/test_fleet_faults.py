@@ -95,7 +95,7 @@ class NeverAgain:
 
 def test_a_failure_policy_of_the_user_decides(make: Make, tmp_path: Path) -> None:
     env = {"misbehaves": "die", "at": 15, "once": str(tmp_path / "died")}
-    with pytest.raises(TooFewCollectors, match=r"of 2 collectors available.*first cause"):
+    with pytest.raises(TooFewCollectors, match=r"of 2 collectors left.*first cause"):
         list(make(env, total_frames=1000, failure_policy=NeverAgain(), min_available=2))
 
 

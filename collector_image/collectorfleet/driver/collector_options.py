@@ -95,7 +95,7 @@ def _share_options(spec: CollectorFleetSpec) -> Options:
 
 def _collectors_options(collectors: Collectors) -> Options:
     return {
-        "min_available": min(collectors.min_available, collectors.replicas),
+        "min_available": collectors.min_available,
         "collector_class": collectors.collector_class.lower(),
         "num_workers_per_collector": collectors.num_workers_per_collector,
         "collector_kwargs": collectors.kwargs or None,

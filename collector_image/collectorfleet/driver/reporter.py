@@ -45,7 +45,7 @@ class Reported(Protocol):
 
     def wait_for_change(self, seen: int, timeout_seconds: float) -> int: ...
 
-    def resize(self, replicas: int) -> None: ...
+    def resize(self, replicas: int, min_available: int) -> None: ...
 
 
 class Reporter:
@@ -57,7 +57,7 @@ class Reporter:
         self._fleet: Future[CollectorFleet] = Future()
         self._lease = LeaseLoop(settings.pod, self._lost)
         self._session: Reported | None = None
-        self._replicas = 0
+        self._wanted = (0, 1)  # collectors.replicas, minAvailable
         self._before: DriverReport | None = None
         self._written: Written | None = None
         self._undeclared: set[Path] = set()
@@ -87,7 +87,7 @@ class Reporter:
     def report(self) -> DriverReport:
         """What is true now, as the status has it. Any thread may ask."""
         session = self._session
-        report = session.report() if session else starting(self._replicas, self._before)
+        report = session.report() if session else starting(self._wanted[0], self._before)
         incarnation = ((self._before and self._before.driver_incarnation) or 0) + 1
         return report.model_copy(update={"fleet_uid": self._settings.uid, "driver_incarnation": incarnation})
 
@@ -120,7 +120,7 @@ class Reporter:
                 fleet = await self._read_fleet(api)
                 if fleet is None:
                     return
-                self._replicas = fleet.spec.collectors.replicas
+                self._wanted = (fleet.spec.collectors.replicas, fleet.spec.collectors.min_available)
                 self._before = last_report(fleet)
                 self._fleet.set_result(fleet)
                 await self._report(api)
@@ -222,11 +222,12 @@ class Reporter:
         if answer["metadata"]["uid"] != self._settings.uid:
             self._stop.request(Reason(replaced(answer, self._settings), EXIT_INFRASTRUCTURE))
             return
-        replicas = answer["spec"].get("collectors", {}).get("replicas", 1)
-        if self._session and replicas != self._replicas:
-            log.info("collectors.replicas is %d, was %d", replicas, self._replicas)
-            self._replicas = replicas
-            self._session.resize(replicas)
+        collectors = answer["spec"].get("collectors", {})
+        wanted = collectors.get("replicas", 1), collectors.get("minAvailable", 1)
+        if self._session and wanted != self._wanted:
+            log.info("collectors.replicas, minAvailable are %d, %d, were %d, %d", *wanted, *self._wanted)
+            self._wanted = wanted
+            self._session.resize(*wanted)
 
     def _lost(self, holder: str) -> None:
         self._stop.request(Reason(f"driver {holder} has taken over {self._settings.fleet}", EXIT_INFRASTRUCTURE))

@@ -77,9 +77,9 @@ class Session:
         """Block until something turned that a reader wants to know at once; see FleetCollector.wait_for_change."""
         return self.collector.wait_for_change(seen, timeout_seconds)
 
-    def resize(self, replicas: int) -> None:
-        """Run ``replicas`` collectors from now on."""
-        self.collector.resize(replicas)
+    def resize(self, replicas: int, min_available: int) -> None:
+        """Run ``replicas`` collectors from now on, of which ``min_available`` are enough."""
+        self.collector.resize(replicas, min_available)
 
     def execute(self) -> Finished:
         """Train, or gather into the output; blocks until that is done, or until the run was asked to stop.

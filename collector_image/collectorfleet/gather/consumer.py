@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -141,8 +141,10 @@ class ConsumerSide:
         with self.changed:
             return self.gather.finished
 
-    def resize(self, collectors: int) -> None:
+    def resize(self, collectors: int, min_available: int | None = None) -> None:
         with self.changed:
+            if min_available is not None:
+                self._limits = replace(self._limits, min_available=min_available)
             pods = {name: member.pod for name, member in self.gather.members.items()}
             for name in self.roster.resize(collectors, pods, self._policies.scaling):
                 log.info("%s leaves: %d collectors are wanted", name, collectors)

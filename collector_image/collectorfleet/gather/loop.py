@@ -207,9 +207,10 @@ class GatherLoop(ConsumerSide):
         too_long = now - self._too_few_since > self._limits.available.total_seconds()
         if too_long or self.roster.desired - self.roster.lost_for_good < needed:
             cause = f"; first cause, {self.roster.first_cause}" if self.roster.first_cause else ""
+            state = f"available for {now - self._too_few_since:.0f} s" if too_long else "left"
             self._abort(
                 TooFewCollectors(
-                    f"only {self.gather.available} of {self.roster.desired} collectors available for "
-                    f"{now - self._too_few_since:.0f} s (minAvailable is {needed}){cause}"
+                    f"only {self.gather.available} of {self.roster.desired} collectors {state} "
+                    f"(minAvailable is {needed}){cause}"
                 )
             )

@@ -148,10 +148,6 @@ def test_weights_are_not_published_after_each_batch(changes: dict[str, Any]) -> 
     assert options(changes)["update_after_each_batch"] is False
 
 
-def test_min_available_is_capped_by_a_scaled_down_fleet() -> None:
-    assert options({"spec.collectors.replicas": 2, "spec.collectors.minAvailable": 3})["min_available"] == 2
-
-
 def test_a_fleet_scaled_to_a_number_that_does_not_divide_begins_with_one_that_does() -> None:
     found = options({"spec.collectors.replicas": 6})
     assert found["num_collectors"] == 5
