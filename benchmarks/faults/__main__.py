@@ -37,7 +37,7 @@ PROCESS_SIDES = (FLEET, RAY, RESTARTING)
 FAULTS = {
     "kill": Fault("a collector is killed (`kill -9`)", "kill", sides=PROCESS_SIDES),
     "stop": Fault("a collector hangs (SIGSTOP)", "stop"),
-    "node": Fault("a node with 2 of 4 collectors is lost, another comes", "node", 200),
+    "node": Fault("a node with 2 of 4 collectors is lost, another comes", "node", 300),
     "memory": Fault("a collector runs out of memory (limit of its cgroup)", "memory"),
     "step": Fault("the environment raises in `step`", "raise in step"),
     "policy": Fault("the policy raises", "raise in policy"),

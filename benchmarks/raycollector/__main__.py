@@ -39,6 +39,12 @@ whose batches the learner must not write to, as with FleetCollector's `copy=Fals
 the settings that it starts one with (`collectorfleet_api.ray_settings`); *our Ray settings* is RayCollector on such a
 Ray.
 
+Where the time of an update of 25 MB goes, on two cores: digest 3 ms, storing 7 ms, four calls of Ray 4 ms, and then
+four collectors that each read, write and hash 25 MB (5.6 ms of CPU with cold caches) and answer: 20 to 25 ms. With a
+core for each collector that last part is one collector's. Where the time of a batch of pixels goes: the rollout
+itself, TorchRL's copies of every step included, then one copy into Ray's store and one into the consumer's memory, 7
+ms each.
+
     python -m benchmarks.raycollector --write docs/benchmarks.md
 """
 
