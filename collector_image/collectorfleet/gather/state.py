@@ -138,7 +138,8 @@ class Gather:
     def _is_coming(self, member: Member, now: float) -> bool:
         """Whether a collector is about to be available: a fleet starts together, a replacement is not waited for."""
         if member.life is Life.STARTING:
-            return self._first_ready_at is not None and now - self._first_ready_at < START_TOGETHER_SECONDS
+            first = self._first_ready_at
+            return first is not None and member.started_at <= first and now - first < START_TOGETHER_SECONDS
         return member.life is Life.JOINING
 
     def stragglers(self) -> Iterator[tuple[Member, int]]:

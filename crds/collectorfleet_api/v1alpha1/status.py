@@ -109,9 +109,7 @@ class WeightsStatus(Model):
     digest: str | None = Field(default=None, description="Digest of the published tensors.")
     bytes: int | None = Field(default=None, description="Size of the published tensors in bytes.")
     last_publish_time: Time | None = Field(default=None, description="When the newest version was published.")
-    last_publish_seconds: Measured | None = Field(
-        default=None, description="Seconds that digest and put took."
-    )
+    last_publish_seconds: Measured | None = Field(default=None, description="Seconds that digest and put took.")
     transport: str | None = Field(default=None, description="How weights travel.")
     publishes: Publishes = Field(default_factory=Publishes, description="Counts of publishes by result.")
     publish_lag: PublishLag | None = Field(default=None, description="How far collectors are behind.")

@@ -60,7 +60,7 @@ def test_enough_are_enough(loop: GatherLoop) -> None:
 def test_one_more_that_is_lost_for_good_ends_the_run_with_the_first_cause(loop: GatherLoop, world: World) -> None:
     world.die(next(iter(world.alive.values())))
     loop.turn()
-    with pytest.raises(TooFewCollectors, match=r"only 1 of 3 collectors left .*minAvailable is 2.*first cause, c0: it died"):
+    with pytest.raises(TooFewCollectors, match=r"only 1 of 3 collectors left .*is 2.*first cause, c0: it died"):
         loop.ask()
 
 
