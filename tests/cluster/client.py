@@ -147,8 +147,9 @@ class Client:
         name = f"{prefix[:40].rstrip('-')}-{secrets.token_hex(3)}"
         self.kubectl("create", "namespace", name)
         try:
-            # Pods are refused until the controller manager has made it.
-            eventually(lambda: self.find("serviceaccount/default", name), within=30, what=f"default account of {name}")
+            # Pods are refused until the controller manager has made it, which, after an outage of the API server, asks
+            # again within a minute.
+            eventually(lambda: self.find("serviceaccount/default", name), within=90, what=f"default account of {name}")
             yield name
         finally:
             self.delete(f"namespace/{name}", wait=False)
