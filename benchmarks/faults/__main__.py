@@ -124,7 +124,7 @@ def slow(batches: int = 15) -> list[list[str]]:
     """Frames a second with one slow collector, and what share that is of the same without."""
     ways: list[tuple[str, str, dict[str, Any]]] = [(RAY, "", {}), (FLEET, "one batch ahead", {})]
     ways.append((FLEET, "`shares=16`", {"shares": 16}))
-    ways.append((FLEET, "`first_shares=3`", {"first_shares": 3}))
+    ways.append((FLEET, "`first_shares=2`", {"first_shares": 2}))
     ways.append((FLEET, "`preemptive_threshold=0.75`, frames that were made", {"preemptive_threshold": 0.75}))
     rows = []
     for side, name, options in ways:
