@@ -20,7 +20,7 @@ from benchmarks.common import tables
 from benchmarks.common.child import Failed, measure
 from benchmarks.faults import driver_killed, memory_limit
 from benchmarks.faults.disturbed import HANG_SECONDS, REQUEST_TIMEOUT_SECONDS, RESTARTING
-from benchmarks.raycollector.sides import FLEET, RAY, fleet_takes
+from benchmarks.raycollector.sides import FLEET, RAY
 
 CHILD_SECONDS = 200.0
 
@@ -128,8 +128,6 @@ def slow(batches: int = 15) -> list[list[str]]:
     ways.append((FLEET, "`preemptive_threshold=0.75`, frames that were made", {"preemptive_threshold": 0.75}))
     rows = []
     for side, name, options in ways:
-        if not all(fleet_takes(option) for option in options):
-            continue
         rates = []
         for is_slow in (False, True):
             case = {"side": side, "slow": is_slow, "batches": batches, "options": options}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.raycollector.sides import FLEET, RAY, fleet_takes
+from benchmarks.raycollector.sides import FLEET, RAY
 from collectorfleet_api import ray_settings
 
 # Ray then hands tensors out where they lie in its object store, as FleetCollector always does on the way.
@@ -70,7 +70,7 @@ def pixels(scale: float) -> list[Case]:
             Variant(RAY, "our Ray settings", process_environment=OUR_RAY),
         ]
         pairs = [(0, 1), (2, 1), (3, 1)]
-        if not sync and fleet_takes("copy"):
+        if not sync:
             variants.append(Variant(FLEET, "copy=False", options={**options, "copy": False}))
             pairs += [(0, 4), (2, 4)]
         cases.append(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -40,12 +39,6 @@ def fleet_collector(env: Any, policy: Any, *, collectors: int, frames: int, sync
 
 
 MAKE: dict[str, Callable[..., Any]] = {RAY: ray_collector, FLEET: fleet_collector}
-
-
-def fleet_takes(option: str) -> bool:
-    from collectorfleet import FleetCollector
-
-    return option in inspect.signature(FleetCollector).parameters
 
 
 def cpu_seconds() -> float:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from collectorfleet.errors import (
     CollectorClosed,
     CollectorFleetError,
-    CollectorLost,
     InvalidOption,
     TooFewCollectors,
     UserCodeError,
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CollectorClosed",
     "CollectorFleetError",
-    "CollectorLost",
     "Factory",
     "FleetCollector",
     "InvalidOption",

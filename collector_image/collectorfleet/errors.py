@@ -5,7 +5,6 @@
     CollectorFleetError
     ├── UserCodeError       the environment, the policy, the training function or an import raised
     ├── InvalidOption       an argument that cannot work; also a ValueError
-    ├── CollectorLost       one collector died, hung or failed to apply weights
     ├── TooFewCollectors    fewer than ``min_available`` collectors for too long
     └── CollectorClosed     used after ``shutdown()``
 
@@ -50,18 +49,6 @@ class UserCodeError(CollectorFleetError):
 
     def __str__(self) -> str:
         return f"{self.where}: {self.cause}"
-
-
-class CollectorLost(CollectorFleetError):
-    """One collector is gone: ``c3: no batch within 60 s``."""
-
-    def __init__(self, collector: str, cause: str) -> None:
-        super().__init__(collector, cause)
-        self.collector = collector
-        self.cause = cause
-
-    def __str__(self) -> str:
-        return f"{self.collector}: {self.cause}"
 
 
 class TooFewCollectors(CollectorFleetError):

@@ -25,9 +25,6 @@ from collectorfleet.weights.store import WeightsStore
 
 log = logging.getLogger("collectorfleet")
 
-# Deadlines and pauses are looked at this often; everything else wakes the thread by itself.
-_LONGEST_WAIT_SECONDS = 0.25
-
 
 @dataclass(frozen=True)
 class Limits:
