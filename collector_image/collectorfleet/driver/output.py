@@ -55,7 +55,9 @@ class RolloutWriter:
         self._waiting_since = 0.0
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._manifest = self._read_manifest(fleet, run_id)
+            self._manifest = manifest_of(
+                self.folder, {"format": "TensorDict", "fleet": fleet, "run": run_id, "frames": 0, "shards": []}
+            )
             self._remove_unlisted()
             self._write_manifest()
         except OSError as error:
@@ -129,19 +131,6 @@ class RolloutWriter:
             elif left.name not in listed:
                 shutil.rmtree(left)
 
-    def _read_manifest(self, fleet: str, run_id: str) -> dict[str, Any]:
-        file = self.folder / MANIFEST
-        if not file.exists():
-            return {"format": "TensorDict", "fleet": fleet, "run": run_id, "frames": 0, "shards": []}
-        manifest: dict[str, Any] = json.loads(file.read_text())
-        if manifest.get("run") != run_id or manifest.get("format") != "TensorDict":
-            raise UserCodeError(
-                f"spec.output.path {self.folder}",
-                f"it holds {manifest.get('frames')} frames of another run of fleet {manifest.get('fleet')}; "
-                "use an empty folder, or remove that one",
-            )
-        return manifest
-
     def _write_manifest(self) -> None:
         write_json(self.folder / MANIFEST, self._manifest)
 
@@ -156,3 +145,21 @@ def _entry(name: str, shard: TensorDictBase) -> dict[str, Any]:
         "frames": real.numel(),
         "weightsVersions": {"min": int(real.min()), "max": int(real.max())},
     }
+
+
+def manifest_of(folder: Path, beginning: dict[str, Any]) -> dict[str, Any]:
+    """What ``folder`` holds of the run and in the format of ``beginning``, which is the manifest of an empty one.
+
+    Raises UserCodeError if it holds something else.
+    """
+    file = folder / MANIFEST
+    if not file.exists():
+        return beginning
+    manifest: dict[str, Any] = json.loads(file.read_text())
+    if any(manifest.get(key) != beginning[key] for key in ("run", "format")):
+        raise UserCodeError(
+            f"spec.output.path {folder}",
+            f"it holds {manifest.get('frames')} frames of another run of fleet {manifest.get('fleet')}; "
+            "use an empty folder, or remove that one",
+        )
+    return manifest

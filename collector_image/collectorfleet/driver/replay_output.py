@@ -12,7 +12,6 @@ that. A restarted driver of the same run loads the dump and goes on behind it.
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 from pathlib import Path
@@ -23,7 +22,7 @@ from tensordict import TensorDictBase
 from collectorfleet.collector import VERSION_KEY
 from collectorfleet.data.assemble import MASK_KEY
 from collectorfleet.driver.durable import UNFINISHED, rename_folder, write_json
-from collectorfleet.driver.output import MANIFEST
+from collectorfleet.driver.output import MANIFEST, manifest_of
 from collectorfleet.driver.position import Position
 from collectorfleet.errors import UserCodeError
 
@@ -44,7 +43,18 @@ class ReplayWriter:
         self._new = False
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._manifest = self._read_manifest(fleet, run_id)
+            self._manifest = manifest_of(
+                self.folder,
+                {
+                    "format": "ReplayBuffer",
+                    "fleet": fleet,
+                    "run": run_id,
+                    "dump": None,
+                    "frames": 0,
+                    "batches": 0,
+                    "weightsVersion": 0,
+                },
+            )
             self._remove_unlisted()
             write_json(self.folder / MANIFEST, self._manifest)
         except OSError as error:
@@ -115,24 +125,3 @@ class ReplayWriter:
                 left.unlink()
             elif left.name != self._manifest["dump"]:
                 shutil.rmtree(left)
-
-    def _read_manifest(self, fleet: str, run_id: str) -> dict[str, Any]:
-        file = self.folder / MANIFEST
-        if not file.exists():
-            return {
-                "format": "ReplayBuffer",
-                "fleet": fleet,
-                "run": run_id,
-                "dump": None,
-                "frames": 0,
-                "batches": 0,
-                "weightsVersion": 0,
-            }
-        manifest: dict[str, Any] = json.loads(file.read_text())
-        if manifest.get("run") != run_id or manifest.get("format") != "ReplayBuffer":
-            raise UserCodeError(
-                f"spec.output.path {self.folder}",
-                f"it holds {manifest.get('frames')} frames of another run of fleet {manifest.get('fleet')}; "
-                "use an empty folder, or remove that one",
-            )
-        return manifest
