@@ -70,8 +70,8 @@ contracts: $(READY) ## Check who may import whom
 
 .PHONY: generate
 generate: $(READY) ## Write the CRD, the reference page and the code inside the examples' manifests
-	$(PY) -m collectorfleet_api.crd > crds/collectorfleets.yaml
-	$(PY) -m collectorfleet_api.docs > docs/reference.md
+	$(PY) -m collectorfleet_api.schema.crd > crds/collectorfleets.yaml
+	$(PY) -m collectorfleet_api.schema.reference > docs/reference.md
 	$(PY) -m examples.embed
 
 LOCK := $(UV) pip compile --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet

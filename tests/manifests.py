@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 from collectorfleet_api.names import API_VERSION, KIND
-from collectorfleet_api.resource import CollectorFleet
+from collectorfleet_api.v1alpha1 import CollectorFleet
 
 ABSENT = object()
 

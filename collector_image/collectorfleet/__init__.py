@@ -14,7 +14,7 @@ from collectorfleet.errors import (
 from collectorfleet.user_code import Factory
 
 if TYPE_CHECKING:
-    from collectorfleet.collector import FleetCollector
+    from collectorfleet.fleet.collector import FleetCollector
 
 __all__ = [
     "CollectorClosed",
@@ -30,7 +30,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # FleetCollector needs torch, which takes seconds to import: the command line does without it where it can.
     if name == "FleetCollector":
-        from collectorfleet.collector import FleetCollector
+        from collectorfleet.fleet.collector import FleetCollector
 
         return FleetCollector
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from collectorfleet_api.problem import Problem
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 from collectorfleet_api.v1alpha1.status import (
     CollectorState,
@@ -152,11 +151,6 @@ def stalled(outcome: Outcome) -> Condition:
     if isinstance(outcome, Failed):
         return condition(STALLED, True, "Failed", outcome.message)
     return condition(STALLED, False, "Progressing", "nothing waits for the user")
-
-
-def invalid_spec(problems: Sequence[Problem]) -> Condition:
-    """Stalled, because of what is wrong in the spec: all of it, in one message."""
-    return condition(STALLED, True, "InvalidSpec", "; ".join(str(problem) for problem in problems))
 
 
 def ready(outcome: Outcome, required: Sequence[Condition]) -> Condition:

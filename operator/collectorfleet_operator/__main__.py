@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from collectorfleet_operator.app import run
-from collectorfleet_operator.settings import Settings, from_arguments
+from collectorfleet_operator.edge.app import run
+from collectorfleet_operator.edge.settings import Settings, from_arguments
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ PACKAGES = Path(HOME) / "packages"
 VENV = f"{HOME}/venv"
 COLLECTOR_USER, OPERATOR_USER = 1000, 65532
 KUBERAY_IMAGE = "quay.io/kuberay/operator:v1.6.2"
-SCRIPTS = {"collectorfleet": "collectorfleet.cli:main", "ray": "ray.scripts.scripts:main"}
+SCRIPTS = {"collectorfleet": "collectorfleet.cli.main:main", "ray": "ray.scripts.scripts:main"}
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 # The names that the project's manifests use, and one that nobody takes for a published image.
 COLLECTOR_IMAGES = (f"ghcr.io/collectorfleet/collectorfleet:{VERSION}", "test.local/collectorfleet:dev")

@@ -22,7 +22,7 @@ from tests.cluster.process import free_ports, last_lines
 from tests.wait import eventually
 
 from collectorfleet_api import names
-from collectorfleet_api.resource import CollectorFleet
+from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.lease import lease
 from collectorfleet_operator.children.rbac import role, role_binding, service_account
 

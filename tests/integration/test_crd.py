@@ -11,7 +11,7 @@ from tests.manifests import manifest
 from tests.wait import eventually
 
 from collectorfleet_api.names import DRIVER_MANAGER, OPERATOR_MANAGER
-from collectorfleet_api.resource import CollectorFleet
+from collectorfleet_api.v1alpha1 import CollectorFleet
 
 pytestmark = pytest.mark.usefixtures("fleet_crd")
 

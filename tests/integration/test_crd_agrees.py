@@ -12,7 +12,7 @@ from tests.cluster.client import KubectlError
 from tests.cluster.control_plane import ControlPlane
 from tests.manifests import manifest
 
-from collectorfleet_api.validation import read
+from collectorfleet_api.rules.validation import read
 
 pytestmark = pytest.mark.usefixtures("fleet_crd")
 

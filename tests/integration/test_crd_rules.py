@@ -10,7 +10,7 @@ from tests.cluster.control_plane import ControlPlane
 from tests.combinations import GO_TOGETHER, REFUSED
 from tests.manifests import ABSENT, manifest
 
-from collectorfleet_api.validation import read
+from collectorfleet_api.rules.validation import read
 
 pytestmark = pytest.mark.usefixtures("fleet_crd")
 

@@ -8,9 +8,9 @@ import pytest
 import yaml
 from tests.cluster.control_plane import ControlPlane
 from tests.manifests import manifest
-from tests.unit.api.test_yaml_reader import WORDS
+from tests.unit.collectorfleet_api.manifests.test_yaml_reader import WORDS
 
-from collectorfleet_api.manifests import load_manifests
+from collectorfleet_api.manifests.files import load_manifests
 
 pytestmark = pytest.mark.usefixtures("fleet_crd")
 

@@ -16,9 +16,9 @@ from tests.integration.driver_process import kubeconfig
 from tests.integration.played import manifest
 from tests.wait import eventually
 
-from collectorfleet.driver.reporter import Reporter
-from collectorfleet.driver.settings import DriverSettings
-from collectorfleet.driver.stop import StopRequest
+from collectorfleet.pod.reporter import Reporter
+from collectorfleet.pod.settings import DriverSettings
+from collectorfleet.run.stop import StopRequest
 from collectorfleet_api.v1alpha1 import DriverReport, Progress, WeightsStatus
 
 pytestmark = pytest.mark.usefixtures("fleet_crd")

@@ -9,9 +9,9 @@ import pytest
 import torch
 from tensordict import LazyStackedTensorDict, TensorDict
 
-from collectorfleet.collector import VERSION_KEY
-from collectorfleet.driver.output import MANIFEST, RolloutWriter
+from collectorfleet.codec.frames import VERSION_KEY
 from collectorfleet.errors import UserCodeError
+from collectorfleet.run.output.rollouts import MANIFEST, RolloutWriter
 
 
 def batch(first: int, frames: int = 10) -> TensorDict:

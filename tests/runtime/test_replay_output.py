@@ -11,7 +11,7 @@ from tensordict import TensorDict
 from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
 
 from collectorfleet import UserCodeError
-from collectorfleet.driver.replay_output import MANIFEST, ReplayWriter
+from collectorfleet.run.output.replay_buffer import MANIFEST, ReplayWriter
 
 
 def buffer() -> TensorDictReplayBuffer:

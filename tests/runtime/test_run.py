@@ -23,7 +23,7 @@ from tests.cluster.process import free_ports
 from tests.e2e import fleets
 from tests.runtime.run_process import run, start, write
 
-from collectorfleet.driver.metrics import families
+from collectorfleet.run.metrics.families import families
 from collectorfleet_api.v1alpha1 import DriverReport
 
 EXAMPLE = ROOT / "examples/cartpole.yaml"

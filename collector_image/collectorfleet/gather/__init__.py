@@ -1,1 +1,1 @@
-"""Gathering batches from a fleet: what is decided (``state``) apart from what is done (``loop``)."""
+"""The gather thread of the driver: asks collectors, notes what they say, and makes batches of it."""

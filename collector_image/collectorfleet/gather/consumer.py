@@ -11,17 +11,18 @@ from datetime import timedelta
 from typing import Any
 
 from collectorfleet.errors import CollectorClosed, InvalidOption
-from collectorfleet.gather.pieces import Batch, Life
-from collectorfleet.gather.plan import Plan
 from collectorfleet.gather.publishing import Publication, PublishResult, results
-from collectorfleet.gather.roster import Roster
-from collectorfleet.gather.state import Gather
-from collectorfleet.gather.statistics import Statistics
+from collectorfleet.gather.state.gather import Gather
+from collectorfleet.gather.state.pieces import Batch, Life
+from collectorfleet.gather.state.plan import Plan
+from collectorfleet.gather.state.roster import Roster
+from collectorfleet.gather.state.statistics import Statistics
+from collectorfleet.gather.state.versions import WeightsStore
+from collectorfleet.messages import Address
 from collectorfleet.policies.deadline import LearnedDeadline
 from collectorfleet.policies.failure import FailurePolicy
 from collectorfleet.policies.scaling import ScalingPolicy
-from collectorfleet.transport.base import Address, Transport
-from collectorfleet.weights.store import WeightsStore
+from collectorfleet.transport.interface import Transport
 
 log = logging.getLogger("collectorfleet")
 

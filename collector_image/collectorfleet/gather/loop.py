@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 
 from collectorfleet.errors import TooFewCollectors, UserCodeError
 from collectorfleet.gather.consumer import ConsumerSide
-from collectorfleet.gather.pieces import Life, Member
-from collectorfleet.transport.base import Address, Applied, Event, Fault, Finished, Lost, Raised, Started, Weights
-from collectorfleet.weights.store import PublishFailure
+from collectorfleet.gather.state.pieces import Life, Member
+from collectorfleet.gather.state.versions import PublishFailure
+from collectorfleet.messages import Address, Applied, Event, Fault, Finished, Lost, Raised, Started, Weights
 
 log = logging.getLogger("collectorfleet")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from collectorfleet.gather.pieces import Life
-from collectorfleet.gather.roster import Roster
-from collectorfleet.gather.state import Gather
-from collectorfleet.transport.base import Stored
+from collectorfleet.gather.state.gather import Gather
+from collectorfleet.gather.state.pieces import Life
+from collectorfleet.gather.state.roster import Roster
+from collectorfleet.messages import Stored
 
 
 class Publication:

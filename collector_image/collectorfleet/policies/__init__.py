@@ -1,1 +1,1 @@
-"""What to do when something fails, as classes that answer and never act."""
+"""What to do when something fails or shrinks: classes that answer and never act. Pure."""

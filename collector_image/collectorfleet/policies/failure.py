@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
-from collectorfleet.transport.base import Fault
+from collectorfleet.messages import Fault
 
 
 @dataclass(frozen=True)

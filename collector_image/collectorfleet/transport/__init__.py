@@ -1,1 +1,1 @@
-"""How requests, weights and batches travel between the driver and its collectors."""
+"""How messages travel between the driver and its collectors: one interface, one folder for each way."""

@@ -39,7 +39,7 @@ class CollectorFleet(Model):
     def parse(cls, obj: dict[str, Any]) -> Self:
         """Read a manifest. Unknown fields are refused.
 
-        Raises pydantic.ValidationError; ``collectorfleet_api.validation`` says the same in sentences.
+        Raises pydantic.ValidationError; ``collectorfleet_api.rules.validation`` says the same in sentences.
         """
         return cls.from_wire(obj)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
-from collectorfleet_api.quantity import PATTERN, QuantityError, parse_quantity
+from collectorfleet_api.packing.quantity import PATTERN, QuantityError, parse_quantity
 
 _WORDS: Final = r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*"
 _IMPORT_PATH: Final = f"^{_WORDS}:{_WORDS}$"

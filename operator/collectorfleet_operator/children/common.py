@@ -7,7 +7,7 @@ import json
 from typing import Final
 
 from collectorfleet_api import names
-from collectorfleet_api.resource import CollectorFleet
+from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.objects import Kind, Object
 
 # A run is one life of driver and RayCluster together. Both say which spec they were made from: a running driver cannot

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from collectorfleet_api import names
-from collectorfleet_api.quantity import format_cpu, format_memory, parse_quantity
-from collectorfleet_api.resource import CollectorFleet
+from collectorfleet_api.packing.quantity import format_cpu, format_memory, parse_quantity
+from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.common import GENERATION_ANNOTATION, RUN_ANNOTATION, manifest, run_of
 from collectorfleet_operator.children.pod_template import import_code_first, pod_template
 from collectorfleet_operator.children.raycluster import GPU_RESOURCE

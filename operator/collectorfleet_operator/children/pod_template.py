@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from collectorfleet_api import names
-from collectorfleet_api.resource import CollectorFleet
+from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.common import labels
 from collectorfleet_operator.objects import Object
 

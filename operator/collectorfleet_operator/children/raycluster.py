@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from collectorfleet_api import names
-from collectorfleet_api.packing import Packing
-from collectorfleet_api.pod_resources import worker_pod_resources
-from collectorfleet_api.quantity import format_cpu, format_memory
+from collectorfleet_api.packing.pods import Packing
+from collectorfleet_api.packing.quantity import format_cpu, format_memory
+from collectorfleet_api.packing.resources import worker_pod_resources
 from collectorfleet_api.ray_settings import SYSTEM_CONFIG
-from collectorfleet_api.resource import CollectorFleet
+from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.common import PER_POD_ANNOTATION, RUN_ANNOTATION, manifest, run_of
 from collectorfleet_operator.children.pod_template import import_code_first, pod_template
 from collectorfleet_operator.objects import RAYCLUSTER, Object

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collectorfleet_api import names
-from collectorfleet_api.resource import CollectorFleet
+from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.common import manifest
 from collectorfleet_operator.objects import FLEET, LEASE, ROLE, ROLE_BINDING, SERVICE_ACCOUNT, Object
 

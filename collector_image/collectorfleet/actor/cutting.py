@@ -1,0 +1,53 @@
+"""Rollouts that end early: the others of the batch are there, and nobody waits for a straggler."""
+
+from __future__ import annotations
+
+import threading
+
+import torch
+from tensordict import TensorDictBase, pad
+
+from collectorfleet.codec import frames as keys
+
+_REMEMBERED = 64
+
+
+class Cutter:
+    """What TorchRL asks after every step, and what the driver tells beside it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: int | None = None
+        self._cut: list[int] = []
+
+    def begin(self, request_id: int) -> None:
+        with self._lock:
+            self._running = request_id
+
+    def cut(self, request_id: int) -> None:
+        """May come before the request does."""
+        with self._lock:
+            self._cut = [*self._cut[-_REMEMBERED:], request_id]
+
+    def collection_stopped(self) -> bool:
+        return self._running in self._cut
+
+
+def padded(batch: TensorDictBase, steps: int) -> TensorDictBase:
+    """The rollout with ``steps`` steps, whether or not it was cut short, and a mask of the frames that are true.
+
+    Missing frames have trajectory id -1 and are False in ``("collector", "mask")``.
+    """
+    ids = batch.get(keys.TRAJECTORY_KEY)
+    mask = ids != -1
+    missing = steps - batch.shape[-1]
+    batch = batch.copy()
+    batch[keys.COLLECTOR] = batch[keys.COLLECTOR].copy()
+    batch[keys.MASK_KEY] = mask
+    if not missing:
+        return batch
+    names = batch.names
+    filled = pad(batch, [0, 0] * (batch.ndim - 1) + [0, missing])
+    filled[keys.TRAJECTORY_KEY] = torch.where(filled[keys.MASK_KEY], filled[keys.TRAJECTORY_KEY], -1)
+    filled.names = names
+    return filled

@@ -1,0 +1,83 @@
+"""From answers to the batch that the consumer gets: one copy, into memory that is the consumer's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensordict import LazyStackedTensorDict, TensorDict, TensorDictBase, pad
+from torch import Tensor
+
+from collectorfleet.codec import tensors
+from collectorfleet.codec.frames import MASK_KEY, TRAJECTORY_KEY, VERSION_KEY, Part, distinct_trajectories, versions_of
+from collectorfleet.fleet.pool import BufferPool
+
+
+def assemble(parts: Sequence[Part], *, stacked: bool, pool: BufferPool, copy: bool = True) -> TensorDictBase:
+    """``[parts, *part]`` if ``stacked`` (Sync), else the one part as it is (Async).
+
+    ``copy=False`` returns views of what the transport holds: not to be written to.
+    """
+    views = _of_one_length([_with_collector_keys(part) for part in parts])
+    if not copy:
+        return LazyStackedTensorDict.lazy_stack(views) if stacked else views[0]
+    if all(_alike(views[0], other) for other in views[1:]):
+        return _copied(views, stacked=stacked, pool=pool)
+    return TensorDict.maybe_dense_stack(views).clone()
+
+
+def _with_collector_keys(part: Part) -> TensorDict:
+    view = tensors.decode(part.encoded)
+    if part.segments is not None:
+        view[VERSION_KEY] = versions_of(part.segments, view.batch_size)
+    ids = view.get(TRAJECTORY_KEY, None)
+    if ids is not None:
+        view[TRAJECTORY_KEY] = distinct_trajectories(ids, part.incarnation)
+    return view
+
+
+def _of_one_length(views: Sequence[TensorDict]) -> Sequence[TensorDict]:
+    """Padded trajectories are as long as the longest of their answer; those of a batch, as the longest of them all."""
+    longest = max(view.shape[-1] for view in views) if views[0].ndim else 0
+    if all(view.shape[-1:] == (longest,) for view in views) or any(view.get(MASK_KEY, None) is None for view in views):
+        return views
+    return [_padded(view, longest) for view in views]
+
+
+def _padded(view: TensorDict, length: int) -> TensorDict:
+    """With zeros behind its last step, and so False in the mask."""
+    padded: TensorDict = pad(view, [0, 0] * (view.ndim - 1) + [0, length - view.shape[-1]])
+    padded.names = view.names
+    return padded
+
+
+def _alike(one: TensorDictBase, other: TensorDictBase) -> bool:
+    """Whether both have the same keys with tensors of the same shapes and dtypes, and nothing but dense tensors."""
+    if one.batch_size != other.batch_size or one.keys() != other.keys():
+        return False
+    return all(_alike_values(value, other.get(key)) for key, value in one.items())
+
+
+def _alike_values(one: object, other: object) -> bool:
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return one.shape == other.shape and one.dtype == other.dtype
+    return type(one) is TensorDict and isinstance(other, TensorDict) and _alike(one, other)
+
+
+def _copied(views: Sequence[TensorDictBase], *, stacked: bool, pool: BufferPool) -> TensorDict:
+    first = views[0]
+    lead = (len(views),) if stacked else ()
+    entries = {}
+    for key, value in first.items():
+        if type(value) is TensorDict:
+            entries[key] = _copied([view.get(key) for view in views], stacked=stacked, pool=pool)
+        elif isinstance(value, Tensor) and tensors.fits_an_array(value):
+            entries[key] = memory = pool.empty((*lead, *value.shape), value.dtype)
+            for index, view in enumerate(views):
+                (memory[index] if stacked else memory).copy_(view.get(key))
+        else:
+            # Ragged or non-tensor data; only a single view comes here with it, see _alike.
+            entries[key] = LazyStackedTensorDict.maybe_dense_stack([value.clone()]) if stacked else value.clone()
+    names = [*([None] if stacked else []), *first.names] if first._has_names() else None
+    return TensorDict(entries, batch_size=(*lead, *first.batch_size), names=names)

@@ -1,0 +1,182 @@
+"""What is asked of a fleet besides batches and weights: its state, its size, a pause, the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from abc import abstractmethod
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import ray
+from torch import nn
+from torchrl.collectors import BaseCollector
+
+from collectorfleet.errors import CollectorClosed, InvalidOption
+from collectorfleet.fleet.report import report, stats
+from collectorfleet.gather.loop import GatherLoop
+from collectorfleet.transport.ray.store import SpillWatch
+from collectorfleet.transport.ray.transport import RayObjects
+from collectorfleet_api.v1alpha1.status import DriverReport
+
+
+class FleetControl(BaseCollector):
+    """Methods of :class:`~collectorfleet.FleetCollector` that do not iterate."""
+
+    replay_buffer: Any
+    requested_frames_per_batch: int
+    _loop: GatherLoop
+    _transport: RayObjects
+    _spills: SpillWatch
+    _thread: threading.Thread | None = None
+
+    @property
+    @abstractmethod
+    def policy(self) -> Any:
+        """The module that is published."""
+
+    @abstractmethod
+    def _publish(self) -> object:
+        """Publish the policy as it is now."""
+
+    def status(self) -> DriverReport:
+        """What is true now: ``weights``, ``progress`` (without ``metrics``) and ``collectors``.
+
+        Any thread may call it; it still answers after ``shutdown()``.
+        """
+        with self._loop.changed:
+            return report(self._loop, time.monotonic(), self._transport.name, self._spills.bytes)
+
+    def stats(
+        self, workers: Literal["aggregate", "per_worker", "both"] = "aggregate", *, timeout: float | None = None
+    ) -> dict[str, int | float | bool]:
+        """Progress as TorchRL has it, from what is known here: asks no collector and so needs no ``timeout``."""
+        del timeout
+        with self._loop.changed:
+            return stats(self._loop, workers, self.requested_frames_per_batch)
+
+    def wait_for_change(self, seen: int, timeout: float) -> int:
+        """Block until something changed that a person wants to know at once, or ``timeout`` seconds passed.
+
+        Such a change is a collector that becomes available or is lost, the first batch, an error, the end. Returns the
+        number of changes so far; pass it as ``seen`` the next time (0 at first).
+        """
+        with self._loop.changed:
+            self._loop.changed.wait_for(lambda: self._loop.changes > seen, timeout)
+            return self._loop.changes
+
+    def counters(self) -> dict[str, Any]:
+        """What :meth:`state_dict` has of the fleet itself; asks no collector."""
+        with self._loop.changed:
+            return self._loop.counters()
+
+    def state_dict(self, timeout: float = 60.0) -> OrderedDict[str, Any]:
+        """Counters, the policy's state, and the state of each collector's environment (such as running statistics).
+
+        Collectors answer between two rollouts; raises TimeoutError if one does not within ``timeout`` seconds.
+        """
+        state: OrderedDict[str, Any] = OrderedDict(self.counters())
+        if isinstance(self.policy, nn.Module):
+            state["policy_state_dict"] = self.policy.state_dict()
+        state["collectors"] = self._ask_all("environment_state", timeout)
+        return state
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], timeout: float = 60.0) -> None:
+        """Go on where ``state_dict()`` was taken; before the first batch is asked for.
+
+        Raises:
+            InvalidOption: batches were collected already.
+        """
+        with self._loop.changed:
+            self._loop.restore(state_dict)
+        if isinstance(self.policy, nn.Module) and "policy_state_dict" in state_dict:
+            self.policy.load_state_dict(state_dict["policy_state_dict"])
+        there = self._loop.wait_built(timeout)
+        saved = state_dict.get("collectors", {})
+        asked = [
+            self._transport.ask(there[name], "load_environment_state", saved[name]) for name in saved if name in there
+        ]
+        _answers(asked, timeout, "load_state_dict")
+        self._publish()
+
+    def set_seed(self, seed: int, static_seed: bool = False, timeout: float = 60.0) -> int:
+        """Seed the environments of all collectors, one after the other; returns the next seed.
+
+        A collector that is replaced later gets a seed of its own, so that it does not repeat the lost one's episodes.
+        """
+        for name, address in sorted(self._loop.wait_built(timeout).items(), key=lambda item: int(item[0][1:])):
+            (seed,) = _answers(
+                [self._transport.ask(address, "set_seed", seed, static_seed)], timeout, f"{name}.set_seed"
+            )
+        self._transport.seed_later_lives(seed)
+        return seed
+
+    def _ask_all(self, method: str, timeout: float) -> dict[str, Any]:
+        there = self._loop.wait_built(timeout)
+        return dict(
+            zip(there, _answers([self._transport.ask(a, method) for a in there.values()], timeout, method), strict=True)
+        )
+
+    # ---------------------------------------------------------------- size and end
+    def resize(self, num_collectors: int, min_available: int | None = None) -> None:
+        """Change how many collectors there are, and how few are enough, while iterating or not."""
+        if num_collectors < 1:
+            raise InvalidOption(f"num_collectors: {num_collectors} is fewer than 1")
+        self._loop.resize(num_collectors, min_available)
+
+    def start(self) -> None:
+        """Collect on a thread of its own, into ``replay_buffer``."""
+        if self.replay_buffer is None:
+            raise InvalidOption("start: batches need a place to go to; pass replay_buffer")
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._run, name="collectorfleet-run", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        with contextlib.suppress(CollectorClosed):
+            for _ in self.iterator():
+                pass
+
+    @contextlib.contextmanager
+    def pause(self, timeout: float = 30.0, *, resume: bool = True) -> Iterator[None]:
+        """Collect nothing inside of the context: requests under way are answered first.
+
+        Raises:
+            TimeoutError: they were not within ``timeout`` seconds; collection goes on.
+        """
+        if not self._loop.pause(timeout):
+            self._loop.resume()
+            raise TimeoutError(f"pause: requests are still under way after {timeout:g} s")
+        try:
+            yield
+        finally:
+            if resume:
+                self._loop.resume()
+
+    def shutdown(
+        self,
+        timeout: float | None = None,
+        close_env: bool = True,  # noqa: ARG002 (TorchRL's signature)
+        raise_on_error: bool = True,  # noqa: ARG002
+        shutdown_ray: bool = False,
+    ) -> None:
+        """End the collectors; blocks for at most ``timeout`` seconds. Ray itself goes on unless asked otherwise."""
+        self._spills.stop()
+        self._loop.close(timeout)
+        if shutdown_ray:
+            ray.shutdown()
+
+    async def async_shutdown(self, shutdown_ray: bool = False) -> None:
+        """The same without blocking the event loop."""
+        await asyncio.to_thread(self.shutdown, shutdown_ray=shutdown_ray)
+
+
+def _answers(references: list[Any], timeout: float, what: str) -> list[Any]:
+    try:
+        answers: list[Any] = ray.get(references, timeout=timeout)
+    except ray.exceptions.GetTimeoutError as error:
+        raise TimeoutError(f"{what}: no answer within {timeout:g} s") from error
+    return answers

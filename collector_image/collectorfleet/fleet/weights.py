@@ -1,0 +1,100 @@
+"""What a fleet publishes: the policy, further models, or weights that the caller brings along."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from tensordict import TensorDictBase
+from torch import Tensor, nn
+
+from collectorfleet.codec import snapshot as snapshots
+from collectorfleet.errors import InvalidOption
+
+POLICY = "policy"
+
+
+class WeightsSource:
+    """Takes snapshots of ``policy`` and of ``models``, which are named by their attribute path in a collector.
+
+    ``dtype`` and ``names`` are what :func:`collectorfleet.codec.snapshot.take` takes.
+    """
+
+    def __init__(
+        self,
+        policy: Any,
+        models: Mapping[str, nn.Module],
+        *,
+        dtype: torch.dtype | None,
+        names: Sequence[str] | Callable[[str], bool] | None,
+    ) -> None:
+        self.policy = policy
+        self.models = dict(models)
+        self._dtype = dtype
+        self._names = names
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether there is something to publish without the caller bringing it."""
+        return bool(_flat(self.policy)) or any(_flat(model) for model in self.models.values())
+
+    def for_collectors(self) -> Any:
+        """The policy as it is sent to collectors, which may have no GPU."""
+        policy = self.policy
+        if isinstance(policy, nn.Module) and any(t.device.type != "cpu" for t in snapshots.tensors_of(policy).values()):
+            return copy.deepcopy(policy).cpu()
+        return policy
+
+    def take(self, given: Any = None, model: str | None = None) -> snapshots.Snapshot | None:
+        """A snapshot of what is ``given`` for ``model`` (default: the policy), or of all models; None: of nothing.
+
+        ``given`` is a module, a (nested) TensorDict or a dict of tensors. It may be ``{model: any of these}`` for
+        several models at once, if ``model`` is None.
+        """
+        if given is None and model is None:
+            tensors = self._tensors(POLICY, self.policy) | {
+                name: tensor
+                for path, module in self.models.items()
+                for name, tensor in self._tensors(path, module).items()
+            }
+            whole = True
+        elif given is None:
+            tensors, whole = self._tensors(str(model), self._model(str(model))), not self.models
+        elif model is None and isinstance(given, Mapping) and given.keys() <= {POLICY, *self.models}:
+            tensors = {n: t for path, weights in given.items() for n, t in self._tensors(path, weights).items()}
+            whole = len(given) == len(self.models) + 1
+        else:
+            tensors, whole = self._tensors(model or POLICY, given), not self.models
+        if not tensors:
+            return None
+        return snapshots.take(tensors, dtype=self._dtype, names=self._names, whole=whole)
+
+    def _model(self, path: str) -> Any:
+        if path == POLICY:
+            return self.policy
+        if path not in self.models:
+            raise InvalidOption(f"model_id: {path!r} is none of {[POLICY, *self.models]}")
+        return self.models[path]
+
+    def _tensors(self, path: str, source: Any) -> dict[str, Tensor]:
+        self._model(path)
+        prefix = "" if path == POLICY else f"{path}:"
+        return {f"{prefix}{name}": tensor for name, tensor in _flat(source).items()}
+
+
+def _flat(source: Any) -> dict[str, Tensor]:
+    if isinstance(source, nn.Module) and not isinstance(source, TensorDictBase):
+        return snapshots.tensors_of(source)
+    if isinstance(source, TensorDictBase):
+        return {str(key): value.detach() for key, value in source.flatten_keys(".").items()}
+    if isinstance(source, Mapping):
+        found: dict[str, Tensor] = {}
+        for key, value in source.items():
+            if isinstance(value, Tensor):
+                found[str(key)] = value.detach()
+            else:
+                found |= {f"{key}.{name}": tensor for name, tensor in _flat(value).items()}
+        return found
+    return {}

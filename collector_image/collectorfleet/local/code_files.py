@@ -1,0 +1,42 @@
+"""``spec.code.configMap`` without a cluster: the ConfigMap's files in a folder, first on the import path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from collectorfleet.errors import InvalidOption
+from collectorfleet_api.manifests.files import Manifests, load_file
+
+SUFFIXES = (".yaml", ".yml", ".json")
+LARGEST_BYTES = 3 * 2**20  # etcd holds no larger object; other files are not read
+
+
+def find_config_map(name: str, manifests: Manifests, source: Path) -> dict[str, str]:
+    """The ConfigMap in the fleet's own file, or in a file beside it.
+
+    Raises InvalidOption if there is none, or more than one beside it.
+    """
+    found = manifests.config_map(name)
+    if found is not None:
+        return found
+    beside = {
+        path: texts
+        for path in sorted(source.absolute().parent.iterdir())
+        if path.suffix in SUFFIXES and path.is_file() and path.name != source.name
+        if path.stat().st_size <= LARGEST_BYTES
+        if (texts := load_file(path).config_map(name)) is not None
+    }
+    if len(beside) == 1:
+        return beside.popitem()[1]
+    where = f"{source} or a file beside it" if not beside else " and ".join(path.name for path in beside)
+    raise InvalidOption(
+        f'spec.code.configMap: ConfigMap "{name}" is '
+        + (f"in {where}; keep one" if beside else f"not in {where}; add it there after a line `---`")
+    )
+
+
+def write_files(texts: dict[str, str], folder: Path) -> None:
+    """The folder as a pod would see it mounted."""
+    folder.mkdir(parents=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")

@@ -1,0 +1,45 @@
+"""The status of a fleet that ran on this machine: the driver's report with the conditions that follow from it.
+
+What only a cluster has (pods, a RayCluster, generations) is absent. Pure.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from collectorfleet.run.exit import Broken, Ending, Finished, Stopped, UserError
+from collectorfleet_api import conditions
+from collectorfleet_api.conditions import COMPLETED, READY, Failed, Outcome, Running, Succeeded
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec, CollectorFleetStatus, Condition, DriverReport, Phase
+
+INTERRUPTED = "Interrupted"
+
+
+def final_status(spec: CollectorFleetSpec, report: DriverReport, ending: Ending, now: datetime) -> CollectorFleetStatus:
+    """What is true after the end. A run that was interrupted has no phase: it neither completed nor failed."""
+    found = [
+        *_verdict(ending),
+        conditions.collectors_available(spec, report),
+        conditions.weights_fresh(spec, report, now),
+    ]
+    phase = {Finished: Phase.COMPLETED, UserError: Phase.FAILED, Broken: Phase.FAILED}.get(type(ending))
+    return CollectorFleetStatus(
+        **{name: getattr(report, name) for name in DriverReport.model_fields},
+        phase=phase,
+        conditions=conditions.stamped(found, [], now, None),
+    )
+
+
+def _verdict(ending: Ending) -> list[Condition]:
+    match ending:
+        case Stopped(message):
+            return [
+                conditions.condition(READY, False, INTERRUPTED, message),
+                conditions.stalled(Running()),
+                conditions.condition(COMPLETED, False, INTERRUPTED, message),
+            ]
+        case Finished(message):
+            outcome: Outcome = Succeeded(message)
+        case UserError(message) | Broken(message):
+            outcome = Failed(message)
+    return [conditions.ready(outcome, []), conditions.stalled(outcome), conditions.completed(outcome)]

@@ -1,0 +1,109 @@
+"""``collectorfleet drive``: the driver as the operator starts it, in a pod.
+
+What takes time at the start goes on together: this thread imports torch while one waits for the head and joins Ray, and
+another reads the fleet and takes the Lease.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+
+from collectorfleet.display.lines import ProgressLines
+from collectorfleet.pod.ray_node import RayNode
+from collectorfleet.pod.reporter import Reporter
+from collectorfleet.pod.settings import TERMINATION_LOG, DriverSettings
+from collectorfleet.pod.stored_fleet import last_report
+from collectorfleet.run.checkpoint.folder import CheckpointFolder
+from collectorfleet.run.conclude import conclude
+from collectorfleet.run.exit import Broken, Ending, Finished, Stopped, UserError, exit_code, termination_message
+from collectorfleet.run.metrics.server import BackgroundMetrics
+from collectorfleet.run.milestones import Phase, mark
+from collectorfleet.run.position import Position
+from collectorfleet.run.stop import StopRequest, signals
+from collectorfleet_api.names import METRICS_PORT
+from collectorfleet_api.packing.quantity import whole_cpus
+from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec
+
+log = logging.getLogger(__name__)
+
+PROGRESS_SECONDS = 10.0
+
+
+def drive(settings: DriverSettings) -> int:
+    """Drive the fleet to its end; returns the exit code."""
+    mark(Phase.PYTHON)
+    stop = StopRequest()
+    with signals(stop):
+        ending = conclude(lambda: _drive(settings, stop), stop)
+    _say(ending)
+    return exit_code(ending)
+
+
+def _drive(settings: DriverSettings, stop: StopRequest) -> Finished:
+    with Reporter(settings, stop) as reporter, BackgroundMetrics(settings.name, reporter.report, METRICS_PORT):
+        node = RayNode(settings.ray_address, stop)
+        # Here and not above, because these imports take seconds and everything else goes on meanwhile.
+        import ray
+
+        from collectorfleet.run.own_code import load_own_code
+        from collectorfleet.run.session import open_session
+
+        mark(Phase.IMPORTS)
+        fleet = reporter.fleet()
+        _use_threads(fleet.spec)
+        folder, before = _checkpoints(fleet, settings), last_report(fleet)
+        code = load_own_code(fleet.spec)
+        node.joined()
+        ray.init(address=settings.ray_address, log_to_driver=True, logging_level=logging.WARNING)
+        mark(Phase.RAY)
+        with (
+            signals(stop),  # again, because Ray took SIGTERM for itself
+            open_session(
+                fleet,
+                code,
+                stop,
+                gpu_per_collector=_gpu(fleet.spec),
+                run_id=settings.uid,
+                folder=folder,
+                before=Position.of(before),
+                starts=(before and before.driver_incarnation) or 0,
+            ) as session,
+        ):
+            reporter.follow(session)
+            with ProgressLines(session.report, log.info, every_seconds=PROGRESS_SECONDS):
+                return session.execute()
+
+
+def _checkpoints(fleet: CollectorFleet, settings: DriverSettings) -> CheckpointFolder | None:
+    """The fleet's own folder in what is mounted: a fleet that is made again under its name goes on from there."""
+    if settings.checkpoints is None:
+        return None
+    name = fleet.metadata.name
+    return CheckpointFolder(settings.checkpoints / name, fleet=name, run=settings.uid)
+
+
+def _gpu(spec: CollectorFleetSpec) -> float:
+    """GPUs of one collector, as worker pods were sized for."""
+    return round(spec.collectors.resources.gpu, 4)  # Ray's resolution
+
+
+def _use_threads(spec: CollectorFleetSpec) -> None:
+    """As many threads as the pod asks CPUs for: torch would start one for each core of the node."""
+    if "OMP_NUM_THREADS" not in os.environ:
+        import torch
+
+        torch.set_num_threads(whole_cpus(spec.driver.resources.cpu))
+
+
+def _say(ending: Ending) -> None:
+    """The end in the log, and for the operator in the pod's termination message."""
+    match ending:
+        case Finished(message):
+            log.info("completed: %s", message)
+        case Stopped(message):
+            log.warning(message)
+        case UserError(message, traceback) | Broken(message, traceback):
+            log.error("failed: %s\n%s", message, traceback)
+    if TERMINATION_LOG.exists():  # not outside of a pod
+        TERMINATION_LOG.write_text(termination_message(ending))

@@ -1,0 +1,58 @@
+"""What the driver makes of the fleet as the API server stores it. Decisions only."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from collectorfleet.errors import InvalidOption
+from collectorfleet.pod.kubernetes_api import Object
+from collectorfleet.pod.settings import DriverSettings
+from collectorfleet.run.exit import NotOurFleet
+from collectorfleet_api.rules.validation import read_stored
+from collectorfleet_api.v1alpha1 import (
+    CollectorCounts,
+    CollectorFleet,
+    CollectorState,
+    CollectorStatus,
+    DriverReport,
+    Progress,
+    WeightsStatus,
+)
+
+MOST_ROWS: Final = 100  # of a status
+
+
+def checked(obj: Object, settings: DriverSettings) -> CollectorFleet:
+    """The stored fleet. Raises NotOurFleet if it is another one, InvalidOption with every problem of its spec."""
+    if obj["metadata"]["uid"] != settings.uid:
+        raise NotOurFleet(replaced(obj, settings))
+    fleet = read_stored(obj)
+    if isinstance(fleet, list):
+        raise InvalidOption("; ".join(str(problem) for problem in fleet))
+    return fleet
+
+
+def replaced(obj: Object, settings: DriverSettings) -> str:
+    uid = obj["metadata"]["uid"]
+    return f"{settings.fleet} was replaced: this driver belongs to uid {settings.uid}, and it has {uid} now"
+
+
+def last_report(fleet: CollectorFleet) -> DriverReport | None:
+    """What the driver before this one said last; None for the first driver of this fleet."""
+    previous = fleet.status
+    if previous is None or previous.fleet_uid != fleet.metadata.uid or previous.driver_incarnation is None:
+        return None
+    return previous
+
+
+def starting(replicas: int, before: DriverReport | None) -> DriverReport:
+    """The report of a driver whose collectors do not exist yet: what was true of ``before`` still is."""
+    counts = CollectorCounts(desired=replicas, available=0, summary=f"0/{replicas}")
+    rows = [CollectorStatus(name=f"c{i}", state=CollectorState.STARTING) for i in range(min(replicas, MOST_ROWS))]
+    if before is None:
+        return DriverReport(progress=Progress(collectors=counts), collectors=rows)
+    gone = {"frames_per_second": None, "driver_idle_ratio": None, "collector_idle_ratio": None}
+    progress = (before.progress or Progress()).model_copy(update={**gone, "collectors": counts})
+    # The next driver has to know, should this one be lost before its first version.
+    weights = before.weights and WeightsStatus(published=before.weights.published)
+    return DriverReport(progress=progress, weights=weights, checkpoint=before.checkpoint, collectors=rows)

@@ -1,0 +1,1 @@
+"""One run of one fleet, whatever surrounds it: session, training handle, checkpoints, output. In the driver."""

@@ -1,0 +1,1 @@
+"""Where batches go that nobody trains on."""

@@ -1,0 +1,1 @@
+"""Reading YAML as kubectl does, with a line for each problem."""

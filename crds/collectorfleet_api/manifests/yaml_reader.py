@@ -1,0 +1,182 @@
+"""Reads YAML as kubectl does, and remembers on which line everything stands.
+
+YAML leaves open what an unquoted word means, and Python's reader and kubectl's disagree: ``lr: 3e-4`` is text to the
+one and a number to the other, ``start: 1:30`` the other way round. A fleet has to mean the same in a local run and on a
+cluster, so the words are resolved here by kubectl's rules (measured against v1.34). Repeated keys, of which kubectl
+takes the last without a word, are problems.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import yaml
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from collectorfleet_api.rules.problem import Problem
+from collectorfleet_api.rules.sentences import path_text
+
+Path = tuple[str | int, ...]
+
+_PLAIN: Final = "collectorfleet:plain"
+_TEXT: Final = "tag:yaml.org,2002:str"
+_MERGE: Final = "<<"
+_WORDS: Final[dict[str, bool | None]] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"], True),
+    **dict.fromkeys(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"], False),
+}
+_INTEGER: Final = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))")
+_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NOT_FINITE: Final = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_LARGEST_INTEGER: Final = 2**63 - 1  # beyond it, digits are lost on the way through the API server
+
+
+class YamlError(ValueError):
+    """Text that is no YAML. ``line`` counts from 1."""
+
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document of a file: its content in JSON's types, and the line of each path in it, counted from 1."""
+
+    content: Any
+    line: int
+    lines: dict[str, int]
+    problems: list[Problem]
+
+    def line_of(self, path: str) -> int:
+        """The line of ``path``, or of the nearest thing around it."""
+        while path not in self.lines and path:
+            path = re.sub(r"(\.?[^.\[\]]*|\[\d*\])$", "", path)
+        return self.lines.get(path, self.line)
+
+
+def read_documents(text: str) -> Iterator[Document]:
+    """Every document that is not empty. Raises YamlError at the first that cannot be read."""
+    loader = None
+    try:
+        loader = _Loader(text)
+        while loader.check_node():
+            node: Node = loader.get_node()  # type: ignore[assignment]  # check_node said that there is one
+            reading = _Reading()
+            content = reading.value(node, ())
+            if content is not None:
+                yield Document(content, node.start_mark.line + 1, reading.lines, reading.problems)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise YamlError(mark.line + 1 if mark else 1, error.problem or str(error)) from error
+    except yaml.reader.ReaderError as error:
+        raise YamlError(1, f"not text: {error.reason}") from error
+    finally:
+        if loader is not None:
+            loader.dispose()
+
+
+class _Loader(yaml.SafeLoader):
+    """Leaves the meaning of plain words to us."""
+
+    def resolve(self, kind: type[Node], value: Any, implicit: Any) -> str:
+        if kind is ScalarNode and implicit[0]:
+            return _PLAIN
+        return str(super().resolve(kind, value, implicit))  # type: ignore[no-untyped-call]
+
+
+@dataclass
+class _Reading:
+    lines: dict[str, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    around: list[Node] = field(default_factory=list)  # what the current node is in, outermost first
+
+    def value(self, node: Node, path: Path) -> Any:
+        self.lines.setdefault(path_text(path), node.start_mark.line + 1)
+        if node in self.around:
+            raise YamlError(node.start_mark.line + 1, "something contains itself")
+        self.around.append(node)
+        try:
+            return self._inside(node, path)
+        finally:
+            self.around.pop()
+
+    def _inside(self, node: Node, path: Path) -> Any:
+        match node:
+            case MappingNode():
+                return self._mapping(node, path)
+            case SequenceNode():
+                return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
+            case ScalarNode():
+                return self._scalar(node, path)
+        raise TypeError(f"YAML has no node {node!r}")
+
+    def _mapping(self, node: MappingNode, path: Path) -> dict[str, Any]:
+        merged: dict[str, Any] = {}
+        own: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == _PLAIN and key_node.value == _MERGE:
+                # What is merged stands on its own lines, and gives way to the mapping's own keys.
+                merged = self._merged(value_node, path) | merged
+                continue
+            key = self._key(key_node, path)
+            if key in own:
+                self._problem(
+                    (*path, key), f"appears again on line {key_node.start_mark.line + 1}; keep one of the two"
+                )
+            self.lines[path_text((*path, key))] = key_node.start_mark.line + 1
+            own[key] = self.value(value_node, (*path, key))
+        return merged | own
+
+    def _merged(self, node: Node, path: Path) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for inner in node.value if isinstance(node, SequenceNode) else [node]:
+            if isinstance(inner, MappingNode):
+                found = self.value(inner, path) | found
+            else:
+                self._problem(path, "<< merges mappings, and this is none; name one with *")
+        return found
+
+    def _key(self, node: Node, path: Path) -> str:
+        value = self._scalar(node, path) if isinstance(node, ScalarNode) else None
+        if isinstance(value, bool):
+            word = "true" if value else "false"
+            self._problem((*path, word), f"the key {node.value} is read as {word}; put it in quotes")
+            return word
+        return value if isinstance(value, str) else str(node.value)
+
+    def _scalar(self, node: ScalarNode, path: Path) -> Any:
+        if node.tag == _TEXT:
+            return node.value
+        if node.tag != _PLAIN and not node.tag.startswith("tag:yaml.org,2002:"):
+            self._problem(path, f"the tag {node.tag} means nothing in a manifest; leave it out")
+        if _NOT_FINITE.fullmatch(node.value):
+            self._problem(path, f"{node.value} is a number that JSON does not have; put it in quotes and convert it")
+            return None
+        return plain_value(node.value)
+
+    def _problem(self, path: Path, message: str) -> None:
+        self.problems.append(Problem(path_text(path), message))
+
+
+def plain_value(word: str) -> str | int | float | bool | None:
+    """What kubectl takes an unquoted word for."""
+    if word in _WORDS:
+        return _WORDS[word]
+    if word[0] not in "+-.0123456789":
+        return word
+    digits = word if word[0] == "." else word.replace("_", "")
+    if match := _INTEGER.fullmatch(digits):
+        sign, *by_base = match.groups()
+        base, number = next((b, n) for b, n in zip((16, 2, 8, 10), by_base, strict=True) if n is not None)
+        value = int(sign + number, base)
+        return value if abs(value) <= _LARGEST_INTEGER else float(value)
+    if _FLOAT.fullmatch(digits):
+        number_ = float(digits)
+        return number_ if math.isfinite(number_) else word
+    return word

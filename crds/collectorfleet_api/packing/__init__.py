@@ -1,0 +1,1 @@
+"""Arithmetic of quantities, GPU fractions, pods and shares. Knows no models."""

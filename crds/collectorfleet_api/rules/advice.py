@@ -1,0 +1,123 @@
+"""What works but is hardly meant: said by ``collectorfleet validate`` beside the problems, and never refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from collectorfleet_api.packing.pods import UNITS_PER_GPU, Packing, pack
+from collectorfleet_api.packing.shares import shares
+from collectorfleet_api.rules.problem import Problem
+from collectorfleet_api.v1alpha1.base import Model
+from collectorfleet_api.v1alpha1.collection import Mode
+from collectorfleet_api.v1alpha1.fleet import CollectorFleet
+from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
+
+# A GPU of which more than this stays unused while it is full of collectors.
+_NOTABLE_REST: Final = 0.2
+
+
+def warnings(fleet: CollectorFleet) -> list[Problem]:
+    """Advice on a fleet without problems; the fleet runs as it stands."""
+    return [found for check in _CHECKS for found in check(fleet)]
+
+
+def busy_collectors(fleet: CollectorFleet) -> int:
+    """The most collectors that can work at once.
+
+    Async: requests in flight and finished batches that wait are together at most ``maxStaleness + 1``, or the last of
+    them would be too old when its turn comes; that a new version may follow each batch is assumed of every fleet, as
+    training functions publish when they like. Sync: one for each share of the ``maxStaleness + 1`` batches that may be
+    under way.
+    """
+    spec = fleet.spec
+    replicas, bound = spec.collectors.replicas, spec.collection.staleness_bound
+    if spec.collection.mode is Mode.SYNC:
+        return min(replicas, ((bound or 0) + 1) * _shares_of(spec))
+    return replicas if bound is None else min(replicas, bound + 1)
+
+
+def _shares_of(spec: CollectorFleetSpec) -> int:
+    frames = spec.collection.frames_per_batch
+    return spec.fixed_shares or shares(frames, spec.collectors.replicas, spec.frames_per_step)
+
+
+def _idle(fleet: CollectorFleet) -> Iterator[Problem]:
+    busy, replicas = busy_collectors(fleet), fleet.spec.collectors.replicas
+    if busy >= replicas:
+        return
+    if fleet.spec.collection.mode is Mode.SYNC:
+        bound = fleet.spec.collection.staleness_bound or 0
+        batches = f", and {bound + 1} batches may be under way (collection.maxStaleness {bound})" if bound else ""
+        yield Problem(
+            "spec.collectors.replicas",
+            f"at most {busy} of {replicas} collectors busy: a batch has {_shares_of(fleet.spec)} shares{batches}",
+        )
+        return
+    yield Problem(
+        "spec.collection.maxStaleness",
+        f"at most {busy} of {replicas} collectors busy: a new version may follow each batch, so no more "
+        f"than {busy} may be under way; raise it to {replicas - 1}, or use {busy} collectors",
+    )
+
+
+def _endless_output(fleet: CollectorFleet) -> Iterator[Problem]:
+    if fleet.spec.output is not None and fleet.spec.collection.total_frames is None:
+        text = "absent: batches are written until the fleet is deleted or the volume is full; set it to stop earlier"
+        yield Problem("spec.collection.totalFrames", text)
+
+
+def _unused_gpu(fleet: CollectorFleet) -> Iterator[Problem]:
+    spec = fleet.spec
+    gpu = spec.collectors.resources.gpu
+    found = pack(spec.collectors.replicas, gpu, spec.workers.gpu.per_pod, spec.workers.collectors_per_pod)
+    if not isinstance(found, Packing) or found.gpu_units == 0 or spec.collectors.replicas < found.per_pod:
+        return
+    rest = found.gpus_per_pod - found.per_pod * found.gpu_units / UNITS_PER_GPU
+    if rest > _NOTABLE_REST * found.gpus_per_pod:
+        yield Problem(
+            "spec.collectors.resources.gpu",
+            f"{rest:.4g} of the {found.gpus_per_pod} GPU of each worker pod is used by no collector: "
+            f"{found.per_pod} of {gpu:g} GPU fit",
+        )
+
+
+def _gpu_without_device(fleet: CollectorFleet) -> Iterator[Problem]:
+    collectors = fleet.spec.collectors
+    if collectors.resources.gpu > 0 and not collectors.devices.named:
+        yield Problem(
+            "spec.collectors.devices",
+            f"absent: {collectors.resources.gpu:g} GPU of each collector is used only by code that asks for cuda "
+            "itself; set device to cuda to have TorchRL put environment and policy there",
+        )
+
+
+def _null_keywords(fleet: CollectorFleet) -> Iterator[Problem]:
+    for path, kwargs in _all_kwargs(fleet.spec, "spec"):
+        for key, value in kwargs.items():
+            if value is None:
+                text = "`kubectl apply` drops a null; leave it out, and give the function that default"
+                yield Problem(f"{path}.{key}", text)
+
+
+def _all_kwargs(part: Model, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every ``kwargs`` in ``part``, with its path."""
+    for name, field in type(part).model_fields.items():
+        value, here = getattr(part, name), f"{path}.{field.alias}"
+        if name == "kwargs":
+            yield here, value
+        elif isinstance(value, Model):
+            yield from _all_kwargs(value, here)
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                if isinstance(item, Model):
+                    yield from _all_kwargs(item, f"{here}[{index}]")
+
+
+_CHECKS: Final[tuple[Callable[[CollectorFleet], Iterator[Problem]], ...]] = (
+    _idle,
+    _endless_output,
+    _unused_gpu,
+    _gpu_without_device,
+    _null_keywords,
+)

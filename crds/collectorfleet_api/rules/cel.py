@@ -1,0 +1,189 @@
+"""The rules that the API server itself checks on every write, in CEL, by the place in the schema they hang on.
+
+They mirror ``validation.problems`` as far as CEL reaches. No rule refuses what ``kubectl scale`` or an autoscaler may
+ask for: whether a Sync batch divides is asked when the fleet is created or the batch itself changes.
+Counting is in ten-thousandths of a GPU, as in ``packing``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from collectorfleet_api.names import MAX_NAME_LENGTH
+from collectorfleet_api.rules.combinations import COMBINATIONS, Combination
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A CEL expression that has to hold, and the sentence for when it does not."""
+
+    rule: str
+    message: str
+    with_numbers: str | None = None  # a CEL expression for the sentence; `message` stands in should it fail
+    field: str | None = None  # below the place the rule hangs on
+    on_create_too: bool = False  # the rule reads oldSelf, which is an optional then
+
+    def to_schema(self) -> dict[str, Any]:
+        """The rule as an entry of ``x-kubernetes-validations``."""
+        found: dict[str, Any] = {"rule": self.rule, "message": self.message}
+        if self.with_numbers:
+            found["messageExpression"] = self.with_numbers
+        if self.field:
+            found["fieldPath"] = self.field
+        if self.on_create_too:
+            found["optionalOldSelf"] = True
+        return found
+
+
+_NAME = [
+    Rule(
+        f"self.metadata.name.size() <= {MAX_NAME_LENGTH}",
+        f"metadata.name: at most {MAX_NAME_LENGTH} characters, because the Ray cluster's pods are named after it",
+        f"'metadata.name: %d characters are too long for the Ray cluster that is named after it; "
+        f"use at most {MAX_NAME_LENGTH}'.format([self.metadata.name.size()])",
+    ),
+    Rule(
+        "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+        "metadata.name: use lower-case letters, digits and '-', starting with a letter and not ending in '-', "
+        "because Services are named after it",
+    ),
+]
+
+_DRIVER_OR_OUTPUT = [
+    Rule(
+        "!(has(self.driver.train) && has(self.output))",
+        "set driver.train or output, not both: with a training function the batches go to it",
+        field=".output",
+    ),
+    Rule(
+        "has(self.driver.train) || has(self.output)",
+        "set driver.train to train on the batches, or output to write them to files; with neither they would be lost",
+    ),
+]
+
+# Frames of one step of a collector: what a share has to be a multiple of.
+_STEP = (
+    "(self.environment.perCollector * (self.collectors.class == 'Sync' ? self.collectors.numWorkersPerCollector : 1))"
+)
+_FRAMES = "self.collection.framesPerBatch"
+_WHOLE_STEPS = Rule(
+    f"{_FRAMES} % {_STEP} == 0",
+    "framesPerBatch must be a multiple of the environments that step together: environment.perCollector, "
+    "times collectors.numWorkersPerCollector for class Sync",
+    "'%d is not a multiple of the %d environments of a collector that step together (environment.perCollector, "
+    f"collectors.numWorkersPerCollector); use %d or %d'.format([{_FRAMES}, {_STEP}, {_FRAMES} - {_FRAMES} % {_STEP},"
+    f" {_FRAMES} - {_FRAMES} % {_STEP} + {_STEP}])",
+    field=".collection.framesPerBatch",
+)
+
+# Optional fields of an optional part: 0 is no number of shares.
+_FIXED = (
+    "(has(self.collection.shares) ? self.collection.shares"
+    " : has(self.collection.stragglers) && has(self.collection.stragglers.firstShares)"
+    " ? self.collection.stragglers.firstShares : 0)"
+)
+_NUMBER_OF_SHARES = f"({_FIXED} > 0 ? {_FIXED} : self.collectors.replicas)"
+_ALL_SHARES = f"({_NUMBER_OF_SHARES} * {_STEP})"
+_OLD = "oldSelf.value()."
+_SHARES = Rule(
+    f"self.collection.mode != 'Sync' || {_FRAMES} % {_ALL_SHARES} == 0"
+    f" || ({_FIXED} == 0 && oldSelf.hasValue() && {_OLD}collection.mode == 'Sync'"
+    f" && {_FIXED.replace('self.', _OLD)} == 0"
+    f" && {_OLD}collection.framesPerBatch == {_FRAMES} && {_STEP.replace('self.', _OLD)} == {_STEP})",
+    "a Sync batch is split into equal shares: framesPerBatch must be a multiple of their number, which is "
+    "collection.shares, stragglers.firstShares or else collectors.replicas, times the environments that step together",
+    "'%d does not divide into %d shares (%s)%s; use %d or %d'.format(["
+    f"{_FRAMES}, {_NUMBER_OF_SHARES},"
+    f" has(self.collection.shares) ? 'collection.shares' : {_FIXED} > 0 ? 'collection.stragglers.firstShares'"
+    " : 'collectors.replicas',"
+    f" {_STEP} == 1 ? '' : ' of whole steps of %d environments'.format([{_STEP}]),"
+    f" {_FRAMES} - {_FRAMES} % {_ALL_SHARES}, {_FRAMES} - {_FRAMES} % {_ALL_SHARES} + {_ALL_SHARES}])",
+    field=".collection.framesPerBatch",
+    on_create_too=True,
+)
+
+_STRAGGLERS = "has(self.collection.stragglers) && has(self.collection.stragglers.firstShares)"
+_FIRST_SHARES = Rule(
+    f"!({_STRAGGLERS}) || self.collection.stragglers.firstShares < self.collectors.replicas"
+    f" || (oldSelf.hasValue() && {_STRAGGLERS.replace('self.', _OLD)}"
+    f" && {_OLD}collection.stragglers.firstShares == self.collection.stragglers.firstShares)",
+    "not fewer than collectors.replicas, so that each batch waits for all; use fewer, or leave stragglers out",
+    "'%d is not fewer than collectors.replicas %d, so that each batch waits for all; use fewer, or leave stragglers "
+    "out'.format([self.collection.stragglers.firstShares, self.collectors.replicas])",
+    field=".collection.stragglers.firstShares",
+    on_create_too=True,
+)
+
+_GPU = "self.collectors.resources.gpu"
+_UNITS = f"int({_GPU} * 10000.0 + 0.5)"
+_FITTING = (
+    f"({_UNITS} <= 10000 ? self.workers.gpu.perPod * (10000 / {_UNITS}) : self.workers.gpu.perPod * 10000 / {_UNITS})"
+)
+_PER_POD = [
+    Rule(
+        f"{_GPU} <= double(self.workers.gpu.perPod) || {_GPU} != double(int({_GPU}))",
+        "a collector asks for more GPUs than a worker pod has; raise workers.gpu.perPod or ask for fewer",
+        f"'a collector asks for %d GPUs and a worker pod has %d (workers.gpu.perPod); set perPod to at least %d, or ask"
+        f" for fewer GPUs'.format([int({_GPU}), self.workers.gpu.perPod, int({_GPU})])",
+        field=".collectors.resources.gpu",
+    ),
+    Rule(
+        f"!has(self.workers.collectorsPerPod) || {_UNITS} <= 0 || {_GPU} > double(self.workers.gpu.perPod)"
+        f" || self.workers.collectorsPerPod <= {_FITTING}",
+        "so many collectors do not fit on the GPUs of a worker pod; lower collectorsPerPod or raise workers.gpu.perPod",
+        f"'%d collectors of %s GPU do not fit on the %d GPU of a worker pod, which hold %d; use at most %d, or raise"
+        f" workers.gpu.perPod'.format([self.workers.collectorsPerPod, {_GPU}, self.workers.gpu.perPod, {_FITTING},"
+        f" {_FITTING}])",
+        field=".workers.collectorsPerPod",
+    ),
+]
+
+_SHARE = [
+    Rule(
+        "self <= 1.0 || self == double(int(self))",
+        "more than one GPU and not whole; use whole GPUs, or a share below 1 such as 0.5",
+        "'%s is more than one GPU and not whole; use %d, %d, or a share below 1 such as 0.5'"
+        ".format([self, int(self), int(self) + 1])",
+    ),
+    Rule(
+        "self > 1.0 || (self * 10000.0 - double(int(self * 10000.0 + 0.5)) < 0.000001"
+        " && double(int(self * 10000.0 + 0.5)) - self * 10000.0 < 0.000001)",
+        "finer than 0.0001 of a GPU, the smallest step that Ray counts; use at most four decimals",
+        "'%s is finer than 0.0001 of a GPU, the smallest step that Ray counts; use at most four decimals'"
+        ".format([self])",
+    ),
+]
+
+_ASYNC_STALENESS = Rule(
+    "self.mode != 'Async' || !has(self.maxStaleness) || self.maxStaleness > 0",
+    "0 is for mode Sync: in Async the weights move on while other collectors' batches wait; "
+    "use 1 or more, or leave it out for no bound",
+    field=".maxStaleness",
+)
+_WHOLE_DRIVER_GPU = Rule(
+    "self == double(int(self))",
+    "the driver gets whole GPUs; use a whole number",
+    "'%s: the driver gets whole GPUs; use %d or %d'.format([self, int(self), int(self) + 1])",
+)
+_RAY_VERSION = Rule(
+    "int(self.split('.')[0]) > 2 || (int(self.split('.')[0]) == 2 && int(self.split('.')[1]) >= 52)",
+    "older than 2.52.0, the first Ray with token authentication; build the image with a newer one",
+)
+
+
+def _rule(combination: Combination) -> Rule:
+    numbers = ", ".join(f"self.{path}" for path in combination.numbers)
+    told = combination.with_numbers and f"'{combination.with_numbers}'.format([{numbers}])"
+    return Rule(combination.cel, combination.sentence, told or None, field=f".{combination.field}")
+
+
+# By path from the root of the object.
+RULES: Final[dict[str, list[Rule]]] = {
+    "": _NAME,
+    "spec": [*_DRIVER_OR_OUTPUT, _WHOLE_STEPS, _SHARES, _FIRST_SHARES, *_PER_POD, *map(_rule, COMBINATIONS)],
+    "spec.collection": [_ASYNC_STALENESS],
+    "spec.collectors.resources.gpu": _SHARE,
+    "spec.driver.resources.gpu": [_WHOLE_DRIVER_GPU],
+    "spec.ray.version": [_RAY_VERSION],
+}

@@ -1,0 +1,55 @@
+"""Checks of pod templates that Kubernetes would make too late, when the pods fail to appear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from collectorfleet_api.rules.problem import Problem
+from collectorfleet_api.rules.sentences import did_you_mean
+
+_NAMED_LISTS: Final = ("containers", "initContainers", "volumes")
+
+
+def template_problems(template: dict[str, Any], path: str) -> Iterator[Problem]:
+    """What cannot be merged over our own pod template, or would be ignored."""
+    for key in template.keys() - {"metadata", "spec"}:
+        near = did_you_mean(key, ["metadata", "spec"]) or f"; did you mean spec.{key}?"
+        yield Problem(f"{path}.{key}", f"a pod template has metadata and spec, and this is neither{near}")
+    for key in ("metadata", "spec"):
+        if not isinstance(template.get(key, {}), dict):
+            yield Problem(f"{path}.{key}", "a mapping of keys to values is expected")
+    metadata, spec = template.get("metadata", {}), template.get("spec", {})
+    if isinstance(metadata, dict):
+        yield from _metadata_problems(metadata, f"{path}.metadata")
+    if isinstance(spec, dict):
+        for key in _NAMED_LISTS:
+            yield from _named_list_problems(spec.get(key, []), f"{path}.spec.{key}")
+
+
+def _metadata_problems(metadata: dict[str, Any], path: str) -> Iterator[Problem]:
+    for key in metadata.keys() - {"labels", "annotations"}:
+        yield Problem(f"{path}.{key}", "only labels and annotations can be given; the rest follows from the fleet")
+    for key in ("labels", "annotations"):
+        entries = metadata.get(key, {})
+        if not isinstance(entries, dict):
+            yield Problem(f"{path}.{key}", "a mapping of names to text is expected")
+            continue
+        for name, value in entries.items():
+            if not isinstance(value, str):
+                yield Problem(f"{path}.{key}.{name}", f"{value!r} is not text; put it in quotes")
+
+
+def _named_list_problems(items: Any, path: str) -> Iterator[Problem]:
+    if not isinstance(items, list):
+        yield Problem(path, "a list is expected; put '- ' before each item")
+        return
+    seen: set[str] = set()
+    for index, item in enumerate(items):
+        name = item.get("name") if isinstance(item, dict) else None
+        if not isinstance(name, str) or not name:
+            yield Problem(f"{path}[{index}]", "without a name it cannot be merged with ours; give it one")
+        elif name in seen:
+            yield Problem(f"{path}[{index}].name", f"{name} appears twice; names are unique in a list")
+        else:
+            seen.add(name)

@@ -1,0 +1,1 @@
+"""What is generated from the models: the CRD and the reference page."""

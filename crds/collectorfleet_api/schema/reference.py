@@ -1,0 +1,108 @@
+"""Writes the reference page from the CRD: ``python -m collectorfleet_api.schema.reference > docs/reference.md``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from collectorfleet_api.names import API_VERSION, KIND
+from collectorfleet_api.rules.cel import RULES
+from collectorfleet_api.schema.crd import COLUMNS, schema
+from collectorfleet_api.v1alpha1.base import Model
+from collectorfleet_api.v1alpha1.status import DriverReport, OperatorStatus
+
+Schema = dict[str, Any]
+
+_INTRODUCTION = f"""\
+<!-- Written from the models by `make generate`; change those. -->
+# Reference: {KIND} ({API_VERSION})
+
+Every field, as the API server knows it; `kubectl explain cfleet.spec` shows the same. A field without a default and
+without "required" may be left out. Quantities are those of Kubernetes: `2`, `0.5`, `500m`, `2Gi`.
+"""
+_SECTIONS = {
+    "spec": ("What the user asks for.", None),
+    "status, by the operator": ("Its field manager is `collectorfleet-operator`.", OperatorStatus),
+    "status, by the driver": ("Its field manager is `collectorfleet-driver`. Unknown is absent.", DriverReport),
+}
+
+
+def page() -> str:
+    """The text of ``docs/reference.md``."""
+    properties = schema()["properties"]
+    parts = [_INTRODUCTION]
+    for title, (text, model) in _SECTIONS.items():
+        parts.append(f"\n## {title}\n\n{text}\n\n| field | type | default | what it is |\n|---|---|---|---|\n")
+        root = title.split(",")[0]
+        parts += [_row(*row) for row in _fields(_part(properties[root], model), root)]
+    parts.append("\n## What is refused\n\nBy the API server, and offline by `collectorfleet validate`:\n\n")
+    parts += [
+        f"* `{path}{rule.field or ''}`: {rule.message}\n" if path else f"* {rule.message}\n"
+        for path, rules in RULES.items()
+        for rule in rules
+    ]
+    parts.append("\n## Columns of `kubectl get cfleet`\n\n| column | from | |\n|---|---|---|\n")
+    for name, _, path, wide in COLUMNS:
+        parts.append(f"| {name.upper()} | `{path}` | {'with `-o wide`' if wide else ''} |\n")
+    return "".join(parts)
+
+
+def main() -> None:
+    """Print the page."""
+    sys.stdout.write(page())
+
+
+def _part(node: Schema, model: type[Model] | None) -> Schema:
+    """Of ``node``, the fields that ``model`` has; all without one."""
+    if model is None:
+        return node
+    names = {field.alias for field in model.model_fields.values()}
+    return node | {"properties": {name: inner for name, inner in node["properties"].items() if name in names}}
+
+
+def _fields(node: Schema, path: str) -> Iterator[tuple[str, Schema, bool]]:
+    """Every field below ``node`` with its path and whether it is required where its parent is given."""
+    for name, inner in node.get("properties", {}).items():
+        here = f"{path}.{name}"
+        if inner.get("type") == "array":
+            here += "[]"
+        yield here, inner, name in node.get("required", [])
+        if _is_pod_template(inner):
+            continue
+        yield from _fields(inner.get("items", inner), here)
+
+
+def _is_pod_template(node: Schema) -> bool:
+    return set(node.get("properties", {})) == {"metadata", "spec"}
+
+
+def _row(path: str, node: Schema, required: bool) -> str:
+    default = "required" if required else f"`{json.dumps(node['default'])}`" if node.get("default", {}) != {} else ""
+    description = node["description"].replace("|", "\\|")
+    return f"| `{path}` | {_type(node)} | {default} | {description} |\n"
+
+
+def _type(node: Schema) -> str:
+    if _is_pod_template(node):
+        return "pod template"
+    if "enum" in node:
+        return " or ".join(f"`{choice}`" for choice in node["enum"])
+    if "type" not in node:
+        return "quantity"
+    name = str({"object": "mapping", "array": "list"}.get(node["type"], node["type"]))
+    if node.get("format") == "date-time":
+        name = "time"
+    return name + _range(node)
+
+
+def _range(node: Schema) -> str:
+    least, most = node.get("minimum"), node.get("maximum")
+    if least is not None and most is not None:
+        return f", {least} to {most}"
+    return f", at least {least}" if least is not None else ""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""One file for each condition that only the operator can tell."""

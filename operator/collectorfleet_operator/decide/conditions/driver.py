@@ -1,0 +1,97 @@
+"""``DriverRunning``: told by the driver's pod and by how long its Lease has been quiet. Pure."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from collectorfleet_api import conditions as c
+from collectorfleet_api import names
+from collectorfleet_operator.children.driver_job import BACKOFF_LIMIT
+from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.conditions.finding import Finding, finding, stuck, troubled, waiting
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.outcome import first_line
+from collectorfleet_operator.decide.pods import Trouble
+from collectorfleet_operator.objects import RAYCLUSTER, Object, is_terminating, name_of, uid_of
+
+# A driver renews its Lease several times in this time, whatever its training function does.
+LOST_AFTER: Final = timedelta(seconds=40)
+
+_TYPE: Final = c.DRIVER_RUNNING
+
+
+def driver_running(seen: Observed, over: c.Outcome) -> Finding:
+    if not isinstance(over, c.Running):
+        word = "Completed" if isinstance(over, c.Succeeded) else "Failed"
+        return waiting(_TYPE, word, over.message)
+    refused = next((one for one in seen.refused if one.kind is not RAYCLUSTER), None)
+    if refused is not None:
+        return stuck(_TYPE, refused.reason, refused.message)
+    job = seen.job
+    if job is None:
+        return waiting(_TYPE, "Pending", _why_no_job(seen))
+    if not seen.is_ours(job) or is_terminating(job):
+        return waiting(_TYPE, "WaitingForDeletion", f"Job {name_of(job)} of an earlier run is being deleted")
+    pod = seen.driver_pod
+    if pod is None:
+        return _no_pod(seen, job)
+    match pods.phase_of(pod):
+        case "Running":
+            return _running(seen, pod)
+        case "Failed":
+            return _failed(job, pod)
+        case _:
+            return _starting(seen, pod)
+
+
+def _why_no_job(seen: Observed) -> str:
+    left = seen.leftovers(seen.driver_pods, None)
+    if left:
+        return f"driver pod {name_of(left[0])} of an earlier run is being deleted"
+    return "the driver's Job is made together with the RayCluster"
+
+
+def _no_pod(seen: Observed, job: Object) -> Finding:
+    warned = next((one for one in seen.warnings if one.object_uid == uid_of(job)), None)
+    if warned:
+        return troubled(_TYPE, Trouble(warned.reason, warned.message))
+    return waiting(_TYPE, "Pending", f"Job {name_of(job)} has no pod yet")
+
+
+def _running(seen: Observed, pod: Object) -> Finding:
+    quiet = seen.driver_quiet_for
+    if quiet is not None and quiet > LOST_AFTER:
+        text = (
+            f"driver pod {name_of(pod)} has not renewed Lease {names.driver_name(seen.fleet.metadata.name)} for more "
+            f"than {LOST_AFTER.seconds} s: it hangs or cannot reach the API server; delete the pod to have it replaced"
+        )
+        return troubled(_TYPE, Trouble("DriverLost", text))
+    return finding(c.condition(_TYPE, True, "Running", f"driver pod {name_of(pod)} runs{_what_is_lost(seen)}"))
+
+
+def _what_is_lost(seen: Observed) -> str:
+    report, spec = seen.report, seen.fleet.spec
+    if report is None or report.progress is None or (report.driver_incarnation or 1) == 1:
+        return ""
+    lost = f"; start {report.driver_incarnation}, {report.progress.frames_lost} frames were lost with earlier ones"
+    starts_over = spec.driver.checkpoint is None and spec.output is None
+    return f"{lost}: it started over, because there is no spec.driver.checkpoint" if starts_over else lost
+
+
+def _failed(job: Object, pod: Object) -> Finding:
+    failures = int((job.get("status") or {}).get("failed", 1))
+    cause = first_line(pod) or "it left no message"
+    text = f"driver pod {name_of(pod)} failed ({failures} of {BACKOFF_LIMIT + 1} tries): {cause}"
+    return troubled(_TYPE, Trouble("Restarting", text))
+
+
+def _starting(seen: Observed, pod: Object) -> Finding:
+    found = pods.trouble(pod)
+    if found is not None:
+        reason = "DriverUnschedulable" if found.reason == "Unschedulable" else found.reason
+        return troubled(_TYPE, Trouble(reason, f"driver pod {name_of(pod)}: {found.message}"))
+    warned = next((one for one in seen.warnings if one.object_uid == uid_of(pod)), None)
+    if warned:
+        return troubled(_TYPE, Trouble(warned.reason, f"driver pod {name_of(pod)}: {warned.message}"))
+    return waiting(_TYPE, "Starting", f"driver pod {name_of(pod)} is starting")

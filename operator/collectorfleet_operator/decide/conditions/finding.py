@@ -1,0 +1,34 @@
+"""A condition with what the rest of the status needs to know about it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from collectorfleet_api import conditions as c
+from collectorfleet_api.v1alpha1 import Condition
+from collectorfleet_operator.decide.pods import Trouble
+
+
+@dataclass(frozen=True)
+class Finding:
+    """``trouble``: more than time is missing. ``needs_the_user``: it will not go away by itself."""
+
+    condition: Condition
+    trouble: bool = False
+    needs_the_user: bool = False
+
+
+def finding(condition: Condition) -> Finding:
+    return Finding(condition)
+
+
+def waiting(type_: str, reason: str, message: str) -> Finding:
+    return Finding(c.condition(type_, False, reason, message))
+
+
+def troubled(type_: str, found: Trouble) -> Finding:
+    return Finding(c.condition(type_, False, found.reason, found.message), trouble=True)
+
+
+def stuck(type_: str, reason: str, message: str) -> Finding:
+    return Finding(c.condition(type_, False, reason, message), trouble=True, needs_the_user=True)

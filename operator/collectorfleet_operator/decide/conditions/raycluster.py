@@ -1,0 +1,79 @@
+"""``RayClusterReady``: told by the pods, because KubeRay's own conditions say what once was. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from collectorfleet_api import conditions as c
+from collectorfleet_operator.children.raycluster import worker_group
+from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.conditions.finding import Finding, finding, stuck, troubled, waiting
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.pods import Trouble
+from collectorfleet_operator.objects import RAYCLUSTER, Object, is_terminating, name_of, uid_of
+
+_TYPE: Final = c.RAY_CLUSTER_READY
+_INSTALL: Final = (
+    f"this Kubernetes has no {RAYCLUSTER.full_name}; install the KubeRay operator, 1.6 or later: "
+    "helm install kuberay-operator kuberay-operator --repo https://ray-project.github.io/kuberay-helm/ --version 1.6.2"
+)
+
+
+def raycluster_ready(seen: Observed, over: c.Outcome) -> Finding:
+    if not isinstance(over, c.Running):
+        word = "Completed" if isinstance(over, c.Succeeded) else "Failed"
+        return waiting(_TYPE, word, f"the RayCluster is deleted because the fleet {word.lower()}")
+    if not seen.kuberay_installed:
+        return stuck(_TYPE, "KubeRayMissing", _INSTALL)
+    refused = next((one for one in seen.refused if one.kind is RAYCLUSTER), None)
+    if refused is not None:
+        return stuck(_TYPE, refused.reason, refused.message)
+    earlier = _earlier(seen)
+    if earlier:
+        return waiting(_TYPE, "WaitingForDeletion", earlier)
+    if seen.cluster is None:
+        return waiting(_TYPE, "Pending", "the RayCluster is not made yet")
+    return _pods(seen, seen.cluster)
+
+
+def _earlier(seen: Observed) -> str | None:
+    cluster = seen.cluster
+    if cluster is not None and (not seen.is_ours(cluster) or is_terminating(cluster)):
+        return f"RayCluster {name_of(cluster)} of an earlier run is being deleted"
+    left = seen.leftovers(seen.ray_pods, cluster)
+    if cluster is None and left:
+        return f"{len(left)} pods of an earlier RayCluster are being deleted: {', '.join(map(name_of, left[:3]))}"
+    return None
+
+
+def _pods(seen: Observed, cluster: Object) -> Finding:
+    heads, workers = (
+        [pod for pod in seen.belonging(pods.of_role(seen.pods, role), cluster) if not is_terminating(pod)]
+        for role in (pods.HEAD, pods.WORKER)
+    )
+    wanted = int(worker_group(cluster).get("replicas", 0))
+    ready = min(sum(map(pods.is_ready, workers)), wanted)
+    head_ready = any(map(pods.is_ready, heads))
+    if head_ready and ready >= wanted:
+        return finding(c.condition(_TYPE, True, "Ready", f"the head and {ready} of {wanted} worker pods are ready"))
+    found = _trouble(seen, cluster, heads, workers)
+    if found is not None:
+        return troubled(_TYPE, found)
+    if not heads:
+        return waiting(_TYPE, "HeadPending", "KubeRay has not made the head pod yet; is its operator running?")
+    if not head_ready:
+        return waiting(_TYPE, "HeadStarting", f"head pod {name_of(heads[0])} is not ready yet")
+    return waiting(_TYPE, "WorkersStarting", f"{ready} of {wanted} worker pods are ready")
+
+
+def _trouble(seen: Observed, cluster: Object, heads: Sequence[Object], workers: Sequence[Object]) -> Trouble | None:
+    for found, unschedulable in (
+        (pods.common_trouble(heads, "head pods"), "HeadUnschedulable"),
+        (pods.common_trouble(workers, "worker pods"), "CollectorUnschedulable"),
+    ):
+        if found is not None:
+            return Trouble(unschedulable if found.reason == "Unschedulable" else found.reason, found.message)
+    late = {uid_of(pod) for pod in (*heads, *workers) if not pods.is_ready(pod)} | {uid_of(cluster)}
+    warned = next((one for one in seen.warnings if one.object_uid in late), None)
+    return Trouble(warned.reason, warned.message) if warned else None

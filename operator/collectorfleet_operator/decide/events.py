@@ -1,0 +1,113 @@
+"""Which changes of a fleet's status are told as Kubernetes Events: those that tell its story, each once. Pure.
+
+An Event's name follows from the change itself: an operator that was killed between telling and writing the status
+makes the same Event again, and the API server keeps one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from collectorfleet_api import conditions as c
+from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import CollectorFleet, Condition, ConditionStatus, OperatorStatus
+from collectorfleet_operator.objects import EVENT, FLEET, Object
+
+NORMAL: Final = "Normal"
+WARNING: Final = "Warning"
+
+# The API server refuses longer ones.
+_LONGEST_MESSAGE: Final = 1024
+
+# Told when the condition becomes true.
+_GOOD: Final = {
+    c.RAY_CLUSTER_READY: "RayClusterReady",
+    c.DRIVER_RUNNING: "DriverRunning",
+    c.COLLECTORS_AVAILABLE: "CollectorsAvailable",
+    c.COMPLETED: "Completed",
+}
+# Told when the condition takes a reason that is none of these, which belong to every run.
+_ORDINARY: Final = {
+    c.RAY_CLUSTER_READY: (
+        *("Pending", "HeadPending", "HeadStarting", "WorkersStarting", "WaitingForDeletion"),
+        *("Completed", "Failed"),
+    ),
+    c.DRIVER_RUNNING: ("Pending", "Starting", "WaitingForDeletion", "Completed", "Failed"),
+    c.COLLECTORS_AVAILABLE: ("CollectorsStarting", "DriverNotRunning", "Completed", "Failed"),
+    c.WEIGHTS_FRESH: ("Completed", "Failed"),
+    # What a child is stuck on is told once, as the child's.
+    c.STALLED: ("Progressing", "KubeRayMissing", "NameTaken", "Refused"),
+}
+
+
+@dataclass(frozen=True)
+class Happening:
+    """Something to tell. ``identity`` is the same whenever the same thing is told."""
+
+    type: str
+    reason: str
+    message: str
+    identity: str
+
+
+def story(before: list[Condition], after: OperatorStatus) -> list[Happening]:
+    """What there is to tell about the way from one set of conditions to the next."""
+    old = {condition.type: condition for condition in before}
+    told = (happening for new in after.conditions for happening in _change(old.get(new.type), new))
+    return list(told)
+
+
+def made(why: str, uid: str) -> Happening:
+    """A child was made."""
+    return Happening(NORMAL, "Created", why, f"made {uid}")
+
+
+def _change(old: Condition | None, new: Condition) -> Iterator[Happening]:
+    if old is not None and (old.status, old.reason) == (new.status, new.reason):
+        return
+    since = old.last_transition_time.isoformat() if old and old.last_transition_time else ""
+    identity = f"{new.type} {since} {old.reason if old else ''} {new.status} {new.reason} {new.observed_generation}"
+    if new.type in _GOOD and new.status is ConditionStatus.TRUE:
+        if old is None or old.status is not ConditionStatus.TRUE:
+            yield Happening(NORMAL, _GOOD[new.type], new.message, identity)
+    elif new.type == c.RECONCILING:
+        if new.reason == "RestartNeeded":
+            yield Happening(NORMAL, new.reason, new.message, identity)
+    elif new.reason not in _ORDINARY.get(new.type, (new.reason,)) and _is_bad(new):
+        yield Happening(WARNING, new.reason, new.message, identity)
+
+
+def _is_bad(condition: Condition) -> bool:
+    bad = ConditionStatus.TRUE if condition.type == c.STALLED else ConditionStatus.FALSE
+    return condition.status is bad
+
+
+def event(fleet: CollectorFleet, happening: Happening, now: datetime) -> Object:
+    """The Event object that tells it."""
+    uid, name = str(fleet.metadata.uid), fleet.metadata.name
+    digest = hashlib.sha256(f"{uid} {happening.identity}".encode()).hexdigest()[:16]
+    time = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {
+        "apiVersion": EVENT.api_version,
+        "kind": EVENT.kind,
+        "metadata": {"name": f"{name}.{digest}", "namespace": fleet.metadata.namespace},
+        "involvedObject": {
+            "apiVersion": FLEET.api_version,
+            "kind": FLEET.kind,
+            "name": name,
+            "namespace": fleet.metadata.namespace,
+            "uid": uid,
+        },
+        "type": happening.type,
+        "reason": happening.reason,
+        "message": happening.message[:_LONGEST_MESSAGE],
+        "count": 1,
+        "firstTimestamp": time,
+        "lastTimestamp": time,
+        "source": {"component": names.OPERATOR_MANAGER},
+        "reportingComponent": names.OPERATOR_MANAGER,
+    }

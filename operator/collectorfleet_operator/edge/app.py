@@ -1,0 +1,166 @@
+"""The operator as a process: sessions of watching and working, until it is told to stop.
+
+A session begins with complete lists, so that nothing is decided on half of what there is, and ends when the kinds to
+watch change (KubeRay was installed) or when kopf cannot go on. All its tasks end with it, and the next begins afresh.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import time
+from datetime import UTC, datetime
+from typing import Final
+
+from collectorfleet_operator.edge.cache import Mirror
+from collectorfleet_operator.edge.client import Kube
+from collectorfleet_operator.edge.errors import KubeError, NotServedError, UnavailableError
+from collectorfleet_operator.edge.health import Health, served
+from collectorfleet_operator.edge.reconcile import Reconciler
+from collectorfleet_operator.edge.resync import TICK_SECONDS, TICKS_PER_FULL_LIST, Resync
+from collectorfleet_operator.edge.settings import Settings
+from collectorfleet_operator.edge.watch import WATCHED, watch
+from collectorfleet_operator.edge.work_queue import WorkQueue
+from collectorfleet_operator.objects import FLEET, RAYCLUSTER, Key, Kind, Object
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS: Final = 2.0
+
+
+async def run(settings: Settings) -> None:
+    """Serve fleets until SIGTERM or SIGINT."""
+    stop = asyncio.Event()
+    health = Health(time.monotonic)
+    where = ", ".join(settings.namespaces) or "all namespaces"
+    log.info("serving %s of %s", FLEET.full_name, where)
+    async with Kube.connect() as kube, served(health, settings.health_port):
+        while not stop.is_set():
+            _on_signals(stop)
+            try:
+                await Session(settings, kube, health, stop).run()
+            except KubeError as error:
+                log.warning("%s; trying again in %g s", error, RETRY_SECONDS)
+            except Exception:
+                log.exception("starting over in %g s", RETRY_SECONDS)
+            else:
+                continue
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), RETRY_SECONDS)
+    log.info("stopped")
+
+
+def _on_signals(stop: asyncio.Event) -> None:
+    # Each session anew: kopf puts its own in their place.
+    for one in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(one, stop.set)
+
+
+class Session:
+    """One life of mirror, queue and watches."""
+
+    def __init__(self, settings: Settings, kube: Kube, health: Health, stop: asyncio.Event) -> None:
+        self._settings = settings
+        self._health = health
+        self._stop = stop
+        self._mirror = Mirror(time.monotonic)
+        self._resync = Resync(kube, self._mirror, settings.scopes, _now)
+        self._reconciler = Reconciler(kube, self._mirror, _now)
+        self._reconciler.warnings = self._resync.warnings
+        self._queue: WorkQueue[Key] = WorkQueue(self._reconciler.reconcile, _say_failed)
+        self._over = asyncio.Event()
+
+    async def run(self) -> None:
+        """Run until the process is told to stop, or until the next session has to begin."""
+        if not await self._first_lists():
+            return
+        has_kuberay = await self._resync.has_kuberay()
+        if not has_kuberay:
+            log.warning("no %s in this Kubernetes: fleets wait until KubeRay is installed", RAYCLUSTER.full_name)
+        kinds = [kind for kind in WATCHED if has_kuberay or kind is not RAYCLUSTER]
+        tasks = [
+            asyncio.create_task(self._queue.run(), name="queue"),
+            asyncio.create_task(self._tick(has_kuberay), name="resync"),
+            asyncio.create_task(watch(kinds, self._settings, self._take_news, self._over), name="watch"),
+            asyncio.create_task(self._stop.wait(), name="stop"),
+        ]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._over.set()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        for task in done:
+            task.result()
+        # kopf handles signals by itself while it runs, and returns.
+        if tasks[2] in done:
+            self._stop.set()
+
+    async def _first_lists(self) -> bool:
+        """Fill the mirror and queue every fleet; False if the process is told to stop before there is anything."""
+        said = ""
+        while not self._stop.is_set():
+            try:
+                for key in await self._resync.full():
+                    self._queue.add(key)
+            except (NotServedError, UnavailableError) as error:
+                if isinstance(error, NotServedError):
+                    self._health.heard()
+                text = f"no {FLEET.full_name}: apply the CRD" if isinstance(error, NotServedError) else str(error)
+                if text != said:
+                    log.warning("waiting: %s", text)
+                    said = text
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._stop.wait(), RETRY_SECONDS)
+            else:
+                self._health.serves()
+                return True
+        return False
+
+    async def _tick(self, had_kuberay: bool) -> None:
+        """List again and again; returns when RayClusters begin or cease to be served."""
+        ticks, reachable = 0, True
+        while True:
+            await asyncio.sleep(TICK_SECONDS if reachable else RETRY_SECONDS)
+            ticks += 1
+            try:
+                concerned = await self._resync.quiet_drivers()
+                if ticks % 2 == 0:
+                    concerned |= await self._resync.warned()
+                if not reachable or ticks % TICKS_PER_FULL_LIST == 0:
+                    concerned |= await self._resync.full()
+                look = ticks % TICKS_PER_FULL_LIST == 0 or not had_kuberay
+                if look and await self._resync.has_kuberay() != had_kuberay:
+                    now = "ceased to be served" if had_kuberay else "is served now"
+                    log.info("%s %s", RAYCLUSTER.full_name, now)
+                    return
+            except UnavailableError as error:
+                if reachable:
+                    log.warning("the API server does not answer: %s", error)
+                reachable = False
+                continue
+            if not reachable:
+                log.info("the API server answers again")
+            reachable = True
+            self._health.heard()
+            for key in concerned:
+                self._queue.add(key)
+
+    def _take_news(self, kind: Kind, event: str | None, obj: Object) -> None:
+        take = self._mirror.remove if event == "DELETED" else self._mirror.put
+        for key in take(kind, obj):
+            self._queue.add(key)
+
+
+def _say_failed(key: Key, error: Exception, delay_seconds: float) -> None:
+    if isinstance(error, KubeError):
+        log.info("%s: %s; again in %.1f s", key, error, delay_seconds)
+    else:
+        log.error("%s: again in %.1f s", key, delay_seconds, exc_info=error)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

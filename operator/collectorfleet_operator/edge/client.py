@@ -1,0 +1,154 @@
+"""The only module that talks to the API server, except for kopf's watches.
+
+Objects are written by server-side apply, so that each writer owns its fields and a second apply changes nothing.
+``DynamicClient`` is not awaited: that would discover every API and keep a cache file of a name others can guess.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import aiohttp
+from kubernetes.aio import client, config
+from kubernetes.aio.client.exceptions import ApiException
+from kubernetes.aio.dynamic import DynamicClient
+from kubernetes.aio.dynamic.resource import Resource
+
+from collectorfleet_api import names
+from collectorfleet_operator.edge.errors import NotFoundError, UnavailableError, from_answer
+from collectorfleet_operator.objects import FLEET, Key, Kind, Object, kind_of, name_of, namespace_of
+
+# The client's own default is five minutes.
+TIMEOUT_SECONDS: Final = 10
+
+
+@dataclass(frozen=True)
+class Listed:
+    """All objects of a list, and the version of the whole: nothing older than it is missing."""
+
+    items: list[Object]
+    resource_version: str
+
+
+def in_cluster() -> bool:
+    return "KUBERNETES_SERVICE_HOST" in os.environ
+
+
+class Kube:
+    """A connection. Every method raises a KubeError, and UnavailableError after ten seconds without an answer."""
+
+    def __init__(self, api: client.ApiClient) -> None:
+        self._dynamic = DynamicClient(api)
+        self._resources: dict[Kind, Resource] = {}
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def connect(cls) -> AsyncIterator[Kube]:
+        """Connect as the pod's service account, or as KUBECONFIG says outside of a cluster."""
+        configuration = client.Configuration()
+        if in_cluster():
+            config.load_incluster_config(client_configuration=configuration)
+        else:
+            await config.load_kube_config(client_configuration=configuration)
+        async with client.ApiClient(configuration) as api:
+            yield cls(api)
+
+    async def list(
+        self, kind: Kind, namespace: str | None, label: str | None = None, field: str | None = None
+    ) -> Listed:
+        """Objects of one namespace, or of all, as new as the API server has them at hand."""
+        answer = await self._ask(
+            f"list {kind.full_name}",
+            self._resource(kind).get(
+                namespace=namespace,
+                label_selector=label,
+                field_selector=field,
+                # From the watch cache: a resync must not cost etcd anything.
+                resource_version="0",
+                **_OPTIONS,
+            ),
+        )
+        api_version, kind_name = kind.api_version, kind.kind
+        # Items of a list do not say what they are.
+        items = [{"apiVersion": api_version, "kind": kind_name, **item} for item in answer["items"]]
+        return Listed(items, answer["metadata"]["resourceVersion"])
+
+    async def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
+        """One object, or None."""
+        try:
+            return await self._ask(
+                f"get {kind} {namespace}/{name}", self._resource(kind).get(name=name, namespace=namespace, **_OPTIONS)
+            )
+        except NotFoundError:
+            return None
+
+    async def apply(self, manifest: Object) -> Object:
+        """Create the object or take over the fields of the manifest; returns it as stored."""
+        return await self._ask(
+            f"apply {manifest['kind']} {namespace_of(manifest)}/{name_of(manifest)}",
+            self._resource(kind_of(manifest)).server_side_apply(body=manifest, force_conflicts=True, **_APPLY),
+        )
+
+    async def apply_status(self, key: Key, status: Object) -> Object:
+        """Write our part of a fleet's status; returns the fleet."""
+        body = {
+            "apiVersion": FLEET.api_version,
+            "kind": FLEET.kind,
+            "metadata": {"name": key.name, "namespace": key.namespace},
+            "status": status,
+        }
+        return await self._ask(
+            f"apply status of {FLEET} {key}",
+            self._resource(FLEET).status.server_side_apply(body=body, force_conflicts=True, **_APPLY),
+        )
+
+    async def delete(self, kind: Kind, key: Key, uid: str) -> None:
+        """Delete that very object. It stays visible until what it owns is gone. One that is gone already is fine."""
+        body = {"preconditions": {"uid": uid}, "propagationPolicy": "Foreground"}
+        with contextlib.suppress(NotFoundError):
+            await self._ask(
+                f"delete {kind} {key}",
+                self._resource(kind).delete(name=key.name, namespace=key.namespace, body=body, **_OPTIONS),
+            )
+
+    async def create(self, manifest: Object) -> Object:
+        """Create an object; ConflictError if there is one of its name."""
+        return await self._ask(
+            f"create {manifest['kind']} {namespace_of(manifest)}/{name_of(manifest)}",
+            self._resource(kind_of(manifest)).create(body=manifest, **_OPTIONS, field_manager=names.OPERATOR_MANAGER),
+        )
+
+    async def _ask(self, what: str, request: Any) -> Object:
+        try:
+            answer = await request
+            found: Object = await answer.json()
+        except ApiException as error:
+            raise from_answer(what, int(error.status or 0), str(error.body or "")) from error
+        except (TimeoutError, aiohttp.ClientError, OSError) as error:
+            raise UnavailableError(what, f"{type(error).__name__}: {error}") from error
+        return found
+
+    def _resource(self, kind: Kind) -> Resource:
+        if kind not in self._resources:
+            self._resources[kind] = Resource(
+                prefix="apis" if kind.group else "api",
+                group=kind.group,
+                api_version=kind.version,
+                kind=kind.kind,
+                name=kind.plural,
+                namespaced=True,
+                client=self._dynamic,
+                subresources=_STATUS if kind is FLEET else {},
+            )
+        return self._resources[kind]
+
+
+_OPTIONS: Final[Mapping[str, Any]] = {"serialize": False, "_request_timeout": TIMEOUT_SECONDS}
+_APPLY: Final[Mapping[str, Any]] = {**_OPTIONS, "field_manager": names.OPERATOR_MANAGER}
+_STATUS: Final[Mapping[str, Any]] = {
+    "status": {"name": f"{FLEET.plural}/status", "kind": FLEET.kind, "namespaced": True, "verbs": ["patch"]}
+}

@@ -1,0 +1,60 @@
+"""Writes the operator's part of the status: only what changed, and only what the installed CRD knows."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+from pydantic.alias_generators import to_camel
+
+from collectorfleet_api.v1alpha1 import OperatorStatus
+from collectorfleet_operator.edge.client import Kube
+from collectorfleet_operator.edge.errors import UndeclaredFieldError
+from collectorfleet_operator.objects import Key, Object
+
+log = logging.getLogger(__name__)
+
+_OURS = tuple(to_camel(field) for field in OperatorStatus.model_fields)
+
+
+class StatusWriter:
+    def __init__(self, kube: Kube) -> None:
+        self._kube = kube
+        self._undeclared: set[str] = set()
+
+    async def write(self, key: Key, stored: Object, new: OperatorStatus) -> Object | None:
+        """Write ``new`` if it differs from what ``stored`` says; returns the fleet as stored then, or None."""
+        wire = new.to_wire()
+        for path in self._undeclared:
+            drop(wire, path)
+        before = stored.get("status") or {}
+        if {field: before[field] for field in _OURS if field in before} == wire:
+            return None
+        while True:
+            try:
+                return await self._kube.apply_status(key, wire)
+            except UndeclaredFieldError as error:
+                # An older CRD fails the whole apply for one field, and would leave the fleet without any status.
+                if not drop(wire, error.path):
+                    raise
+                if error.path not in self._undeclared:
+                    log.warning("the installed CRD does not know %s; update it: the field is left out", error.path)
+                self._undeclared.add(error.path)
+
+
+def drop(status: Object, path: str) -> bool:
+    """Remove ``.status.a.b`` (or ``.status.list[key="x"].b``, of every item); whether there was anything to remove."""
+    steps = re.sub(r"\[[^\]]*\]", "", path).removeprefix(".status").strip(".").split(".")
+    return _drop(status, steps)
+
+
+def _drop(value: Any, steps: list[str]) -> bool:
+    if isinstance(value, list):
+        return bool(sum(_drop(item, steps) for item in value))  # of every item, not of the first that has it
+    if not isinstance(value, dict) or steps[0] not in value:
+        return False
+    if len(steps) == 1:
+        del value[steps[0]]
+        return True
+    return _drop(value[steps[0]], steps[1:])

@@ -1,0 +1,63 @@
+"""kopf as a source of events and nothing else: no handler of ours changes an object, so kopf adds nothing to any."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import kopf
+
+from collectorfleet_api import names
+from collectorfleet_operator.edge.client import TIMEOUT_SECONDS, in_cluster
+from collectorfleet_operator.edge.settings import Settings
+from collectorfleet_operator.objects import FLEET, JOB, POD, RAYCLUSTER, Kind, Object
+
+WATCHED: Final = (FLEET, RAYCLUSTER, JOB, POD)
+
+# kopf takes up its retries from the start each time they are used up. Its own go up to 21 s, which a fleet's status
+# would be wrong for after the API server is back.
+_ERROR_BACKOFFS_SECONDS: Final = (0.5, 1, 1, 2, 2, 2, 2, 2)
+
+News = Callable[[Kind, str | None, Object], None]
+
+
+async def watch(kinds: Iterable[Kind], settings: Settings, news: News, stop: asyncio.Event) -> None:
+    """Call ``news`` with the kind, the type of event and the object, until ``stop`` is set or the process is signalled.
+
+    Returns on both; raises when kopf cannot go on. Cancels every task that was started meanwhile.
+    """
+    kinds = list(kinds)
+    registry = kopf.OperatorRegistry()
+    kopf.on.login(registry=registry)(kopf.login_with_service_account if in_cluster() else kopf.login_via_client)
+    for kind in kinds:
+        _subscribe(registry, kind, news)
+    await kopf.operator(
+        registry=registry,
+        settings=_settings(kinds),
+        clusterwide=not settings.namespaces,
+        namespaces=settings.namespaces,
+        stop_flag=stop,
+    )
+
+
+def _subscribe(registry: kopf.OperatorRegistry, kind: Kind, news: News) -> None:
+    @kopf.on.event(kind.group, kind.version, kind.plural, registry=registry, id=kind.plural)
+    async def on_event(event: Any, **_: Any) -> None:
+        news(kind, event["type"], event["object"])
+
+
+def _settings(kinds: Iterable[Kind]) -> kopf.OperatorSettings:
+    settings = kopf.OperatorSettings()
+    # Without it kopf lists CRDs and namespaces, which the operator has no business with.
+    settings.scanning.disabled = True
+    settings.peering.standalone = True
+    settings.posting.enabled = False
+    settings.networking.request_timeout = 3 * TIMEOUT_SECONDS
+    settings.networking.connect_timeout = 5
+    settings.networking.error_backoffs = _ERROR_BACKOFFS_SECONDS
+    settings.queueing.exit_timeout = 0.5
+    for kind in kinds:
+        if kind is not FLEET:
+            settings.watching.label_selectors[kind.group, kind.version, kind.plural] = names.FLEET_LABEL
+    return settings

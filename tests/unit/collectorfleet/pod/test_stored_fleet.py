@@ -1,0 +1,66 @@
+"""What a driver takes from the fleet that it finds."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from tests.manifests import manifest
+
+from collectorfleet.pod.stored_fleet import last_report, starting
+from collectorfleet.run.position import Position
+from collectorfleet_api import conditions
+from collectorfleet_api.v1alpha1 import CollectorFleet
+
+LATER = datetime(2026, 7, 1, 18, tzinfo=UTC)
+REPORT = {
+    "fleetUID": "u-1",
+    "driverIncarnation": 2,
+    "weights": {"published": 41, "acknowledged": 40, "lastPublishTime": "2026-07-01T12:00:00Z"},
+    "progress": {
+        "framesCollected": 9000,
+        "framesDelivered": 8000,
+        "framesLost": 400,
+        "batches": 40,
+        "framesPerSecond": 1000.5,
+        "metrics": {"reward": 87.5},
+        "collectors": {"desired": 4, "available": 4, "restarts": 3, "summary": "4/4"},
+    },
+    "checkpoint": {"frames": 7800},
+}
+
+
+def stored(status: dict[str, Any] | None) -> CollectorFleet:
+    fleet = manifest()
+    fleet["metadata"]["uid"] = "u-1"
+    if status is not None:
+        fleet["status"] = status
+    return CollectorFleet.parse_stored(fleet)
+
+
+def test_the_first_driver_of_a_fleet_has_nobody_before_it() -> None:
+    assert last_report(stored(None)) is None
+    assert last_report(stored({"observedGeneration": -1})) is None
+    assert last_report(stored({**REPORT, "fleetUID": "of a fleet that had the name before"})) is None
+
+
+def test_a_driver_that_starts_keeps_what_the_next_one_would_have_to_know() -> None:
+    before = last_report(stored(REPORT))
+    begins = starting(3, before)
+    assert Position.of(begins) == Position.of(before) == Position(8000, 40, 41, 400)
+    assert begins.checkpoint is not None
+    assert begins.checkpoint.frames == 7800
+    assert begins.progress is not None
+    assert begins.progress.metrics == {"reward": 87.5}
+    assert begins.progress.frames_per_second is None
+    assert begins.progress.collectors is not None
+    assert begins.progress.collectors.summary == "0/3"
+
+
+def test_its_collectors_are_starting_and_its_weights_are_with_nobody_yet() -> None:
+    spec = stored(None).spec
+    for before in (None, last_report(stored(REPORT))):
+        begins = starting(4, before)
+        assert conditions.collectors_available(spec, begins).reason == "CollectorsStarting"
+        assert conditions.weights_fresh(spec, begins, LATER).status == "Unknown"
+    assert len(starting(1000, None).collectors) == 100

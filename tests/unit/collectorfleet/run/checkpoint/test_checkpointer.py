@@ -1,0 +1,144 @@
+"""When checkpoints are written, and what becomes of one that cannot be."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import torch
+
+from collectorfleet.errors import UserCodeError
+from collectorfleet.run.checkpoint.checkpointer import Checkpointer
+from collectorfleet.run.checkpoint.folder import CheckpointFolder
+from collectorfleet.run.checkpoint.training_state import Kept
+from collectorfleet.run.position import Position
+
+
+class Training:
+    """A run of 100 frames a batch, with a clock that the test moves."""
+
+    def __init__(self, path: Path) -> None:
+        self.seconds = 0.0
+        self.batches = 0
+        self.path = path
+        self.kept = Kept()
+        self.folder = CheckpointFolder(path, fleet="cheetah", run="run-1")
+        self.checkpoints = Checkpointer(
+            self.folder, self.kept, Position(), timedelta(seconds=60), clock=lambda: self.seconds
+        )
+        self.checkpoints.follow(lambda: Position(100 * self.batches, self.batches, self.batches))
+
+    def batch(self, seconds: float) -> None:
+        """A batch is asked for, handed out and worked off."""
+        self.checkpoints.when_due()
+        self.batches += 1
+        self.checkpoints.mark()
+        self.seconds += seconds
+
+    def frames(self) -> int | None:
+        """Of the newest checkpoint, once nothing is being written."""
+        self.checkpoints.wait()
+        status = self.checkpoints.status
+        return status.frames if status else None
+
+
+@pytest.fixture
+def training(tmp_path: Path) -> Training:
+    return Training(tmp_path / "checkpoints")
+
+
+def test_one_is_written_when_it_is_time_and_a_batch_is_asked_for(training: Training) -> None:
+    training.batch(seconds=59)
+    training.batch(seconds=30)
+    assert training.frames() is None
+    training.batch(seconds=30)
+    # Of the batches that were worked off when the third was asked for.
+    assert training.frames() == 200
+    training.batch(seconds=0)
+    assert training.frames() == 200
+
+
+def test_a_state_that_changes_while_it_is_written_is_that_of_the_asking(training: Training) -> None:
+    weights = torch.zeros(1000)
+    training.kept.keep({"holder": {"weights": weights}})
+    training.batch(seconds=60)
+    training.batch(seconds=0)
+    weights += 1
+    assert training.frames() == 100
+    assert training.folder.newest is not None
+    saved = torch.load(training.folder.newest.state, weights_only=False)
+    assert not saved["holder"]["weights"].any()
+
+
+def test_one_that_is_asked_for_is_on_disk_at_once(training: Training) -> None:
+    training.batch(seconds=1)
+    assert training.checkpoints.now()
+    assert training.frames() == 100
+
+
+def test_a_full_or_lost_disk_costs_checkpoints_and_no_run(training: Training, caplog: pytest.LogCaptureFixture) -> None:
+    training.batch(seconds=60)
+    shutil.rmtree(training.path)
+    with caplog.at_level(logging.WARNING):
+        training.batch(seconds=60)
+        training.batch(seconds=60)
+        assert not training.checkpoints.now()
+    status = training.checkpoints.status
+    assert status is not None
+    assert (status.frames, status.time) == (0, None)
+    assert "FileNotFoundError" in (status.failure or "")
+    assert len([record for record in caplog.records if "no checkpoint in" in record.message]) == 1
+
+    training.path.mkdir()
+    assert training.checkpoints.now()
+    status = training.checkpoints.status
+    assert status is not None
+    assert (status.frames, status.failure) == (300, None)
+
+
+def test_what_can_never_be_written_fails_the_run_at_its_first_checkpoint(training: Training) -> None:
+    training.kept.keep({"holder": {"callback": lambda: None}})
+    training.batch(seconds=60)
+    with pytest.raises(UserCodeError, match="holder cannot be written"):
+        training.batch(seconds=0)
+
+
+def test_what_can_no_longer_be_written_costs_no_run(training: Training) -> None:
+    holder: dict[str, object] = {}
+    training.kept.keep({"holder": holder})
+    training.batch(seconds=60)
+    training.batch(seconds=60)
+    assert training.frames() == 100
+    holder["callback"] = lambda: None
+    training.batch(seconds=0)
+    assert training.frames() == 100
+    assert "holder cannot be written" in (training.checkpoints.status.failure or "")  # type: ignore[union-attr]
+
+
+def test_a_killed_driver_leaves_more_versions_marked_than_it_published(training: Training) -> None:
+    training.batch(seconds=1)
+    marks = CheckpointFolder(training.path, fleet="cheetah", run="run-1").marks.found
+    assert marks.frames_ever == 100
+    assert marks.version == 1 + 2
+
+
+class Talkative:
+    def __reduce__(self) -> str:
+        raise ValueError("first words\n" + "and more\n" * 1000)
+
+
+def test_why_there_is_no_newer_one_is_a_sentence_however_much_is_said(training: Training) -> None:
+    holder: dict[str, object] = {}
+    training.kept.keep({"holder": holder})
+    training.batch(seconds=60)
+    training.batch(seconds=60)
+    assert training.frames() == 100
+    holder["object"] = Talkative()
+    training.batch(seconds=0)
+    status = training.checkpoints.status
+    assert status is not None
+    assert "first words and more" in (status.failure or "")
+    assert len(status.failure or "") == 1000

@@ -1,0 +1,149 @@
+"""Checkpoints on disk, whenever their writer was killed."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from pathlib import Path
+
+import pytest
+
+from collectorfleet.errors import InvalidOption, UserCodeError
+from collectorfleet.run.checkpoint.folder import CheckpointFolder
+from collectorfleet.run.position import Position
+
+
+def opened(path: Path, fleet: str = "cheetah", run: str = "run-1") -> CheckpointFolder:
+    return CheckpointFolder(path, fleet=fleet, run=run)
+
+
+def position(batches: int) -> Position:
+    return Position(frames=100 * batches, batches=batches, version=batches + 1, frames_lost=7)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """With checkpoints of batch 1, 2 and 3, of which two are kept."""
+    path = tmp_path / "checkpoints"
+    writer = opened(path)
+    for batches in (1, 2, 3):
+        writer.write(position(batches), f"state {batches}".encode())
+    writer.close()
+    return path
+
+
+def checkpoints(path: Path) -> list[str]:
+    return sorted(one.name for one in path.iterdir() if one.name.startswith("checkpoint-"))
+
+
+def test_the_newest_is_read_back_and_the_one_before_it_kept(folder: Path) -> None:
+    newest = opened(folder).newest
+    assert newest is not None
+    assert newest.position == position(3)
+    assert newest.state.read_bytes() == b"state 3"
+    assert not newest.completed
+    assert checkpoints(folder) == ["checkpoint-000002", "checkpoint-000003"]
+
+
+def test_a_new_folder_has_none(tmp_path: Path) -> None:
+    assert opened(tmp_path / "a" / "b").newest is None
+
+
+@pytest.mark.parametrize("part", ["state.pt", "checkpoint.json"])
+@pytest.mark.parametrize("damage", ["torn", "empty", "gone", "other"])
+def test_one_that_is_damaged_is_passed_over_for_the_one_before(
+    folder: Path, part: str, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = folder / "checkpoint-000003" / part
+    content = file.read_bytes()
+    match damage:
+        case "torn":
+            file.write_bytes(content[: len(content) // 2])
+        case "empty":
+            file.write_bytes(b"")
+        case "gone":
+            file.unlink()
+        case _:
+            file.write_bytes(b"[]" + content[2:])
+    with caplog.at_level(logging.WARNING):
+        again = opened(folder)
+    assert again.newest is not None
+    assert again.newest.position == position(2)
+    assert "checkpoint-000003 in " in caplog.text
+    assert "cannot be read and is passed over" in caplog.text
+    # The next one takes its place, and the one that is whole is the one kept beside it.
+    again.write(position(4), b"state 4")
+    assert checkpoints(folder) == ["checkpoint-000002", "checkpoint-000004"]
+
+
+def test_where_none_can_be_read_nobody_starts_over_by_accident(folder: Path) -> None:
+    for name in checkpoints(folder):
+        (folder / name / "state.pt").write_bytes(b"")
+    with pytest.raises(UserCodeError, match="none of 2 can be read; restore one, or empty the folder to start over"):
+        opened(folder)
+
+
+def test_what_a_killed_writer_left_is_removed(folder: Path) -> None:
+    shutil.copytree(folder / "checkpoint-000003", folder / ".unfinished-checkpoint-000004")
+    again = opened(folder)
+    assert again.newest is not None
+    assert again.newest.number == 3
+    assert list(folder.glob(".unfinished*")) == []
+
+
+def test_a_try_that_failed_does_not_stand_in_the_way_of_the_next(folder: Path) -> None:
+    writer = opened(folder)
+    (folder / ".unfinished-checkpoint-000004").mkdir()
+    writer.write(position(4), b"state 4")
+    assert opened(folder).newest == writer.newest
+
+
+def test_the_folder_of_another_fleet_is_refused(folder: Path) -> None:
+    with pytest.raises(InvalidOption, match="they are of fleet cheetah, and this is fleet ant; name another folder"):
+        opened(folder, fleet="ant")
+
+
+def test_a_folder_of_other_things_is_refused_and_stays_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("")
+    with pytest.raises(InvalidOption, match="the folder is not empty and holds no fleet's checkpoints"):
+        opened(tmp_path)
+    assert [one.name for one in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_fleet_that_is_made_again_under_its_name_goes_on_with_the_run(folder: Path) -> None:
+    again = opened(folder, run="run-2")
+    assert (again.run, again.starts) == ("run-1", 1)
+    assert again.newest is not None
+    assert opened(folder).starts == 2
+
+
+def test_a_folder_that_cannot_be_written_to_is_the_users_to_mend(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserCodeError, match=r"checkpoints in .*/file/x: NotADirectoryError"):
+        opened(tmp_path / "file" / "x")
+
+
+class TestMarks:
+    def test_tell_how_far_a_killed_driver_was(self, folder: Path) -> None:
+        writer = opened(folder)
+        for batches in range(1, 6):
+            writer.marks.set(batches * 100, batches)
+        # Not closed: a killed driver closes nothing.
+        assert opened(folder).marks.found == Position(version=5, frames_lost=500)
+
+    def test_survive_a_torn_write_of_the_newest(self, folder: Path) -> None:
+        writer = opened(folder)
+        writer.marks.set(100, 1)
+        writer.marks.set(200, 2)
+        file = folder / "marks"
+        content = bytearray(file.read_bytes())
+        newest = content.index((200).to_bytes(8, "little"))
+        content[newest] = 0xFF
+        file.write_bytes(content)
+        again = opened(folder)
+        assert again.marks.found == Position(version=1, frames_lost=100)
+        again.marks.set(300, 3)
+        assert opened(folder).marks.found == Position(version=3, frames_lost=300)
+
+    def test_of_a_new_folder_say_nothing(self, tmp_path: Path) -> None:
+        assert opened(tmp_path).marks.found == Position()

@@ -1,0 +1,53 @@
+"""Ctrl-C once is polite, twice is not, and patience ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from datetime import timedelta
+
+import pytest
+
+from collectorfleet.run.stop import StopNow, StopRequest, signals
+
+
+def press(number: signal.Signals = signal.SIGINT) -> None:
+    os.kill(os.getpid(), number)
+
+
+def test_the_first_ctrl_c_asks_and_the_second_interrupts() -> None:
+    stop = StopRequest()
+    with signals(stop):
+        press()
+        assert stop.requested()
+        with pytest.raises(StopNow):
+            press()
+    stop.over()
+    assert stop.reason is not None
+    assert (stop.reason.text, stop.reason.exit_code) == ("Ctrl-C", 130)
+
+
+def test_sigterm_is_named_and_has_its_own_code() -> None:
+    stop = StopRequest()
+    with signals(stop):
+        press(signal.SIGTERM)
+    stop.over()
+    assert stop.reason is not None
+    assert (stop.reason.text, stop.reason.exit_code) == ("SIGTERM", 143)
+
+
+def test_a_run_that_does_not_stop_is_interrupted_when_its_grace_is_over() -> None:
+    stop = StopRequest(grace=timedelta(seconds=0.05))
+    with signals(stop):
+        press()
+        with pytest.raises(StopNow):
+            threading.Event().wait(20)
+    stop.over()
+
+
+def test_signals_are_put_back() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with signals(StopRequest()):
+        assert signal.getsignal(signal.SIGTERM) != before
+    assert signal.getsignal(signal.SIGTERM) == before

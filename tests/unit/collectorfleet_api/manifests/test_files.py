@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.manifests import manifest
+
+from collectorfleet_api.manifests.files import load_file, load_manifests
+
+FLEET = yaml.safe_dump(manifest())
+
+
+def findings(text: str) -> list[str]:
+    return [str(found) for found in load_manifests(text, "fleet.yaml").findings]
+
+
+def test_a_file_may_hold_the_code_beside_the_fleet() -> None:
+    text = f"{FLEET}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: code}}\ndata:\n  my_envs.py: |\n    x = 1\n"
+    loaded = load_manifests(text)
+    assert [fleet.metadata.name for fleet in loaded.fleets] == ["cheetah"]
+    assert loaded.config_map("code") == {"my_envs.py": "x = 1\n"}
+    assert loaded.config_map("other") is None
+    assert loaded.findings == []
+
+
+def test_a_finding_names_file_and_line() -> None:
+    text = FLEET.replace("replicas: 4", "replicaz: 4")
+    line = text.split("\n").index("    replicaz: 4") + 1
+    assert findings(text) == [
+        f"fleet.yaml:{line}: error: spec.collectors.replicaz: unknown field; did you mean replicas?"
+    ]
+
+
+def test_lines_count_through_all_documents_of_a_file() -> None:
+    text = f"# code\n---\n{FLEET}---\n{FLEET.replace('cheetah', '5cheetah', 1)}"
+    assert [found.split(":")[1] for found in findings(text)] == ["25"]
+
+
+def test_a_missing_field_is_found_where_it_belongs() -> None:
+    text = FLEET.replace("  image: ghcr.io/you/cheetah:1.0\n", "")
+    (found,) = findings(text)
+    assert found.startswith("fleet.yaml:5: error: spec.image: missing, and required: Image of head")
+
+
+def test_a_repeated_key_is_a_problem_since_kubectl_takes_the_last_without_a_word() -> None:
+    text = FLEET.replace("    replicas: 4", "    replicas: 4\n    replicas: 8")
+    assert "spec.collectors.replicas: appears again on line" in findings(text)[0]
+    assert load_manifests(text).fleets == []
+
+
+def test_text_that_is_no_yaml_is_found_after_what_comes_before_it() -> None:
+    loaded = load_manifests(f"{FLEET}---\na: [\n", "fleet.yaml")
+    assert len(loaded.fleets) == 1
+    assert "error: not YAML: " in str(loaded.findings[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "- 1",
+            "fleet.yaml:1: error: not a Kubernetes object: a mapping with apiVersion, kind and metadata is expected",
+        ),
+        ("apiVersion: v1", "fleet.yaml:1: error: kind: missing, and required; a fleet has kind: CollectorFleet"),
+        (
+            "apiVersion: collectorfleet.dev/v1alpha1\nkind: CollectorFlet",
+            (
+                'fleet.yaml:2: error: kind: "CollectorFlet" is not a kind of collectorfleet.dev;'
+                " did you mean CollectorFleet?"
+            ),
+        ),
+        (
+            "apiVersion: v1\nkind: CollectorFleet",
+            'fleet.yaml:1: error: apiVersion: "v1" has no CollectorFleet; write collectorfleet.dev/v1alpha1',
+        ),
+    ],
+)
+def test_what_is_no_object_of_ours_is_said(text: str, sentence: str) -> None:
+    assert findings(text) == [sentence]
+
+
+def test_a_later_version_of_ours_is_named() -> None:
+    text = FLEET.replace("v1alpha1", "v1")
+    assert findings(text) == [
+        'fleet.yaml:1: error: apiVersion: "collectorfleet.dev/v1" is not known here; write collectorfleet.dev/v1alpha1'
+    ]
+
+
+def test_fleets_in_a_list_are_found() -> None:
+    text = yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": [manifest(), manifest({"spec.image": ""})]})
+    loaded = load_manifests(text, "fleet.yaml")
+    assert len(loaded.fleets) == 1
+    assert [str(found.problem) for found in loaded.errors] == [
+        "spec.image: empty; write something or leave the field out"
+    ]
+
+
+def test_a_file_is_read_by_its_path(tmp_path: Path) -> None:
+    (tmp_path / "fleet.yaml").write_text(FLEET)
+    assert len(load_file(tmp_path / "fleet.yaml").fleets) == 1
+
+
+def test_numbers_mean_what_they_mean_to_the_api_server() -> None:
+    text = FLEET.replace("framesPerBatch: 4000", "framesPerBatch: 4e3").replace(
+        "function: my_train:train", "function: my_train:train\n      kwargs: {lr: 3e-4, gamma: 1.0, start: 1:30}"
+    )
+    (fleet,) = load_manifests(text).fleets
+    assert fleet.spec.collection.frames_per_batch == 4000
+    assert fleet.spec.driver.train is not None
+    assert repr(fleet.spec.driver.train.kwargs) == "{'lr': 0.0003, 'gamma': 1, 'start': '1:30'}"

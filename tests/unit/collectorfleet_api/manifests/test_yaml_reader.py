@@ -1,0 +1,120 @@
+"""What kubectl v1.34 makes of unquoted words; tests/integration/test_crd_yaml.py asks kubectl itself."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectorfleet_api.manifests.yaml_reader import Document, YamlError, plain_value, read_documents
+
+WORDS: dict[str, Any] = {
+    "1e-3": 0.001,
+    "3e-4": 0.0003,
+    "1e6": 1e6,
+    "12e03": 12e3,
+    ".5": 0.5,
+    "1.": 1.0,
+    "-.5": -0.5,
+    "+.5": 0.5,
+    "1.e+3": 1000.0,
+    "010": 8,
+    "08": 8.0,
+    "0777": 511,
+    "0o17": 15,
+    "0x1F": 31,
+    "-0x10": -16,
+    "0b11": 3,
+    "1_000": 1000,
+    "1_000.5": 1000.5,
+    "_1": "_1",
+    "+1": 1,
+    "9223372036854775807": 2**63 - 1,
+    "9223372036854775808": float(2**63),
+    "1:30": "1:30",
+    "190:20:30": "190:20:30",
+    "2024-01-01": "2024-01-01",
+    "0x1p3": "0x1p3",
+    "1E400": "1E400",
+    "yes": True,
+    "y": True,
+    "On": True,
+    "off": False,
+    "n": False,
+    "~": None,
+    "null": None,
+    "nUll": "nUll",
+    "nan": "nan",
+    "=": "=",
+    ".": ".",
+    "+": "+",
+    "-": "-",
+    "²": "²",
+}
+
+
+@pytest.mark.parametrize("word", WORDS, ids=str)
+def test_an_unquoted_word_means_what_kubectl_takes_it_for(word: str) -> None:
+    found = plain_value(word)
+    assert found == WORDS[word]
+    assert type(found) is type(WORDS[word])
+
+
+def only(text: str) -> Document:
+    (found,) = read_documents(text)
+    return found
+
+
+def test_quotes_make_text_of_everything() -> None:
+    assert only("""{a: "1", b: 'yes', c: !!str 1}""").content == {"a": "1", "b": "yes", "c": "1"}
+
+
+def test_merged_mappings_give_way_to_own_keys() -> None:
+    found = only("base: &base {a: 1, b: 2}\nown:\n  b: 3\n  <<: *base\n")
+    assert found.content["own"] == {"a": 1, "b": 3}
+    assert found.problems == []
+
+
+def test_a_key_that_is_read_as_true_or_false_is_a_problem() -> None:
+    found = only("kwargs: {n: 4}")
+    assert found.content == {"kwargs": {"false": 4}}
+    assert [str(p) for p in found.problems] == ["kwargs.false: the key n is read as false; put it in quotes"]
+
+
+def test_infinity_is_a_problem_because_json_has_none() -> None:
+    found = only("a: .inf")
+    assert [str(p) for p in found.problems] == [
+        "a: .inf is a number that JSON does not have; put it in quotes and convert it"
+    ]
+
+
+def test_the_line_of_something_absent_is_that_of_what_is_around_it() -> None:
+    found = only("spec:\n  list:\n  - a: 1\n  - b: 1\n")
+    assert found.line_of("spec.list[1].b") == 4
+    assert found.line_of("spec.list[1].c.d") == 4
+    assert found.line_of("spec.other") == 1
+    assert found.line_of("") == 1
+
+
+def test_empty_documents_are_left_out() -> None:
+    assert [d.content for d in read_documents("---\n# nothing\n---\na: 1\n---\n")] == [{"a": 1}]
+
+
+def test_a_list_that_contains_itself_is_refused() -> None:
+    with pytest.raises(YamlError, match="something contains itself"):
+        only("a: &a [*a]")
+
+
+def test_only_mappings_are_merged() -> None:
+    assert [str(p) for p in only("a:\n  <<: 1").problems] == [
+        "a: << merges mappings, and this is none; name one with *"
+    ]
+
+
+@given(st.text() | st.text(alphabet="ab:-[]{}&*<!| \n'\"#"))
+def test_any_text_is_read_or_refused_and_never_breaks_the_reader(text: str) -> None:
+    with contextlib.suppress(YamlError):
+        list(read_documents(text))

@@ -1,0 +1,316 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.manifests import ABSENT, fleet, manifest
+
+from collectorfleet_api.rules.advice import warnings
+from collectorfleet_api.rules.validation import problems, read, read_stored
+from collectorfleet_api.v1alpha1 import CollectorFleet
+
+
+def wrong(changes: dict[str, Any], name: str = "cheetah") -> list[str]:
+    found = read(manifest(changes, name))
+    assert isinstance(found, list), found
+    return [str(problem) for problem in found]
+
+
+def test_a_fleet_without_problems_is_read() -> None:
+    found = read(manifest())
+    assert isinstance(found, CollectorFleet)
+    assert problems(found) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        pytest.param(
+            {"spec.collectors.replicaz": 6},
+            "spec.collectors.replicaz: unknown field; did you mean replicas?",
+            id="a typo",
+        ),
+        pytest.param(
+            {"spec.collection.frames_per_batch": 6},
+            "spec.collection.frames_per_batch: unknown field; did you mean framesPerBatch?",
+            id="the name that Python has",
+        ),
+        pytest.param(
+            {"spec.replicas": 6},
+            "spec.replicas: unknown field; did you mean spec.collectors.replicas?",
+            id="the right name in the wrong place",
+        ),
+        pytest.param({"spec.xyz": 6}, "spec.xyz: unknown field", id="nothing like it"),
+        pytest.param(
+            {"metadata.lables": {}}, "metadata.lables: unknown field; did you mean labels?", id="a typo in metadata"
+        ),
+        pytest.param(
+            {"spec.policy": {}},
+            "spec.policy.factory: missing, and required: "
+            "Import path `package.module:function` of the callable that builds it.",
+            id="missing",
+        ),
+        pytest.param(
+            {"spec.environment.factory": "my_envs.make"},
+            'spec.environment.factory: "my_envs.make" is not an import path; '
+            "write package.module:function, with a colon before the function",
+            id="no colon",
+        ),
+        pytest.param(
+            {"spec.driver.checkpoint": {"claimName": "claim", "subPath": "../of/others"}},
+            'spec.driver.checkpoint.subPath: "../of/others" is not a folder of a volume; '
+            "write names of letters, digits, '.', '_' and '-', with '/' between them",
+            id="out of the volume",
+        ),
+        pytest.param(
+            {"spec.collection.framesPerBatch": "4000"},
+            'spec.collection.framesPerBatch: "4000" is text, and a whole number is expected; write 4000 without quotes',
+            id="a number in quotes",
+        ),
+        pytest.param(
+            {"spec.collectors.resources.gpu": "0.25"},
+            'spec.collectors.resources.gpu: "0.25" is text, and a number is expected; write 0.25 without quotes',
+            id="a share in quotes",
+        ),
+        pytest.param(
+            {"spec.ray.version": 2.6},
+            "spec.ray.version: 2.6 is a number, and text is expected; put it in quotes",
+            id="a version without quotes",
+        ),
+        pytest.param(
+            {"spec.ray.version": "2.60"},
+            'spec.ray.version: "2.60" is not a version of Ray; write three numbers such as 2.60.0',
+            id="a version of two numbers",
+        ),
+        pytest.param(
+            {"spec.ray.version": "2.48.0"},
+            "spec.ray.version: 2.48.0 is older than 2.52.0, the first Ray with token authentication; "
+            "build the image with a newer one",
+            id="an old Ray",
+        ),
+        pytest.param(
+            {"spec.collection.mode": "async"},
+            'spec.collection.mode: "async" is not one of Sync, Async; did you mean Async?',
+            id="another case",
+        ),
+        pytest.param(
+            {"spec.collectors.replicas": 0},
+            "spec.collectors.replicas: 0 is too small; use 1 or more",
+            id="too small",
+        ),
+        pytest.param(
+            {"spec.workers.gpu.perPod": 65}, "spec.workers.gpu.perPod: 65 is too large; use at most 64", id="too large"
+        ),
+        pytest.param(
+            {"spec.imagePullSecrets": ["regcred"]},
+            'spec.imagePullSecrets[0]: "regcred" is text, and a mapping of keys to values is expected',
+            id="text for a mapping",
+        ),
+        pytest.param(
+            {"spec.collectors.resources.cpu": "two"},
+            "spec.collectors.resources.cpu: 'two' is not a quantity; "
+            "write a number that is not negative, such as 2, 0.5, 500m or 2Gi",
+            id="no quantity",
+        ),
+        pytest.param(
+            {"spec.collectors.resources.memory": 2},
+            "spec.collectors.resources.memory: 2 is 2 bytes, in which no process runs; write 2Gi",
+            id="bytes for gigabytes",
+        ),
+        pytest.param(
+            {"spec.driver.resources.gpu": 0.5},
+            "spec.driver.resources.gpu: 0.5: the driver gets whole GPUs; use 0 or 1",
+            id="half a GPU for the driver",
+        ),
+        pytest.param(
+            {"spec.output": {"path": "/data"}},
+            "spec.output: set driver.train or output, not both: with a training function the batches go to it",
+            id="train and output",
+        ),
+        pytest.param(
+            {"spec.driver": ABSENT},
+            "spec: set driver.train to train on the batches, or output to write them to files; "
+            "with neither they would be lost",
+            id="neither train nor output",
+        ),
+        pytest.param(
+            {"spec.collection": {"mode": "Async", "framesPerBatch": 100, "maxStaleness": 0}},
+            "spec.collection.maxStaleness: 0 is for mode Sync: in Async the weights move on while other collectors' "
+            "batches wait; use 1 or more, or leave it out for no bound",
+            id="on-policy Async",
+        ),
+        pytest.param(
+            {"spec.collectors.replicas": 6},
+            "spec.collection.framesPerBatch: 4000 does not divide into 6 shares (collectors.replicas); "
+            "use 3996 or 4002, or 5 or 8 collectors",
+            id="shares",
+        ),
+        pytest.param(
+            {"spec.collection.framesPerBatch": 3, "spec.collectors.replicas": 6},
+            "spec.collection.framesPerBatch: 3 does not divide into 6 shares (collectors.replicas); "
+            "use 6, or 3 collectors",
+            id="fewer frames than collectors",
+        ),
+        pytest.param(
+            {"spec.collectors.replicas": 6, "spec.environment.perCollector": 32},
+            "spec.collection.framesPerBatch: 4000 does not divide into 6 shares (collectors.replicas) of whole steps "
+            "of 32 environments; use 3840 or 4032, or 5 or 25 collectors",
+            id="shares of vectorised environments",
+        ),
+        pytest.param(
+            {"spec.collection.mode": "Async", "spec.environment.perCollector": 64},
+            "spec.collection.framesPerBatch: 4000 is not a multiple of the 64 environments of a collector that "
+            "step together (environment.perCollector, collectors.numWorkersPerCollector); use 3968 or 4032",
+            id="vectorised environments in Async",
+        ),
+        pytest.param(
+            {"spec.collectors.resources.gpu": 1.5},
+            "spec.collectors.resources.gpu: 1.5 is more than one GPU and not whole; "
+            "use 1, 2, or a share below 1 such as 0.5",
+            id="one GPU and a half",
+        ),
+        pytest.param(
+            {"spec.collectors.resources.gpu": 0.25, "spec.workers.collectorsPerPod": 6},
+            "spec.workers.collectorsPerPod: 6 collectors of 0.25 GPU do not fit on the 1 GPU of a worker pod, "
+            "which hold 4; use at most 4, or a spec.workers.gpu.perPod of at least 2",
+            id="too many in a pod",
+        ),
+        pytest.param(
+            {"spec.workers.template": {"nodeSelector": {"pool": "gpu"}}},
+            "spec.workers.template.nodeSelector: a pod template has metadata and spec, and this is neither; "
+            "did you mean spec.nodeSelector?",
+            id="a pod spec where a template belongs",
+        ),
+        pytest.param(
+            {"spec.driver.template": {"spec": {"containers": {"name": "driver"}}}},
+            "spec.driver.template.spec.containers: a list is expected; put '- ' before each item",
+            id="containers that are no list",
+        ),
+        pytest.param(
+            {"spec.ray.head.template": {"spec": {"volumes": [{"emptyDir": {}}]}}},
+            "spec.ray.head.template.spec.volumes[0]: without a name it cannot be merged with ours; give it one",
+            id="a volume without a name",
+        ),
+        pytest.param(
+            {"spec.driver.template": {"metadata": {"annotations": {"a": 1}}}},
+            "spec.driver.template.metadata.annotations.a: 1 is not text; put it in quotes",
+            id="an annotation that is a number",
+        ),
+    ],
+)
+def test_a_problem_is_a_sentence_that_says_what_to_change(changes: dict[str, Any], sentence: str) -> None:
+    assert wrong(changes) == [sentence]
+
+
+def test_long_and_odd_names_are_refused() -> None:
+    assert wrong({}, name="a" * 60) == [
+        "metadata.name: 60 characters are too long for the Ray cluster that is named after it; use at most 53"
+    ]
+    (found,) = wrong({}, name="5cheetah")
+    assert found.startswith('metadata.name: "5cheetah" cannot name a Service; use lower-case letters, digits and "-"')
+
+
+def test_all_problems_are_said_at_once() -> None:
+    found = wrong({"spec.collectors.replicas": 6, "spec.collectors.resources.gpu": 1.5, "spec.ray.version": "2.9.0"})
+    assert [sentence.split(":")[0] for sentence in found] == [
+        "spec.collection.framesPerBatch",
+        "spec.collectors.resources.gpu",
+        "spec.ray.version",
+    ]
+
+
+def test_a_null_is_an_absent_field() -> None:
+    assert isinstance(
+        read(manifest({"spec.environment.kwargs": None, "spec.collectors.replicas": None})), CollectorFleet
+    )
+    (found,) = wrong({"spec.image": None})
+    assert found.startswith("spec.image: missing, and required")
+
+
+def test_a_pull_secret_named_twice_is_refused_as_the_api_server_does() -> None:
+    assert wrong({"spec.imagePullSecrets": [{"name": "a"}, {"name": "a"}]}) == [
+        "spec.imagePullSecrets[1].name: a appears twice; name each Secret once"
+    ]
+
+
+def test_more_min_available_than_replicas_counts_as_replicas() -> None:
+    assert isinstance(read(manifest({"spec.collectors.minAvailable": 12})), CollectorFleet)
+
+
+def test_a_stored_fleet_may_be_scaled_to_a_number_that_does_not_divide() -> None:
+    stored = manifest({"spec.collectors.replicas": 6, "metadata.uid": "u"})
+    assert isinstance(read_stored(stored), CollectorFleet)
+
+
+def test_a_stored_fleet_may_have_fields_of_a_newer_release() -> None:
+    stored = manifest({"metadata.uid": "u", "spec.collectors.groups": [], "status": {"later": 1}})
+    assert isinstance(read_stored(stored), CollectorFleet)
+    assert wrong({"spec.collectors.groups": []}) == ["spec.collectors.groups: unknown field"]
+
+
+def test_a_status_in_a_manifest_is_ignored_as_the_api_server_does() -> None:
+    assert isinstance(read(manifest({"status": {"phase": "Anything"}})), CollectorFleet)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        pytest.param(
+            {
+                "spec.collection": {"mode": "Async", "framesPerBatch": 100, "maxStaleness": 2},
+                "spec.collectors.replicas": 16,
+            },
+            "spec.collection.maxStaleness: at most 3 of 16 collectors busy: a new version may follow each "
+            "batch, so no more than 3 may be under way; raise it to 15, or use 3 collectors",
+            id="a bound that idles collectors",
+        ),
+        pytest.param(
+            {
+                "spec.collection": {"mode": "Async", "framesPerBatch": 100, "maxStaleness": 2},
+                "spec.collectors.replicas": 16,
+                "spec.weights.updateAfterEachBatch": False,
+            },
+            "spec.collection.maxStaleness: at most 3 of 16 collectors busy: a new version may follow each "
+            "batch, so no more than 3 may be under way; raise it to 15, or use 3 collectors",
+            id="the same where the training function publishes",
+        ),
+        pytest.param(
+            {"spec.driver": ABSENT, "spec.output": {"path": "/data"}},
+            "spec.collection.totalFrames: absent: batches are written until the fleet is deleted or the volume is full;"
+            " set it to stop earlier",
+            id="endless output",
+        ),
+        pytest.param(
+            {"spec.collectors.resources.gpu": 0.6, "spec.collectors.devices.device": "cuda"},
+            "spec.collectors.resources.gpu: 0.4 of the 1 GPU of each worker pod is used by no collector: "
+            "1 of 0.6 GPU fit",
+            id="a GPU that is left over",
+        ),
+        pytest.param(
+            {"spec.environment.kwargs": {"seed": None}},
+            "spec.environment.kwargs.seed: `kubectl apply` drops a null; "
+            "leave it out, and give the function that default",
+            id="a keyword that is null",
+        ),
+    ],
+)
+def test_what_is_hardly_meant_is_warned_of(changes: dict[str, Any], sentence: str) -> None:
+    assert [str(found) for found in warnings(fleet(changes))] == [sentence]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({}, id="plain"),
+        pytest.param({"spec.collection": {"mode": "Async", "framesPerBatch": 100}}, id="unbounded Async"),
+        pytest.param(
+            {
+                "spec.collection": {"mode": "Async", "framesPerBatch": 100, "maxStaleness": 1},
+                "spec.collectors.replicas": 2,
+            },
+            id="a bound that lets all work",
+        ),
+    ],
+)
+def test_nothing_is_said_where_nothing_is_odd(changes: dict[str, Any]) -> None:
+    assert warnings(fleet(changes)) == []

@@ -1,0 +1,107 @@
+"""The story that `kubectl describe` tells: a handful of events, each once."""
+
+from __future__ import annotations
+
+from tests.unit.collectorfleet_operator.world import NOON, World, later
+
+from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.decide.events import Happening, event, story
+from collectorfleet_operator.objects import FLEET
+
+
+def happenings(world: World, seconds: float = 0) -> list[Happening]:
+    """What the next look at the world has to tell."""
+    before = CollectorFleet.parse_stored(world.get(FLEET)).status
+    return story(before.conditions if before else [], world.look(later(seconds)))
+
+
+def told(world: World, seconds: float = 0) -> list[str]:
+    return [f"{one.type} {one.reason}" for one in happenings(world, seconds)]
+
+
+def test_a_good_run_is_told_in_four_steps() -> None:
+    world = World()
+    world.carry_out()
+    world.make_pods()
+    assert told(world) == []
+    world.run_pods("head", "worker")
+    assert told(world) == ["Normal RayClusterReady"]
+    world.run_pods("driver")
+    assert told(world) == ["Normal DriverRunning"]
+    world.report(4)
+    assert told(world) == ["Normal CollectorsAvailable"]
+    assert told(world) == []
+    world.end_driver(0)
+    world.end_job("Complete")
+    assert told(world) == ["Normal Completed"]
+    world.carry_out()
+    assert told(world) == []
+
+
+def test_a_failure_is_told_once_with_its_cause() -> None:
+    world = World()
+    world.start()
+    world.look()
+    world.end_driver(64, "no such game")
+    world.end_job("Failed")
+    (failed,) = happenings(world)
+    assert (failed.type, failed.reason) == ("Warning", "Failed")
+    assert failed.message.startswith("no such game")
+    assert told(world) == []
+
+
+def test_trouble_is_told_and_that_it_is_over() -> None:
+    world = World()
+    world.carry_out()
+    world.make_pods()
+    world.look()
+    world.hold_up("head", "ErrImagePull", "not found")
+    assert told(world) == ["Warning ImagePullBackOff"]
+    world.hold_up("head", "ImagePullBackOff", "back-off")
+    assert told(world) == []
+    world.run_pods("head", "worker")
+    assert told(world) == ["Normal RayClusterReady"]
+
+
+def test_an_invalid_spec_and_a_missing_kuberay_are_told_once() -> None:
+    world = World({"spec.collectors.resources": {"gpu": 1.5}})
+    assert told(world) == ["Warning InvalidSpec"]
+    world = World()
+    found = story([], world.look(kuberay_installed=False))
+    assert [one.reason for one in found] == ["KubeRayMissing"]
+
+
+def test_collectors_that_are_lost_and_come_back_are_told_each_time() -> None:
+    world = World({"spec.collectors": {"replicas": 4, "minAvailable": 4}})
+    world.start()
+    world.look()
+    names = set()
+    for round_ in range(2):
+        world.report(3)
+        lost = happenings(world, 100 * round_ + 10)
+        world.report(4)
+        back = happenings(world, 100 * round_ + 50)
+        assert [one.reason for one in lost + back] == ["BelowMinAvailable", "CollectorsAvailable"]
+        fleet = world.seen().fleet
+        names |= {event(fleet, one, NOON)["metadata"]["name"] for one in lost + back}
+    assert len(names) == 4
+
+
+def test_the_same_change_told_again_is_the_same_event() -> None:
+    world = World()
+    world.start()
+    before = CollectorFleet.parse_stored(world.get(FLEET)).status
+    assert before is not None
+    once = story(before.conditions, world.look(NOON))
+    # Killed before the status was written: the next operator sees the same change, later.
+    again = story(before.conditions, world.look(later(30)))
+    fleet = world.seen().fleet
+    assert [event(fleet, one, NOON)["metadata"]["name"] for one in once] == [
+        event(fleet, one, later(30))["metadata"]["name"] for one in again
+    ]
+
+
+def test_a_long_message_is_cut_to_what_the_api_server_takes() -> None:
+    made = event(World().seen().fleet, Happening("Normal", "Completed", "x" * 5000, "id"), NOON)
+    assert len(made["message"]) == 1024
+    assert made["metadata"]["name"].startswith("cheetah.")

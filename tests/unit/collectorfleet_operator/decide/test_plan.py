@@ -1,0 +1,300 @@
+"""What the operator does next, for a fleet in every stage of its life."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.collectorfleet_operator.world import DRIVER, KEY, NAME, World, kinds
+
+from collectorfleet_operator.children.raycluster import worker_group
+from collectorfleet_operator.decide.plan import Delete, Update, plan
+from collectorfleet_operator.objects import JOB, POD, RAYCLUSTER, ROLE, Key, name_of
+
+EVERYTHING = [
+    "Create RayCluster",
+    "Create ServiceAccount",
+    "Create Role",
+    "Create RoleBinding",
+    "Create Lease",
+    "Create Job",
+]
+
+
+def replicas(world: World) -> int:
+    return int(worker_group(world.get(RAYCLUSTER))["replicas"])
+
+
+def to_delete(world: World) -> list[str]:
+    found: list[str] = worker_group(world.get(RAYCLUSTER)).get("scaleStrategy", {}).get("workersToDelete", [])
+    return found
+
+
+def test_everything_is_made_at_once_and_the_cluster_first() -> None:
+    world = World()
+    assert kinds(world.carry_out()) == EVERYTHING
+    assert plan(world.seen()) == []
+
+
+def test_what_somebody_removed_is_made_again() -> None:
+    world = World()
+    world.start()
+    world.collect(world.get(ROLE, DRIVER))
+    assert kinds(world.carry_out()) == ["Create Role"]
+
+
+def test_a_cluster_that_somebody_changed_is_put_right() -> None:
+    world = World()
+    world.start()
+    cluster = world.get(RAYCLUSTER)
+    cluster["spec"]["headGroupSpec"]["rayStartParams"]["num-cpus"] = "8"
+    world.store(cluster)
+    assert kinds(world.carry_out()) == ["Update RayCluster"]
+    assert world.get(RAYCLUSTER)["spec"]["headGroupSpec"]["rayStartParams"]["num-cpus"] == "0"
+
+
+def test_defaults_that_the_api_server_added_are_left_alone() -> None:
+    world = World()
+    world.start()
+    cluster = world.get(RAYCLUSTER)
+    cluster["spec"]["headGroupSpec"]["template"]["spec"]["dnsPolicy"] = "ClusterFirst"
+    world.store(cluster)
+    assert world.carry_out() == []
+
+
+def test_an_invalid_spec_makes_nothing() -> None:
+    world = World({"spec.collectors.resources": {"gpu": 0.3}, "spec.workers": {"collectorsPerPod": 4}})
+    assert plan(world.seen()) == []
+
+
+def test_a_fleet_that_is_being_deleted_is_left_to_the_garbage_collector() -> None:
+    world = World()
+    fleet = world.seen().fleet
+    metadata = fleet.metadata.model_copy(update={"deletion_timestamp": "2026-07-01T12:00:00Z"})
+    seen = world.seen().__class__(fleet.model_copy(update={"metadata": metadata}))
+    assert plan(seen) == []
+
+
+class TestScaling:
+    def test_growing_asks_for_more_pods_at_once(self) -> None:
+        world = World({"spec.collectors.replicas": 2})
+        world.start()
+        world.edit({"spec.collectors.replicas": 5})
+        assert kinds(world.carry_out()) == ["Update RayCluster"]
+        assert replicas(world) == 5
+        assert world.carry_out() == []
+
+    def test_pods_stay_until_the_driver_has_retired_collectors(self) -> None:
+        world = World({"spec.collectors.replicas": 4})
+        world.start()
+        world.edit({"spec.collectors.replicas": 2})
+        assert world.carry_out() == []
+        world.report(2, desired=2)
+        assert kinds(world.carry_out()) == ["Update RayCluster"]
+        assert replicas(world) == 2
+
+    def test_the_pods_without_collectors_go_by_name(self) -> None:
+        world = World({"spec.collectors.replicas": 4})
+        world.start()
+        first, second, third, fourth = map(name_of, world.pods("worker"))
+        world.edit({"spec.collectors.replicas": 2})
+        rows: list[dict[str, Any]] = [
+            {"name": "c0", "state": "Retired", "pod": first},
+            {"name": "c1", "state": "Ready", "pod": second},
+            {"name": "c2", "state": "Retired", "pod": third},
+            {"name": "c3", "state": "Ready", "pod": fourth},
+        ]
+        world.report(2, desired=2, collectors=rows)
+        world.carry_out()
+        assert to_delete(world) == sorted([first, third])
+
+    def test_names_stay_listed_until_their_pods_are_gone_and_then_vanish(self) -> None:
+        world = World({"spec.collectors.replicas": 2})
+        world.start()
+        world.edit({"spec.collectors.replicas": 1})
+        world.report(1, desired=1)
+        world.carry_out()
+        (going,) = to_delete(world)
+        (pod,) = (pod for pod in world.pods("worker") if name_of(pod) == going)
+        pod["metadata"]["deletionTimestamp"] = "2026-07-01T12:00:00Z"
+        world.store(pod)
+        assert world.carry_out() == []
+        world.collect(pod)
+        assert kinds(world.carry_out()) == ["Update RayCluster"]
+        assert to_delete(world) == []
+        assert replicas(world) == 1
+
+    def test_without_a_driver_nobody_is_waited_for(self) -> None:
+        world = World({"spec.collectors.replicas": 3})
+        world.carry_out()
+        world.make_pods()
+        world.edit({"spec.collectors.replicas": 1})
+        world.carry_out()
+        assert replicas(world) == 1
+        assert len(to_delete(world)) == 2
+
+
+class TestChangedSpec:
+    def test_a_running_driver_keeps_its_cluster_and_only_replicas_follow(self) -> None:
+        world = World({"spec.collectors.replicas": 2})
+        world.start()
+        before = world.get(RAYCLUSTER)["spec"]["headGroupSpec"]
+        world.edit({"spec.image": "ghcr.io/you/cheetah:2.0", "spec.collectors.replicas": 3})
+        assert kinds(world.carry_out()) == ["Update RayCluster"]
+        assert replicas(world) == 3
+        assert world.get(RAYCLUSTER)["spec"]["headGroupSpec"] == before
+        assert world.carry_out() == []
+
+    def test_deleting_the_job_starts_over_with_the_new_spec_on_a_new_cluster(self) -> None:
+        world = World()
+        world.start()
+        world.edit({"spec.image": "ghcr.io/you/cheetah:2.0"})
+        assert world.carry_out() == []
+        world.collect(world.get(JOB, DRIVER), *world.pods("driver"))
+        assert kinds(world.carry_out()) == ["Delete RayCluster"]
+        # KubeRay finds pods by name: the old ones would be taken for the new cluster's.
+        assert world.carry_out() == []
+        world.collect(*world.pods("head"), *world.pods("worker"))
+        assert kinds(world.carry_out()) == ["Create RayCluster", "Create Job"]
+        template = world.get(RAYCLUSTER)["spec"]["headGroupSpec"]["template"]
+        assert template["spec"]["containers"][0]["image"] == "ghcr.io/you/cheetah:2.0"
+
+    def test_a_failed_fleet_takes_a_changed_spec_for_another_try(self) -> None:
+        world = World()
+        world.start()
+        world.end_driver(64, "no such game")
+        world.end_job("Failed")
+        world.carry_out()
+        world.look()
+        assert world.carry_out() == []
+        world.edit({"spec.environment": {"factory": "my_envs:other"}})
+        assert kinds(world.carry_out()) == ["Delete Job"]
+        world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+        assert kinds(world.carry_out()) == ["Create RayCluster", "Create Job"]
+
+    def test_min_available_is_no_part_of_a_run(self) -> None:
+        world = World()
+        world.start()
+        world.edit({"spec.collectors": {"replicas": 4, "minAvailable": 3}})
+        assert not world.seen().spec_is_held
+
+
+class TestTheEnd:
+    @pytest.mark.parametrize(("code", "how"), [(0, "Complete"), (64, "Failed")], ids=["completed", "failed"])
+    def test_the_cluster_is_freed_and_the_job_kept(self, code: int, how: str) -> None:
+        world = World()
+        world.start()
+        world.end_driver(code)
+        world.end_job(how)
+        assert kinds(world.carry_out()) == ["Delete RayCluster"]
+        assert world.carry_out() == []
+
+    def test_tidying_up_the_job_of_a_completed_fleet_starts_nothing(self) -> None:
+        world = World()
+        world.start()
+        world.end_driver(0)
+        world.end_job("Complete")
+        world.carry_out()
+        world.look()
+        world.collect(world.get(JOB, DRIVER), *world.pods("driver"))
+        assert world.carry_out() == []
+
+    def test_deleting_the_job_of_a_failed_fleet_is_another_try(self) -> None:
+        world = World()
+        world.start()
+        world.end_driver(64, "no such game")
+        world.end_job("Failed")
+        world.carry_out()
+        world.look()
+        world.collect(world.get(JOB, DRIVER), *world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+        assert kinds(world.carry_out()) == ["Create RayCluster", "Create Job"]
+
+
+def test_children_of_a_deleted_fleet_of_the_same_name_are_waited_for() -> None:
+    world = World()
+    world.start()
+    world.replace_fleet()
+    # Accounts are not watched: whether the old ones are still there is found out when they are made.
+    assert plan(world.seen()) == []
+    world.collect(world.get(RAYCLUSTER), world.get(JOB, DRIVER))
+    assert plan(world.seen()) == []
+    world.collect(*world.mirror.of_fleet(POD, KEY))
+    assert kinds(plan(world.seen())) == EVERYTHING
+
+
+FIELDS = st.sampled_from(
+    [
+        {"spec.collectors.replicas": 1},
+        {"spec.collectors.replicas": 7},
+        {"spec.image": "ghcr.io/you/cheetah:2.0"},
+        {"spec.collectors.resources": {"gpu": 0.25}, "spec.collectors.replicas": 6},
+        {"spec.driver.train.kwargs": {"lr": 0.1}},
+    ]
+)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("edit"), FIELDS),
+        st.tuples(st.sampled_from(["pods", "run", "report", "complete", "fail", "tidy", "job", "cluster", "look"])),
+    ),
+    max_size=12,
+)
+
+
+@given(STEPS)
+@settings(max_examples=100, deadline=None)
+def test_a_plan_that_was_carried_out_asks_for_nothing_more(steps: list[tuple[Any, ...]]) -> None:
+    world = World()
+    for step in steps:
+        take(world, *step)
+        first = world.carry_out()
+        if any(isinstance(action, Delete) for action in first):
+            # What follows a deletion is the next step.
+            world.carry_out()
+        assert plan(world.seen()) == []
+
+
+@given(STEPS)
+@settings(max_examples=60, deadline=None)
+def test_a_pod_named_for_deletion_exists_and_a_running_driver_keeps_its_job(steps: list[tuple[Any, ...]]) -> None:
+    world = World()
+    for step in steps:
+        take(world, *step)
+        names = set(map(name_of, world.pods("worker")))
+        job = world.mirror.get(JOB, DRIVER)
+        over = bool((job or {}).get("status"))
+        actions = world.carry_out()
+        for action in actions:
+            if isinstance(action, Update) and action.manifest["kind"] == "RayCluster":
+                assert set(to_delete(world)) <= names
+            if isinstance(action, Delete) and action.kind is JOB:
+                assert over
+
+
+def take(world: World, what: str, *values: Any) -> None:
+    """One thing that users, Kubernetes or the driver do; nothing where it does not apply."""
+    cluster, job = world.mirror.get(RAYCLUSTER, KEY), world.mirror.get(JOB, Key(KEY.namespace, f"{NAME}-driver"))
+    match what:
+        case "edit":
+            world.edit(values[0])
+        case "pods":
+            world.make_pods()
+        case "run":
+            world.run_pods("head", "worker", "driver")
+        case "report":
+            world.report(1)
+        case "complete" if job is not None and world.pods("driver"):
+            world.end_driver(0)
+            world.end_job("Complete")
+        case "fail" if job is not None and world.pods("driver"):
+            world.end_driver(64, "boom")
+            world.end_job("Failed")
+        case "tidy" if cluster is None:
+            world.collect(*world.pods("head"), *world.pods("worker"))
+        case "job" if job is not None:
+            world.collect(job, *world.pods("driver"))
+        case "cluster" if cluster is not None:
+            world.collect(cluster)
+        case "look":
+            world.look()

@@ -1,0 +1,242 @@
+"""A Kubernetes small enough to hold in one hand: it carries out plans, makes pods, and is seen through the mirror.
+
+What a test needs of the real one (garbage collection, KubeRay, the Job controller) happens when the test says so.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tests.manifests import manifest
+
+from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import CollectorFleet, Condition, OperatorStatus
+from collectorfleet_operator.children.raycluster import worker_group
+from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.plan import Action, Create, Delete, Update, plan
+from collectorfleet_operator.decide.status import status
+from collectorfleet_operator.edge.cache import Mirror
+from collectorfleet_operator.edge.observe import observe
+from collectorfleet_operator.objects import (
+    FLEET,
+    JOB,
+    LEASE,
+    POD,
+    RAYCLUSTER,
+    Key,
+    Kind,
+    Object,
+    kind_of,
+    metadata,
+    name_of,
+    uid_of,
+)
+
+NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
+NAME = "cheetah"
+KEY = Key("default", NAME)
+DRIVER = Key("default", f"{NAME}-driver")
+CONTAINERS = {"head": "ray-head", "worker": "ray-worker", "driver": "driver"}
+
+
+class World:
+    """One fleet and everything that belongs to it. ``seconds`` is the operator's clock."""
+
+    def __init__(self, changes: dict[str, Any] | None = None) -> None:
+        self.seconds = 0.0
+        self.mirror = Mirror(lambda: self.seconds)
+        self._numbers = itertools.count(1)
+        self._kinds: set[Kind] = set()
+        fleet = manifest(changes, NAME)
+        fleet["metadata"] |= {"namespace": KEY.namespace, "uid": "fleet-1", "generation": 1}
+        self.store(fleet)
+
+    def store(self, obj: Object) -> Object:
+        obj = copy.deepcopy(obj)
+        kept = metadata(obj)
+        kept["resourceVersion"] = str(next(self._numbers))
+        kept.setdefault("uid", f"{obj['kind']}-{kept['resourceVersion']}".lower())
+        kept.setdefault("creationTimestamp", _time(NOON))
+        self._kinds.add(kind_of(obj))
+        self.mirror.put(kind_of(obj), obj)
+        return obj
+
+    def get(self, kind: Kind, key: Key = KEY) -> Object:
+        found = self.mirror.get(kind, key)
+        assert found is not None, f"no {kind} {key}"
+        return copy.deepcopy(found)
+
+    def edit(self, changes: dict[str, Any]) -> None:
+        """Change the fleet's spec, as kubectl apply would."""
+        fleet = self.get(FLEET)
+        fleet["spec"] = manifest(changes, NAME)["spec"]
+        fleet["metadata"]["generation"] += 1
+        self.store(fleet)
+
+    def replace_fleet(self) -> None:
+        """Delete the fleet and make one of the same name, before anything of the old one is collected."""
+        fleet = self.get(FLEET)
+        fleet["metadata"] |= {"uid": "fleet-2", "generation": 1}
+        fleet.pop("status", None)
+        self.store(fleet)
+
+    def seen(self, **known: Any) -> Observed:
+        fleet = CollectorFleet.parse_stored(self.get(FLEET))
+        return observe(self.mirror, KEY, fleet, **{"kuberay_installed": True, **known})
+
+    def carry_out(self) -> list[Action]:
+        """Do what the plan says; returns it."""
+        actions = plan(self.seen())
+        for action in actions:
+            match action:
+                case Create(made):
+                    self.store(made)
+                case Update(made, uid):
+                    stored = self.get(kind_of(made), Key(KEY.namespace, name_of(made)))
+                    assert uid_of(stored) == uid
+                    self.store({**stored, **made, "metadata": {**stored["metadata"], **made["metadata"]}})
+                case Delete(kind, name):
+                    self.mirror.remove(kind, self.get(kind, Key(KEY.namespace, name)))
+        return actions
+
+    def make_pods(self) -> None:
+        """What KubeRay and the Job controller do."""
+        cluster, job = self.mirror.get(RAYCLUSTER, KEY), self.mirror.get(JOB, DRIVER)
+        if cluster is not None:
+            spec = cluster["spec"]
+            if not self.pods("head"):
+                self._pod("head", cluster, spec["headGroupSpec"]["template"])
+            group = worker_group(cluster)
+            for name in group.get("scaleStrategy", {}).get("workersToDelete", []):
+                self.collect(*(pod for pod in self.pods("worker") if name_of(pod) == name))
+            for _ in range(group["replicas"] - len(self.pods("worker"))):
+                self._pod("worker", cluster, group["template"])
+            self.collect(*self.pods("worker")[group["replicas"] :])
+        if job is not None and not self.pods("driver"):
+            self._pod("driver", job, job["spec"]["template"])
+
+    def _pod(self, role: str, owner: Object, template: Object) -> None:
+        name = f"{NAME}-{role}-{next(self._numbers)}"
+        reference = {"kind": owner["kind"], "name": name_of(owner), "uid": uid_of(owner), "controller": True}
+        self.store(
+            {
+                "apiVersion": POD.api_version,
+                "kind": POD.kind,
+                "metadata": {
+                    "name": name,
+                    "namespace": KEY.namespace,
+                    "labels": template["metadata"]["labels"],
+                    "ownerReferences": [reference],
+                },
+                "spec": template["spec"],
+                "status": {"phase": "Pending"},
+            }
+        )
+
+    def pods(self, role: str) -> list[Object]:
+        return pods.of_role(self.mirror.of_fleet(POD, KEY), role)
+
+    def collect(self, *objects: Object) -> None:
+        """What the garbage collector does."""
+        for obj in objects:
+            self.mirror.remove(kind_of(obj), obj)
+
+    def run_pods(self, *roles: str) -> None:
+        """Let the pods of these roles be ready."""
+        for role in roles:
+            for pod in self.pods(role):
+                ready = {"type": "Ready", "status": "True"}
+                self.set_pod(pod, phase="Running", conditions=[ready])
+
+    def set_pod(self, pod: Object, **pod_status: Any) -> None:
+        self.store({**pod, "status": pod_status})
+
+    def hold_up(self, role: str, reason: str, message: str) -> None:
+        """Let the containers of these pods wait."""
+        for pod in self.pods(role):
+            state = {"waiting": {"reason": reason, "message": message}}
+            self.set_pod(pod, phase="Pending", containerStatuses=[{"name": CONTAINERS[role], "state": state}])
+
+    def end_driver(self, code: int, message: str = "", reason: str = "Error") -> None:
+        """Let the newest driver pod end."""
+        pod = pods.newest(self.pods("driver"))
+        assert pod is not None
+        state = {"terminated": {"exitCode": code, "reason": reason, "message": message}}
+        phase = "Failed" if code else "Succeeded"
+        self.set_pod(pod, phase=phase, containerStatuses=[{"name": "driver", "state": state}])
+
+    def end_job(self, how: str, **job_status: Any) -> None:
+        job = self.get(JOB, DRIVER)
+        condition = {"type": how, "status": "True", "lastTransitionTime": _time(NOON), "message": f"Job is {how}"}
+        self.store({**job, "status": {"conditions": [condition], **job_status}})
+
+    def report(self, available: int, *, desired: int | None = None, at: datetime = NOON, **override: Any) -> None:
+        """What the driver writes into the status, at ``at`` by the API server's clock."""
+        fleet = self.get(FLEET)
+        wanted = fleet["spec"]["collectors"]["replicas"] if desired is None else desired
+        said = {
+            "fleetUID": fleet["metadata"]["uid"],
+            "driverIncarnation": 1,
+            "weights": {"published": 3, "acknowledged": 3},
+            "progress": {
+                "batches": 3,
+                "framesDelivered": 12000,
+                "collectors": {"desired": wanted, "available": available, "summary": f"{available}/{wanted}"},
+            },
+            **override,
+        }
+        fleet["status"] = {**fleet.get("status", {}), **said}
+        writer = {"manager": names.DRIVER_MANAGER, "time": _time(at)}
+        fleet["metadata"]["managedFields"] = [writer]
+        self.store(fleet)
+
+    def renew_lease(self, holder: str | None = None) -> None:
+        lease = self.get(LEASE, DRIVER)
+        name = holder or name_of(self.pods("driver")[0])
+        lease["spec"] = {"holderIdentity": name, "renewTime": f"{self.seconds}"}
+        self.store(lease)
+
+    def look(self, now: datetime = NOON, **known: Any) -> OperatorStatus:
+        """The status of this moment, written into the fleet as the operator would."""
+        new = status(self.seen(**known), now)
+        fleet = self.get(FLEET)
+        fleet["status"] = {**fleet.get("status", {}), **new.to_wire()}
+        self.store(fleet)
+        return new
+
+    def start(self) -> None:
+        """Up to where all pods run and all collectors are available."""
+        self.carry_out()
+        self.make_pods()
+        self.run_pods("head", "worker", "driver")
+        self.renew_lease()
+        self.report(self.get(FLEET)["spec"]["collectors"]["replicas"])
+
+
+def condition(of: OperatorStatus | Sequence[Condition], type_: str) -> Condition:
+    conditions = of.conditions if isinstance(of, OperatorStatus) else of
+    return next(one for one in conditions if one.type == type_)
+
+
+def told(of: OperatorStatus, type_: str) -> tuple[str, str, str]:
+    """Status, reason and message of a condition."""
+    found = condition(of, type_)
+    return found.status.value, found.reason, found.message
+
+
+def later(seconds: float) -> datetime:
+    return NOON + timedelta(seconds=seconds)
+
+
+def kinds(actions: Sequence[Action]) -> list[str]:
+    """``["Create RayCluster", ...]``"""
+    return [f"{type(one).__name__} {one.kind if isinstance(one, Delete) else one.manifest['kind']}" for one in actions]
+
+
+def _time(of: datetime) -> str:
+    return of.strftime("%Y-%m-%dT%H:%M:%SZ")
