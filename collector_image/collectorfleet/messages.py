@@ -1,20 +1,23 @@
 """What driver and collector say to each other: requests and answers, weights, and what went wrong. No torch, no I/O.
 
 What the driver tells a collector returns at once; what becomes of it arrives as messages, in any order and possibly
-never: a collector may die without a word. Every message names the collector and its incarnation, so one of a retired
-incarnation can be told apart.
+never: a collector may die without a word. Every message names the collector that it is of, by slot and incarnation, so
+that one of a retired incarnation can be told apart.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
+
+# What is published has a name and versions of its own; a fleet of one policy has this one.
+POLICY: Final = "policy"
 
 
-@dataclass(frozen=True)
-class Address:
-    """One life of one collector: ``c3`` in its second life is ``Address("c3", 2)``."""
+@dataclass(frozen=True, slots=True)
+class CollectorId:
+    """What fills slot ``name`` in one of its incarnations: ``c3``, started for the second time."""
 
     name: str
     incarnation: int
@@ -23,32 +26,34 @@ class Address:
         return self.name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Request:
-    """One rollout of ``frames`` frames, to be run with weights of at least ``min_version``, or exactly ``version``."""
+    """One rollout of ``frames`` frames with a policy of at least ``min_version``, or of exactly ``version``."""
 
     id: int
     frames: int
     min_version: int
     version: int | None = None
     random: bool = False  # uniformly random actions in place of the policy's
+    policy: str = POLICY
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Stored:
-    """A snapshot of the weights in the transport's store: ``handle`` is the transport's own."""
+    """A snapshot of weights in the transport's store: ``handle`` is the transport's own."""
 
     digest: str
     size_bytes: int
     handle: Any = field(repr=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Weights:
-    """A published version on its way."""
+    """A published version of a policy."""
 
     version: int
     stored: Stored
+    policy: str = POLICY
 
 
 class Fault(StrEnum):
@@ -61,7 +66,7 @@ class Fault(StrEnum):
     WEIGHTS = "WeightsNotApplied"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Segment:
     """From ``first_step`` of a rollout on, frames were made with ``version``."""
 
@@ -69,57 +74,62 @@ class Segment:
     version: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Started:
     """The collector built its environment and policy."""
 
-    address: Address
+    collector: CollectorId
     pod: str  # where it runs
     pid: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Applied:
-    """The collector loaded this version, or one newer than offered, and this is the digest of what it then had."""
+    """The collector loaded this version of a policy, and this is the digest of what it then had: an acknowledgement."""
 
-    address: Address
+    collector: CollectorId
     version: int
     digest: str
+    policy: str = POLICY
 
 
-@dataclass(frozen=True)
-class Finished:
-    """The answer to a request. ``payload`` is what a batch is made from: :class:`collectorfleet.codec.frames.Part`,
-    or None if the collector wrote the frames to a replay buffer itself."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a request.
 
-    address: Address
+    ``payload`` is what a batch is made from, a :class:`collectorfleet.codec.frames.Part`; None if the collector wrote
+    the frames to a replay buffer itself.
+    """
+
+    collector: CollectorId
     request_id: int
     payload: Any = field(repr=False)
     frames: int  # valid transitions
-    version: int  # the oldest of the versions that made them
+    version: int  # the oldest of the policy's versions that made them
     seconds: float  # of the rollout itself, by the collector's clock
     size_bytes: int = 0
     pickled: int = 0  # entries that no array could carry
+    policy: str = POLICY
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Raised:
     """The user's code raised in the collector: ``where`` is environment or policy, ``cause`` its own last line."""
 
-    address: Address
+    collector: CollectorId
     where: str
     cause: str
     traceback: str = field(repr=False, default="")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Lost:
     """The collector is gone, or its answer is: the infrastructure's fault, not the user's."""
 
-    address: Address
+    collector: CollectorId
     cause: str
     fault: Fault = Fault.DIED
     request_id: int | None = None  # only this answer is lost, the collector is not
 
 
-Event = Started | Applied | Finished | Raised | Lost
+Message = Started | Applied | Answer | Raised | Lost

@@ -1,7 +1,8 @@
-"""The weights that a collector was offered and the ones it has loaded.
+"""The weights of one policy that a collector was offered, and the ones that it has loaded.
 
-Two threads meet here: offers arrive on one, rollouts run on the other. Weights are loaded while no rollout runs, or, if
-the collector was made so, between two steps of one; the offer returns when that has happened.
+Three threads meet here: offers arrive on one, rollouts run on another, and a third waits to tell the driver what was
+loaded. Weights are loaded while no rollout runs, or, if the collector was made so, between two steps of one. An offer
+replaces the one before it: nothing queues behind a rollout, and what was replaced is never loaded.
 """
 
 from __future__ import annotations
@@ -16,60 +17,78 @@ from collectorfleet.messages import Segment
 # How long a rollout waits for weights on their way. Offers leave the driver before the requests that need them.
 _WEIGHTS_WITHIN_SECONDS = 120.0
 
+Offer = tuple[int, snapshots.Snapshot]
+
 
 class Inbox:
-    """``loaded``, if given, is called after each load with the version, to pass the weights on to other processes."""
+    """``pass_on``, if given, is called with the version after each load, to hand the weights to other processes."""
 
-    def __init__(self, target: WeightsTarget, loaded: Callable[[int], None] | None = None) -> None:
+    def __init__(self, target: WeightsTarget, pass_on: Callable[[int], None] | None = None) -> None:
         self._target = target
-        self._on_loaded = loaded
+        self._pass_on = pass_on
         self._changed = threading.Condition()
-        self._busy = False
-        self._offered: tuple[int, snapshots.Snapshot] | None = None
+        self._running = False
+        self._offered: Offer | None = None
         self._version = 0
         self._digest = ""
+        self._refused: Exception | None = None
+        self._closed = False
         self._steps = 0
         self._segments: list[Segment] = []
 
-    def offer(self, version: int, weights: snapshots.Snapshot) -> tuple[int, str]:
-        """Return (version, digest) of what is loaded once that is ``version`` or newer, or once a newer offer came.
+    def offer(self, version: int, weights: snapshots.Snapshot) -> None:
+        """Load these weights as soon as no rollout runs, unless newer ones are here. Loads now if there is none.
 
-        Raises:
-            ValueError: the weights are those of another policy.
+        Weights that cannot be loaded are told by :meth:`next_applied`.
         """
         with self._changed:
-            if version > max(self._version, self._offered[0] if self._offered else 0):
-                self._offered = (version, weights)
-                if not self._busy:
-                    self._load()
-                self._changed.notify_all()
-            newest = self._offered[0] if self._offered else self._version
-            self._changed.wait_for(
-                lambda: self._version >= version or (self._offered is not None and self._offered[0] > newest)
-            )
-            return self._version, self._digest
+            try:
+                self._put(version, weights)
+                if not self._running:
+                    self._load_offered()
+            except Exception as error:  # noqa: BLE001  (there is nobody here to tell)
+                self._refused = error
+            self._changed.notify_all()
 
-    def begin_rollout(self, min_version: int, exactly: tuple[int, snapshots.Snapshot] | None = None) -> None:
-        """Load what the rollout is to run with: the newest offered, at least ``min_version``, or ``exactly`` that."""
+    def next_applied(self, seen: int) -> tuple[int, str] | None:
+        """Block until another version than ``seen`` is loaded: returns it with its digest. None after :meth:`close`.
+
+        Raises:
+            ValueError: offered weights are those of another policy. Or whatever else loading them raised.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._version != seen or self._refused or self._closed)
+            if self._refused:
+                refused, self._refused = self._refused, None
+                raise refused
+            return None if self._closed else (self._version, self._digest)
+
+    def begin_rollout(self, min_version: int, exactly: Offer | None = None, also: Offer | None = None) -> None:
+        """Load what the rollout is to run with: ``exactly`` that, else the newest offered, at least ``min_version``.
+
+        ``also`` is an offer that came along with the request.
+        """
         with self._changed:
             if exactly is not None:
                 self._load_exactly(*exactly)
             else:
-                self._load()
+                if also is not None:
+                    self._put(*also)
+                self._load_offered()
                 if not self._changed.wait_for(lambda: self._version >= min_version, _WEIGHTS_WITHIN_SECONDS):
                     raise TimeoutError(
                         f"weights of version {min_version} did not arrive within {_WEIGHTS_WITHIN_SECONDS:g} s; "
                         f"version {self._version} is loaded"
                     )
-            self._busy = True
+            self._running = True
             self._steps = 0
             self._segments = [Segment(0, self._version)]
 
     def before_step(self) -> None:
         """The policy is about to act in a running rollout: load what was offered meanwhile."""
-        if self._busy and self._offered is not None:
+        if self._running and self._offered is not None:
             with self._changed:
-                self._load()
+                self._load_offered()
                 if self._steps == 0:
                     self._segments = [Segment(0, self._version)]
                 elif self._segments[-1].version != self._version:
@@ -79,28 +98,35 @@ class Inbox:
     def end_rollout(self) -> list[Segment]:
         """Load what waited for the end. Returns which versions the rollout ran with."""
         with self._changed:
-            self._busy = False
+            self._running = False
             segments = self._segments
-            self._load()
+            self._load_offered()
             return segments
 
-    def _load(self) -> None:
-        if self._offered is None:
-            return
-        version, weights = self._offered
-        self._offered = None
-        self._load_now(version, weights)
-        self._changed.notify_all()
+    def close(self) -> None:
+        """Let go whoever waits for the next version."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _put(self, version: int, weights: snapshots.Snapshot) -> None:
+        if version > max(self._version, self._offered[0] if self._offered else 0):
+            self._offered = (version, weights)
+
+    def _load_offered(self) -> None:
+        if self._offered is not None:
+            offered, self._offered = self._offered, None
+            self._load(*offered)
 
     def _load_exactly(self, version: int, weights: snapshots.Snapshot) -> None:
         if self._version != version:
-            self._load_now(version, weights)
+            self._load(version, weights)
         if self._offered is not None and self._offered[0] <= version:
             self._offered = None
-        self._changed.notify_all()
 
-    def _load_now(self, version: int, weights: snapshots.Snapshot) -> None:
+    def _load(self, version: int, weights: snapshots.Snapshot) -> None:
         digest = self._target.load(weights)
         self._version, self._digest = version, digest
-        if self._on_loaded is not None:
-            self._on_loaded(version)
+        if self._pass_on is not None:
+            self._pass_on(version)
+        self._changed.notify_all()

@@ -7,7 +7,6 @@ of their size. What no array can carry (non-tensor data, ragged stacks) goes pic
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,65 +49,61 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Node:
-    """One (nested) TensorDict."""
+class Schema:
+    """One (nested) TensorDict without its numbers. ``pickled`` says which of the pickled values an entry is.
+
+    Equal for rollouts of the same keys, dtypes and batch sizes, so it need not travel with each of them.
+    """
 
     batch_size: tuple[int, ...]
     names: tuple[str | None, ...] | None
-    leaves: dict[str, Leaf]
-    children: dict[str, Node]
-    pickled: dict[str, Any] = field(repr=False)
+    leaves: dict[str, Leaf] = field(default_factory=dict)
+    children: dict[str, Schema] = field(default_factory=dict)
+    pickled: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Encoded:
-    root: Node
-    arrays: list[Array] = field(repr=False)
+    """``schema`` is None on the way to a reader that has it already."""
 
-    @property
-    def frames(self) -> int:
-        """Elements of the batch, such as envs times steps."""
-        return math.prod(self.root.batch_size)
+    schema: Schema | None
+    arrays: list[Array] = field(repr=False)
+    pickled: list[Any] = field(default_factory=list, repr=False)
 
     @property
     def size_bytes(self) -> int:
         """Of the arrays; what travels pickled is not in it."""
         return sum(array.nbytes for array in self.arrays)
 
-    @property
-    def pickled_count(self) -> int:
-        """Entries that no array could carry."""
-
-        def count(node: Node) -> int:
-            return len(node.pickled) + sum(count(child) for child in node.children.values())
-
-        return count(self.root)
-
 
 def encode(batch: TensorDictBase) -> Encoded:
     """Encode ``batch``. Contiguous CPU tensors are referenced, not copied: serialize before they change."""
     arrays: list[Array] = []
-    return Encoded(_encode(batch, arrays), arrays)
+    pickled: list[Any] = []
+    return Encoded(_encode(batch, arrays, pickled), arrays, pickled)
 
 
 def decode(encoded: Encoded) -> TensorDict:
     """The TensorDict, reading the arrays where they lie: not to be written to if they are read-only."""
-    return _decode(encoded.root, encoded.arrays)
+    if encoded.schema is None:
+        raise ValueError("a rollout without its schema cannot be read")
+    return _decode(encoded.schema, encoded)
 
 
-def _encode(batch: TensorDictBase, arrays: list[Array]) -> Node:
+def _encode(batch: TensorDictBase, arrays: list[Array], pickled: list[Any]) -> Schema:
     names = tuple(batch.names) if batch._has_names() else None
-    node = Node(tuple(batch.batch_size), names, {}, {}, {})
+    schema = Schema(tuple(batch.batch_size), names)
     for key, value in batch.items():
         if isinstance(value, Tensor) and fits_an_array(value):
-            node.leaves[key] = Leaf(len(arrays), value.dtype)
+            schema.leaves[key] = Leaf(len(arrays), value.dtype)
             arrays.append(_array(value))
         elif isinstance(value, TensorDictBase) and not isinstance(value, LazyStackedTensorDict):
-            node.children[key] = _encode(value, arrays)
+            schema.children[key] = _encode(value, arrays, pickled)
         else:
+            schema.pickled[key] = len(pickled)
             # Tensors of a GPU would need the same GPU on the other side.
-            node.pickled[key] = value.cpu() if isinstance(value, Tensor) or is_tensor_collection(value) else value
-    return node
+            pickled.append(value.cpu() if isinstance(value, Tensor) or is_tensor_collection(value) else value)
+    return schema
 
 
 def fits_an_array(tensor: Tensor) -> bool:
@@ -123,11 +118,13 @@ def _array(tensor: Tensor) -> Array:
     return np.require(tensor.resolve_conj().resolve_neg().numpy(), requirements="C")
 
 
-def _decode(node: Node, arrays: list[Array]) -> TensorDict:
-    entries: dict[str, Any] = {key: _tensor(arrays[leaf.index], leaf.dtype) for key, leaf in node.leaves.items()}
-    entries |= {key: _decode(child, arrays) for key, child in node.children.items()}
-    entries |= node.pickled
-    return TensorDict(entries, batch_size=node.batch_size, names=node.names)
+def _decode(schema: Schema, encoded: Encoded) -> TensorDict:
+    entries: dict[str, Any] = {
+        key: _tensor(encoded.arrays[leaf.index], leaf.dtype) for key, leaf in schema.leaves.items()
+    }
+    entries |= {key: _decode(child, encoded) for key, child in schema.children.items()}
+    entries |= {key: encoded.pickled[index] for key, index in schema.pickled.items()}
+    return TensorDict(entries, batch_size=schema.batch_size, names=schema.names)
 
 
 def _tensor(array: Array, dtype: torch.dtype) -> Tensor:

@@ -17,7 +17,7 @@ from torchrl.collectors import BaseCollector, Collector
 from torchrl.collectors.utils import split_trajectories
 from torchrl.envs.utils import ExplorationType
 
-from collectorfleet.actor.runner import CollectorConfig
+from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.codec.frames import COLLECTOR
 from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.assemble import assemble
@@ -26,15 +26,16 @@ from collectorfleet.fleet.plans import check_arguments, check_collector, plan_of
 from collectorfleet.fleet.pool import BufferPool
 from collectorfleet.fleet.recipes import Recipes, refuse_schemes
 from collectorfleet.fleet.weights import WeightsSource
-from collectorfleet.gather.consumer import Limits, Policies
+from collectorfleet.gather.consumer import Consumer
 from collectorfleet.gather.loop import GatherLoop
-from collectorfleet.gather.publishing import Publication, PublishResult
+from collectorfleet.gather.shared import Limits, Shared, Staged
+from collectorfleet.gather.state.admissions import Batch
 from collectorfleet.gather.state.gather import Gather
-from collectorfleet.gather.state.pieces import Batch
+from collectorfleet.gather.state.versions import PublishResult
 from collectorfleet.policies.failure import FailurePolicy, ReplaceWithBackoff
 from collectorfleet.policies.scaling import EmptyWholePods, ScalingPolicy
 from collectorfleet.transport.ray.store import SpillWatch, room_for_batches
-from collectorfleet.transport.ray.transport import RayObjects
+from collectorfleet.transport.ray.transport import RayTransport
 from collectorfleet_api import ray_settings
 
 
@@ -227,7 +228,7 @@ class FleetCollector(FleetControl):
         self._split_trajs = split_trajs
         self._postproc = postproc
         self._interval = 1 if update_after_each_batch else max_weight_update_interval
-        self._batches_since_publish = 0
+        self._batches_since_update = 0
         self._pool = BufferPool()
         self._thread: threading.Thread | None = None
         self._source = WeightsSource(policy, models or {}, dtype=weights_dtype, names=weights_filter)
@@ -240,30 +241,33 @@ class FleetCollector(FleetControl):
         def config_of(name: str) -> CollectorConfig:
             index = int(name[1:])
             client = clients[index % len(clients)] if clients else None
-            return recipes.config(index, self._loop.gather.plan.frames_per_share, client)
+            return recipes.config(index, self._gather.shared.gather.plan.frames_per_share, client)
 
-        self._transport = RayObjects(
+        self._transport = RayTransport(
             config_of,
             lambda name: recipes.remote_options(int(name[1:])),
             policy=self._source.for_collectors(),
             seed=torch.initial_seed(),
         )
-        gather = Gather(replace(plan, store_bytes=room_for_batches()))
-        self._loop = GatherLoop(
-            self._transport,
-            gather,
-            collectors=recipes.collectors,
-            limits=Limits(request_timeout, first_request_timeout, available_timeout, min_available),
-            policies=Policies(failure_policy or ReplaceWithBackoff(), scaling_policy or EmptyWholePods()),
+        shared = Shared(
+            Gather(replace(plan, store_bytes=room_for_batches())),
+            recipes.collectors,
+            Limits(request_timeout, first_request_timeout, available_timeout, min_available),
             has_weights=self._source.has_weights,
+        )
+        self._gather = Consumer(
+            shared,
+            self._transport,
+            scaling_policy or EmptyWholePods(),
             replanned=replanning(frames_per_batch, recipes.frames_of_a_step, preemptive_threshold)
             if plan.in_order and shares is None and not recipes.has_processes
             else None,
         )
+        self._loop = GatherLoop(shared, self._transport, failure_policy or ReplaceWithBackoff())
         if resume_from is not None:
-            self._loop.restore(resume_from)
-        self._spills = SpillWatch(self._loop.note)
-        self._publish()
+            self._gather.restore(resume_from)
+        self._spills = SpillWatch(self._gather.note)
+        self._stage()
         self._loop.start()
         self._spills.start()
 
@@ -280,7 +284,7 @@ class FleetCollector(FleetControl):
     @property
     def num_collectors(self) -> int:
         """Collectors that are wanted."""
-        return self._loop.roster.desired
+        return self._gather.shared.slots.desired
 
     num_workers = num_collectors
 
@@ -292,15 +296,15 @@ class FleetCollector(FleetControl):
     # ---------------------------------------------------------------- batches
     def iterator(self) -> Iterator[TensorDictBase | None]:
         while True:
-            if self._batches_since_publish and 0 <= self._interval <= self._batches_since_publish:
-                if not self._loop.finished:
-                    self._publish()
-                self._batches_since_publish = 0
-            found = self._loop.next()
+            if self._batches_since_update and 0 <= self._interval <= self._batches_since_update:
+                if not self._gather.finished:
+                    self._stage()
+                self._batches_since_update = 0
+            found = self._gather.next()
             if found is None:
                 self.shutdown()
                 return
-            self._batches_since_publish += 1
+            self._batches_since_update += 1
             batch = self._assembled(found)
             del found
             # Handed over, not kept: a buffer is used again only once nobody refers to it.
@@ -342,13 +346,13 @@ class FleetCollector(FleetControl):
         given = [one for one in (policy_or_weights, weights, policy, weights_dict) if one is not None]
         if len(given) > 1:
             raise InvalidOption("update_policy_weights_: weights came in several arguments; pass one of them")
-        publication = self._publish(given[0] if given else None, model_id)
-        return self._loop.wait_applied(publication, timeout) if wait and publication else None
+        staged = self._stage(given[0] if given else None, model_id)
+        return self._gather.wait_applied(staged, timeout) if wait and staged else None
 
-    def _publish(self, given: Any = None, model: str | None = None) -> Publication | None:
+    def _stage(self, given: Any = None, model: str | None = None) -> Staged | None:
         snapshot = self._source.take(given, model)
         if snapshot is None:
             if given is not None or model is not None:
                 raise InvalidOption("update_policy_weights_: there is no tensor in what was passed")
             return None
-        return self._loop.publish(snapshot)
+        return self._gather.stage(snapshot)

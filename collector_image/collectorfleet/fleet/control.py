@@ -17,9 +17,10 @@ from torchrl.collectors import BaseCollector
 
 from collectorfleet.errors import CollectorClosed, InvalidOption
 from collectorfleet.fleet.report import report, stats
+from collectorfleet.gather.consumer import Consumer
 from collectorfleet.gather.loop import GatherLoop
 from collectorfleet.transport.ray.store import SpillWatch
-from collectorfleet.transport.ray.transport import RayObjects
+from collectorfleet.transport.ray.transport import RayTransport
 from collectorfleet_api.v1alpha1.status import DriverReport
 
 
@@ -28,8 +29,9 @@ class FleetControl(BaseCollector):
 
     replay_buffer: Any
     requested_frames_per_batch: int
+    _gather: Consumer
     _loop: GatherLoop
-    _transport: RayObjects
+    _transport: RayTransport
     _spills: SpillWatch
     _thread: threading.Thread | None = None
 
@@ -39,24 +41,24 @@ class FleetControl(BaseCollector):
         """The module that is published."""
 
     @abstractmethod
-    def _publish(self) -> object:
-        """Publish the policy as it is now."""
+    def _stage(self) -> object:
+        """Have the policy published as it is now."""
 
     def status(self) -> DriverReport:
         """What is true now: ``weights``, ``progress`` (without ``metrics``) and ``collectors``.
 
         Any thread may call it; it still answers after ``shutdown()``.
         """
-        with self._loop.changed:
-            return report(self._loop, time.monotonic(), self._transport.name, self._spills.bytes)
+        with self._gather.shared.changed:
+            return report(self._gather.shared, time.monotonic(), self._transport.name, self._spills.bytes)
 
     def stats(
         self, workers: Literal["aggregate", "per_worker", "both"] = "aggregate", *, timeout: float | None = None
     ) -> dict[str, int | float | bool]:
         """Progress as TorchRL has it, from what is known here: asks no collector and so needs no ``timeout``."""
         del timeout
-        with self._loop.changed:
-            return stats(self._loop, workers, self.requested_frames_per_batch)
+        with self._gather.shared.changed:
+            return stats(self._gather.shared, workers, self.requested_frames_per_batch)
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
         """Block until something changed that a person wants to know at once, or ``timeout`` seconds passed.
@@ -64,14 +66,15 @@ class FleetControl(BaseCollector):
         Such a change is a collector that becomes available or is lost, the first batch, an error, the end. Returns the
         number of changes so far; pass it as ``seen`` the next time (0 at first).
         """
-        with self._loop.changed:
-            self._loop.changed.wait_for(lambda: self._loop.changes > seen, timeout)
-            return self._loop.changes
+        shared = self._gather.shared
+        with shared.changed:
+            shared.changed.wait_for(lambda: shared.changes > seen, timeout)
+            return shared.changes
 
     def counters(self) -> dict[str, Any]:
         """What :meth:`state_dict` has of the fleet itself; asks no collector."""
-        with self._loop.changed:
-            return self._loop.counters()
+        with self._gather.shared.changed:
+            return self._gather.counters()
 
     def state_dict(self, timeout: float = 60.0) -> OrderedDict[str, Any]:
         """Counters, the policy's state, and the state of each collector's environment (such as running statistics).
@@ -90,32 +93,31 @@ class FleetControl(BaseCollector):
         Raises:
             InvalidOption: batches were collected already.
         """
-        with self._loop.changed:
-            self._loop.restore(state_dict)
+        self._gather.restore(state_dict)
         if isinstance(self.policy, nn.Module) and "policy_state_dict" in state_dict:
             self.policy.load_state_dict(state_dict["policy_state_dict"])
-        there = self._loop.wait_built(timeout)
+        there = self._gather.wait_built(timeout)
         saved = state_dict.get("collectors", {})
         asked = [
             self._transport.ask(there[name], "load_environment_state", saved[name]) for name in saved if name in there
         ]
         _answers(asked, timeout, "load_state_dict")
-        self._publish()
+        self._stage()
 
     def set_seed(self, seed: int, static_seed: bool = False, timeout: float = 60.0) -> int:
         """Seed the environments of all collectors, one after the other; returns the next seed.
 
         A collector that is replaced later gets a seed of its own, so that it does not repeat the lost one's episodes.
         """
-        for name, address in sorted(self._loop.wait_built(timeout).items(), key=lambda item: int(item[0][1:])):
+        for name, address in sorted(self._gather.wait_built(timeout).items(), key=lambda item: int(item[0][1:])):
             (seed,) = _answers(
                 [self._transport.ask(address, "set_seed", seed, static_seed)], timeout, f"{name}.set_seed"
             )
-        self._transport.seed_later_lives(seed)
+        self._transport.seed_later_incarnations(seed)
         return seed
 
     def _ask_all(self, method: str, timeout: float) -> dict[str, Any]:
-        there = self._loop.wait_built(timeout)
+        there = self._gather.wait_built(timeout)
         return dict(
             zip(there, _answers([self._transport.ask(a, method) for a in there.values()], timeout, method), strict=True)
         )
@@ -125,7 +127,7 @@ class FleetControl(BaseCollector):
         """Change how many collectors there are, and how few are enough, while iterating or not."""
         if num_collectors < 1:
             raise InvalidOption(f"num_collectors: {num_collectors} is fewer than 1")
-        self._loop.resize(num_collectors, min_available)
+        self._gather.resize(num_collectors, min_available)
 
     def start(self) -> None:
         """Collect on a thread of its own, into ``replay_buffer``."""
@@ -147,14 +149,14 @@ class FleetControl(BaseCollector):
         Raises:
             TimeoutError: they were not within ``timeout`` seconds; collection goes on.
         """
-        if not self._loop.pause(timeout):
-            self._loop.resume()
+        if not self._gather.pause(timeout):
+            self._gather.resume()
             raise TimeoutError(f"pause: requests are still under way after {timeout:g} s")
         try:
             yield
         finally:
             if resume:
-                self._loop.resume()
+                self._gather.resume()
 
     def shutdown(
         self,
@@ -165,7 +167,8 @@ class FleetControl(BaseCollector):
     ) -> None:
         """End the collectors; blocks for at most ``timeout`` seconds. Ray itself goes on unless asked otherwise."""
         self._spills.stop()
-        self._loop.close(timeout)
+        self._gather.close()
+        self._loop.join(timeout)
         if shutdown_ray:
             ray.shutdown()
 

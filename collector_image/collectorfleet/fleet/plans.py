@@ -8,7 +8,7 @@ from typing import Any
 
 from torchrl.collectors import MultiAsyncCollector, MultiCollector
 
-from collectorfleet.actor.runner import CollectorConfig
+from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.errors import InvalidOption
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet_api.packing.shares import divides

@@ -8,7 +8,7 @@ from typing import Any
 from torchrl.collectors import BaseCollector, Collector, MultiAsyncCollector, MultiCollector, MultiSyncCollector
 from torchrl.envs import EnvBase, EnvCreator, SerialEnv
 
-from collectorfleet.actor.runner import CollectorConfig
+from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.per_collector import PerCollector, number_of_collectors
 from collectorfleet.user_code import name_of

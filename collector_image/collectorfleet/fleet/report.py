@@ -5,10 +5,8 @@ from __future__ import annotations
 from statistics import fmean
 
 from collectorfleet.errors import InvalidOption
-from collectorfleet.gather.loop import GatherLoop
-from collectorfleet.gather.state.pieces import Life
-from collectorfleet.gather.state.roster import Seat
-from collectorfleet.gather.state.versions import PublishFailure
+from collectorfleet.gather.shared import Shared
+from collectorfleet.gather.state.slots import Slot
 from collectorfleet_api.v1alpha1.status import (
     CollectorCounts,
     CollectorState,
@@ -18,7 +16,6 @@ from collectorfleet_api.v1alpha1.status import (
     Publishes,
     PublishLag,
     Staleness,
-    WeightsFailure,
     WeightsStatus,
 )
 
@@ -35,70 +32,63 @@ _BADNESS = {
 }
 
 
-def report(loop: GatherLoop, now: float, transport: str, spilled_bytes: int | None = None) -> DriverReport:
-    """What is true now; the caller holds the loop's lock."""
+def report(shared: Shared, now: float, transport: str, spilled_bytes: int | None = None) -> DriverReport:
+    """What is true now; the caller holds its lock."""
     return DriverReport(
-        weights=_weights(loop, transport),
-        progress=_progress(loop, now, spilled_bytes),
-        collectors=_rows(loop),
-        drained_pods=sorted(loop.drained_pods)[:_MOST_PODS],
+        weights=_weights(shared, transport),
+        progress=_progress(shared, now, spilled_bytes),
+        collectors=_rows(shared),
+        drained_pods=sorted(shared.drained_pods)[:_MOST_PODS],
     )
 
 
-def _weights(loop: GatherLoop, transport: str) -> WeightsStatus | None:
-    store, gather = loop.store, loop.gather
-    if store.newest is None:
+def _weights(shared: Shared, transport: str) -> WeightsStatus | None:
+    versions, collectors = shared.versions, shared.gather.collectors
+    newest = versions.newest
+    if newest is None:
         return None
-    ready = [m.applied_version for m in gather.members.values() if m.life is Life.READY]
-    lags = [store.newest.version - version for version in ready if version is not None]
+    ready = [one.applied_version for one in collectors if one.state is CollectorState.READY]
+    lags = [newest.version - version for version in ready if version is not None]
     return WeightsStatus(
-        published=store.newest.version,
-        acknowledged=gather.acknowledged,
-        digest=store.newest.stored.digest,
-        bytes=store.newest.stored.size_bytes,
-        last_publish_time=store.published_at,
-        last_publish_seconds=round(store.publish_seconds, 4) if store.publish_seconds is not None else None,
+        published=newest.version,
+        acknowledged=collectors.acknowledged,
+        digest=newest.stored.digest,
+        bytes=newest.stored.size_bytes,
+        last_publish_time=versions.published_at,
+        last_publish_seconds=round(versions.publish_seconds, 4) if versions.publish_seconds is not None else None,
         transport=transport,
         publishes=Publishes(
-            attempted=store.attempted, succeeded=store.succeeded, partial=store.partial, failed=store.failures
+            attempted=versions.attempted,
+            succeeded=versions.succeeded,
+            partial=versions.partial,
+            failed=versions.failures,
         ),
         publish_lag=PublishLag(max=max(lags), mean=round(fmean(lags), 2)) if lags else None,
-        staleness=_staleness(loop),
-        last_failure=_failure(store.last_failure),
+        staleness=_staleness(shared),
+        last_failure=versions.last_failure,
     )
 
 
-def _failure(failure: PublishFailure | None) -> WeightsFailure | None:
-    if failure is None:
-        return None
-    return WeightsFailure(
-        collector=failure.collector,
-        version=failure.version,
-        time=failure.time,
-        reason=failure.reason,
-        message=failure.message,
-    )
-
-
-def _staleness(loop: GatherLoop) -> Staleness:
-    seen = loop.statistics.stalenesses
+def _staleness(shared: Shared) -> Staleness:
+    seen = shared.statistics.stalenesses
     return Staleness(
-        bound=loop.gather.plan.bound,
+        bound=shared.gather.plan.bound,
         min=min(seen, default=None),
         mean=round(fmean(seen), 2) if seen else None,
         max=max(seen, default=None),
-        throttled_seconds=round(loop.statistics.throttled_seconds, 1),
+        throttled_seconds=round(shared.statistics.throttled_seconds, 1),
     )
 
 
-def _progress(loop: GatherLoop, now: float, spilled_bytes: int | None) -> Progress:
-    statistics, gather = loop.statistics, loop.gather
+def _progress(shared: Shared, now: float, spilled_bytes: int | None) -> Progress:
+    statistics, slots = shared.statistics, shared.slots
+    available = shared.gather.collectors.available
     fps, idle = statistics.frames_per_second(now), statistics.driver_idle_ratio(now)
     return Progress(
         frames_collected=statistics.frames_collected,
         frames_delivered=statistics.frames_handed_out,
         frames_discarded=statistics.frames_discarded,
-        total_frames=gather.plan.total_frames,
+        total_frames=shared.gather.plan.total_frames,
         batches=statistics.batches,
         entries_pickled=statistics.pickled,
         spilled_bytes=spilled_bytes,
@@ -107,30 +97,31 @@ def _progress(loop: GatherLoop, now: float, spilled_bytes: int | None) -> Progre
         collector_idle_ratio=statistics.collector_idle_ratio(),
         last_batch_time=statistics.last_batch_time,
         collectors=CollectorCounts(
-            desired=loop.roster.desired,
-            available=gather.available,
-            restarts=loop.roster.restarts,
-            summary=f"{gather.available}/{loop.roster.desired}",
+            desired=slots.desired,
+            available=available,
+            restarts=slots.restarts,
+            summary=f"{available}/{slots.desired}",
         ),
     )
 
 
-def _rows(loop: GatherLoop) -> list[CollectorStatus]:
-    worst_first = sorted(loop.roster.seats.values(), key=lambda seat: (_BADNESS[_state(loop, seat)], seat.index))
-    return [_row(loop, seat) for seat in worst_first[:_MOST_ROWS]]
+def _rows(shared: Shared) -> list[CollectorStatus]:
+    slots = shared.slots.by_name.values()
+    worst_first = sorted(slots, key=lambda slot: (_BADNESS[_state(shared, slot)], slot.index))
+    return [_row(shared, slot) for slot in worst_first[:_MOST_ROWS]]
 
 
-def _row(loop: GatherLoop, seat: Seat) -> CollectorStatus:
-    member = loop.gather.members.get(seat.name)
+def _row(shared: Shared, slot: Slot) -> CollectorStatus:
+    one = shared.gather.collectors.named(slot.name)
     return CollectorStatus(
-        name=seat.name,
-        state=_state(loop, seat),
-        pod=member.pod if member else None,
-        applied_version=member.applied_version if member else None,
-        batches=seat.batches,
-        frames=seat.frames,
-        restarts=seat.restarts,
-        last_error=_cut(seat.last_error),
+        name=slot.name,
+        state=_state(shared, slot),
+        pod=one.pod if one else None,
+        applied_version=one.applied_version if one else None,
+        batches=slot.batches,
+        frames=slot.frames,
+        restarts=slot.restarts,
+        last_error=_cut(slot.last_error),
     )
 
 
@@ -138,37 +129,35 @@ def _cut(text: str | None) -> str | None:
     return text if text is None or len(text) <= _LONGEST_ERROR else text[: _LONGEST_ERROR - 3] + "..."
 
 
-def _state(loop: GatherLoop, seat: Seat) -> CollectorState:
-    member = loop.gather.members.get(seat.name)
-    if member is not None:
-        by_life = {
-            Life.STARTING: CollectorState.STARTING,
-            Life.JOINING: CollectorState.JOINING,
-            Life.READY: CollectorState.READY,
-        }
-        return by_life[member.life]
-    if seat.gone is None:
-        return CollectorState.STARTING
-    return CollectorState.FAILED if seat.gone.restart_at is None else CollectorState.RETIRED
+def _state(shared: Shared, slot: Slot) -> CollectorState:
+    one = shared.gather.collectors.named(slot.name)
+    if one is not None:
+        return one.state
+    if slot.lost_for_good:
+        return CollectorState.FAILED
+    return CollectorState.RETIRED if slot.lost else CollectorState.STARTING
 
 
-def stats(loop: GatherLoop, workers: str, frames_per_batch: int) -> dict[str, int | float | bool]:
-    """Progress under TorchRL's names; the caller holds the loop's lock.
+def stats(shared: Shared, workers: str, frames_per_batch: int) -> dict[str, int | float | bool]:
+    """Progress under TorchRL's names; the caller holds its lock.
 
     Raises:
         InvalidOption: ``workers`` is none of TorchRL's three.
     """
     if workers not in ("aggregate", "per_worker", "both"):
         raise InvalidOption(f"workers: {workers!r}; use 'aggregate', 'per_worker' or 'both'")
-    seats = sorted(loop.roster.seats.values(), key=lambda seat: seat.index)
-    found: dict[str, int | float | bool] = {"workers": loop.roster.desired, "workers_alive": loop.gather.available}
+    gather = shared.gather
+    found: dict[str, int | float | bool] = {
+        "workers": shared.slots.desired,
+        "workers_alive": gather.collectors.available,
+    }
     if workers != "per_worker":
-        found |= {"frames": loop.gather.frames_handed_out, "requested_frames_per_batch": frames_per_batch}
-        total = loop.gather.plan.total_frames
+        found |= {"frames": gather.frames_handed_out, "requested_frames_per_batch": frames_per_batch}
+        total = gather.plan.total_frames
         if total is not None:
-            found |= {"total_frames": total, "completed": loop.gather.finished}
-        found["worker_frames"] = loop.statistics.frames_collected
+            found |= {"total_frames": total, "completed": gather.finished}
+        found["worker_frames"] = shared.statistics.frames_collected
     if workers != "aggregate":
-        for seat in seats:
-            found |= {f"worker_{seat.index}/frames": seat.frames, f"worker_{seat.index}/iterations": seat.batches}
+        for slot in shared.slots.in_order():
+            found |= {f"worker_{slot.index}/frames": slot.frames, f"worker_{slot.index}/iterations": slot.batches}
     return found

@@ -1,216 +1,292 @@
 """The gather thread: the only one that talks to the transport, so that collectors go on while the consumer trains.
 
-Read :meth:`GatherLoop.turn`: publish, start, submit, hand over, wait for anything, accept or fail.
+Read :meth:`GatherLoop.turn`: publish, start, submit, hand over, offer, wait for anything, accept or fail.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from collectorfleet.errors import TooFewCollectors, UserCodeError
-from collectorfleet.gather.consumer import ConsumerSide
-from collectorfleet.gather.state.pieces import Life, Member
-from collectorfleet.gather.state.versions import PublishFailure
-from collectorfleet.messages import Address, Applied, Event, Fault, Finished, Lost, Raised, Started, Weights
+from collectorfleet.gather.shared import Shared
+from collectorfleet.gather.state.collectors import Collector
+from collectorfleet.gather.state.offers import Pace
+from collectorfleet.messages import (
+    Answer,
+    Applied,
+    CollectorId,
+    Fault,
+    Lost,
+    Message,
+    Raised,
+    Request,
+    Started,
+    Weights,
+)
+from collectorfleet.policies.deadline import LearnedDeadline
+from collectorfleet.policies.failure import FailurePolicy
+from collectorfleet.transport.interface import Transport
+from collectorfleet_api.v1alpha1 import CollectorState, WeightsFailure
 
 log = logging.getLogger("collectorfleet")
 
 # Deadlines and pauses are looked at this often; everything else wakes the thread by itself.
 _LONGEST_WAIT_SECONDS = 0.25
+# While collectors wait for offers that are to be spread.
+_PACED_WAIT_SECONDS = 0.01
 
 
-class GatherLoop(ConsumerSide):
-    """The other side of :class:`ConsumerSide`: one thread that owns the transport."""
+class GatherLoop:
+    """One thread that owns the transport; it shares its state with the consumer's threads."""
+
+    def __init__(
+        self,
+        shared: Shared,
+        transport: Transport,
+        failure: FailurePolicy,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._shared = shared
+        self._transport = transport
+        self._failure = failure
+        self._clock = clock
+        limits = shared.limits
+        self._deadline = LearnedDeadline(limits.request.total_seconds(), limits.first_request.total_seconds())
+        self._pace = Pace()
+        self._too_few_since: float | None = clock()
+        self._thread = threading.Thread(target=self._run, name="collectorfleet-gather", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def join(self, timeout: float | None) -> None:
+        """Block until the thread has ended, which it does once the consumer closed the gather."""
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(timeout)
 
     def _run(self) -> None:
         try:
-            while not self._closed and self._error is None:
+            while not self._shared.over:
                 self.turn()
         except Exception as error:
             log.exception("the gather thread failed")
-            self._abort(error)
+            with self._shared.changed:
+                self._shared.abort(error)
         finally:
             self._transport.close()
 
     def turn(self) -> None:
         """Do what there is to do, then wait for something to happen and note it."""
-        self._publish()
-        with self.changed:
+        shared = self._shared
+        with shared.changed:
             now = self._clock()
-            # Not before what was published together with it: the bound reckons that an ask comes after a publish.
-            if self._asked and not (self._publication and self.gather.may_advance()):
-                self.gather.asked, self._asked = True, False
+            self._publish()
+            # Not before what was staged together with it: the bound reckons that an ask comes after a publish.
+            if shared.asked and not (shared.staged and shared.gather.may_advance()):
+                shared.gather.asked, shared.asked = True, False
             self._start_and_drain(now)
             self._submit(now)
             if self._hand_over(now):
                 self._submit(now)
-        events = self._transport.wait(_LONGEST_WAIT_SECONDS)
-        with self.changed:
+            wait = self._offer_newest(now)
+        messages = self._transport.wait(wait)
+        with shared.changed:
             now = self._clock()
-            for event in events:
-                self._accept(event, now)
+            for message in messages:
+                self._accept(message, now)
             self._check_deadlines(now)
             self._check_available(now)
 
+    # ---------------------------------------------------------------- weights
     def _publish(self) -> None:
-        with self.changed:
-            publication = self._publication
-            if publication is None or publication.stored is None or not self.gather.may_advance():
-                return
-            stored, version = publication.stored, self.gather.version + 1
-            self._publication = publication.stored = None
-            publication.version = self.gather.version = version
-            self.store.published(Weights(version, stored), datetime.now(UTC), publication.seconds)
-            self.store.release_before(self.gather.oldest_needed)
-            log.info("published version %d (%d bytes, %s)", version, stored.size_bytes, stored.digest[:19])
-            for member in self.gather.members.values():
-                if member.life is not Life.STARTING:
-                    self._offer(member)
-            self._note_change()
-
-    def _offer(self, member: Member) -> None:
-        weights = self.store.newest
-        if weights is not None and member.offered_version < weights.version:
-            member.offered_version = weights.version
-            self._transport.offer(member.address, weights)
-
-    def _start_and_drain(self, now: float) -> None:
-        if self._has_weights and self.store.newest is None:
-            return  # a collector without weights has nothing to do
-        members = self.gather.members
-        for seat in self.roster.to_start(members, now):
-            self.roster.started(seat)
-            self._serial += 1
-            address = Address(seat.name, self._serial)
-            self.gather.starting(address, now)
-            self._transport.start(address)
-        for seat in [seat for seat in self.roster.seats.values() if seat.leaving or seat.name in members]:
-            member = members.get(seat.name)
-            if member is not None:
-                member.draining = seat.leaving
-            if seat.leaving and (member is None or not member.in_flight):
-                self._leave(seat.name, member)
-
-    def _leave(self, name: str, member: Member | None) -> None:
-        self.roster.left(name)
-        if member is None:
+        shared, staged = self._shared, self._shared.staged
+        if staged is None or staged.stored is None or not shared.gather.may_advance():
             return
-        self._retire(member)
+        stored, version = staged.stored, shared.gather.version + 1
+        shared.staged = staged.stored = None
+        staged.version = shared.gather.version = version
+        shared.versions.published(Weights(version, stored), datetime.now(UTC), staged.seconds)
+        shared.versions.release_before(shared.gather.oldest_needed)
+        log.info("published version %d (%d bytes, %s)", version, stored.size_bytes, stored.digest[:19])
+        shared.note_change()
+
+    def _offer_newest(self, now: float) -> float:
+        """Offer the newest weights to who has older ones; returns for how long to wait for messages after that."""
+        newest = self._shared.versions.newest
+        while newest is not None:
+            one = self._shared.gather.collectors.behind(newest.version)
+            if one is None:
+                break
+            if not self._pace.take(now):
+                return _PACED_WAIT_SECONDS
+            self._offer(one, newest)
+        return _LONGEST_WAIT_SECONDS
+
+    def _offer(self, one: Collector, weights: Weights) -> None:
+        self._shared.gather.collectors.offered(one, weights.version)
+        self._transport.offer(one.id, weights)
+
+    # ---------------------------------------------------------------- what collectors are asked
+    def _start_and_drain(self, now: float) -> None:
+        shared = self._shared
+        if shared.has_weights and shared.versions.newest is None:
+            return  # a collector without weights has nothing to do
+        for slot in shared.slots.to_fill(now):
+            shared.incarnations += 1
+            collector = CollectorId(slot.name, shared.incarnations)
+            shared.gather.collectors.starting(collector, slot.index, now)
+            self._transport.start(collector)
+        for name in list(shared.slots.leaving):
+            one = shared.gather.collectors.named(name)
+            if one is None or not one.in_flight:
+                self._leave(name, one)
+
+    def _leave(self, name: str, one: Collector | None) -> None:
+        self._shared.slots.left(name)
+        if one is None:
+            return
+        self._retire(one)
         log.info("%s drained", name)
-        if member.pod is not None and all(other.pod != member.pod for other in self.gather.members.values()):
-            self.drained_pods[member.pod] = None
-            log.info("pod %s holds no collector any more", member.pod)
+        if one.pod is not None and all(other.pod != one.pod for other in self._shared.gather.collectors):
+            self._shared.drained_pods[one.pod] = None
+            log.info("pod %s holds no collector any more", one.pod)
 
     def _submit(self, now: float) -> None:
-        for member, request in self.gather.submissions(now):
-            weights = None if request.version is None or not self._has_weights else self.store.version(request.version)
-            self._transport.submit(member.address, request, weights)
-        for member, request_id in self.gather.stragglers():
-            self._transport.cut_short(member.address, request_id)
-        self.statistics.throttled(self.gather.throttled, now)
-        self.statistics.occupied(self.gather.available, self.gather.busy, now)
+        gather, statistics = self._shared.gather, self._shared.statistics
+        for one, request in gather.submissions(now):
+            self._transport.submit(one.id, request, self._weights_along(one, request))
+        for one, request_id in gather.stragglers():
+            self._transport.cut_short(one.id, request_id)
+        statistics.throttled(gather.throttled, now)
+        statistics.occupied(gather.collectors.available, gather.collectors.busy, now)
+
+    def _weights_along(self, one: Collector, request: Request) -> Weights | None:
+        """The version that the request is about, or the newest one if the collector was not offered it yet."""
+        versions = self._shared.versions
+        if request.version is not None:
+            return versions.weights(request.version) if self._shared.has_weights else None
+        newest = versions.newest
+        if newest is None or one.offered_version >= newest.version:
+            return None
+        self._shared.gather.collectors.offered(one, newest.version)
+        return newest
 
     def _hand_over(self, now: float) -> bool:
-        pieces = self.gather.due() if self.gather.asked and self._due is None else None
-        if pieces is None:
+        shared = self._shared
+        chosen = shared.gather.due() if shared.gather.asked and shared.due is None else None
+        if chosen is None:
             return False
-        self._due = self.gather.hand_out(pieces)
-        self.statistics.handed_out(self._due.frames, self._due.staleness, now)
-        self._note_change(urgent=self.statistics.batches == 1 or self.gather.finished)
+        batch = shared.due = shared.gather.hand_out(chosen)
+        shared.statistics.handed_out(batch.frames, batch.staleness, now, datetime.now(UTC))
+        shared.note_change(urgent=shared.statistics.batches == 1 or shared.gather.finished)
         return True
 
     # ---------------------------------------------------------------- what collectors say
-    def _accept(self, event: Event, now: float) -> None:
-        member = self.gather.member(event.address)
-        if member is None:
+    def _accept(self, message: Message, now: float) -> None:
+        shared = self._shared
+        one = shared.gather.collectors.find(message.collector)
+        if one is None:
             return  # of an incarnation that is retired
-        seat = self.roster.seats[member.address.name]
-        match event:
+        match message:
             case Started(pod=pod, pid=pid):
-                member.life, member.pod, member.pid = Life.JOINING, pod, pid
-                self.drained_pods.pop(pod, None)
-                if self._has_weights:
-                    self._offer(member)
-                    self._note_change()
-                else:
-                    self._joined(member, 0, now)
+                self._built(one, pod, pid)
             case Applied(version=version, digest=digest):
-                if self.store.proven(version, digest):
-                    self._joined(member, version, now)
+                if shared.versions.proven(version, digest):
+                    self._applied(one, version, now)
                 else:
                     cause = f"what it loaded as version {version} has another digest than what was published"
-                    self._weights_failed(member, version, cause, now)
-            case Finished():
-                self._deadline.took(event.seconds)
-                self.gather.answered(member, event, now)
-                self.statistics.collected(event.frames, event.pickled)
-                seat.batches += 1
-                seat.frames += event.frames
-                if self.gather.paused:
-                    self._note_change()
+                    self._weights_failed(one, version, cause, now)
+            case Answer():
+                self._answered(one, message, now)
             case Raised(where=where, cause=cause, traceback=text):
-                seat.last_error = cause
-                self._abort(UserCodeError(f"{where} (collector {member.address.name})", cause, text))
+                shared.slots.by_name[one.id.name].last_error = cause
+                shared.abort(UserCodeError(f"{where} (collector {one.id.name})", cause, text))
             case Lost(cause=cause, fault=fault, request_id=None):
-                self._lost(member, cause, fault, now)
+                self._lost(one, cause, fault, now)
             case Lost(cause=cause, request_id=int(request_id)):
-                log.warning("%s: an answer is lost, asking again: %s", member.address.name, cause)
-                self.gather.answer_lost(member, request_id, now)
+                log.warning("%s: an answer is lost, asking again: %s", one.id.name, cause)
+                shared.gather.answer_lost(one, request_id, now)
 
-    def _joined(self, member: Member, version: int, now: float) -> None:
-        joined = member.life is not Life.READY
-        if not joined and version <= (member.applied_version or 0):
-            return  # the answer to an offer that a newer one overtook
-        self.gather.applied(member, version, now)
-        log.info("%s applied version %d", member.address.name, version)
-        self.store.acknowledged(self.gather.acknowledged)
-        self._note_change(urgent=joined)
+    def _built(self, one: Collector, pod: str, pid: int) -> None:
+        shared, newest = self._shared, self._shared.versions.newest
+        shared.gather.collectors.built(one, pod, pid)
+        shared.drained_pods.pop(pod, None)
+        if not shared.has_weights:
+            self._applied(one, 0, self._clock())
+            return
+        if newest is not None:
+            self._offer(one, newest)
+        shared.note_change()
 
-    def _weights_failed(self, member: Member, version: int, cause: str, now: float) -> None:
-        failure = PublishFailure(member.address.name, version, datetime.now(UTC), Fault.WEIGHTS, cause)
-        others = [m for m in self.gather.members.values() if m is not member and m.life is Life.READY]
-        self.store.failed(failure, by_all=not others)
-        self._lost(member, cause, Fault.WEIGHTS, now)
+    def _answered(self, one: Collector, answer: Answer, now: float) -> None:
+        shared = self._shared
+        self._deadline.took(answer.seconds)
+        shared.gather.answered(one, answer, now)
+        shared.statistics.collected(answer.frames, answer.pickled)
+        slot = shared.slots.by_name[one.id.name]
+        slot.batches += 1
+        slot.frames += answer.frames
+        if shared.gather.paused:
+            shared.note_change()
 
-    def _lost(self, member: Member, cause: str, fault: Fault, now: float) -> None:
-        name = member.address.name
-        self._retire(member)
-        reason = self.roster.lost(name, cause, fault, self._policies.failure, now)
-        log.warning(
-            "%s retired (%s): %s; %d of %d available", name, fault, reason, self.gather.available, self.roster.desired
+    def _applied(self, one: Collector, version: int, now: float) -> None:
+        shared = self._shared
+        joined = one.state is not CollectorState.READY
+        if not joined and version <= (one.applied_version or 0):
+            return  # one of an exact request, older than what it has
+        shared.gather.collectors.applied(one, version, now)
+        log.log(logging.INFO if joined else logging.DEBUG, "%s applied version %d", one.id.name, version)
+        shared.versions.acknowledged(shared.gather.collectors.acknowledged)
+        shared.note_change(urgent=joined)
+
+    def _weights_failed(self, one: Collector, version: int, cause: str, now: float) -> None:
+        failure = WeightsFailure(
+            collector=one.id.name, version=version, time=datetime.now(UTC), reason=Fault.WEIGHTS, message=cause
         )
+        others = self._shared.gather.collectors.available - (one.state is CollectorState.READY)
+        self._shared.versions.failed(failure, by_all=not others)
+        self._lost(one, cause, Fault.WEIGHTS, now)
 
-    def _retire(self, member: Member) -> None:
-        resent = self.gather.retired(member)
+    def _lost(self, one: Collector, cause: str, fault: Fault, now: float) -> None:
+        shared = self._shared
+        self._retire(one)
+        reason = shared.slots.lost(one.id.name, cause, fault, self._failure, now)
+        available, desired = shared.gather.collectors.available, shared.slots.desired
+        log.warning("%s retired (%s): %s; %d of %d available", one.id.name, fault, reason, available, desired)
+
+    def _retire(self, one: Collector) -> None:
+        resent = self._shared.gather.retired(one)
         if resent:
-            log.info("%s: %d requests go to others", member.address.name, resent)
-        self._transport.stop(member.address)
-        self._note_change(urgent=True)
+            log.info("%s: %d requests go to others", one.id.name, resent)
+        self._transport.stop(one.id)
+        self._shared.note_change(urgent=True)
 
     # ---------------------------------------------------------------- time
     def _check_deadlines(self, now: float) -> None:
-        for member in list(self.gather.members.values()):
-            if member.working_since is None:
-                continue
-            allowed = self._deadline.allowed(first=not member.answered)
-            if now - member.working_since > allowed:
-                self._lost(member, f"no batch within {allowed:.0f} s", Fault.HUNG, now)
+        for first in (True, False):
+            allowed = self._deadline.allowed(first=first)
+            while (one := self._shared.gather.collectors.longest_at_work(first=first)) is not None:
+                if one.working_since is None or now - one.working_since <= allowed:
+                    break
+                self._lost(one, f"no batch within {allowed:.0f} s", Fault.HUNG, now)
 
     def _check_available(self, now: float) -> None:
-        needed = min(self._limits.min_available, self.roster.desired)
-        if self.gather.available >= needed:
+        shared = self._shared
+        available, desired = shared.gather.collectors.available, shared.slots.desired
+        needed = min(shared.limits.min_available, desired)
+        if available >= needed:
             self._too_few_since = None
             return
         if self._too_few_since is None:
             self._too_few_since = now
-        too_long = now - self._too_few_since > self._limits.available.total_seconds()
-        if too_long or self.roster.desired - self.roster.lost_for_good < needed:
-            cause = f"; first cause, {self.roster.first_cause}" if self.roster.first_cause else ""
+        too_long = now - self._too_few_since > shared.limits.available.total_seconds()
+        if too_long or desired - shared.slots.lost_for_good < needed:
+            cause = f"; first cause, {shared.slots.first_cause}" if shared.slots.first_cause else ""
             state = f"available for {now - self._too_few_since:.0f} s" if too_long else "left"
-            self._abort(
-                TooFewCollectors(
-                    f"only {self.gather.available} of {self.roster.desired} collectors {state} "
-                    f"(minAvailable is {needed}){cause}"
-                )
-            )
+            text = f"only {available} of {desired} collectors {state} (minAvailable is {needed}){cause}"
+            shared.abort(TooFewCollectors(text))

@@ -20,11 +20,19 @@ class LearnedDeadline:
 
     floor: float
     first_floor: float
-    _seconds: deque[float] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    # Of the remembered ones those that no later one exceeds, with their numbers: the first is the longest of all.
+    _longest: deque[tuple[int, float]] = field(default_factory=deque)
+    _number: int = 0
 
     def took(self, seconds: float) -> None:
-        self._seconds.append(seconds)
+        while self._longest and self._longest[-1][1] <= seconds:
+            self._longest.pop()
+        self._longest.append((self._number, seconds))
+        self._number += 1
+        if self._longest[0][0] < self._number - _REMEMBERED:
+            self._longest.popleft()
 
     def allowed(self, *, first: bool) -> float:
         """Seconds from the start of the execution."""
-        return max(self.first_floor if first else self.floor, _FACTOR * max(self._seconds, default=0.0))
+        longest = self._longest[0][1] if self._longest else 0.0
+        return max(self.first_floor if first else self.floor, _FACTOR * longest)

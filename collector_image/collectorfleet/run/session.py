@@ -37,7 +37,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport, Output, Pr
 log = logging.getLogger(__name__)
 
 SHUTDOWN_SECONDS: Final = 10
-LIVES_PER_DRIVER: Final = 2**20
+INCARNATIONS_PER_DRIVER: Final = 2**20
 EVERY_SECONDS: Final = 60  # between checkpoints of a local run whose manifest has none
 _POLICY: Final = "policy"
 _END: Final = object()
@@ -163,8 +163,8 @@ def open_session(
             "frames": begun.position.frames,
             "batches": begun.position.batches,
             "version": begun.position.version,
-            # No two lives of collectors, of whichever driver, play the same episodes or number them alike.
-            "lives": (folder.starts if folder else starts) * LIVES_PER_DRIVER,
+            # No two incarnations of collectors, of whichever driver, play the same episodes or number them alike.
+            "incarnations": (folder.starts if folder else starts) * INCARNATIONS_PER_DRIVER,
         },
         **options,
         **torch_options(spec),

@@ -1,24 +1,13 @@
-"""The state of a gather: collectors, requests, batches, and what to do next. No Ray, no torch, no clock.
-
-The life of a piece: *admitted* (the bounds and ``total_frames`` allow it), its shares *submitted* to collectors,
-*complete* when the last share is answered, *handed out*. In order, a piece is a batch; else it is one share, and the
-batch is the oldest pieces that are complete. A share whose collector is lost goes back to the front of the line. The
-life of a collector: *starting*, *joining* (built, but without acknowledged weights), *ready*, and *retired*, after
-which nothing that it says is heard.
-"""
+"""The state of a gather: what is wanted of collectors, what is under way, and what to do next. Knows no clock."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 
-from collectorfleet.gather.state.pieces import Batch, Life, Member, Piece, Share
+from collectorfleet.gather.state.admissions import Admission, Admissions, Batch, Share
+from collectorfleet.gather.state.collectors import Collector, Collectors
 from collectorfleet.gather.state.plan import DEPTH, Plan
-from collectorfleet.gather.state.staleness import in_time
-from collectorfleet.messages import Address, Finished, Request
-
-# So long the first collectors of a fleet leave their share to those that are still starting.
-START_TOGETHER_SECONDS = 10.0
+from collectorfleet.messages import Answer, Request
 
 
 class Gather:
@@ -26,8 +15,8 @@ class Gather:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.members: dict[str, Member] = {}
-        self.pieces: list[Piece] = []
+        self.collectors = Collectors()
+        self.admissions = Admissions()
         self.version = 0
         self.asked = False  # the consumer waits for a batch
         self.paused = False
@@ -35,10 +24,8 @@ class Gather:
         self.throttled = False
         self.frames_handed_out = 0
         self._random_frames = 0
-        self._first_ready_at: float | None = None
         self._largest_share_bytes = 0
-        self._requests: dict[int, tuple[Piece, Share]] = {}
-        self._line: deque[tuple[Piece, Share]] = deque()
+        self._requests: dict[int, Share] = {}
         self._next_request = 0
 
     def restored(self, frames: int, version: int) -> None:
@@ -46,219 +33,147 @@ class Gather:
         self.frames_handed_out = self._random_frames = frames
         self.version = max(self.version, version)
 
-    # ---------------------------------------------------------------- collectors
-    def starting(self, address: Address, now: float) -> None:
-        self.members[address.name] = Member(address, now)
-
-    def member(self, address: Address) -> Member | None:
-        """The living collector of that name, if it is this incarnation of it."""
-        found = self.members.get(address.name)
-        return found if found and found.address == address else None
-
-    def applied(self, member: Member, version: int, now: float) -> None:
-        if self._first_ready_at is None:
-            self._first_ready_at = now
-        member.applied_version = version
-        member.life = Life.READY
-
-    def retired(self, member: Member) -> int:
-        """Forget a collector; its requests go back to the front of the line. Returns how many."""
-        del self.members[member.address.name]
-        shares = [self._requests.pop(request) for request in member.in_flight]
-        for piece, share in reversed(shares):
-            share.request_id, share.cut_short = None, False
-            self._line.appendleft((piece, share))
-        return len(shares)
-
-    @property
-    def available(self) -> int:
-        return sum(member.life is Life.READY for member in self.members.values())
-
-    @property
-    def busy(self) -> int:
-        return sum(bool(member.in_flight) for member in self.members.values())
-
-    @property
-    def acknowledged(self) -> int | None:
-        """Lowest version applied by all available collectors; None while there is none."""
-        versions = [m.applied_version for m in self.members.values() if m.life is Life.READY]
-        known = [v for v in versions if v is not None]
-        return min(known) if known and len(known) == len(versions) else None
-
-    @property
-    def oldest_needed(self) -> int:
-        """The oldest version that a request may still ask for."""
-        if not self.plan.exact:
-            return self.version
-        return min((p.admitted_version for p in self.pieces if not p.complete), default=self.version)
-
-    def may_advance(self) -> bool:
-        """Whether everything under way is still handed out in time if the version advances now."""
-        versions = [piece.oldest_version for piece in self.pieces]
-        together = self.plan.admissions_per_batch
-        return in_time(versions, self.version + 1, self.plan.bound, asked=True, together=together)
-
-    # ---------------------------------------------------------------- requests
-    def submissions(self, now: float) -> Iterator[tuple[Member, Request]]:
-        """Every request that may be sent now; the state has them as sent. Idle collectors come first."""
-        self.throttled = self.asked and self.due() is None and any(piece.complete for piece in self.pieces)
-        while self.begun and not self.paused and self._free():
-            if not (self._line or self._admit()):
-                return
-            piece, share = self._line[0]
-            member = self._for_a_share_of(piece, now)
-            if member is None:
-                return
-            self._line.popleft()
-            exactly = piece.admitted_version if self.plan.exact else None
-            request = Request(
-                self._next_request, share.frames, self.version if exactly is None else exactly, exactly, share.random
-            )
-            self._next_request += 1
-            share.request_id, share.holder = request.id, member.address
-            self._requests[request.id] = (piece, share)
-            if not member.in_flight:
-                member.working_since = now
-            member.in_flight.append(request.id)
-            yield member, request
-
-    def _free(self) -> list[Member]:
-        return [
-            m for m in self.members.values() if m.life is Life.READY and not m.draining and len(m.in_flight) < DEPTH
-        ]
-
-    def _for_a_share_of(self, piece: Piece, now: float) -> Member | None:
-        """Who takes the next share: the least busy one, if possible one that has no share of this batch yet."""
-        holders = {share.holder for share in piece.shares}
-        free = sorted(self._free(), key=lambda m: (m.address in holders, len(m.in_flight)))
-        if free[0].address in holders and any(self._is_coming(m, now) for m in self.members.values()):
-            return None
-        return free[0]
-
-    def _is_coming(self, member: Member, now: float) -> bool:
-        """Whether a collector is about to be available: a fleet starts together, a replacement is not waited for."""
-        if member.life is Life.STARTING:
-            first = self._first_ready_at
-            return first is not None and member.started_at <= first and now - first < START_TOGETHER_SECONDS
-        return member.life is Life.JOINING
-
-    def stragglers(self) -> Iterator[tuple[Member, int]]:
-        """Requests that are to be cut short now; each once."""
-        after = self.plan.cut_short_after
-        if after is None or not self.pieces:
-            return
-        first = self.pieces[0]
-        if sum(share.done for share in first.shares) < after:
-            return
-        late = {share.request_id: share for share in first.shares if not share.done and not share.cut_short}
-        for member in self.members.values():
-            for request_id in member.in_flight:
-                if request_id in late:
-                    late[request_id].cut_short = True
-                    yield member, request_id
-
-    def answered(self, member: Member, answer: Finished, now: float) -> None:
-        _, share = self._requests.pop(answer.request_id)
-        share.payload, share.version = answer.payload, answer.version
-        share.frames, share.size_bytes = answer.frames, answer.size_bytes
-        self._largest_share_bytes = max(self._largest_share_bytes, answer.size_bytes)
-        member.answered += 1
-        self._leave(member, answer.request_id, now)
-
-    def answer_lost(self, member: Member, request_id: int, now: float) -> None:
-        """A finished rollout that cannot be read: its share is asked for again."""
-        piece, share = self._requests.pop(request_id)
-        share.request_id, share.cut_short = None, False
-        self._line.appendleft((piece, share))
-        self._leave(member, request_id, now)
-
-    def _leave(self, member: Member, request_id: int, now: float) -> None:
-        member.in_flight.remove(request_id)
-        member.working_since = now if member.in_flight else None
-
-    def _admit(self) -> bool:
-        plan = self.plan
-        count = len(self.pieces)
-        # What was begun is filled up, or the last batch would never be complete.
-        if plan.total_frames is not None and not count % plan.admissions_per_batch:
-            requested = self.frames_handed_out + sum(piece.frames for piece in self.pieces)
-            if requested >= plan.total_frames:
-                return False
-        # Every collector has one to work on and one waiting, whether or not anybody takes what is finished.
-        if not plan.in_order and count >= max(DEPTH * self.available, plan.shares):
-            return False
-        versions = [piece.oldest_version for piece in self.pieces]
-        together = plan.admissions_per_batch
-        if not in_time([*versions, self.version], self.version, plan.bound, asked=self.asked, together=together):
-            self.throttled |= any(m.life is Life.READY and not m.in_flight for m in self.members.values())
-            return False
-        if count and not self._fits_the_store():
-            return False
-        self._add_piece()
-        return True
-
-    def _fits_the_store(self) -> bool:
-        plan = self.plan
-        if plan.store_bytes is None or len(self.pieces) < plan.admissions_per_batch:
-            return True
-        under_way = sum(s.size_bytes if s.done else self._largest_share_bytes for p in self.pieces for s in p.shares)
-        return under_way + plan.shares_per_admission * self._largest_share_bytes <= plan.store_bytes
-
-    def _add_piece(self) -> None:
-        plan = self.plan
-        piece = Piece(self.version, [])
-        for _ in range(plan.shares_per_admission):
-            random = self._random_frames < plan.random_frames
-            self._random_frames += plan.frames_per_share if random else 0
-            piece.shares.append(Share(plan.frames_per_share, random))
-        self.pieces.append(piece)
-        self._line.extend((piece, share) for share in piece.shares)
-
-    # ---------------------------------------------------------------- batches
-    def due(self) -> list[Piece] | None:
-        """What makes the batch to hand out now, if there is one."""
-        if self.plan.in_order:
-            return self.pieces[:1] if self.pieces and self.pieces[0].complete else None
-        complete = sorted((piece for piece in self.pieces if piece.complete), key=lambda piece: piece.oldest_version)
-        oldest = complete[: self.plan.shares]
-        if len(oldest) < self.plan.shares or not self._others_in_time(oldest):
-            return None
-        return None if self._everything_is_requested and self._older_ones_to_come(oldest) else oldest
-
-    @property
-    def _everything_is_requested(self) -> bool:
-        total = self.plan.total_frames
-        return total is not None and self.frames_handed_out + sum(piece.frames for piece in self.pieces) >= total
-
-    def _older_ones_to_come(self, chosen: list[Piece]) -> bool:
-        """At the end, waiting for a slow collector costs nothing, and the last batch is the newest as one expects."""
-        newest = max(piece.oldest_version for piece in chosen)
-        return any(piece.admitted_version < newest for piece in self.pieces if not piece.complete)
-
-    def _others_in_time(self, chosen: list[Piece]) -> bool:
-        others = [piece.oldest_version for piece in self.pieces if not any(piece is one for one in chosen)]
-        together = self.plan.admissions_per_batch
-        return in_time(others, self.version, self.plan.bound, asked=False, together=together)
-
-    def hand_out(self, pieces: list[Piece]) -> Batch:
-        """The consumer has it."""
-        self.pieces = [piece for piece in self.pieces if not any(piece is one for one in pieces)]
-        # In the order of the collectors, as users of RayCollector expect; which of them took which share is chance.
-        shares = sorted((share for piece in pieces for share in piece.shares), key=_seat_of)
-        batch = Batch(shares, self.version - min(piece.oldest_version for piece in pieces))
-        self.frames_handed_out += batch.frames
-        self.asked = False
-        return batch
-
-    @property
-    def frames_waiting(self) -> int:
-        """Frames that were answered and not handed out yet."""
-        return sum(share.frames for piece in self.pieces for share in piece.shares if share.done)
-
     @property
     def finished(self) -> bool:
         return self.plan.total_frames is not None and self.frames_handed_out >= self.plan.total_frames
 
+    @property
+    def oldest_needed(self) -> int:
+        """The oldest version that a request may still ask for."""
+        first = self.admissions.first_incomplete if self.plan.exact else None
+        return self.version if first is None else first.version
 
-def _seat_of(share: Share) -> int:
-    return int(share.holder.name[1:]) if share.holder else 0
+    def may_advance(self) -> bool:
+        """Whether everything under way is still handed out in time if the version advances now."""
+        return self._in_time(self.version + 1)
+
+    # ---------------------------------------------------------------- requests
+    def submissions(self, now: float) -> Iterator[tuple[Collector, Request]]:
+        """Every request that may be sent now; the state has them as sent. Idle collectors come first."""
+        self.throttled = self.asked and self.admissions.completed > 0 and self.due() is None
+        line = self.admissions.line
+        while self.begun and not self.paused and (line or self._admit()):
+            share = line[0]
+            one = self._who_takes(share, now)
+            if one is None:
+                return
+            line.popleft()
+            yield one, self._request(share, one, now)
+
+    def _who_takes(self, share: Share, now: float) -> Collector | None:
+        one = self.collectors.next_free(share.admission.number)
+        if one is not None and one.id in share.admission.holders and self.collectors.is_anybody_coming(now):
+            return None
+        return one
+
+    def _request(self, share: Share, one: Collector, now: float) -> Request:
+        exactly = share.admission.version if self.plan.exact else None
+        request = Request(
+            self._next_request, share.frames, self.version if exactly is None else exactly, exactly, share.random
+        )
+        self._next_request += 1
+        self._requests[request.id] = share
+        self.admissions.submitted(share, request.id, one.id, one.slot)
+        self.collectors.asked(one, request.id, share.admission.number, now)
+        return request
+
+    def _admit(self) -> bool:
+        """Take one more admission if every bound allows it."""
+        if self.collectors.next_free(self.admissions.next_number) is None or not self._is_wanted():
+            return False
+        if not self._in_time(self.version + (not self.asked), also=self.version):
+            self.throttled |= self.collectors.busy < self.collectors.available
+            return False
+        if len(self.admissions) and not self._fits_the_store():
+            return False
+        random = [self._next_is_random() for _ in range(self.plan.shares_per_admission)]
+        self.admissions.admit(self.version, self.plan.frames_per_share, random)
+        return True
+
+    def _is_wanted(self) -> bool:
+        plan, count = self.plan, len(self.admissions)
+        # What was begun is filled up, or the last batch would never be complete.
+        if plan.total_frames is not None and not count % plan.admissions_per_batch and self._all_is_requested:
+            return False
+        # Every collector has one to work on and one waiting, whether or not anybody takes what is finished.
+        return plan.in_order or count < max(DEPTH * self.collectors.available, plan.shares)
+
+    @property
+    def _all_is_requested(self) -> bool:
+        total = self.plan.total_frames
+        return total is not None and self.frames_handed_out + self.admissions.frames >= total
+
+    def _in_time(self, first: int, *, also: int | None = None, without: list[Admission] | None = None) -> bool:
+        gone = [one.oldest_version for one in without or ()]
+        plan = self.plan
+        return self.admissions.window.in_time(first, plan.bound, plan.admissions_per_batch, also=also, without=gone)
+
+    def _fits_the_store(self) -> bool:
+        plan, window = self.plan, self.admissions
+        if plan.store_bytes is None or len(window) < plan.admissions_per_batch:
+            return True
+        under_way = window.waiting_bytes + window.shares_missing * self._largest_share_bytes
+        return under_way + plan.shares_per_admission * self._largest_share_bytes <= plan.store_bytes
+
+    def _next_is_random(self) -> bool:
+        random = self._random_frames < self.plan.random_frames
+        self._random_frames += self.plan.frames_per_share if random else 0
+        return random
+
+    # ---------------------------------------------------------------- answers
+    def answered(self, one: Collector, answer: Answer, now: float) -> None:
+        share = self._requests.pop(answer.request_id)
+        self._largest_share_bytes = max(self._largest_share_bytes, answer.size_bytes)
+        self.admissions.answered(share, answer)
+        self.collectors.answered(one, answer.request_id, now)
+
+    def answer_lost(self, one: Collector, request_id: int, now: float) -> None:
+        """A finished rollout that cannot be read: its share is asked for again."""
+        self.admissions.taken_back(self._requests.pop(request_id))
+        self.collectors.answered(one, request_id, now, readable=False)
+
+    def retired(self, one: Collector) -> int:
+        """Forget a collector; its requests go back to the front of the line. Returns how many."""
+        self.collectors.retired(one)
+        for request_id in reversed(one.in_flight):
+            self.admissions.taken_back(self._requests.pop(request_id))
+        return len(one.in_flight)
+
+    def stragglers(self) -> Iterator[tuple[Collector, int]]:
+        """Requests that are to be cut short now; each once."""
+        after, first = self.plan.cut_short_after, self.admissions.first
+        if after is None or first is None or len(first.shares) - first.missing < after:
+            return
+        if not first.asked_anew:
+            return
+        first.asked_anew = False
+        for share in first.shares:
+            one = self.collectors.find(share.holder) if share.holder and share.request_id is not None else None
+            if one is not None and share.request_id is not None and not share.done and not share.cut_short:
+                share.cut_short = True
+                yield one, share.request_id
+
+    # ---------------------------------------------------------------- batches
+    def due(self) -> list[Admission] | None:
+        """What makes the batch to hand out now, if there is one."""
+        if self.plan.in_order:
+            first = self.admissions.first
+            return [first] if first is not None and first.complete else None
+        if self.admissions.completed < self.plan.shares:
+            return None
+        oldest = self.admissions.oldest_complete(self.plan.shares)
+        if not self._in_time(self.version + 1, without=oldest):
+            return None
+        return None if self._all_is_requested and self._older_ones_to_come(oldest) else oldest
+
+    def _older_ones_to_come(self, chosen: list[Admission]) -> bool:
+        """At the end, waiting for a slow collector costs nothing, and the last batch is the newest as one expects."""
+        first = self.admissions.first_incomplete
+        return first is not None and first.version < chosen[-1].oldest_version
+
+    def hand_out(self, chosen: list[Admission]) -> Batch:
+        """The consumer has it."""
+        batch = self.admissions.hand_out(chosen, self.version)
+        self.frames_handed_out += batch.frames
+        self.asked = False
+        return batch

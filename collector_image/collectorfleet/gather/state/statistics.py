@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from datetime import UTC, datetime
+from datetime import datetime
 
 _RATE_WINDOW_SECONDS = 30.0
 _STALENESS_BATCHES = 100
@@ -39,11 +39,11 @@ class Statistics:
         self.frames_collected += frames
         self.pickled += pickled
 
-    def handed_out(self, frames: int, staleness: int, now: float) -> None:
+    def handed_out(self, frames: int, staleness: int, now: float, time: datetime) -> None:
         self.frames_handed_out += frames
         self.batches += 1
         self.stalenesses.append(staleness)
-        self.last_batch_time = datetime.now(UTC)
+        self.last_batch_time = time
         if self._first_batch_at is None:
             # Waiting for the first batch is the start of the fleet, not idleness.
             self._first_batch_at, self._waited_seconds = now, 0.0

@@ -1,37 +1,40 @@
-"""Who has which version of the weights.
+"""The versions of one policy: who has which.
 
-The life of a version: *published* (a snapshot was taken and put), *applied* by a collector, and *acknowledged* once
+The life of a version: *published* (made current), *offered* to a collector, *applied* by it, and *acknowledged* once
 every available collector has applied it or a newer one. A collector proves what it loaded by the digest of it.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from collectorfleet.messages import Weights
+from collectorfleet.messages import POLICY, Weights
+from collectorfleet_api.v1alpha1 import WeightsFailure
 
 # Digests of versions that a late acknowledgement may still be about.
 _KEPT_DIGESTS = 256
 
 
 @dataclass(frozen=True)
-class PublishFailure:
-    collector: str
-    version: int
-    time: datetime
-    reason: str
-    message: str
+class PublishResult:
+    """What one collector has: ``version`` is what it acknowledged last, None if nothing yet."""
+
+    version: int | None
+    acknowledged: bool  # the version asked about, or a newer one
+    error: str | None = None
 
 
-class WeightsStore:
-    """Handles of versions that may still be asked for, and the counts of publishes.
+class Versions:
+    """Versions that may still be asked for, and the counts of publishes.
 
-    Dropping a handle is what lets the object store forget that version.
+    Dropping one is what lets the transport's store forget its weights.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, policy: str = POLICY) -> None:
+        self.policy = policy
         self.newest: Weights | None = None
         self.published_at: datetime | None = None
         self.publish_seconds: float | None = None
@@ -39,22 +42,23 @@ class WeightsStore:
         self.succeeded = 0
         self.partial = 0
         self.failures = 0
-        self.last_failure: PublishFailure | None = None
+        self.last_failure: WeightsFailure | None = None
         self._kept: dict[int, Weights] = {}
         self._digests: OrderedDict[int, str] = OrderedDict()
-        self._unacknowledged: dict[int, bool] = {}  # version: whether a collector failed to apply it
+        self._unacknowledged: deque[int] = deque()
+        self._refused: set[int] = set()  # of those, the ones that a collector failed to apply
 
     def published(self, weights: Weights, at: datetime, seconds: float) -> None:
         self.newest, self.published_at, self.publish_seconds = weights, at, seconds
         self._kept[weights.version] = weights
         self.attempted += 1
         self._digests[weights.version] = weights.stored.digest
-        self._unacknowledged[weights.version] = False
+        self._unacknowledged.append(weights.version)
         while len(self._digests) > _KEPT_DIGESTS:
             self._digests.popitem(last=False)
 
-    def version(self, version: int) -> Weights:
-        """The weights of a version that was not released."""
+    def weights(self, version: int) -> Weights:
+        """Of a version that was not released."""
         return self._kept[version]
 
     def release_before(self, version: int) -> None:
@@ -64,7 +68,7 @@ class WeightsStore:
                 del self._kept[old]
 
     @property
-    def kept_versions(self) -> list[int]:
+    def kept(self) -> list[int]:
         return sorted(self._kept)
 
     def proven(self, version: int, digest: str) -> bool:
@@ -72,22 +76,38 @@ class WeightsStore:
         return self._digests.get(version) == digest
 
     def acknowledged(self, version: int | None) -> None:
-        """Every available collector has applied ``version`` or newer."""
-        if version is None:
-            return
-        for done in [v for v in self._unacknowledged if v <= version]:
-            if self._unacknowledged.pop(done):
+        """Every available collector has applied ``version`` or newer; None: there is none."""
+        while version is not None and self._unacknowledged and self._unacknowledged[0] <= version:
+            done = self._unacknowledged.popleft()
+            if done in self._refused:
+                self._refused.remove(done)
                 self.partial += 1
             else:
                 self.succeeded += 1
 
-    def failed(self, failure: PublishFailure, *, by_all: bool) -> None:
+    def failed(self, failure: WeightsFailure, *, by_all: bool) -> None:
         """A collector could not apply a version; ``by_all``: nobody else can."""
         self.last_failure = failure
         if failure.version not in self._unacknowledged:
             return
         if by_all:
-            del self._unacknowledged[failure.version]
+            self._unacknowledged.remove(failure.version)
+            self._refused.discard(failure.version)
             self.failures += 1
         else:
-            self._unacknowledged[failure.version] = True
+            self._refused.add(failure.version)
+
+
+def results(
+    version: int | None, applied: Mapping[str, int | None], errors: Mapping[str, str | None]
+) -> Mapping[str, PublishResult]:
+    """What became of a version by slot; None: it was not published yet. ``applied`` is what each has, in order."""
+    found = {}
+    for name, has in applied.items():
+        done = version is not None and has is not None and has >= version
+        found[name] = PublishResult(has, done, None if done else errors[name] or _why_not(version))
+    return found
+
+
+def _why_not(version: int | None) -> str:
+    return "not published yet: the staleness bound holds it back" if version is None else "not applied yet"

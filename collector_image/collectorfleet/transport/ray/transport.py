@@ -1,7 +1,8 @@
 """Ray actors and Ray's object store: weights are put once for all collectors, rollouts are read where they lie.
 
-Nothing polls. Ray calls back when an answer is there; the callback only queues it, and :meth:`RayObjects.wait` turns it
-into an event on the gather thread. One call of each actor never returns, so a death is noticed without asking.
+Nothing polls. Ray calls back when an answer is there; the callback only queues it, and :meth:`RayTransport.wait` turns
+it into a message on the gather thread. One call of each actor stands until another version is loaded there, so a death
+is noticed without asking.
 """
 
 from __future__ import annotations
@@ -9,36 +10,27 @@ from __future__ import annotations
 import queue
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import ray
 
-from collectorfleet.actor.runner import Built, CollectorConfig
+from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.codec import snapshot as snapshots
-from collectorfleet.messages import (
-    Address,
-    Applied,
-    Event,
-    Fault,
-    Finished,
-    Lost,
-    Raised,
-    Request,
-    Started,
-    Stored,
-    Weights,
-)
-from collectorfleet.transport.ray import actor as actors
+from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Lost, Message, Request, Stored, Weights
+from collectorfleet.transport.ray.actor import CONCURRENCY_GROUPS, CollectorActor
 from collectorfleet.transport.ray.faults import cause_of, fault_of
+from collectorfleet.transport.ray.schemas import SchemasKnown
 
 ConfigOf = Callable[[str], CollectorConfig]
 OptionsOf = Callable[[str], Mapping[str, Any]]
 
 
-@dataclass(frozen=True)
-class _Answer:
-    address: Address
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """Of a call of an actor: to a request, to the standing call, or to the call that builds it."""
+
+    collector: CollectorId
     request_id: int | None
     future: Future[Any]
 
@@ -46,11 +38,11 @@ class _Answer:
 _WAKE = object()
 
 
-class RayObjects:
+class RayTransport:
     """A transport over Ray.
 
-    ``config_of`` and ``options_of`` say what a collector by that name is made of; ``policy`` is sent once for all of
-    them; ``seed`` is the first of a row of seeds, one for each life of each collector.
+    ``config_of`` and ``options_of`` say what the collector in a slot is made of; ``policy`` is sent once for all of
+    them; ``seed`` is the first of a row of seeds, one for each incarnation of each collector.
     """
 
     name = "ObjectStore"
@@ -61,103 +53,90 @@ class RayObjects:
         self._policy = ray.put(policy)
         self._seed = seed
         self._seeds_environments = False
-        self._actors: dict[Address, Any] = {}
-        self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        # One class for all actors: Ray keeps each class that is made in its head for ever. Nor does it keep a record of
+        # each call, which only its dashboard reads.
+        options: Any = {"enable_task_events": False, "concurrency_groups": CONCURRENCY_GROUPS}
+        self._class: Any = ray.remote(**options)(CollectorActor)
+        self._actors: dict[CollectorId, Any] = {}
+        self._schemas = SchemasKnown()
+        self._replies: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
-    def start(self, address: Address) -> None:
-        options = {**self._options_of(address.name), "concurrency_groups": actors.CONCURRENCY_GROUPS}
-        remote: Any = ray.remote(**options)(actors.CollectorActor)
-        handle = remote.remote(self._config_of(address.name), self._policy, address.incarnation)
-        self._actors[address] = handle
-        seed = (self._seed + address.incarnation) % 2**63
-        self._expect(address, handle.build.remote(seed, self._seeds_environments))
-        self._expect(address, handle.life.remote())
+    def start(self, collector: CollectorId) -> None:
+        options = dict(self._options_of(collector.name))
+        actor = self._class.options(**options).remote(collector, self._config_of(collector.name), self._policy)
+        self._actors[collector] = actor
+        seed = (self._seed + collector.incarnation) % 2**63
+        self._expect(collector, actor.build.remote(seed, self._seeds_environments))
+        self._expect(collector, actor.next_applied.remote(POLICY, 0))
 
     def put(self, snapshot: snapshots.Snapshot) -> Stored:
         return Stored(snapshots.digest(snapshot.arrays), snapshot.size_bytes, ray.put(snapshot))
 
-    def offer(self, address: Address, weights: Weights) -> None:
-        self._expect(address, self._actors[address].offer.remote(weights.version, weights.stored.handle))
+    def offer(self, collector: CollectorId, weights: Weights) -> None:
+        self._actors[collector].offer.remote(weights.policy, weights.version, weights.stored.handle)
 
-    def submit(self, address: Address, request: Request, weights: Weights | None = None) -> None:
-        asked = (request.id, request.frames, request.min_version, request.random)
-        exactly = () if weights is None else (weights.version, weights.stored.handle)
-        self._expect(address, self._actors[address].rollout.remote(asked, *exactly), request.id)
+    def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
+        along = () if weights is None else (weights.version, weights.stored.handle)
+        call = self._actors[collector].run.remote(astuple(request), self._schemas.number(collector), *along)
+        self._expect(collector, call, request.id)
 
-    def cut_short(self, address: Address, request_id: int) -> None:
-        self._actors[address].cut_short.remote(request_id)
+    def cut_short(self, collector: CollectorId, request_id: int) -> None:
+        self._actors[collector].cut_short.remote(request_id)
 
-    def ask(self, address: Address, method: str, *args: Any) -> Any:
+    def ask(self, collector: CollectorId, method: str, *args: Any) -> Any:
         """Call a method of the actor, between two rollouts; returns Ray's reference. Any thread."""
-        return getattr(self._actors[address], method).remote(*args)
+        return getattr(self._actors[collector], method).remote(*args)
 
-    def seed_later_lives(self, seed: int) -> None:
-        """From now on environments are seeded when they are built, each life of a collector with a seed of its own."""
+    def seed_later_incarnations(self, seed: int) -> None:
+        """From now on environments are seeded when they are built, each incarnation with a seed of its own."""
         self._seed, self._seeds_environments = seed, True
 
     def handles(self) -> list[Any]:
         """The actors, in the order of their start. Any thread."""
         return list(self._actors.values())
 
-    def stop(self, address: Address) -> None:
-        handle = self._actors.pop(address, None)
-        if handle is not None:
-            ray.kill(handle, no_restart=True)
+    def stop(self, collector: CollectorId) -> None:
+        actor = self._actors.pop(collector, None)
+        self._schemas.forget(collector)
+        if actor is not None:
+            ray.kill(actor, no_restart=True)
 
-    def wait(self, timeout: float) -> Sequence[Event]:
+    def wait(self, timeout: float) -> Sequence[Message]:
         try:
-            found = [self._answers.get(timeout=timeout)]
+            found = [self._replies.get(timeout=timeout)]
         except queue.Empty:
             return []
-        while not self._answers.empty():
-            found.append(self._answers.get())
-        events = (self._event(answer) for answer in found if answer is not _WAKE)
-        return [event for event in events if event is not None]
+        while not self._replies.empty():
+            found.append(self._replies.get())
+        messages = (self._message(reply) for reply in found if reply is not _WAKE)
+        return [message for message in messages if message is not None]
 
     def wake(self) -> None:
-        self._answers.put(_WAKE)
+        self._replies.put(_WAKE)
 
     def close(self) -> None:
-        for address in list(self._actors):
-            self.stop(address)
+        for collector in list(self._actors):
+            self.stop(collector)
 
-    def _expect(self, address: Address, ref: Any, request_id: int | None = None) -> None:
-        answers = self._answers
+    def _expect(self, collector: CollectorId, ref: Any, request_id: int | None = None) -> None:
+        replies = self._replies
         future = ref.future()
-        future.add_done_callback(lambda done: answers.put(_Answer(address, request_id, done)))
+        future.add_done_callback(lambda done: replies.put(_Reply(collector, request_id, done)))
 
-    def _event(self, answer: _Answer) -> Event | None:
-        address, request_id = answer.address, answer.request_id
-        if address not in self._actors:
+    def _message(self, reply: _Reply) -> Message | None:
+        collector, request_id = reply.collector, reply.request_id
+        if collector not in self._actors:
             return None  # of a collector that was stopped
-        error = answer.future.exception()
+        error = reply.future.exception()
         if error is not None:
             alive = isinstance(error, ray.exceptions.ObjectLostError | ray.exceptions.ObjectFetchTimedOutError)
-            return Lost(address, cause_of(error), fault_of(error), request_id if alive else None)
-        match answer.future.result():
-            case Built(pod, pid):
-                return Started(address, pod, pid)
-            case actors.Rollout() as rollout if request_id is not None:
-                return _finished(address, request_id, rollout)
-            case actors.UserError(where, cause, text):
-                return Raised(address, where, cause, text)
-            case actors.OutOfMemory(cause):
-                return Lost(address, cause, Fault.OUT_OF_MEMORY)
-            case (int(version), str(digest)):
-                return Applied(address, version, digest)
-            case other:
-                return Lost(address, f"an answer that makes no sense: {other!r}")
-
-
-def _finished(address: Address, request_id: int, rollout: actors.Rollout) -> Finished:
-    encoded = rollout.part.encoded if rollout.part else None
-    return Finished(
-        address,
-        request_id,
-        rollout.part,
-        rollout.frames,
-        rollout.version,
-        rollout.seconds,
-        size_bytes=encoded.size_bytes if encoded else 0,
-        pickled=encoded.pickled_count if encoded else 0,
-    )
+            return Lost(collector, cause_of(error), fault_of(error), request_id if alive else None)
+        match reply.future.result():
+            case Applied() as applied:
+                self._expect(collector, self._actors[collector].next_applied.remote(applied.policy, applied.version))
+                return applied
+            case (Answer() as answer, int(schema)):
+                return self._schemas.filled_in(answer, schema)
+            case message:
+                found: Message = message
+                return found

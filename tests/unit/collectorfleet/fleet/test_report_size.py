@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
 
 import pytest
 
 from collectorfleet.fleet.report import report
-from collectorfleet.gather.consumer import Limits, Policies
-from collectorfleet.gather.loop import GatherLoop
+from collectorfleet.gather.shared import Limits, Shared
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.plan import Plan
-from collectorfleet.messages import Address, Fault, Stored, Weights
+from collectorfleet.messages import CollectorId, Fault, Stored, Weights
 from collectorfleet.policies.failure import ReplaceWithBackoff
-from collectorfleet.policies.scaling import EmptyWholePods
 from collectorfleet.run.handle import MOST_METRICS, Run
 from collectorfleet_api.v1alpha1 import CollectorState, DriverReport
 
@@ -28,30 +25,30 @@ ERROR = "RayActorError: " + "the worker died while it was asked for the reason. 
 def fleet() -> DriverReport:
     """A third of the collectors is lost and a third starts, after many restarts, with long errors and names."""
     second = timedelta(seconds=1)
-    loop = GatherLoop(
-        cast("Any", None),  # nothing is sent: the loop does not run
+    shared = Shared(
         Gather(Plan(shares=1, frames_per_share=200, in_order=False, bound=None, total_frames=None)),
-        collectors=COLLECTORS,
-        limits=Limits(second, second, second, min_available=1),
-        policies=Policies(ReplaceWithBackoff(), EmptyWholePods()),
+        COLLECTORS,
+        Limits(second, second, second, min_available=1),
         has_weights=True,
     )
-    loop.store.published(Weights(10**6, Stored("xxh3:" + "0" * 32, 10**9, None)), datetime.now(UTC), 0.1)
-    for seat in list(loop.roster.seats.values()):
-        seat.batches, seat.frames, seat.last_error = 10**6, 10**9, ERROR
-        if seat.index % 3 == 0:
-            loop.roster.lost(seat.name, ERROR, Fault.DIED, ReplaceWithBackoff(), now=0.0)
+    shared.versions.published(Weights(10**6, Stored("xxh3:" + "0" * 32, 10**9, None)), datetime.now(UTC), 0.1)
+    collectors = shared.gather.collectors
+    for slot in shared.slots.to_fill(0.0):
+        slot.batches, slot.frames, slot.last_error = 10**6, 10**9, ERROR
+        if slot.index % 3 == 0:
+            shared.slots.lost(slot.name, ERROR, Fault.DIED, ReplaceWithBackoff(), now=0.0)
             continue
-        address = Address(seat.name, seat.index)
-        loop.gather.starting(address, 0.0)
-        member = loop.gather.members[seat.name]
-        member.pod = f"a-fleet-of-a-long-name-whose-pods-have-long-names-too-worker-{seat.index:05d}"
-        if seat.index % 3 == 1:
-            loop.gather.applied(member, 10**6, 0.0)
+        collectors.starting(CollectorId(slot.name, slot.index), slot.index, 0.0)
+        one = collectors.named(slot.name)
+        assert one is not None
+        pod = f"a-fleet-of-a-long-name-whose-pods-have-long-names-too-worker-{slot.index:05d}"
+        if slot.index % 3 == 1:
+            collectors.built(one, pod, 1)
+            collectors.applied(one, 10**6, 0.0)
     run = Run()
     for index in range(MOST_METRICS):
         run.report(**{f"{'a_metric_with_a_long_name_' * 4}"[:96] + f"_{index:03d}": index / 3})
-    found = report(loop, 0.0, "ObjectStore")
+    found = report(shared, 0.0, "ObjectStore")
     assert found.progress is not None
     return found.model_copy(update={"progress": found.progress.model_copy(update={"metrics": dict(run.metrics)})})
 

@@ -8,26 +8,15 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.unit.collectorfleet.gather.world import FRAMES, Remote, World
+from tests.unit.collectorfleet.gather.world import FRAMES, Played, Remote, World
 
-from collectorfleet.gather.consumer import Limits, Policies
-from collectorfleet.gather.loop import GatherLoop
-from collectorfleet.gather.state.gather import Gather
-from collectorfleet.gather.state.pieces import Life
+from collectorfleet.gather.shared import Limits
 from collectorfleet.gather.state.plan import Plan
-from collectorfleet.messages import Fault, Finished
+from collectorfleet.messages import Answer, Fault
 from collectorfleet.policies.failure import ReplaceWithBackoff
-from collectorfleet.policies.scaling import EmptyWholePods
+from collectorfleet_api.v1alpha1 import CollectorState
 
 DEADLINE = 60.0
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Anything(RuleBasedStateMachine):
@@ -48,41 +37,33 @@ class Anything(RuleBasedStateMachine):
         m = m if in_order else {}
         self.plan = Plan(shares, FRAMES, in_order, (bound or 0) if in_order else bound, total, **m)
         self.collectors = collectors
-        self.clock = Clock()
         self.versions_of_all_drivers: list[int] = []
         self.checkpoint: dict[str, Any] | None = None
         self.delivered_before = 0
-        self.late: list[Finished] = []
+        self.late: list[Answer] = []
         self.awaits = False
         self.start_driver()
 
     def start_driver(self) -> None:
-        self.world = World()
-        self.loop = GatherLoop(
-            self.world,
-            Gather(self.plan),
-            collectors=self.collectors,
-            limits=Limits(timedelta(seconds=DEADLINE), timedelta(seconds=DEADLINE), timedelta(days=99), 1),
-            policies=Policies(ReplaceWithBackoff(budget=10_000), EmptyWholePods()),
-            has_weights=True,
-            clock=self.clock,
-        )
+        limits = Limits(timedelta(seconds=DEADLINE), timedelta(seconds=DEADLINE), timedelta(days=99), 1)
+        self.played = Played(self.plan, self.collectors, limits=limits, failure=ReplaceWithBackoff(budget=10_000))
+        self.world = self.played.world
         if self.checkpoint is not None:
-            self.loop.restore(self.checkpoint)
+            self.played.consumer.restore(self.checkpoint)
         self.awaits = False
-        self.loop.publish("weights")
+        self.played.consumer.stage("weights")
         self.everybody_joins()
 
     @rule()
     def everybody_joins(self) -> None:
-        self.clock.now += 100  # pauses are over
-        self.loop.turn()
+        self.played.clock.now += 100  # pauses are over
+        self.played.turn()
         for remote in self.remotes(unbuilt=True):
             self.world.build(remote)
-        self.loop.turn()
+        self.played.turn()
         for remote in self.remotes(offers=True):
             self.world.load(remote)
-        self.loop.turn()
+        self.played.turn()
         if self.awaits:
             self.take()
 
@@ -96,14 +77,14 @@ class Anything(RuleBasedStateMachine):
 
     @rule(seconds=st.floats(0, 3))
     def the_thread_turns(self, seconds: float) -> None:
-        self.clock.now += seconds
-        self.loop.turn()
+        self.played.clock.now += seconds
+        self.played.turn()
         if self.awaits:
             self.take()
 
     def take(self) -> None:
-        with self.loop.changed:
-            batch = self.loop.take()
+        with self.played.shared.changed:
+            batch = self.played.consumer.take()
         if batch is None:
             return
         self.awaits = False
@@ -115,12 +96,12 @@ class Anything(RuleBasedStateMachine):
     @rule()
     def the_consumer_asks(self) -> None:
         if not self.awaits:
-            with self.loop.changed:
-                self.awaits = self.loop.ask()
+            with self.played.shared.changed:
+                self.awaits = self.played.consumer.ask()
 
     @rule()
     def the_consumer_publishes(self) -> None:
-        self.loop.publish("weights")
+        self.played.consumer.stage("weights")
 
     @precondition(lambda self: self.remotes(unbuilt=True))
     @rule(data=st.data())
@@ -149,11 +130,11 @@ class Anything(RuleBasedStateMachine):
 
     @rule()
     def everybody_hangs(self) -> None:
-        self.loop.turn()
-        self.loop.turn()  # what the first has noted is asked again
-        working = [m.address for m in self.loop.gather.members.values() if m.working_since is not None]
-        self.clock.now += DEADLINE + 1
-        self.loop.turn()
+        self.played.turn()
+        self.played.turn()  # what the first has noted is asked again
+        working = [m.id for m in self.played.gather.collectors if m.working_since is not None]
+        self.played.clock.now += DEADLINE + 1
+        self.played.turn()
         if self.awaits:
             self.take()
         assert self.world.stopped.issuperset(working)
@@ -162,31 +143,31 @@ class Anything(RuleBasedStateMachine):
     @rule(data=st.data())
     def a_retired_collector_says_something_after_all(self, data: st.DataObject) -> None:
         said = data.draw(st.sampled_from(self.late))
-        self.loop.turn()
-        if said.address in self.world.stopped:
-            collected = self.loop.statistics.frames_collected
-            self.world.events.append(said)
-            self.loop.turn()
-            assert self.loop.statistics.frames_collected == collected
+        self.played.turn()
+        if said.collector in self.world.stopped:
+            collected = self.played.shared.statistics.frames_collected
+            self.world.messages.append(said)
+            self.played.turn()
+            assert self.played.shared.statistics.frames_collected == collected
         if self.awaits:
             self.take()
 
     @rule(collectors=st.integers(1, 4))
     def the_fleet_is_resized(self, collectors: int) -> None:
-        self.loop.resize(collectors)
+        self.played.consumer.resize(collectors)
         self.collectors = collectors
 
     @rule()
     def the_driver_writes_a_checkpoint(self) -> None:
-        with self.loop.changed:
-            self.checkpoint = self.loop.counters()
+        with self.played.shared.changed:
+            self.checkpoint = self.played.consumer.counters()
 
     @precondition(lambda self: self.checkpoint is not None)
     @rule()
     def a_second_driver_goes_on(self) -> None:
         self.versions_of_all_drivers.extend(self.world.digests)
         # What was published after the checkpoint is known from the status.
-        newest = max([self.loop.gather.version, *self.versions_of_all_drivers])
+        newest = max([self.played.gather.version, *self.versions_of_all_drivers])
         assert self.checkpoint is not None
         self.checkpoint = {**self.checkpoint, "version": max(self.checkpoint["version"], newest)}
         self.delivered_before = self.checkpoint["frames"]
@@ -195,32 +176,33 @@ class Anything(RuleBasedStateMachine):
 
     @invariant()
     def frames_are_conserved(self) -> None:
-        if hasattr(self, "loop"):
-            due = self.loop._due.frames if self.loop._due else 0
-            gather, counted = self.loop.gather, self.loop.statistics
+        if hasattr(self, "played"):
+            due = self.played.shared.due.frames if self.played.shared.due else 0
+            gather, counted = self.played.gather, self.played.shared.statistics
             assert counted.frames_handed_out == gather.frames_handed_out
-            assert counted.frames_collected == counted.frames_handed_out + gather.frames_waiting
+            assert counted.frames_collected == counted.frames_handed_out + gather.admissions.frames_waiting
             assert due <= counted.frames_handed_out
             assert gather.frames_handed_out >= self.delivered_before
 
     @invariant()
     def versions_only_grow_and_are_never_used_twice(self) -> None:
-        if hasattr(self, "loop"):
+        if hasattr(self, "played"):
             versions = [*self.versions_of_all_drivers, *self.world.digests]
             assert versions == sorted(set(versions))
 
     @invariant()
     def who_is_available_has_acknowledged_what_was_published(self) -> None:
-        if hasattr(self, "loop"):
-            for member in self.loop.gather.members.values():
-                if member.life is Life.READY:
+        if hasattr(self, "played"):
+            for member in self.played.gather.collectors:
+                if member.state is CollectorState.READY:
                     assert member.applied_version in self.world.digests
 
     @invariant()
     def only_kept_versions_can_be_asked_for(self) -> None:
-        if hasattr(self, "loop") and self.loop.store.newest is not None:
-            assert self.loop.store.kept_versions[-1] == self.loop.store.newest.version == self.loop.gather.version
-            assert len(self.loop.store.kept_versions) <= (2 + (self.plan.bound or 0) if self.plan.exact else 1)
+        versions = self.played.shared.versions if hasattr(self, "played") else None
+        if versions is not None and versions.newest is not None:
+            assert versions.kept[-1] == versions.newest.version == self.played.gather.version
+            assert len(versions.kept) <= (2 + (self.plan.bound or 0) if self.plan.exact else 1)
 
 
 TestAnything = Anything.TestCase

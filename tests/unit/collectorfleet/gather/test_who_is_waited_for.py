@@ -4,41 +4,27 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from tests.unit.collectorfleet.gather.world import FRAMES, Remote, World
+from tests.unit.collectorfleet.gather.world import FRAMES, Played
 
-from collectorfleet.gather.consumer import Limits, Policies
-from collectorfleet.gather.loop import GatherLoop
-from collectorfleet.gather.state.gather import Gather
+from collectorfleet.gather.shared import Limits
 from collectorfleet.gather.state.plan import Plan
-from collectorfleet.policies.failure import ReplaceWithBackoff
-from collectorfleet.policies.scaling import EmptyWholePods
 
 HOUR = timedelta(hours=1)
 
 
-class Fleet:
+class Fleet(Played):
     """Two collectors and batches of two shares, one of which each collector gets first."""
 
     def __init__(self) -> None:
-        self.now = 0.0
-        self.world = World()
-        self.loop = GatherLoop(
-            self.world,
-            Gather(Plan(shares=2, frames_per_share=FRAMES, in_order=True, bound=0, total_frames=None)),
-            collectors=2,
-            limits=Limits(HOUR, HOUR, HOUR, min_available=1),
-            policies=Policies(ReplaceWithBackoff(), EmptyWholePods()),
-            has_weights=True,
-            clock=lambda: self.now,
-        )
-        self.loop.publish("weights")
-        self.loop.ask()
+        plan = Plan(shares=2, frames_per_share=FRAMES, in_order=True, bound=0, total_frames=None)
+        super().__init__(plan, collectors=2, limits=Limits(HOUR, HOUR, HOUR, min_available=1))
+        self.consumer.stage("weights")
+        self.consumer.ask()
         self.turn()
 
     def turn(self, seconds: float = 0.0) -> None:
-        self.now += seconds
-        self.loop.turn()
-        self.loop.turn()  # what the first has noted is acted upon
+        super().turn(seconds)
+        super().turn()  # what the first has noted is acted upon
 
     def build(self, name: str) -> None:
         remote = self.remote(name)
@@ -47,12 +33,9 @@ class Fleet:
         self.world.load(remote)
         self.turn()
 
-    def remote(self, name: str) -> Remote:
-        return next(remote for remote in self.world.alive.values() if remote.address.name == name)
-
     def asked(self) -> dict[str, int]:
         """Requests under way, by collector."""
-        return {remote.address.name: len(remote.requests) for remote in self.world.alive.values()}
+        return {remote.id.name: len(remote.requests) for remote in self.world.alive.values()}
 
 
 def test_a_collector_that_starts_with_the_fleet_is_waited_for_but_not_for_ever() -> None:

@@ -7,27 +7,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from collectorfleet.gather.consumer import Consumer
+from collectorfleet.gather.loop import GatherLoop
+from collectorfleet.gather.shared import Limits, Shared
+from collectorfleet.gather.state.gather import Gather
+from collectorfleet.gather.state.plan import Plan
 from collectorfleet.messages import (
-    Address,
+    Answer,
     Applied,
-    Event,
+    CollectorId,
     Fault,
-    Finished,
     Lost,
+    Message,
     Request,
     Started,
     Stored,
     Weights,
 )
+from collectorfleet.policies.failure import FailurePolicy, ReplaceWithBackoff
+from collectorfleet.policies.scaling import EmptyWholePods
 
 FRAMES = 10
 
 
 @dataclass
 class Remote:
-    """One life of one collector, as it really is."""
+    """One incarnation of one collector, as it really is."""
 
-    address: Address
+    id: CollectorId
     built: bool = False
     loaded: int = 0
     offered: int = 0
@@ -35,50 +42,65 @@ class Remote:
     requests: deque[Request] = field(default_factory=deque)
 
 
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 class World:
+    """The transport."""
+
     name = "World"
 
     def __init__(self) -> None:
-        self.alive: dict[Address, Remote] = {}
-        self.stopped: set[Address] = set()
-        self.events: list[Event] = []
+        self.alive: dict[CollectorId, Remote] = {}
+        self.stopped: set[CollectorId] = set()
+        self.messages: list[Message] = []
         self.stored = 0
         self.digests: dict[int, str] = {}  # of the versions that were offered
         self.cut: set[int] = set()
 
     # ---------------------------------------------------------------- what the gather loop says
-    def start(self, address: Address) -> None:
-        assert address not in self.alive
-        assert address not in self.stopped
-        self.alive[address] = Remote(address)
+    def start(self, collector: CollectorId) -> None:
+        assert collector not in self.alive
+        assert collector not in self.stopped
+        self.alive[collector] = Remote(collector)
 
     def put(self, snapshot: Any) -> Stored:
         self.stored += 1
         return Stored(f"digest {self.stored}", 8, snapshot)
 
-    def offer(self, address: Address, weights: Weights) -> None:
-        remote = self.alive[address]
+    def offer(self, collector: CollectorId, weights: Weights) -> None:
+        remote = self.alive[collector]
         assert weights.version > remote.offered
         assert self.digests.setdefault(weights.version, weights.stored.digest) == weights.stored.digest
         remote.offered = weights.version
 
-    def submit(self, address: Address, request: Request, weights: Weights | None = None) -> None:
-        remote = self.alive[address]  # never to one that is retired
+    def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
+        remote = self.alive[collector]  # never to one that is retired
         assert remote.acknowledged  # nor to one without acknowledged weights
-        assert (weights.version if weights else None) == request.version
+        if request.version is not None:
+            assert weights is not None
+            assert weights.version == request.version
+        elif weights is not None:  # an offer that goes along
+            self.offer(collector, weights)
+        assert remote.offered >= request.min_version or request.version is not None
         remote.requests.append(request)
 
-    def cut_short(self, address: Address, request_id: int) -> None:
-        assert address in self.alive
+    def cut_short(self, collector: CollectorId, request_id: int) -> None:
+        assert collector in self.alive
         self.cut.add(request_id)
 
-    def stop(self, address: Address) -> None:
-        self.alive.pop(address, None)
-        self.stopped.add(address)
+    def stop(self, collector: CollectorId) -> None:
+        self.alive.pop(collector, None)
+        self.stopped.add(collector)
 
-    def wait(self, timeout: float) -> Sequence[Event]:
+    def wait(self, timeout: float) -> Sequence[Message]:
         del timeout
-        found, self.events = self.events, []
+        found, self.messages = self.messages, []
         return found
 
     def wake(self) -> None:
@@ -91,24 +113,54 @@ class World:
     # ---------------------------------------------------------------- what collectors do
     def build(self, remote: Remote) -> None:
         remote.built = True
-        self.events.append(Started(remote.address, f"pod-{remote.address.name}", 1))
+        self.messages.append(Started(remote.id, f"pod-{remote.id.name}", 1))
 
     def load(self, remote: Remote) -> None:
         remote.loaded = remote.acknowledged = remote.offered
-        self.events.append(Applied(remote.address, remote.loaded, self.digests[remote.loaded]))
+        self.messages.append(Applied(remote.id, remote.loaded, self.digests[remote.loaded]))
 
-    def answer(self, remote: Remote, *, frames: int = FRAMES) -> Finished:
+    def answer(self, remote: Remote, *, frames: int = FRAMES) -> Answer:
         request = remote.requests.popleft()
         version = request.version if request.version is not None else max(remote.loaded, request.min_version)
         if request.version is None:
             remote.loaded = version
-        event = Finished(remote.address, request.id, "data", frames, version, 1.0, 100)
-        self.events.append(event)
-        return event
+        answer = Answer(remote.id, request.id, "data", frames, version, 1.0, 100)
+        self.messages.append(answer)
+        return answer
 
     def lose_answer(self, remote: Remote) -> None:
         request = remote.requests.popleft()
-        self.events.append(Lost(remote.address, "the object is lost", request_id=request.id))
+        self.messages.append(Lost(remote.id, "the object is lost", request_id=request.id))
 
     def die(self, remote: Remote, fault: Fault = Fault.DIED) -> None:
-        self.events.append(Lost(remote.address, "it died", fault))
+        self.messages.append(Lost(remote.id, "it died", fault))
+
+
+class Played:
+    """A gather on a played world, driven turn by turn: both of its threads are the test."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        collectors: int,
+        *,
+        limits: Limits,
+        has_weights: bool = True,
+        failure: FailurePolicy | None = None,
+    ) -> None:
+        self.clock = Clock()
+        self.world = World()
+        self.shared = Shared(Gather(plan), collectors, limits, has_weights=has_weights)
+        self.consumer = Consumer(self.shared, self.world, EmptyWholePods(), clock=self.clock)
+        self.loop = GatherLoop(self.shared, self.world, failure or ReplaceWithBackoff(), clock=self.clock)
+
+    @property
+    def gather(self) -> Gather:
+        return self.shared.gather
+
+    def turn(self, seconds: float = 0.0) -> None:
+        self.clock.now += seconds
+        self.loop.turn()
+
+    def remote(self, name: str) -> Remote:
+        return next(remote for remote in self.world.alive.values() if remote.id.name == name)

@@ -1,0 +1,56 @@
+"""From a collector's configuration to TorchRL's collector, with the user's environment and policy in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from torchrl.envs import EnvBase
+
+from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.cutting import Cutter
+from collectorfleet.actor.rollouts import RolloutRunner
+from collectorfleet.actor.stamp import SharedVersion, stamped
+from collectorfleet.messages import POLICY
+
+
+def build(config: CollectorConfig, incarnation: int) -> RolloutRunner:
+    """Build environment, policy and collector. Blocks, and raises, as the user's code does."""
+    options = dict(config.options)
+    shared = SharedVersion.create() if config.mixes_versions else None
+    env = environments(config, shared)
+    policy = config.policy
+    if config.policy_factory is not None and not config.has_processes:
+        policy = config.policy_factory()
+    elif config.policy_factory is not None:
+        options |= _weights_for_factory(config.policy_factory)
+    cutter = Cutter() if config.cut_short else None
+    if cutter is not None and not config.has_processes:
+        options["interruptor"] = cutter
+    if not config.has_processes:
+        options["return_same_td"] = True
+    collector = config.collector_class(
+        env, policy, frames_per_batch=config.frames_per_request, total_frames=-1, **options
+    )
+    return RolloutRunner(config, collector, incarnation, cutter, shared)
+
+
+def environments(config: CollectorConfig, shared: SharedVersion | None) -> Any:
+    """The environment; for a collector of several processes, what builds one in each."""
+    create = config.create_env
+    if not isinstance(create, EnvBase):
+        create = partial(create, **config.create_env_kwargs)
+    if config.has_processes:
+        any_time = config.has_processes_that_never_pause
+        maker = partial(stamped, create, shared, any_time=any_time) if shared is not None else create
+        return [maker] * config.workers
+    env = create if isinstance(create, EnvBase) else create()
+    return stamped(env, shared, any_time=False) if shared is not None else env
+
+
+def _weights_for_factory(factory: Callable[[], Any]) -> dict[str, Any]:
+    # Without a scheme of its own, such a collector would keep the factory's weights in its processes for ever.
+    from torchrl.weight_update import SharedMemWeightSyncScheme
+
+    return {"policy_factory": factory, "weight_sync_schemes": {POLICY: SharedMemWeightSyncScheme()}}

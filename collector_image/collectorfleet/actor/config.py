@@ -1,0 +1,55 @@
+"""What a collector is made of: how the driver tells it to the collector's process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torchrl.collectors import BaseCollector, Collector, MultiAsyncCollector, MultiCollector
+
+
+@dataclass(frozen=True)
+class CollectorConfig:
+    """What one collector is made of; travels pickled. Without policy and factory, actions are uniformly random.
+
+    Args:
+        create_env: builds an environment, or is one.
+        workers: environments in processes of their own; for ``Multi*Collector``.
+        options: further arguments of ``collector_class``.
+        models: attribute paths in the collector, besides ``policy``, of modules whose weights are published.
+        replay_buffer: a client of a replay buffer that the collector writes to itself.
+        cut_short: whether rollouts may be cut short.
+    """
+
+    create_env: Any
+    policy: Any
+    frames_per_request: int
+    policy_factory: Callable[[], Any] | None = None
+    create_env_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    collector_class: type[BaseCollector] = Collector
+    workers: int = 1
+    options: Mapping[str, Any] = field(default_factory=dict)
+    models: Sequence[str] = ()
+    replay_buffer: Any = None
+    update_between_steps: bool = False
+    cut_short: bool = False
+    threads: int = 1
+    gpu_fraction: float = 0.0
+
+    @property
+    def has_processes(self) -> bool:
+        """Whether the collector runs its environments in processes of its own."""
+        return issubclass(self.collector_class, MultiCollector)
+
+    @property
+    def mixes_versions(self) -> bool:
+        """Whether a rollout may have frames of several versions that it cannot tell apart afterwards.
+
+        Trajectories that span rollouts, and processes that never pause, do: the frames then say it themselves.
+        """
+        return self.has_processes_that_never_pause or self.options.get("trajs_per_batch") is not None
+
+    @property
+    def has_processes_that_never_pause(self) -> bool:
+        return issubclass(self.collector_class, MultiAsyncCollector)

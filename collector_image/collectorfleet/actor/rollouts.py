@@ -1,0 +1,169 @@
+"""Rollouts of TorchRL's collector, one for each request, and what is said of their frames."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tensordict import TensorDict, TensorDictBase
+from torch import Tensor, nn
+
+from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.cutting import Cutter, padded
+from collectorfleet.actor.inbox import Inbox, Offer
+from collectorfleet.actor.stamp import STAMP, STAMP_KEY, SharedVersion
+from collectorfleet.actor.target import WeightsTarget
+from collectorfleet.codec import frames as keys
+from collectorfleet.codec import snapshot as snapshots
+from collectorfleet.messages import POLICY, Request, Segment
+
+_OF_THE_DRIVER = ("policy_state_dict", "iter", "frames")
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """``batch`` is None if it was written to a replay buffer; ``segments`` if the batch itself says the versions."""
+
+    batch: TensorDictBase | None
+    frames: int
+    oldest_version: int
+    segments: Sequence[Segment] | None
+
+
+class RolloutRunner:
+    """A collector that answers requests."""
+
+    def __init__(
+        self,
+        config: CollectorConfig,
+        collector: Any,
+        incarnation: int,
+        cutter: Cutter | None,
+        shared: SharedVersion | None,
+    ) -> None:
+        self.collector = collector
+        self._config = config
+        self._incarnation = incarnation
+        self._cutter = cutter
+        self._shared = shared
+        self._frames = config.frames_per_request
+        self._rollouts: Iterator[TensorDictBase] = iter(collector)
+        self._policy = _policy_of(collector, config)
+        pass_on = self._pass_on if config.has_processes or shared else None
+        self.inboxes = {POLICY: Inbox(WeightsTarget(self._tensors()), pass_on)}
+        if config.update_between_steps and isinstance(self._policy, nn.Module):
+            self._policy.register_forward_pre_hook(lambda *_: self.inboxes[POLICY].before_step())
+
+    def run(self, request: Request, weights: Offer | None = None) -> Rollout:
+        """Run one request to its end; ``weights`` came along with it."""
+        inbox = self.inboxes[request.policy]
+        if request.version is None:
+            inbox.begin_rollout(request.min_version, also=weights)
+        else:
+            inbox.begin_rollout(request.min_version, exactly=weights)
+        try:
+            self._ask_for(request.frames, random=request.random)
+            if self._cutter is not None:
+                self._cutter.begin(request.id)
+            batch = next(self._rollouts)
+        finally:
+            segments = inbox.end_rollout()
+        return self._finish(batch, segments)
+
+    def cut_short(self, request_id: int) -> None:
+        """End the rollout of that request after the step that runs, also if it has not begun yet."""
+        if self._cutter is not None:
+            self._cutter.cut(request_id)
+
+    def environment_state(self) -> dict[str, Any]:
+        """Of the collector's state, what the driver does not have: all but the policy and the counters."""
+        return {key: value for key, value in self.collector.state_dict().items() if key not in _OF_THE_DRIVER}
+
+    def load_environment_state(self, state: dict[str, Any]) -> None:
+        self.collector.load_state_dict({**self.collector.state_dict(), **state})
+
+    def _finish(self, batch: TensorDictBase, segments: list[Segment]) -> Rollout:
+        if self._cutter is not None:
+            batch = padded(batch, self._steps_of(batch))
+        frames = _valid_frames(batch)
+        if self._shared is not None:
+            batch, oldest = _with_stamps(batch)
+            rollout = Rollout(batch, frames, oldest, None)
+        else:
+            rollout = Rollout(batch, frames, min(segment.version for segment in segments), segments)
+        return rollout if self._config.replay_buffer is None else self._written(rollout)
+
+    def _steps_of(self, batch: TensorDictBase) -> int:
+        environments: int = math.prod(batch.shape[:-1])
+        return -(-self._frames // environments)
+
+    def _written(self, rollout: Rollout) -> Rollout:
+        batch = rollout.batch
+        if batch is None:
+            return rollout
+        batch = batch.copy()
+        if rollout.segments is not None:
+            batch[keys.VERSION_KEY] = keys.versions_of(rollout.segments, batch.batch_size)
+        ids = batch.get(keys.TRAJECTORY_KEY, None)
+        if ids is not None:
+            batch[keys.TRAJECTORY_KEY] = keys.distinct_trajectories(ids, self._incarnation)
+        mask = batch.get(keys.MASK_KEY, None)
+        self._config.replay_buffer.extend(batch.reshape(-1) if mask is None else batch[mask])
+        return Rollout(None, rollout.frames, rollout.oldest_version, None)
+
+    def _ask_for(self, frames: int, *, random: bool) -> None:
+        collector = self.collector
+        # The collector counts frames by itself; the driver counts them over the whole fleet.
+        collector.init_random_frames = collector._frames + frames if random else 0
+        if frames != self._frames:
+            if self._config.has_processes:
+                raise RuntimeError(f"{type(collector).__name__} cannot change from {self._frames} to {frames} frames")
+            collector._setup_frames_per_batch(frames)
+            if collector._use_buffers:
+                memory = collector._final_rollout
+                shape = (*memory.shape[:-1], collector.frames_per_batch)
+                collector._final_rollout = memory[..., :1].expand(shape).clone()
+            self._frames = frames
+
+    def _tensors(self) -> dict[str, Tensor]:
+        tensors = snapshots.by_every_name(self._policy) if isinstance(self._policy, nn.Module) else {}
+        for path in self._config.models:
+            module = self.collector
+            for name in path.split("."):
+                module = getattr(module, name)
+            tensors |= {f"{path}:{name}": tensor for name, tensor in snapshots.by_every_name(module).items()}
+        return tensors
+
+    def _pass_on(self, version: int) -> None:
+        """Pass loaded weights on to the collector's processes, then say that they have them."""
+        if self._config.has_processes and isinstance(self._policy, nn.Module):
+            self.collector.update_policy_weights_(TensorDict.from_module(self._policy).data)
+        if self._shared is not None:
+            self._shared.set(version)
+
+
+def _policy_of(collector: Any, config: CollectorConfig) -> Any:
+    """The module to load weights into. Processes have theirs; the one of this process is what they are sent."""
+    if not config.has_processes:
+        return collector.policy
+    return config.policy_factory() if config.policy_factory is not None else config.policy
+
+
+def _valid_frames(batch: TensorDictBase) -> int:
+    mask = batch.get(keys.MASK_KEY, None)
+    return batch.numel() if mask is None else int(mask.sum())
+
+
+def _with_stamps(batch: TensorDictBase) -> tuple[TensorDictBase, int]:
+    batch = batch.copy()
+    batch["next"] = batch["next"].copy()
+    stamps = batch.pop(STAMP_KEY)
+    batch.pop(STAMP, None)  # what the step before left there
+    collector = batch.get(keys.COLLECTOR, None)
+    batch[keys.COLLECTOR] = TensorDict(batch_size=batch.batch_size) if collector is None else collector.copy()
+    batch[keys.VERSION_KEY] = stamps
+    mask = batch.get(keys.MASK_KEY, None)
+    valid = stamps if mask is None else stamps[mask]
+    return batch, int(valid.min()) if valid.numel() else 0

@@ -1,0 +1,151 @@
+"""A collector as its process serves it: what the driver may ask, and what it hears. Knows no launcher.
+
+Errors of the user's code come back as messages, so that they are never mistaken for a broken process; and the
+environment is built by a call rather than by the constructor, so that its error arrives as it was raised.
+
+Three threads at a time: one for ``build`` and ``run``, one for ``offer`` and ``cut_short``, one for ``next_applied``.
+
+Nothing here may import ``torchrl.collectors.distributed``: that asks for CUDA at import, before the launcher has said
+which GPUs the process may see.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+import traceback
+from typing import Any
+
+import torch
+
+from collectorfleet.actor.build import build, environments
+from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.rollouts import Rollout, RolloutRunner
+from collectorfleet.codec import tensors
+from collectorfleet.codec.frames import Part
+from collectorfleet.codec.snapshot import Snapshot
+from collectorfleet.errors import describe
+from collectorfleet.messages import Answer, Applied, CollectorId, Fault, Lost, Raised, Request, Started
+from collectorfleet.user_code import name_of
+
+
+class CollectorServer:
+    """One collector. Everything that it returns travels."""
+
+    def __init__(self, collector: CollectorId, config: CollectorConfig) -> None:
+        self._id = collector
+        self._config = config
+        self._made: RolloutRunner | None = None
+        self._built = threading.Event()
+
+    def build(self, seed: int, *, seed_environment: bool) -> Started | Raised | Lost:
+        """Build environment and policy. Blocks for as long as the user's code takes."""
+        # Torch begins every process with the same seed: unseeded collectors would all draw the same actions.
+        torch.manual_seed(seed)
+        torch.set_num_threads(self._config.threads)
+        fraction = self._config.gpu_fraction
+        if fraction and fraction < 1 and torch.cuda.is_available():
+            torch.cuda.set_per_process_memory_fraction(fraction)
+        try:
+            self._made = build(self._config, self._id.incarnation)
+            if seed_environment:
+                self._made.collector.set_seed(seed % 2**31)
+        except Exception as error:  # noqa: BLE001  (the user's code may raise anything)
+            return self._failure(error)
+        self._built.set()
+        return Started(self._id, os.environ.get("COLLECTORFLEET_POD") or socket.gethostname(), os.getpid())
+
+    def run(self, request: Request, weights: tuple[int, Snapshot] | None = None) -> Answer | Raised | Lost:
+        """One rollout. ``weights`` are a version that came along: exactly the one asked for, or an offer."""
+        started = time.perf_counter()
+        try:
+            rollout = self._runner.run(request, weights)
+        except Exception as error:  # noqa: BLE001  (the user's code may raise anything)
+            return self._failure(error)
+        return self._answer(request, rollout, time.perf_counter() - started)
+
+    def offer(self, policy: str, version: int, weights: Snapshot) -> None:
+        """Load these weights once no rollout runs; they replace what was offered before."""
+        self._runner.inboxes[policy].offer(version, weights)
+
+    def next_applied(self, policy: str, seen: int) -> Applied | Raised | Lost | None:
+        """Block until another version than ``seen`` is loaded, however long that takes; None after :meth:`close`."""
+        self._built.wait()
+        try:
+            loaded = self._runner.inboxes[policy].next_applied(seen)
+        except ValueError as error:  # weights of another policy
+            return Raised(self._id, "policy", str(error), "".join(traceback.format_exception(error)))
+        except Exception as error:  # noqa: BLE001  (a device, or the processes of a collector that has some)
+            return Lost(self._id, describe(error), _fault_of(error))
+        return None if loaded is None else Applied(self._id, *loaded, policy)
+
+    def cut_short(self, request_id: int) -> None:
+        """Answer that request with what there is after the running step."""
+        self._runner.cut_short(request_id)
+
+    def set_seed(self, seed: int, static_seed: bool) -> int:
+        """Seed the environments, between two rollouts; returns the next seed."""
+        following: int = self._runner.collector.set_seed(seed, static_seed)
+        return following
+
+    def environment_state(self) -> dict[str, Any]:
+        """What the environments keep, such as running statistics, between two rollouts."""
+        return self._runner.environment_state()
+
+    def load_environment_state(self, state: dict[str, Any]) -> None:
+        self._runner.load_environment_state(state)
+
+    def close(self) -> None:
+        """Let go whoever waits in :meth:`next_applied`."""
+        if self._made is not None:
+            for inbox in self._made.inboxes.values():
+                inbox.close()
+
+    @property
+    def _runner(self) -> RolloutRunner:
+        if self._made is None:
+            raise RuntimeError("the collector was asked for something before build()")
+        return self._made
+
+    def _answer(self, request: Request, rollout: Rollout, seconds: float) -> Answer:
+        part = self._part(rollout)
+        return Answer(
+            self._id,
+            request.id,
+            part,
+            rollout.frames,
+            rollout.oldest_version,
+            seconds,
+            size_bytes=part.encoded.size_bytes if part else 0,
+            pickled=len(part.encoded.pickled) if part else 0,
+            policy=request.policy,
+        )
+
+    def _part(self, rollout: Rollout) -> Part | None:
+        if rollout.batch is None:
+            return None
+        segments = None if rollout.segments is None else tuple(rollout.segments)
+        return Part(tensors.encode(rollout.batch), segments, self._id.incarnation)
+
+    def _failure(self, error: Exception) -> Raised | Lost:
+        if _fault_of(error) is Fault.OUT_OF_MEMORY:
+            # Not a mistake of the environment, and not to be tried in this process again.
+            return Lost(self._id, describe(error), Fault.OUT_OF_MEMORY)
+        text = "".join(traceback.format_exception(error))
+        return Raised(self._id, self._whose(error), describe(error), text)
+
+    def _whose(self, error: BaseException) -> str:
+        """Whether the environment or the policy raised: by the deepest frame that belongs to one of them."""
+        environment = f"environment {name_of(self._config.create_env)}"
+        where = "policy"
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            if "/torchrl/envs/" in frame.f_code.co_filename or frame.f_code is environments.__code__:
+                where = environment
+        return where
+
+
+def _fault_of(error: BaseException) -> Fault:
+    out_of_memory = isinstance(error, MemoryError | torch.cuda.OutOfMemoryError)
+    return Fault.OUT_OF_MEMORY if out_of_memory else Fault.DIED

@@ -1,0 +1,91 @@
+"""What the gather thread and the consumer's threads have in common, all of it under one lock.
+
+The consumer asks, stages weights and takes batches; the gather thread does the rest. Neither calls the other.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from collectorfleet.gather.state.admissions import Batch
+from collectorfleet.gather.state.gather import Gather
+from collectorfleet.gather.state.slots import Slots
+from collectorfleet.gather.state.statistics import Statistics
+from collectorfleet.gather.state.versions import Versions
+from collectorfleet.messages import Stored
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long things may take, and how few collectors are enough."""
+
+    request: timedelta
+    first_request: timedelta
+    available: timedelta
+    min_available: int
+
+
+class Staged:
+    """Stored weights that are to be published. Newer ones may take their place before they are.
+
+    ``seconds`` is how long storing them took.
+    """
+
+    def __init__(self, stored: Stored, seconds: float) -> None:
+        self.stored: Stored | None = stored
+        self.seconds = seconds
+        self.version: int | None = None  # once they are published
+        self.replaced_by: Staged | None = None
+
+    @property
+    def final(self) -> Staged:
+        """Those that the collectors get."""
+        found = self
+        while found.replaced_by is not None:
+            found = found.replaced_by
+        return found
+
+
+class Shared:
+    """Everything is read and changed by who holds ``changed``, which is notified when the status changes.
+
+    ``changes`` counts the changes that a person wants to know of at once.
+    """
+
+    def __init__(self, gather: Gather, collectors: int, limits: Limits, *, has_weights: bool) -> None:
+        self.gather = gather
+        self.slots = Slots(collectors)
+        self.versions = Versions()
+        self.statistics = Statistics()
+        self.limits = limits
+        self.has_weights = has_weights
+        self.drained_pods: dict[str, None] = {}
+        self.asked = False
+        self.staged: Staged | None = None
+        self.due: Batch | None = None
+        self.error: Exception | None = None
+        self.closed = False
+        self.changed = threading.Condition()
+        self.changes = 0
+        self.incarnations = 0  # of all collectors so far: each has a number that no other has
+
+    @property
+    def over(self) -> bool:
+        return self.closed or self.error is not None
+
+    def note_change(self, *, urgent: bool = False) -> None:
+        """Something that the status shows has changed."""
+        self.changes += urgent
+        self.changed.notify_all()
+
+    def abort(self, error: Exception) -> None:
+        """End the iteration with ``error``, unless another one came first."""
+        self.error = self.error or error
+        self.note_change(urgent=True)
+
+    def wait_for(self, condition: Callable[[], object], timeout: float | None = None) -> None:
+        """Block until ``condition`` holds, the end, or ``timeout`` seconds passed."""
+        self.changed.wait_for(lambda: condition() or self.over, timeout)

@@ -1,0 +1,237 @@
+"""The collectors that live: what each does, and what is counted over all of them.
+
+The life of a collector: *starting*, *joining* (built, but without acknowledged weights), *ready*, and *retired*, after
+which it is not here and nothing that it says is heard. A collector that drains finishes what it has and gets no more.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from collectorfleet.gather.state.plan import DEPTH
+from collectorfleet.messages import CollectorId
+from collectorfleet_api.v1alpha1 import CollectorState
+
+# So long the first collectors of a fleet leave their share to those that are still starting.
+START_TOGETHER_SECONDS = 10.0
+
+
+@dataclass(eq=False, slots=True)
+class Collector:
+    """One that lives. Changed by :class:`Collectors` alone, which counts along."""
+
+    id: CollectorId
+    slot: int
+    started_at: float
+    state: CollectorState = CollectorState.STARTING
+    pod: str | None = None
+    pid: int | None = None
+    applied_version: int | None = None
+    offered_version: int = 0
+    in_flight: deque[int] = field(default_factory=deque)
+    working_since: float | None = None  # when the oldest request in flight began
+    answered: int = 0
+    draining: bool = False
+    newest_admission: int = -1  # of which it was asked for a share
+    starts_with_the_fleet: bool = False
+    turn: int = 0  # its place among the free ones; of older places it is gone
+
+    @property
+    def is_free(self) -> bool:
+        return self.state is CollectorState.READY and not self.draining and len(self.in_flight) < DEPTH
+
+
+class Collectors:
+    """By the name of their slot. Nothing here costs more for a larger fleet, but to start and to look at all."""
+
+    def __init__(self) -> None:
+        self.available = 0
+        self.busy = 0
+        self._living: dict[str, Collector] = {}
+        self._joining = 0
+        self._starting_with_the_fleet = 0
+        self._first_ready_at: float | None = None
+        self._applied = _Lowest()
+        # For each number of requests in flight, those that take another one: least recently asked first.
+        self._free: list[list[tuple[int, int, int, Collector]]] = [[] for _ in range(DEPTH)]
+        self._turns = 0
+        # When each began what it works on, the longest ago first; those of the past are dropped when they are met.
+        self._working: tuple[deque[tuple[float, Collector]], ...] = (deque(), deque())
+        # Built ones, by when they were offered weights, the longest ago first.
+        self._by_offer: OrderedDict[CollectorId, Collector] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._living)
+
+    def __iter__(self) -> Iterator[Collector]:
+        return iter(self._living.values())
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._living
+
+    def named(self, name: str) -> Collector | None:
+        """Whoever fills the slot now."""
+        return self._living.get(name)
+
+    def find(self, id_: CollectorId) -> Collector | None:
+        """The living collector, if it is this incarnation of what fills the slot."""
+        found = self._living.get(id_.name)
+        return found if found is not None and found.id == id_ else None
+
+    # ---------------------------------------------------------------- what happens to them
+    def starting(self, id_: CollectorId, slot: int, now: float) -> None:
+        with_the_fleet = self._first_ready_at is None or now <= self._first_ready_at
+        self._living[id_.name] = Collector(id_, slot, now, starts_with_the_fleet=with_the_fleet)
+        self._starting_with_the_fleet += with_the_fleet
+
+    def built(self, one: Collector, pod: str, pid: int) -> None:
+        self._leaves_its_state(one)
+        one.state, one.pod, one.pid = CollectorState.JOINING, pod, pid
+        self._joining += 1
+        self._by_offer[one.id] = one
+        self._by_offer.move_to_end(one.id, last=False)
+
+    def offered(self, one: Collector, version: int) -> None:
+        one.offered_version = version
+        self._by_offer.move_to_end(one.id)
+
+    def applied(self, one: Collector, version: int, now: float) -> None:
+        """It acknowledged a version; the first makes it ready."""
+        if self._first_ready_at is None:
+            self._first_ready_at = now
+        self._applied.add(version)
+        if one.state is CollectorState.READY:
+            self._applied.remove(one.applied_version)
+            one.applied_version = version
+            return
+        self._leaves_its_state(one)
+        one.state, one.applied_version = CollectorState.READY, version
+        self.available += 1
+        self._queue(one)
+
+    def asked(self, one: Collector, request_id: int, admission: int, now: float) -> None:
+        if not one.in_flight:
+            self.busy += 1
+            self._begins(one, now)
+        one.in_flight.append(request_id)
+        one.newest_admission = max(one.newest_admission, admission)
+        self._queue(one)
+
+    def answered(self, one: Collector, request_id: int, now: float, *, readable: bool = True) -> None:
+        """That request is over, with an answer that can be read or not."""
+        one.answered += readable
+        one.in_flight.remove(request_id)
+        if one.in_flight:
+            self._begins(one, now)
+        else:
+            self.busy -= 1
+            one.working_since = None
+        self._queue(one)
+
+    def drain(self, name: str, *, draining: bool) -> None:
+        """It gets no more requests, or again some."""
+        one = self._living.get(name)
+        if one is not None and one.draining is not draining:
+            one.draining = draining
+            self._queue(one)
+
+    def retired(self, one: Collector) -> None:
+        del self._living[one.id.name]
+        self._by_offer.pop(one.id, None)
+        self._leaves_its_state(one)
+        if one.state is CollectorState.READY:
+            self.available -= 1
+            self._applied.remove(one.applied_version)
+        self.busy -= bool(one.in_flight)
+        one.state, one.working_since, one.turn = CollectorState.RETIRED, None, 0
+
+    # ---------------------------------------------------------------- questions
+    @property
+    def have_built(self) -> int:
+        """How many have their environment and policy, with acknowledged weights or not."""
+        return self.available + self._joining
+
+    @property
+    def acknowledged(self) -> int | None:
+        """Lowest version applied by all available collectors; None while there is none."""
+        return self._applied.lowest
+
+    def next_free(self, admission: int) -> Collector | None:
+        """Who takes the next share of an admission: if possible one that has none of it yet, then the least busy.
+
+        Among equals it is who was asked longest ago.
+        """
+        fronts = [front for front in map(self._front, self._free) if front is not None]
+        return next((one for one in fronts if one.newest_admission < admission), fronts[0] if fronts else None)
+
+    def is_anybody_coming(self, now: float) -> bool:
+        """Whether a collector is about to be available: a fleet starts together, a replacement is not waited for."""
+        if self._joining:
+            return True
+        first = self._first_ready_at
+        return bool(self._starting_with_the_fleet) and first is not None and now - first < START_TOGETHER_SECONDS
+
+    def longest_at_work(self, *, first: bool) -> Collector | None:
+        """Who works on one request for the longest; on the ``first`` one of its life, or on a later one."""
+        row = self._working[first]
+        while row and row[0][1].working_since != row[0][0]:
+            row.popleft()
+        return row[0][1] if row else None
+
+    def behind(self, version: int) -> Collector | None:
+        """Who was offered weights longest ago, if those were older ones."""
+        one = next(iter(self._by_offer.values()), None)
+        return one if one is not None and one.offered_version < version else None
+
+    def _begins(self, one: Collector, now: float) -> None:
+        one.working_since = now
+        self._working[one.answered == 0].append((now, one))
+
+    def _leaves_its_state(self, one: Collector) -> None:
+        if one.state is CollectorState.STARTING:
+            self._starting_with_the_fleet -= one.starts_with_the_fleet
+        elif one.state is CollectorState.JOINING:
+            self._joining -= 1
+
+    def _queue(self, one: Collector) -> None:
+        self._turns += 1
+        one.turn = self._turns
+        if one.is_free:
+            entry = (one.newest_admission, one.slot, one.turn, one)
+            heappush(self._free[len(one.in_flight)], entry)
+
+    def _front(self, row: list[tuple[int, int, int, Collector]]) -> Collector | None:
+        while row and row[0][3].turn != row[0][2]:
+            heappop(row)
+        return row[0][3] if row else None
+
+
+class _Lowest:
+    """The lowest of some versions that come and go."""
+
+    def __init__(self) -> None:
+        self._counts: dict[int, int] = {}
+        self._heap: list[int] = []
+
+    def add(self, version: int) -> None:
+        if version not in self._counts:
+            heappush(self._heap, version)
+        self._counts[version] = self._counts.get(version, 0) + 1
+
+    def remove(self, version: int | None) -> None:
+        if version is None:
+            return
+        left = self._counts[version] - 1
+        if left:
+            self._counts[version] = left
+        else:
+            del self._counts[version]
+
+    @property
+    def lowest(self) -> int | None:
+        while self._heap and self._heap[0] not in self._counts:
+            heappop(self._heap)
+        return self._heap[0] if self._heap else None

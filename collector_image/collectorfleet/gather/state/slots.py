@@ -1,0 +1,131 @@
+"""Which collectors there are to be, and what became of each so far.
+
+A slot is a place in the fleet, ``c0``, ``c1``, ...; what fills it may be replaced. A slot that a smaller fleet does not
+have takes its counts along: one that a larger fleet adds later begins anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from collectorfleet.messages import Fault
+from collectorfleet.policies.failure import FailurePolicy, GiveUp, Loss
+from collectorfleet.policies.scaling import Placed, ScalingPolicy
+
+_AT_ONCE = float("-inf")
+
+
+@dataclass(eq=False, slots=True)
+class Slot:
+    name: str
+    index: int
+    leaving: bool = False
+    vacant: bool = True
+    refill_at: float | None = _AT_ONCE  # of a vacant one; None: never
+    restarts: int = 0
+    charged: int = 0  # restarts that count against a budget
+    last_error: str | None = None
+    batches: int = 0
+    frames: int = 0
+
+    @property
+    def lost(self) -> bool:
+        """Whether what filled it was lost, and nothing has taken its place yet."""
+        return self.vacant and self.refill_at != _AT_ONCE
+
+    @property
+    def lost_for_good(self) -> bool:
+        return self.vacant and self.refill_at is None
+
+
+class Slots:
+    """By name."""
+
+    def __init__(self, collectors: int) -> None:
+        self.by_name: dict[str, Slot] = {}
+        self.leaving: dict[str, Slot] = {}
+        self.desired = 0
+        self.restarts = 0  # of slots that are no more, too
+        self.first_cause: str | None = None
+        self.last_fault: Fault | None = None
+        self._vacant: list[tuple[float, int, Slot]] = []  # by when they are to be filled
+        self._for_good: dict[str, Slot] = {}  # that nothing will fill again
+        self._grow(collectors)
+
+    def in_order(self) -> list[Slot]:
+        return sorted(self.by_name.values(), key=lambda slot: slot.index)
+
+    # ---------------------------------------------------------------- size
+    def resize(self, collectors: int, pods: Mapping[str, str | None], policy: ScalingPolicy) -> list[str]:
+        """Have so many; returns the names that leave. ``pods`` says where those that run do."""
+        staying = [slot for slot in self.by_name.values() if not slot.leaving]
+        if collectors > len(staying):
+            self._grow(collectors - len(staying))
+            return []
+        self.desired = collectors
+        placed = [Placed(slot.name, slot.index, pods.get(slot.name)) for slot in staying]
+        names = list(policy.leaving(placed, len(staying) - collectors))
+        for name in names:
+            self.by_name[name].leaving = True
+            self.leaving[name] = self.by_name[name]
+        return names
+
+    def _grow(self, count: int) -> None:
+        for slot in sorted(self.leaving.values(), key=lambda slot: slot.index)[:count]:
+            slot.leaving = False
+            del self.leaving[slot.name]
+            self._to_be_filled(slot)
+            count -= 1
+        taken = {slot.index for slot in self.by_name.values()}
+        free = (index for index in range(len(taken) + count + 1) if index not in taken)
+        for _ in range(count):
+            index = next(free)
+            slot = self.by_name[f"c{index}"] = Slot(f"c{index}", index)
+            self._to_be_filled(slot)
+        self.desired = len(self.by_name) - len(self.leaving)
+
+    def left(self, name: str) -> None:
+        """A leaving slot is empty."""
+        del self.by_name[name]
+        del self.leaving[name]
+        self._for_good.pop(name, None)
+
+    # ---------------------------------------------------------------- who fills them
+    def to_fill(self, now: float) -> Iterator[Slot]:
+        """Vacant slots whose pause is over; each is taken for filled."""
+        while self._vacant and self._vacant[0][0] <= now:
+            at, _, slot = heappop(self._vacant)
+            if slot.vacant and not slot.leaving and slot.refill_at == at:
+                restarts = slot.lost
+                slot.vacant = False
+                slot.restarts += restarts
+                self.restarts += restarts
+                yield slot
+
+    def lost(self, name: str, cause: str, fault: Fault, policy: FailurePolicy, now: float) -> str:
+        """What filled the slot is gone; returns the decision's reason."""
+        slot = self.by_name[name]
+        slot.last_error = cause
+        self.first_cause = self.first_cause or f"{name}: {cause}"
+        self.last_fault = fault
+        decision = policy.decide(Loss(name, cause, slot.charged, fault))
+        slot.charged += fault is not Fault.NODE_LOST
+        slot.vacant = True
+        slot.refill_at = None if isinstance(decision, GiveUp) else now + decision.after.total_seconds()
+        self._to_be_filled(slot)
+        return decision.reason
+
+    @property
+    def lost_for_good(self) -> int:
+        """How many that are wanted nothing will fill again."""
+        return sum(not slot.leaving for slot in self._for_good.values())
+
+    def _to_be_filled(self, slot: Slot) -> None:
+        if not slot.vacant:
+            return
+        if slot.refill_at is None:
+            self._for_good[slot.name] = slot
+        else:
+            heappush(self._vacant, (slot.refill_at, slot.index, slot))

@@ -1,0 +1,82 @@
+"""Which collectors there are to be, and when those that were lost are started again."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from collectorfleet.gather.state.slots import Slots
+from collectorfleet.messages import Fault
+from collectorfleet.policies.failure import GiveUp, Loss, Replace
+from collectorfleet.policies.scaling import EmptyWholePods
+
+
+class AfterAPause:
+    def decide(self, loss: Loss) -> Replace:
+        return Replace(timedelta(seconds=10), loss.cause)
+
+
+class Never:
+    def decide(self, loss: Loss) -> GiveUp:
+        return GiveUp(loss.cause)
+
+
+@pytest.fixture
+def slots() -> Slots:
+    return Slots(3)
+
+
+def filled(slots: Slots, now: float = 0.0) -> list[str]:
+    return [slot.name for slot in slots.to_fill(now)]
+
+
+def test_all_are_filled_once(slots: Slots) -> None:
+    assert filled(slots) == ["c0", "c1", "c2"]
+    assert filled(slots) == []
+
+
+def test_a_lost_one_is_filled_again_after_its_pause_and_counted(slots: Slots) -> None:
+    filled(slots)
+    slots.lost("c1", "it died", Fault.DIED, AfterAPause(), now=5.0)
+    assert slots.by_name["c1"].lost
+    assert filled(slots, 14.9) == []
+    assert filled(slots, 15.0) == ["c1"]
+    assert (slots.restarts, slots.by_name["c1"].restarts, slots.by_name["c1"].lost) == (1, 1, False)
+    assert slots.first_cause == "c1: it died"
+
+
+def test_one_that_is_given_up_stays_empty(slots: Slots) -> None:
+    filled(slots)
+    slots.lost("c1", "it died", Fault.DIED, Never(), now=0.0)
+    assert slots.by_name["c1"].lost_for_good
+    assert slots.lost_for_good == 1
+    assert filled(slots, 1e9) == []
+    slots.resize(2, {"c0": "a", "c2": "a"}, EmptyWholePods())
+    assert list(slots.leaving) == ["c1"]  # what does not run leaves first
+    assert slots.lost_for_good == 0
+
+
+def test_a_lost_node_does_not_use_up_the_budget(slots: Slots) -> None:
+    filled(slots)
+    slots.lost("c0", "its node died", Fault.NODE_LOST, AfterAPause(), now=0.0)
+    assert slots.by_name["c0"].charged == 0
+
+
+def test_one_that_leaves_is_not_filled_and_stays_after_all_if_the_fleet_grows_in_time(slots: Slots) -> None:
+    filled(slots)
+    slots.resize(2, {"c0": "a", "c1": "a", "c2": "b"}, EmptyWholePods())
+    assert list(slots.leaving) == ["c2"]
+    slots.lost("c2", "it died", Fault.DIED, AfterAPause(), now=0.0)
+    assert filled(slots, 20.0) == []
+    slots.resize(3, {}, EmptyWholePods())
+    assert (slots.desired, list(slots.leaving)) == (3, [])
+    assert filled(slots, 20.0) == ["c2"]
+
+
+def test_the_lowest_free_names_are_taken_when_the_fleet_grows(slots: Slots) -> None:
+    filled(slots)
+    slots.resize(2, {"c0": "a", "c1": "b", "c2": "a"}, EmptyWholePods())
+    slots.left("c1")
+    slots.resize(4, {}, EmptyWholePods())
+    assert filled(slots) == ["c1", "c3"]
