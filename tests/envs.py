@@ -156,6 +156,11 @@ def mark_batch(batch: TensorDictBase) -> None:
     batch["marked"] = torch.ones(batch.batch_size)
 
 
+def mark_with_words(batch: TensorDictBase) -> None:
+    """A hook that leaves what no array can carry."""
+    batch.set_non_tensor("words", "not a number")
+
+
 class Constant(nn.Module):
     """An action whose both parts are the one parameter."""
 

@@ -17,7 +17,7 @@ from tests import envs
 from tests.wait import eventually
 
 from collectorfleet import FleetCollector, InvalidOption, TooFewCollectors, UserCodeError
-from collectorfleet.gather.publishing import PublishResult
+from collectorfleet.gather.state.versions import PublishResult
 
 VERSION = ("collector", "weights_version")
 TRAJECTORY = ("collector", "traj_ids")

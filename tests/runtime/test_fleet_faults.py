@@ -122,7 +122,7 @@ def test_a_resized_sync_fleet_splits_its_batches_anew_and_a_fixed_one_does_not(m
         collector.shutdown(timeout=20)
 
 
-def test_a_seat_that_is_given_up_and_taken_again_counts_from_zero(make: Make) -> None:
+def test_a_slot_that_is_given_up_and_taken_again_counts_from_zero(make: Make) -> None:
     collector = make(sync=False)
     batches = iter(collector)
 
@@ -141,9 +141,9 @@ def test_a_slow_consumer_is_waited_for(make: Make) -> None:
     collector = make(sync=False, num_collectors=1, request_timeout=timedelta(minutes=5))
     batches = iter(collector)
     next(batches)
-    waiting = collector._loop.gather
+    admissions = collector._gather.shared.gather.admissions
     with collector.pause():
-        assert waiting.frames_waiting <= 2 * 20
+        assert admissions.frames_waiting <= 2 * 20
 
 
 def test_views_of_the_store_are_what_copies_are(make: Make) -> None:

@@ -147,9 +147,9 @@ def test_the_newest_weights_are_taken_and_old_ones_are_let_go(make: Make) -> Non
     results = collector.update_policy_weights_(wait=True)
     assert results is not None
     assert results["c0"].acknowledged
-    store = collector._loop.store
-    assert store.newest is not None
-    assert store.kept_versions == [store.newest.version]
+    versions = collector._gather.shared.versions
+    assert versions.newest is not None
+    assert versions.kept == [versions.newest.version]
     published = collector.status().weights
     assert published is not None
     assert published.publishes.attempted == published.publishes.succeeded

@@ -73,8 +73,10 @@ class CollectorServer:
     def next_applied(self, policy: str, seen: int) -> Applied | Raised | Lost | None:
         """Block until another version than ``seen`` is loaded, however long that takes; None after :meth:`close`."""
         self._built.wait()
+        if self._made is None:
+            return None  # closed before it was built
         try:
-            loaded = self._runner.inboxes[policy].next_applied(seen)
+            loaded = self._made.inboxes[policy].next_applied(seen)
         except ValueError as error:  # weights of another policy
             return Raised(self._id, "policy", str(error), "".join(traceback.format_exception(error)))
         except Exception as error:  # noqa: BLE001  (a device, or the processes of a collector that has some)
@@ -99,9 +101,9 @@ class CollectorServer:
 
     def close(self) -> None:
         """Let go whoever waits in :meth:`next_applied`."""
-        if self._made is not None:
-            for inbox in self._made.inboxes.values():
-                inbox.close()
+        for inbox in self._made.inboxes.values() if self._made is not None else ():
+            inbox.close()
+        self._built.set()
 
     @property
     def _runner(self) -> RolloutRunner:

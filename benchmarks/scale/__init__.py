@@ -1,0 +1,1 @@
+"""What one event costs the driver, in fleets of 4 and of 512 collectors."""

@@ -1,0 +1,172 @@
+"""The gather with played collectors: its CPU alone, one message a turn, without Ray, threads or data."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from collectorfleet.gather.consumer import Consumer
+from collectorfleet.gather.loop import GatherLoop
+from collectorfleet.gather.shared import Limits, Shared
+from collectorfleet.gather.state.gather import Gather
+from collectorfleet.gather.state.plan import Plan
+from collectorfleet.messages import Answer, Applied, CollectorId, Message, Request, Started, Stored, Weights
+from collectorfleet.policies.failure import ReplaceWithBackoff
+from collectorfleet.policies.scaling import EmptyWholePods
+
+FRAMES = 10
+_LONG = timedelta(days=1)
+_DIGEST = "xxh3:0"
+
+
+class Played:
+    """A transport whose collectors wait to be told what to say next."""
+
+    name = "Played"
+
+    def __init__(self) -> None:
+        self.started: list[CollectorId] = []
+        self.requests: deque[tuple[CollectorId, Request]] = deque()
+        self.offers: dict[CollectorId, int] = {}
+        self.offered = 0
+        self.says: list[Message] = []
+
+    def start(self, collector: CollectorId) -> None:
+        self.started.append(collector)
+
+    def put(self, snapshot: Any) -> Stored:
+        return Stored(_DIGEST, 0, snapshot)
+
+    def offer(self, collector: CollectorId, weights: Weights) -> None:
+        self.offers[collector] = weights.version
+        self.offered += 1
+
+    def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
+        self.requests.append((collector, request))
+        if weights is not None:
+            self.offers[collector] = weights.version
+
+    def cut_short(self, collector: CollectorId, request_id: int) -> None: ...
+
+    def stop(self, collector: CollectorId) -> None: ...
+
+    def wait(self, timeout: float) -> Sequence[Message]:
+        del timeout
+        said, self.says = self.says, []
+        return said
+
+    def wake(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class Spent:
+    """CPU seconds, and of how many events."""
+
+    seconds: float = 0.0
+    events: int = 0
+
+    @property
+    def microseconds(self) -> float:
+        return self.seconds / max(1, self.events) * 1e6
+
+
+class Fleet:
+    """A gather whose both sides are this thread; ``spent`` is the CPU of its turns by what they were about."""
+
+    def __init__(self, collectors: int, plan: Plan, *, publishes: bool) -> None:
+        self.played = Played()
+        self.shared = Shared(Gather(plan), collectors, Limits(_LONG, _LONG, _LONG, 1), has_weights=True)
+        self.consumer = Consumer(self.shared, self.played, EmptyWholePods())
+        self.loop = GatherLoop(self.shared, self.played, ReplaceWithBackoff())
+        self.publishes = publishes
+        self.spent: dict[str, Spent] = {}
+        self.consumer.stage(None)
+        self.loop.turn()
+        for collector in self.played.started:
+            self.played.says.append(Started(collector, "pod", 1))
+        self.loop.turn()
+        self.acknowledge(len(self.played.offers))
+        self.spent.clear()
+
+    def timed(self, what: str, work: Callable[[], object], events: int = 1) -> None:
+        began = time.process_time()
+        work()
+        spent = self.spent.setdefault(what, Spent())
+        spent.seconds += time.process_time() - began
+        spent.events += events
+
+    def acknowledge(self, most: int) -> None:
+        """So many collectors say that they loaded what they were offered, one a turn."""
+        for collector in list(self.played.offers)[:most]:
+            self.played.says.append(Applied(collector, self.played.offers.pop(collector), _DIGEST))
+            self.timed("acknowledgement", self.loop.turn)
+
+    def answer(self) -> None:
+        """The request that was sent first is answered, in a turn of its own."""
+        collector, request = self.played.requests.popleft()
+        version = max(request.min_version, 1)
+        self.played.says.append(Answer(collector, request.id, None, FRAMES, version, 1.0))
+        self.timed("answer", self.loop.turn)
+
+    def sync_batch(self) -> None:
+        if self.publishes:
+            self.timed("publish", lambda: self.consumer.stage(None))
+        with self.shared.changed:
+            self.consumer.ask()
+        shares = self.shared.gather.plan.shares
+        self.timed("requests", self.loop.turn, shares)
+        while self.shared.due is None:
+            if self.played.requests:
+                self.answer()
+            else:
+                self.timed("requests", self.loop.turn)
+        with self.shared.changed:
+            self.consumer.take()
+        self.acknowledge(shares)
+
+    def async_batch(self) -> None:
+        if self.publishes:
+            self.timed("publish", lambda: self.consumer.stage(None))
+        with self.shared.changed:
+            self.consumer.ask()
+        while self.shared.due is None:
+            if self.played.requests:
+                self.answer()
+            else:
+                self.timed("answer", self.loop.turn, 0)
+        with self.shared.changed:
+            self.consumer.take()
+        self.acknowledge(1)
+
+
+def sync(collectors: int, bound: int, batches: int, *, publishes: bool) -> dict[str, float]:
+    """µs of CPU: of a whole batch for each of its shares, and of one acknowledgement."""
+    fleet = Fleet(
+        collectors, Plan(collectors, FRAMES, in_order=True, bound=bound, total_frames=None), publishes=publishes
+    )
+    return _measured(fleet, fleet.sync_batch, batches, batches * collectors)
+
+
+def asynchronous(collectors: int, bound: int | None, batches: int, *, publishes: bool) -> dict[str, float]:
+    """µs of CPU: of a batch, which is one answer, one request and one hand-over, and of one acknowledgement."""
+    fleet = Fleet(collectors, Plan(1, FRAMES, in_order=False, bound=bound, total_frames=None), publishes=publishes)
+    return _measured(fleet, fleet.async_batch, batches, batches)
+
+
+def _measured(fleet: Fleet, batch: Callable[[], None], batches: int, shares: int) -> dict[str, float]:
+    for _ in range(max(2, batches // 10)):
+        batch()
+    fleet.spent.clear()
+    for _ in range(batches):
+        batch()
+    work = sum(spent.seconds for what, spent in fleet.spent.items() if what != "acknowledgement")
+    found = {"share": work / shares * 1e6}
+    if "acknowledgement" in fleet.spent:
+        found["acknowledgement"] = fleet.spent["acknowledgement"].microseconds
+    return found

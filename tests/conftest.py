@@ -1,0 +1,34 @@
+"""One local Ray for all tests that want one: starting it takes seconds, and its workers import torch once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def local_ray() -> Iterator[None]:
+    import ray
+
+    # Ray's sockets have paths of at most 107 bytes, which pytest's own folders are too long for.
+    folder = tempfile.mkdtemp(prefix="cf-ray-")
+    # Ray's processes inherit it: workers import the project and the tests' environments as this process does.
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    os.environ["RAY_preload_python_modules"] = "torch,torchrl.collectors"  # noqa: SIM112  (as Ray reads it)
+    ray.init(
+        _temp_dir=folder,
+        num_cpus=4,
+        include_dashboard=False,
+        log_to_driver=False,
+        object_store_memory=300 * 2**20,
+    )
+    try:
+        yield
+    finally:
+        ray.shutdown()
+        shutil.rmtree(folder, ignore_errors=True)

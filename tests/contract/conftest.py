@@ -1,0 +1,33 @@
+"""Each contract test runs on every transport."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from tests.contract.harness import Harness, in_process, over_ray
+
+TRANSPORTS = {"in_process": in_process, "ray": over_ray}
+
+
+@pytest.fixture(params=list(TRANSPORTS))
+def harness(request: pytest.FixtureRequest) -> Iterator[Harness]:
+    if request.param == "ray":
+        request.getfixturevalue("local_ray")
+    threads = torch.get_num_threads()
+    made = Harness(TRANSPORTS[request.param])
+    try:
+        yield made
+    finally:
+        made.transport.close()
+        torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Path]:
+    """A file that holds rollouts until it is made; it is made at the end, so that none is left."""
+    path = tmp_path / "gate"
+    yield path
+    path.touch()

@@ -1,0 +1,171 @@
+"""What a contract test has at hand: a transport, its collectors, and faults on demand."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import ray
+from ray.exceptions import ObjectLostError
+from tensordict import TensorDictBase
+from tests import envs
+from tests.contract.in_process import InProcess
+from torch import nn
+
+from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.codec import snapshot as snapshots
+from collectorfleet.codec.tensors import decode
+from collectorfleet.messages import Answer, Applied, CollectorId, Message, Request, Started, Weights
+from collectorfleet.transport.interface import Transport
+from collectorfleet.transport.ray.transport import RayTransport, _Reply
+
+M = TypeVar("M", bound=Message)
+WITHIN_SECONDS = 60.0
+FRAMES = 12
+PLAIN = CollectorConfig(envs.make_counting, envs.make_policy(), FRAMES)
+
+
+class Gated(envs.Counting):
+    """Waits in its second step, and in each later one, for as long as there is no file ``gate``."""
+
+    def __init__(self, gate: str) -> None:
+        super().__init__()
+        self._gate = Path(gate)
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        while self._steps and not self._gate.exists():
+            (self._gate.parent / "waits").touch()
+            time.sleep(0.01)
+        return super()._step(tensordict)
+
+
+def make_gated(gate: str) -> Gated:
+    return Gated(gate)
+
+
+class Backdoor(Protocol):
+    """What cannot be asked of a transport, and a test needs."""
+
+    def kill(self, started: Started) -> None:
+        """End the process."""
+
+    def lose(self, request_id: int) -> None:
+        """The answer to that request cannot be read when it comes."""
+
+    def settle(self, collector: CollectorId) -> None:
+        """Block until the collector has heard every offer, and what is to be cut short."""
+
+
+ConfigOf = Callable[[str], CollectorConfig]
+Make = Callable[[Any, ConfigOf], tuple[Transport, Backdoor]]
+
+
+class Harness:
+    """One transport with as many collectors as the test starts; ``config`` is what all of them are made of."""
+
+    def __init__(self, make: Make) -> None:
+        self.config = PLAIN
+        self._make = make
+        self.transport, self.backdoor = make(PLAIN.policy, lambda _name: self.config)
+        self.heard: list[Message] = []
+        self._numbers = 0
+
+    def use_policy(self, policy: nn.Module) -> None:
+        """Begin anew with collectors of another policy."""
+        self.transport.close()
+        self.config = replace(PLAIN, policy=policy)
+        self.transport, self.backdoor = self._make(policy, lambda _name: self.config)
+
+    def start(self, name: str = "c0", incarnation: int = 1) -> Started:
+        collector = CollectorId(name, incarnation)
+        self.transport.start(collector)
+        return self.hear(Started, collector)
+
+    def hear(self, kind: type[M], collector: CollectorId | None = None) -> M:
+        """The next message of that kind, of that collector; the others stay for later."""
+        give_up = time.monotonic() + WITHIN_SECONDS
+        while True:
+            for message in self.heard:
+                if isinstance(message, kind) and collector in (None, message.collector):
+                    self.heard.remove(message)
+                    return message
+            left = give_up - time.monotonic()
+            assert left > 0, f"no {kind.__name__} of {collector} within {WITHIN_SECONDS:g} s; heard {self.heard}"
+            self.heard += self.transport.wait(min(left, 0.5))
+
+    def ask(self, collector: CollectorId, *, weights: Weights | None = None, **request: Any) -> Request:
+        self._numbers += 1
+        made = Request(**{"id": self._numbers, "frames": FRAMES, "min_version": 0, **request})
+        self.transport.submit(collector, made, weights)
+        return made
+
+    def store(self, version: int, value: float | nn.Module) -> Weights:
+        """A version of the policy, put into the transport's store."""
+        module = value if isinstance(value, nn.Module) else envs.make_policy(value)
+        return Weights(version, self.transport.put(snapshots.take(snapshots.tensors_of(module))))
+
+    def offer(self, collector: CollectorId, weights: Weights) -> Applied:
+        self.transport.offer(collector, weights)
+        return self.hear(Applied, collector)
+
+
+def batch_of(answer: Answer) -> TensorDictBase:
+    return decode(answer.payload.encoded)
+
+
+def values_of(answer: Answer) -> set[float]:
+    """Of the weights that made the frames."""
+    return set((batch_of(answer)["next", "reward"] / 2).flatten().tolist())
+
+
+class _BehindRay:
+    """Objects are lost with their nodes, of which there is one here: Ray's own error is put in their place."""
+
+    def __init__(self, transport: RayTransport) -> None:
+        self._transport = transport
+
+    def kill(self, started: Started) -> None:
+        os.kill(started.pid, signal.SIGKILL)
+
+    def lose(self, request_id: int) -> None:
+        read = self._transport._message
+
+        def message(reply: _Reply) -> Message | None:
+            if reply.request_id != request_id:
+                return read(reply)
+            lost: Future[Any] = Future()
+            lost.set_exception(ObjectLostError("0" * 56, None, ""))
+            return read(replace(reply, future=lost))
+
+        self._transport._message = message  # type: ignore[method-assign]
+
+    def settle(self, collector: CollectorId) -> None:
+        # Calls of one group come one after another.
+        actor = self._transport._actors[collector]
+        ray.get(actor.cut_short.options(num_returns=1).remote(-1))
+
+
+class _BehindThreads:
+    def __init__(self, transport: InProcess) -> None:
+        self._transport = transport
+        self.lose = transport.lose
+        self.settle = transport.settle
+
+    def kill(self, started: Started) -> None:
+        self._transport.kill(started.collector)
+
+
+def over_ray(policy: Any, config_of: ConfigOf) -> tuple[Transport, Backdoor]:
+    transport = RayTransport(config_of, lambda _name: {"num_cpus": 1}, policy=policy, seed=0)
+    return transport, _BehindRay(transport)
+
+
+def in_process(_policy: Any, config_of: ConfigOf) -> tuple[Transport, Backdoor]:
+    transport = InProcess(config_of)
+    return transport, _BehindThreads(transport)

@@ -1,0 +1,132 @@
+"""A transport whose collectors are threads of this process: proof that the contract is one, and no more than that.
+
+Each collector is the server that a Ray actor wraps, on the three threads that it asks for.
+"""
+
+from __future__ import annotations
+
+import copy
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.server import CollectorServer
+from collectorfleet.codec import snapshot as snapshots
+from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Fault, Lost, Message, Request, Stored, Weights
+
+Call = Callable[[], Message | None]
+
+
+class InProcess:
+    """``config_of`` says what the collector in a slot is made of."""
+
+    name = "InProcess"
+
+    def __init__(self, config_of: Callable[[str], CollectorConfig], seed: int = 0) -> None:
+        self._config_of = config_of
+        self._seed = seed
+        self._hosts: dict[CollectorId, _Host] = {}
+        self._said: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._lose: set[int] = set()
+
+    def start(self, collector: CollectorId) -> None:
+        # A collector has a policy of its own, as one in another process has.
+        config = copy.deepcopy(self._config_of(collector.name))
+        host = self._hosts[collector] = _Host(CollectorServer(collector, config), self._said.put)
+        host.works.put(lambda: host.server.build(self._seed + collector.incarnation, seed_environment=False))
+
+    def put(self, snapshot: snapshots.Snapshot) -> Stored:
+        kept = snapshots.Snapshot(snapshot.entries, [array.copy() for array in snapshot.arrays], snapshot.whole)
+        return Stored(snapshots.digest(kept.arrays), kept.size_bytes, kept)
+
+    def offer(self, collector: CollectorId, weights: Weights) -> None:
+        host, offered = self._hosts[collector], (weights.policy, weights.version, weights.stored.handle)
+        host.hears.put(lambda: host.server.offer(*offered))
+
+    def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
+        host, along = self._hosts[collector], weights and (weights.version, weights.stored.handle)
+        host.works.put(lambda: host.server.run(request, along))
+
+    def cut_short(self, collector: CollectorId, request_id: int) -> None:
+        host = self._hosts[collector]
+        host.hears.put(lambda: host.server.cut_short(request_id))
+
+    def stop(self, collector: CollectorId) -> None:
+        host = self._hosts.pop(collector, None)
+        if host is not None:
+            host.end()
+
+    def wait(self, timeout: float) -> Sequence[Message]:
+        found = []
+        try:
+            found.append(self._said.get(timeout=timeout))
+            while True:
+                found.append(self._said.get_nowait())
+        except queue.Empty:
+            pass
+        return [self._unless_lost(one) for one in found if one is not None and one.collector in self._hosts]
+
+    def wake(self) -> None:
+        self._said.put(None)
+
+    def close(self) -> None:
+        for collector in list(self._hosts):
+            self.stop(collector)
+
+    # ---------------------------------------------------------------- faults
+    def kill(self, collector: CollectorId) -> None:
+        """Its process is gone: it says nothing more, and somebody notices."""
+        self._hosts[collector].end()
+        self._said.put(Lost(collector, "the process was killed"))
+
+    def lose(self, request_id: int) -> None:
+        """The answer to that request cannot be read when it comes."""
+        self._lose.add(request_id)
+
+    def settle(self, collector: CollectorId) -> None:
+        """Block until the collector has heard what it was told beside its requests."""
+        heard = threading.Event()
+        self._hosts[collector].hears.put(heard.set)
+        heard.wait()
+
+    def _unless_lost(self, message: Message) -> Message:
+        if isinstance(message, Answer) and message.request_id in self._lose:
+            return Lost(message.collector, "the object is lost", Fault.DIED, message.request_id)
+        return message
+
+
+class _Host:
+    """The threads of one collector."""
+
+    def __init__(self, server: CollectorServer, say: Callable[[Message], None]) -> None:
+        self.server = server
+        self.works: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
+        self.hears: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
+        self._say = say
+        self._over = threading.Event()
+        for target, arguments in ((self._serve, (self.works,)), (self._serve, (self.hears,)), (self._stand, ())):
+            threading.Thread(target=target, args=arguments, daemon=True).start()
+
+    def end(self) -> None:
+        self._over.set()
+        self.works.put(None)
+        self.hears.put(None)
+        self.server.close()
+
+    def _serve(self, calls: queue.SimpleQueue[Call | None]) -> None:
+        while (call := calls.get()) is not None and not self._over.is_set():
+            self._unless_over(call())
+
+    def _stand(self) -> None:
+        seen = 0
+        while not self._over.is_set():
+            said = self.server.next_applied(POLICY, seen)
+            self._unless_over(said)
+            if isinstance(said, Applied):
+                seen = said.version
+
+    def _unless_over(self, said: Any) -> None:
+        if said is not None and not self._over.is_set():
+            self._say(said)
