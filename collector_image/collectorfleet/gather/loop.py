@@ -119,7 +119,7 @@ class GatherLoop:
         """Offer the newest weights to who has older ones; returns for how long to wait for messages after that."""
         newest = self._shared.versions.newest
         while newest is not None:
-            one = self._shared.gather.collectors.behind(newest.version)
+            one = self._shared.gather.collectors.next_to_offer(newest.version)
             if one is None:
                 break
             if not self._pace.take(now):

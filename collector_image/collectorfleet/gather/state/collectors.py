@@ -181,9 +181,14 @@ class Collectors:
             row.popleft()
         return row[0][1] if row else None
 
-    def behind(self, version: int) -> Collector | None:
-        """Who was offered weights longest ago, if those were older ones."""
-        one = next(iter(self._by_offer.values()), None)
+    def next_to_offer(self, version: int) -> Collector | None:
+        """Who is to be offered ``version`` next: who works longest, and so begins anew first, then the longest behind.
+
+        None if all were offered it.
+        """
+        one = self.longest_at_work(first=False) or self.longest_at_work(first=True)
+        if one is None or one.offered_version >= version:
+            one = next(iter(self._by_offer.values()), None)
         return one if one is not None and one.offered_version < version else None
 
     def _begins(self, one: Collector, now: float) -> None:

@@ -1,17 +1,18 @@
-"""When collectors are offered the newest weights: how many offers a second.
+"""How many offers of weights go out in a second.
 
 A request takes the newest weights along to a collector that was not offered them, so an offer is for those that work or
-wait meanwhile. Each costs the driver about 50 µs, in a process where somebody trains, so a fleet of hundreds with an
-update after each batch is not offered every version everywhere: whoever was offered one longest ago comes first.
+wait meanwhile. Offer and acknowledgement cost the driver about 200 µs, in a process where somebody trains: a fleet of
+hundreds with an update after each batch cannot be offered every version everywhere. Who begins its next rollout first
+comes first, and then who was offered a version longest ago; see :meth:`~.collectors.Collectors.next_to_offer`.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-# A tenth of a core at most, and every one of 512 collectors four times a second.
-PER_SECOND: Final = 2000.0
-# What a fleet of this size gets at once, however long ago the last offer was.
+# A tenth of a core at most: 4 collectors get a hundred versions a second each, 512 of them one, or the newest in time.
+PER_SECOND: Final = 400.0
+# What a fleet gets at once, after a while without offers.
 AT_ONCE: Final = 64.0
 
 
