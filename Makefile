@@ -43,6 +43,10 @@ test: $(READY) ## Run all tests: unit, local Ray, real API server and KubeRay, r
 test-unit: $(READY) ## Run the tests of pure functions
 	$(PY) -m pytest tests/unit $(PYTEST)
 
+.PHONY: check
+check: lint types contracts validate ## Check all that needs neither root nor Go: style, types, contracts, unit tests, a local Ray
+	$(PY) -m pytest tests/unit tests/contract tests/runtime $(PYTEST)
+
 .PHONY: test-images
 test-images: $(READY) ## Build the collector image and run a fleet on it (20 GB of disk)
 	COLLECTORFLEET_TEST_IMAGES=1 $(PY) -m pytest tests/e2e -m images $(PYTEST)

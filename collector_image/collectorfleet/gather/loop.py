@@ -93,6 +93,7 @@ class GatherLoop:
             self._submit(now)
             if self._hand_over(now):
                 self._submit(now)
+            self._count_time(now)
             wait = self._offer_newest(now)
         messages = self._transport.wait(wait)
         with shared.changed:
@@ -157,11 +158,14 @@ class GatherLoop:
             log.info("pod %s holds no collector any more", one.pod)
 
     def _submit(self, now: float) -> None:
-        gather, statistics = self._shared.gather, self._shared.statistics
+        gather = self._shared.gather
         for one, request in gather.submissions(now):
             self._transport.submit(one.id, request, self._weights_along(one, request))
         for one, request_id in gather.stragglers():
             self._transport.cut_short(one.id, request_id)
+
+    def _count_time(self, now: float) -> None:
+        gather, statistics = self._shared.gather, self._shared.statistics
         statistics.throttled(gather.throttled, now)
         statistics.occupied(gather.collectors.available, gather.collectors.busy, now)
 

@@ -70,11 +70,11 @@ class Batch:
 
 
 class Admissions:
-    """All that is under way or waits, in the order of its admission."""
+    """All that is under way or waits, in the order of its admission; ``together`` of them make a batch."""
 
-    def __init__(self) -> None:
+    def __init__(self, together: int) -> None:
         self.line: deque[Share] = deque()  # to be asked for, the first first
-        self.window = Window()
+        self.window = Window(together)
         self.frames = 0  # of all shares: asked for, or answered
         self.frames_waiting = 0  # answered and not handed out
         self.waiting_bytes = 0

@@ -16,12 +16,12 @@ class Gather:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.collectors = Collectors()
-        self.admissions = Admissions()
+        self.admissions = Admissions(plan.admissions_per_batch)
         self.version = 0
         self.asked = False  # the consumer waits for a batch
         self.paused = False
         self.begun = False  # a batch was asked for: nothing is collected before
-        self.throttled = False
+        self._idle_for_the_bound = False
         self.frames_handed_out = 0
         self._random_frames = 0
         self._largest_share_bytes = 0
@@ -47,10 +47,18 @@ class Gather:
         """Whether everything under way is still handed out in time if the version advances now."""
         return self._in_time(self.version + 1)
 
+    @property
+    def throttled(self) -> bool:
+        """Whether the bound holds back what is there: finished shares that the consumer asks for, or collectors.
+
+        Asked once requests were sent and a batch that is due was handed out.
+        """
+        return self._idle_for_the_bound or (self.asked and self.admissions.completed > 0)
+
     # ---------------------------------------------------------------- requests
     def submissions(self, now: float) -> Iterator[tuple[Collector, Request]]:
         """Every request that may be sent now; the state has them as sent. Idle collectors come first."""
-        self.throttled = self.asked and self.admissions.completed > 0 and self.due() is None
+        self._idle_for_the_bound = False
         line = self.admissions.line
         while self.begun and not self.paused and (line or self._admit()):
             share = line[0]
@@ -82,7 +90,7 @@ class Gather:
         if self.collectors.next_free(self.admissions.next_number) is None or not self._is_wanted():
             return False
         if not self._in_time(self.version + (not self.asked), also=self.version):
-            self.throttled |= self.collectors.busy < self.collectors.available
+            self._idle_for_the_bound = self.collectors.busy < self.collectors.available
             return False
         if len(self.admissions) and not self._fits_the_store():
             return False
@@ -104,9 +112,8 @@ class Gather:
         return total is not None and self.frames_handed_out + self.admissions.frames >= total
 
     def _in_time(self, first: int, *, also: int | None = None, without: list[Admission] | None = None) -> bool:
-        gone = [one.oldest_version for one in without or ()]
-        plan = self.plan
-        return self.admissions.window.in_time(first, plan.bound, plan.admissions_per_batch, also=also, without=gone)
+        gone = None if without is None else [one.oldest_version for one in without]
+        return self.admissions.window.in_time(first, self.plan.bound, also=also, without=gone)
 
     def _fits_the_store(self) -> bool:
         plan, window = self.plan, self.admissions

@@ -19,27 +19,27 @@ def in_time(versions: Sequence[int], first: int, bound: int, together: int) -> b
 
 @given(versions=VERSIONS, first=st.integers(0, 15), bound=st.integers(0, 40), together=st.integers(1, 4))
 def test_counts_answer_as_looking_at_each_would(versions: list[int], first: int, bound: int, together: int) -> None:
-    window = Window()
+    window = Window(together)
     for version in versions:
         window.add(version)
-    assert window.in_time(first, bound, together) == in_time(versions, first, bound, together)
+    assert window.in_time(first, bound) == in_time(versions, first, bound, together)
     newest = max(versions, default=0) + 1
-    assert window.in_time(first, bound, together, also=newest) == in_time([*versions, newest], first, bound, together)
+    assert window.in_time(first, bound, also=newest) == in_time([*versions, newest], first, bound, together)
 
 
 @given(versions=VERSIONS, data=st.data(), first=st.integers(0, 15), bound=st.integers(0, 40))
 def test_some_can_be_left_out(versions: list[int], data: st.DataObject, first: int, bound: int) -> None:
-    window = Window()
+    window = Window(2)
     for version in versions:
         window.add(version)
     without = sorted(data.draw(st.permutations(versions))[: data.draw(st.integers(0, len(versions)))])
     left = list(versions)
     for version in without:
         left.remove(version)
-    assert window.in_time(first, bound, 2, without=without) == in_time(left, first, bound, 2)
+    assert window.in_time(first, bound, without=without) == in_time(left, first, bound, 2)
     for version in without:
         window.remove(version)
-    assert window.in_time(first, bound, 2) == in_time(left, first, bound, 2)
+    assert window.in_time(first, bound) == in_time(left, first, bound, 2)
 
 
 def test_without_a_bound_everything_is_in_time() -> None:
