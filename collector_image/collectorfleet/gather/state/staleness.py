@@ -8,8 +8,8 @@ Worked: bound 1. The consumer trains and may publish once, so one batch of the p
 handed out one version later. Once the consumer asks, it has published, so a second one may be sent for.
 
 What is under way is handed out the oldest first, ``together`` at a time, and the version is then ``first``,
-``first + 1``, ...; so of those not newer than ``v`` there may be at most ``(v + bound + 1 - first) * together``. Written
-as ``v * together - count(v) >= (first - bound - 1) * together``, the left side knows neither bound nor time: its least
+``first + 1``, ...; so of those not newer than ``v`` there may be at most ``(v + bound + 1 - first) * together``. As
+``v * together - count(v) >= (first - bound - 1) * together``, its left side knows neither bound nor time: its least
 value over all ``v`` is kept, and answers most questions at once.
 """
 
