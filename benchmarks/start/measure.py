@@ -26,7 +26,7 @@ import yaml
 
 HERE = Path(__file__).parent
 # What the driver of a fleet and the hand-made one say when a step of the start is behind them.
-PHASE = re.compile(r"\bphase (\w+) ([0-9.]+)")
+MILESTONE = re.compile(r"\bmilestone (\w+) ([0-9.]+)")
 STEPS = ("head Ready", "workers Ready", "python", "ray", "imports", "constructed", "first_batch")
 
 
@@ -152,12 +152,12 @@ def run_side(side: str, manifest: str, job: str, timeout: float) -> Timeline:
             started = time.time()
             kubectl("apply", "-n", ns, "-f", "-", stdin=manifest)
 
-            def events() -> dict[str, float]:
+            def milestones() -> dict[str, float]:
                 log = kubectl("logs", "-n", ns, f"job/{job}", "--tail=-1", check=False)
-                return {name: float(at) for name, at in PHASE.findall(log)}
+                return {name: float(at) for name, at in MILESTONE.findall(log)}
 
-            until(f"{side}: first batch", lambda: "first_batch" in events(), timeout)
-            found = events()
+            until(f"{side}: first batch", lambda: "first_batch" in milestones(), timeout)
+            found = milestones()
             timeline = Timeline(side, {name: at - started for name, at in found.items()})
             for step, role in (("head Ready", "head"), ("workers Ready", "worker")):
                 if times := pod_ready_times(watch, role):

@@ -1,8 +1,8 @@
 """What both sides of the start benchmark run: CartPole, a small policy, one batch.
 
 The file is mounted into the pods of both sides. ``by_hand`` is what a user of KubeRay and TorchRL would write;
-``train`` is the same for a fleet. The benchmark reads ``phase <name> <unix time>`` lines, which the driver of a fleet
-logs by itself.
+``train`` is the same for a fleet. The benchmark reads ``milestone <name> <unix time>`` lines, which the driver of a
+fleet logs by itself.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ FRAMES = 400
 COLLECTORS = 2
 
 
-def say(event: str) -> None:
-    print(f"phase {event} {time.time():.3f}", flush=True)
+def say(milestone: str) -> None:
+    print(f"milestone {milestone} {time.time():.3f}", flush=True)
 
 
 def make_env() -> Any:

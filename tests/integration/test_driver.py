@@ -60,8 +60,8 @@ def test_a_driver_trains_and_its_status_agrees_with_its_log(
     assert status["weights"]["published"] == max(int(v) for v in re.findall(r"published version (\d+)", log))
     for row in status["collectors"]:
         assert row["appliedVersion"] == max(int(v) for v in re.findall(rf"{row['name']} applied version (\d+)", log))
-    for phase in ("python", "head", "imports", "ray", "constructed", "first_batch"):
-        assert re.search(rf"phase {phase} \d+\.\d+", log), phase
+    for milestone in ("python", "head", "imports", "ray", "constructed", "first_batch"):
+        assert re.search(rf"milestone {milestone} \d+\.\d+", log), milestone
 
 
 def test_a_running_driver_follows_replicas_survives_the_api_server_and_leaves_on_sigterm(

@@ -28,7 +28,7 @@ from collectorfleet.run.checkpoint.folder import CheckpointFolder, holds_anythin
 from collectorfleet.run.conclude import conclude
 from collectorfleet.run.exit import Broken, Ending, Finished, Stopped, UserError, exit_code
 from collectorfleet.run.metrics.server import THIS_MACHINE, metrics_served
-from collectorfleet.run.milestones import Phase, mark
+from collectorfleet.run.milestones import Milestone, log_milestone
 from collectorfleet.run.stop import StopRequest, signals
 from collectorfleet_api.manifests.files import Manifests
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
@@ -88,19 +88,19 @@ class _LocalRun:
             return self._work(manifests, source, folder)
 
     def _work(self, manifests: Manifests, source: Path, folder: CheckpointFolder | None) -> Finished:
-        mark(Phase.PYTHON)
+        log_milestone(Milestone.PYTHON)
         prepare_environment(self._import_path(manifests, source))
         collectors = self._fleet.spec.collectors
         self._print(f"fleet {self._fleet.metadata.name}: starting, {collectors.replicas} collectors on this machine")
         ray = local_ray(collectors.replicas, self._folder / "ray", show_output=self._options.verbose)
         with ray as gpus, signals(self._stop):  # again, because Ray took SIGTERM for itself
-            mark(Phase.RAY)
+            log_milestone(Milestone.RAY)
             self._stop.check()
             # Here and not above: torch takes seconds to import, and Ray's workers, which do the same, come first.
             from collectorfleet.run.own_code import load_own_code
             from collectorfleet.run.session import open_session
 
-            mark(Phase.IMPORTS)
+            log_milestone(Milestone.IMPORTS)
             self._stop.check()
             share = gpu_share(collectors, gpus)
             if share.note:

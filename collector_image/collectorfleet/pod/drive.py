@@ -18,7 +18,7 @@ from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.conclude import conclude
 from collectorfleet.run.exit import Broken, Ending, Finished, Stopped, UserError, exit_code, termination_message
 from collectorfleet.run.metrics.server import BackgroundMetrics
-from collectorfleet.run.milestones import Phase, mark
+from collectorfleet.run.milestones import Milestone, log_milestone
 from collectorfleet.run.position import Position
 from collectorfleet.run.stop import StopRequest, signals
 from collectorfleet_api.names import METRICS_PORT
@@ -32,7 +32,7 @@ PROGRESS_SECONDS = 10.0
 
 def drive(settings: DriverSettings) -> int:
     """Drive the fleet to its end; returns the exit code."""
-    mark(Phase.PYTHON)
+    log_milestone(Milestone.PYTHON)
     stop = StopRequest()
     with signals(stop):
         ending = conclude(lambda: _drive(settings, stop), stop)
@@ -49,14 +49,14 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Finished:
         from collectorfleet.run.own_code import load_own_code
         from collectorfleet.run.session import open_session
 
-        mark(Phase.IMPORTS)
+        log_milestone(Milestone.IMPORTS)
         fleet = reporter.fleet()
         _use_threads(fleet.spec)
         folder, before = _checkpoints(fleet, settings), last_report(fleet)
         code = load_own_code(fleet.spec)
         node.joined()
         ray.init(address=settings.ray_address, log_to_driver=True, logging_level=logging.WARNING)
-        mark(Phase.RAY)
+        log_milestone(Milestone.RAY)
         with (
             signals(stop),  # again, because Ray took SIGTERM for itself
             open_session(

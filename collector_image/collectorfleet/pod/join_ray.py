@@ -15,7 +15,7 @@ import time
 from typing import Final
 
 from collectorfleet.logs import log_to_stream
-from collectorfleet.run.milestones import Phase, mark
+from collectorfleet.run.milestones import Milestone, log_milestone
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ def main(address: str) -> None:
     from ray.scripts.scripts import cli
 
     if wait_for(address):
-        mark(Phase.HEAD)
+        log_milestone(Milestone.HEAD)
         cli(["start", f"--address={address}", "--num-cpus=0", "--num-gpus=0", "--disable-usage-stats"])
 
 

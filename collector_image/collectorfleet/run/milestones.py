@@ -1,4 +1,4 @@
-"""One line of log for each step of the start, with its time: ``phase imports 1763712000.123``.
+"""One line of log for each step of the start, with its time: ``milestone imports 1763712000.123``.
 
 Benchmarks and people read them to see where a start spends its time.
 """
@@ -12,7 +12,7 @@ from enum import StrEnum
 log = logging.getLogger(__name__)
 
 
-class Phase(StrEnum):
+class Milestone(StrEnum):
     """What is behind us, in the order in which it usually happens."""
 
     PYTHON = "python"  # the interpreter runs
@@ -23,5 +23,5 @@ class Phase(StrEnum):
     FIRST_BATCH = "first_batch"
 
 
-def mark(phase: Phase) -> None:
-    log.info("phase %s %.3f", phase.value, time.time())
+def log_milestone(milestone: Milestone) -> None:
+    log.info("milestone %s %.3f", milestone.value, time.time())

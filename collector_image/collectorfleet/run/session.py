@@ -24,7 +24,7 @@ from collectorfleet.run.checkpoint.training_state import Kept
 from collectorfleet.run.collector_options import collector_options
 from collectorfleet.run.exit import Finished
 from collectorfleet.run.handle import Run
-from collectorfleet.run.milestones import Phase, mark
+from collectorfleet.run.milestones import Milestone, log_milestone
 from collectorfleet.run.output.replay_buffer import ReplayWriter
 from collectorfleet.run.output.rollouts import RolloutWriter
 from collectorfleet.run.own_code import OwnCode, TrainingFunction, build
@@ -174,7 +174,7 @@ def open_session(
         collector.resize(spec.collectors.replicas)
     if checkpoints:
         checkpoints.follow(lambda: Position.reached(collector.counters(), begun.position.frames_lost))
-    mark(Phase.CONSTRUCTED)
+    log_milestone(Milestone.CONSTRUCTED)
     try:
         yield Session(code, collector, Run(stop.requested, checkpoints), writer, begun, checkpoints)
     finally:
@@ -220,7 +220,7 @@ class _StoppableCollector(FleetCollector):
             if self._checkpoints:
                 self._checkpoints.mark()
             if first:
-                mark(Phase.FIRST_BATCH)
+                log_milestone(Milestone.FIRST_BATCH)
                 first = False
             # Handed over, not kept: a buffer is used again only once nobody refers to it.
             held = [batch]
