@@ -52,7 +52,7 @@ def fleet(control_plane: ControlPlane, namespace: str) -> Object:
 def stop() -> Iterator[StopRequest]:
     request = StopRequest()
     yield request
-    request.over()
+    request.run_ended()
 
 
 @pytest.fixture

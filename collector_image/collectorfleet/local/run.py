@@ -25,11 +25,11 @@ from collectorfleet.local.local_ray import local_ray, prepare_environment
 from collectorfleet.local.status import final_status
 from collectorfleet.logs import log_to_file
 from collectorfleet.run.checkpoint.folder import CheckpointFolder, holds_anything
-from collectorfleet.run.conclude import conclude
-from collectorfleet.run.exit import Broken, Ending, Finished, Stopped, UserError, exit_code
+from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError, exit_code
 from collectorfleet.run.metrics.server import THIS_MACHINE, metrics_served
 from collectorfleet.run.milestones import Milestone, log_milestone
-from collectorfleet.run.stop import StopRequest, signals
+from collectorfleet.run.stop import StopRequest, stop_on_signals
+from collectorfleet.run.supervision import supervise
 from collectorfleet_api.manifests.files import Manifests
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
 
@@ -60,16 +60,16 @@ def run(fleet: CollectorFleet, manifests: Manifests, source: Path, options: RunO
     log_to_file(folder / "run.log", errors=options.errors if options.verbose else None)
     stop = StopRequest(grace=INTERRUPT_GRACE)
     local = _LocalRun(fleet, folder, options, stop)
-    with signals(stop):
-        ending = conclude(lambda: local.work(manifests, source), stop)
+    with stop_on_signals(stop):
+        ended = supervise(lambda: local.work(manifests, source), stop)
         if options.status_out:
-            status = final_status(fleet.spec, local.report, ending, datetime.now(UTC))
+            status = final_status(fleet.spec, local.report, ended, datetime.now(UTC))
             json.dump(status.to_wire(), options.status_out, indent=2)
             options.status_out.write("\n")
             options.status_out.flush()
-        _say(ending, folder / "run.log", options)
-        _clean(folder, ending)
-    return exit_code(ending)
+        _say(ended, folder / "run.log", options)
+        _clean(folder, ended)
+    return exit_code(ended)
 
 
 class _LocalRun:
@@ -83,25 +83,25 @@ class _LocalRun:
         self.report = DriverReport()
         self._running: Callable[[], DriverReport] | None = None
 
-    def work(self, manifests: Manifests, source: Path) -> Finished:
+    def work(self, manifests: Manifests, source: Path) -> Completed:
         with self._metrics(), self._checkpoints() as folder:
             return self._work(manifests, source, folder)
 
-    def _work(self, manifests: Manifests, source: Path, folder: CheckpointFolder | None) -> Finished:
+    def _work(self, manifests: Manifests, source: Path, folder: CheckpointFolder | None) -> Completed:
         log_milestone(Milestone.PYTHON)
         prepare_environment(self._import_path(manifests, source))
         collectors = self._fleet.spec.collectors
         self._print(f"fleet {self._fleet.metadata.name}: starting, {collectors.replicas} collectors on this machine")
         ray = local_ray(collectors.replicas, self._folder / "ray", show_output=self._options.verbose)
-        with ray as gpus, signals(self._stop):  # again, because Ray took SIGTERM for itself
+        with ray as gpus, stop_on_signals(self._stop):  # again, because Ray took SIGTERM for itself
             log_milestone(Milestone.RAY)
-            self._stop.check()
+            self._stop.raise_if_requested()
             # Here and not above: torch takes seconds to import, and Ray's workers, which do the same, come first.
             from collectorfleet.run.own_code import load_own_code
             from collectorfleet.run.session import open_session
 
             log_milestone(Milestone.IMPORTS)
-            self._stop.check()
+            self._stop.raise_if_requested()
             share = gpu_share(collectors, gpus)
             if share.note:
                 self._print(f"note: {share.note}")
@@ -121,7 +121,7 @@ class _LocalRun:
                     with self._display(session.report):
                         return session.execute()
                 finally:
-                    self._stop.over()
+                    self._stop.run_ended()
                     self.report, self._running = session.report(), None
 
     def _import_path(self, manifests: Manifests, source: Path) -> list[Path]:
@@ -172,10 +172,10 @@ def _short_temp_dir() -> str:
     return usual if len(usual) <= LONGEST_TEMP_DIR else "/tmp"  # noqa: S108 (mkdtemp makes the folder ours alone)
 
 
-def _say(ending: Ending, log_file: Path, options: RunOptions) -> None:
+def _say(ended: Exit, log_file: Path, options: RunOptions) -> None:
     log = logging.getLogger(__name__)
-    match ending:
-        case Finished(message):
+    match ended:
+        case Completed(message):
             _print(f"completed: {message}", options.out)
         case Stopped(message):
             _print(message, options.out)
@@ -191,12 +191,12 @@ def _print(line: str, stream: TextIO) -> None:
         print(line, file=stream, flush=True)
 
 
-def _clean(folder: Path, ending: Ending) -> None:
+def _clean(folder: Path, ended: Exit) -> None:
     """Keep the log of a failed run, and with it Ray's own where the user's code was not the reason."""
-    if isinstance(ending, Broken):
+    if isinstance(ended, Broken):
         return
     for path in folder.iterdir():
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
-    if not isinstance(ending, UserError):
+    if not isinstance(ended, UserError):
         shutil.rmtree(folder, ignore_errors=True)

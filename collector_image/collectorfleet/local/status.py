@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from collectorfleet.run.exit import Broken, Ending, Finished, Stopped, UserError
+from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError
 from collectorfleet_api import conditions
 from collectorfleet_api.conditions import COMPLETED, READY, Failed, Outcome, Running, Succeeded
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, CollectorFleetStatus, Condition, DriverReport, Phase
@@ -15,14 +15,14 @@ from collectorfleet_api.v1alpha1 import CollectorFleetSpec, CollectorFleetStatus
 INTERRUPTED = "Interrupted"
 
 
-def final_status(spec: CollectorFleetSpec, report: DriverReport, ending: Ending, now: datetime) -> CollectorFleetStatus:
+def final_status(spec: CollectorFleetSpec, report: DriverReport, ended: Exit, now: datetime) -> CollectorFleetStatus:
     """What is true after the end. A run that was interrupted has no phase: it neither completed nor failed."""
     found = [
-        *_verdict(ending),
+        *_verdict(ended),
         conditions.collectors_available(spec, report),
         conditions.weights_fresh(spec, report, now),
     ]
-    phase = {Finished: Phase.COMPLETED, UserError: Phase.FAILED, Broken: Phase.FAILED}.get(type(ending))
+    phase = {Completed: Phase.COMPLETED, UserError: Phase.FAILED, Broken: Phase.FAILED}.get(type(ended))
     return CollectorFleetStatus(
         **{name: getattr(report, name) for name in DriverReport.model_fields},
         phase=phase,
@@ -30,15 +30,15 @@ def final_status(spec: CollectorFleetSpec, report: DriverReport, ending: Ending,
     )
 
 
-def _verdict(ending: Ending) -> list[Condition]:
-    match ending:
+def _verdict(ended: Exit) -> list[Condition]:
+    match ended:
         case Stopped(message):
             return [
                 conditions.condition(READY, False, INTERRUPTED, message),
                 conditions.stalled(Running()),
                 conditions.condition(COMPLETED, False, INTERRUPTED, message),
             ]
-        case Finished(message):
+        case Completed(message):
             outcome: Outcome = Succeeded(message)
         case UserError(message) | Broken(message):
             outcome = Failed(message)

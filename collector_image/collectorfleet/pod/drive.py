@@ -15,12 +15,12 @@ from collectorfleet.pod.reporter import Reporter
 from collectorfleet.pod.settings import TERMINATION_LOG, DriverSettings
 from collectorfleet.pod.stored_fleet import last_report
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
-from collectorfleet.run.conclude import conclude
-from collectorfleet.run.exit import Broken, Ending, Finished, Stopped, UserError, exit_code, termination_message
+from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError, exit_code, termination_message
 from collectorfleet.run.metrics.server import BackgroundMetrics
 from collectorfleet.run.milestones import Milestone, log_milestone
 from collectorfleet.run.position import Position
-from collectorfleet.run.stop import StopRequest, signals
+from collectorfleet.run.stop import StopRequest, stop_on_signals
+from collectorfleet.run.supervision import supervise
 from collectorfleet_api.names import METRICS_PORT
 from collectorfleet_api.packing.quantity import whole_cpus
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec
@@ -34,13 +34,13 @@ def drive(settings: DriverSettings) -> int:
     """Drive the fleet to its end; returns the exit code."""
     log_milestone(Milestone.PYTHON)
     stop = StopRequest()
-    with signals(stop):
-        ending = conclude(lambda: _drive(settings, stop), stop)
-    _say(ending)
-    return exit_code(ending)
+    with stop_on_signals(stop):
+        ended = supervise(lambda: _drive(settings, stop), stop)
+    _say(ended)
+    return exit_code(ended)
 
 
-def _drive(settings: DriverSettings, stop: StopRequest) -> Finished:
+def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
     with Reporter(settings, stop) as reporter, BackgroundMetrics(settings.name, reporter.report, METRICS_PORT):
         node = RayNode(settings.ray_address, stop)
         # Here and not above, because these imports take seconds and everything else goes on meanwhile.
@@ -58,7 +58,7 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Finished:
         ray.init(address=settings.ray_address, log_to_driver=True, logging_level=logging.WARNING)
         log_milestone(Milestone.RAY)
         with (
-            signals(stop),  # again, because Ray took SIGTERM for itself
+            stop_on_signals(stop),  # again, because Ray took SIGTERM for itself
             open_session(
                 fleet,
                 code,
@@ -96,14 +96,14 @@ def _use_threads(spec: CollectorFleetSpec) -> None:
         torch.set_num_threads(whole_cpus(spec.driver.resources.cpu))
 
 
-def _say(ending: Ending) -> None:
+def _say(ended: Exit) -> None:
     """The end in the log, and for the operator in the pod's termination message."""
-    match ending:
-        case Finished(message):
+    match ended:
+        case Completed(message):
             log.info("completed: %s", message)
         case Stopped(message):
             log.warning(message)
         case UserError(message, traceback) | Broken(message, traceback):
             log.error("failed: %s\n%s", message, traceback)
     if TERMINATION_LOG.exists():  # not outside of a pod
-        TERMINATION_LOG.write_text(termination_message(ending))
+        TERMINATION_LOG.write_text(termination_message(ended))

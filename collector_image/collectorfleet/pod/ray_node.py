@@ -38,7 +38,7 @@ class RayNode:
             try:
                 return self._joined.result(timeout=0.2)
             except TimeoutError:
-                self._stop.check()
+                self._stop.raise_if_requested()
 
     def _join(self) -> None:
         said = ""

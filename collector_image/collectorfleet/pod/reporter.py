@@ -23,8 +23,8 @@ from collectorfleet.pod.report_schedule import EVERY_SECONDS, Written, due
 from collectorfleet.pod.settings import DriverSettings
 from collectorfleet.pod.stored_fleet import checked, last_report, replaced, starting
 from collectorfleet.pod.undeclared import Path, undeclared_fields, without
-from collectorfleet.run.exit import NotOurFleet
-from collectorfleet.run.stop import Reason, StopNow, StopRequest
+from collectorfleet.run.exit import FleetGone
+from collectorfleet.run.stop import StopNow, StopReason, StopRequest
 from collectorfleet_api.names import EXIT_INFRASTRUCTURE
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
 
@@ -76,7 +76,7 @@ class Reporter:
     def fleet(self) -> CollectorFleet:
         """The fleet to drive. Blocks until the API server answers and the Lease is this driver's.
 
-        Raises NotOurFleet, InvalidOption, or StopNow if the run is to end before it began.
+        Raises FleetGone, InvalidOption, or StopNow if the run is to end before it began.
         """
         return self._wait(self._fleet)
 
@@ -144,7 +144,7 @@ class Reporter:
                 return None
             except TRANSIENT as error:
                 if is_status(error, 404):
-                    self._fleet.set_exception(NotOurFleet(f"{self._settings.fleet} does not exist"))
+                    self._fleet.set_exception(FleetGone(f"{self._settings.fleet} does not exist"))
                     return None
                 trouble.note(error)
                 await asyncio.sleep(RETRY_SECONDS)
@@ -198,7 +198,7 @@ class Reporter:
             if self._learned_from(error):
                 return await self._write(api, report)
             if is_status(error, 404):
-                self._stop.request(Reason(f"{self._settings.fleet} was deleted", EXIT_INFRASTRUCTURE))
+                self._stop.request(StopReason(f"{self._settings.fleet} was deleted", EXIT_INFRASTRUCTURE))
             self._trouble.note(error)
             return False
         self._trouble.over()
@@ -220,7 +220,7 @@ class Reporter:
     def _take_note(self, answer: Object) -> None:
         """The answer to a write is the fleet as it is now, spec included."""
         if answer["metadata"]["uid"] != self._settings.uid:
-            self._stop.request(Reason(replaced(answer, self._settings), EXIT_INFRASTRUCTURE))
+            self._stop.request(StopReason(replaced(answer, self._settings), EXIT_INFRASTRUCTURE))
             return
         collectors = answer["spec"].get("collectors", {})
         wanted = collectors.get("replicas", 1), collectors.get("minAvailable", 1)
@@ -230,4 +230,4 @@ class Reporter:
             self._session.resize(*wanted)
 
     def _lost(self, holder: str) -> None:
-        self._stop.request(Reason(f"driver {holder} has taken over {self._settings.fleet}", EXIT_INFRASTRUCTURE))
+        self._stop.request(StopReason(f"driver {holder} has taken over {self._settings.fleet}", EXIT_INFRASTRUCTURE))

@@ -7,7 +7,7 @@ from typing import Final
 from collectorfleet.errors import InvalidOption
 from collectorfleet.pod.kubernetes_api import Object
 from collectorfleet.pod.settings import DriverSettings
-from collectorfleet.run.exit import NotOurFleet
+from collectorfleet.run.exit import FleetGone
 from collectorfleet_api.rules.validation import read_stored
 from collectorfleet_api.v1alpha1 import (
     CollectorCounts,
@@ -23,9 +23,9 @@ MOST_ROWS: Final = 100  # of a status
 
 
 def checked(obj: Object, settings: DriverSettings) -> CollectorFleet:
-    """The stored fleet. Raises NotOurFleet if it is another one, InvalidOption with every problem of its spec."""
+    """The stored fleet. Raises FleetGone if it is another one, InvalidOption with every problem of its spec."""
     if obj["metadata"]["uid"] != settings.uid:
-        raise NotOurFleet(replaced(obj, settings))
+        raise FleetGone(replaced(obj, settings))
     fleet = read_stored(obj)
     if isinstance(fleet, list):
         raise InvalidOption("; ".join(str(problem) for problem in fleet))

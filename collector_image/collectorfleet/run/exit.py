@@ -1,4 +1,4 @@
-"""How a run ended, as values: what the exit code, the pod's termination message and the conditions are made from."""
+"""How a run ended, as values: what the exit code, the termination message and the conditions are made from. Pure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collectorfleet.errors import CollectorFleetError, InvalidOption, UserCodeEr
 from collectorfleet_api.names import EXIT_INFRASTRUCTURE, EXIT_USER_ERROR
 
 
-class NotOurFleet(CollectorFleetError):
-    """The fleet that this driver was made for is gone, or another has its name now: no use trying again."""
+class FleetGone(CollectorFleetError):
+    """The fleet that this driver was made for does not exist, or another has its name now: no use trying again."""
 
 
 # Kubernetes keeps this much of a termination message.
@@ -19,7 +19,7 @@ TERMINATION_MESSAGE_BYTES: Final = 4000
 
 
 @dataclass(frozen=True)
-class Finished:
+class Completed:
     """Training returned, or the frames asked for were written out."""
 
     message: str
@@ -49,21 +49,21 @@ class Stopped:
     exit_code: int  # 128 + the signal's number, as shells have it
 
 
-Ending = Finished | UserError | Broken | Stopped
+Exit = Completed | UserError | Broken | Stopped
 
 
-def ending_of(error: BaseException) -> UserError | Broken:
+def exit_of(error: BaseException) -> UserError | Broken:
     """What an exception that left the run makes of it."""
     if isinstance(error, UserCodeError):
         return UserError(one_sentence(str(error)), error.traceback or _traceback(error))
-    if isinstance(error, InvalidOption | NotOurFleet):
+    if isinstance(error, InvalidOption | FleetGone):
         return UserError(one_sentence(str(error)), _traceback(error))
     return Broken(one_sentence(describe(error)), _traceback(error))
 
 
-def exit_code(ending: Ending) -> int:
-    match ending:
-        case Finished():
+def exit_code(ended: Exit) -> int:
+    match ended:
+        case Completed():
             return 0
         case UserError():
             return EXIT_USER_ERROR
@@ -73,12 +73,12 @@ def exit_code(ending: Ending) -> int:
             return code
 
 
-def termination_message(ending: Ending) -> str:
+def termination_message(ended: Exit) -> str:
     """For Kubernetes: the first line is the sentence that the condition shows, below it the end of the traceback."""
-    lines = [ending.message]
-    if isinstance(ending, UserError | Broken) and ending.traceback:
-        room = TERMINATION_MESSAGE_BYTES - len(ending.message.encode()) - 1
-        lines.append(_last_bytes(ending.traceback.strip(), room))
+    lines = [ended.message]
+    if isinstance(ended, UserError | Broken) and ended.traceback:
+        room = TERMINATION_MESSAGE_BYTES - len(ended.message.encode()) - 1
+        lines.append(_last_bytes(ended.traceback.strip(), room))
     return "\n".join(lines)
 
 

@@ -22,7 +22,7 @@ from collectorfleet.run.checkpoint.checkpointer import Checkpointer
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.checkpoint.training_state import Kept
 from collectorfleet.run.collector_options import collector_options
-from collectorfleet.run.exit import Finished
+from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
 from collectorfleet.run.milestones import Milestone, log_milestone
 from collectorfleet.run.output.replay_buffer import ReplayWriter
@@ -81,33 +81,33 @@ class Session:
         """Run ``replicas`` collectors from now on, of which ``min_available`` are enough."""
         self.collector.resize(replicas, min_available)
 
-    def execute(self) -> Finished:
+    def execute(self) -> Completed:
         """Train, or gather into the output; blocks until that is done, or until the run was asked to stop.
 
         Raises UserCodeError when the user's code raises, another CollectorFleetError when the fleet cannot go on.
         """
-        ending = self._work()
+        ended = self._work()
         if self._checkpoints:
             self._checkpoints.now(completed=not self._run.stop_requested)
-        return ending
+        return ended
 
-    def _work(self) -> Finished:
+    def _work(self) -> Completed:
         if self._code.train is not None:
             return self._train(self._code.train)
         if self._writer is not None:
             return self._gather(self._writer)
         raise InvalidOption("spec: neither driver.train nor output says what to do with the batches")
 
-    def _gather(self, writer: Writer) -> Finished:
+    def _gather(self, writer: Writer) -> Completed:
         try:
             for batch in self.collector:
                 writer.write(batch)
         finally:
             # Also when the fleet failed or was stopped: what was collected is worth keeping.
             writer.flush()
-        return Finished(writer.done)
+        return Completed(writer.done)
 
-    def _train(self, train: TrainingFunction) -> Finished:
+    def _train(self, train: TrainingFunction) -> Completed:
         try:
             train.function(self.collector, self._run, **train.kwargs)
         except CollectorFleetError:
@@ -120,7 +120,7 @@ class Session:
                 raise UserCodeError.of(f"train {train.path}", error) from error
         progress = self.collector.status().progress or Progress()
         done = f"{progress.frames_delivered} frames in {progress.batches} batches"
-        return Finished(f"{train.path} returned after {done}")
+        return Completed(f"{train.path} returned after {done}")
 
 
 @contextmanager
@@ -178,7 +178,7 @@ def open_session(
     try:
         yield Session(code, collector, Run(stop.requested, checkpoints), writer, begun, checkpoints)
     finally:
-        stop.over()
+        stop.run_ended()
         collector.shutdown(timeout=SHUTDOWN_SECONDS, raise_on_error=False)
 
 

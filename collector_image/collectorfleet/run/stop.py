@@ -28,7 +28,7 @@ class StopNow(KeyboardInterrupt):
 
 
 @dataclass(frozen=True)
-class Reason:
+class StopReason:
     """Why a run is to end before its work is done."""
 
     text: str  # "SIGTERM", "the fleet was deleted"
@@ -40,43 +40,43 @@ class StopRequest:
 
     def __init__(self, grace: timedelta = GRACE) -> None:
         self._grace = grace
-        self._reason: Reason | None = None
-        self._over = threading.Event()
+        self._reason: StopReason | None = None
+        self._ended = threading.Event()
 
     @property
-    def reason(self) -> Reason | None:
+    def reason(self) -> StopReason | None:
         """Why the run is to end; None while it is not."""
         return self._reason
 
     def requested(self) -> bool:
         return self._reason is not None
 
-    def check(self) -> None:
+    def raise_if_requested(self) -> None:
         """Raise StopNow if the run is to end: between steps of the start, which have nothing to save."""
         if self.requested():
             raise StopNow
 
-    def request(self, reason: Reason) -> None:
+    def request(self, reason: StopReason) -> None:
         """Ask for the end; returns at once. The first reason is kept; after the end there is nothing to ask for."""
-        if self._reason is None and not self._over.is_set():
+        if self._reason is None and not self._ended.is_set():
             self._reason = reason
             threading.Thread(target=self._insist, args=[reason], name="stop", daemon=True).start()
 
-    def over(self) -> None:
+    def run_ended(self) -> None:
         """The user's code has returned: nothing is left to interrupt."""
-        self._over.set()
+        self._ended.set()
 
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
         """Handle SIGINT and SIGTERM. Raises StopNow at the second one."""
-        if self._over.is_set():
+        if self._ended.is_set():
             return
         if self._reason is not None:
             raise StopNow
-        self.request(Reason("Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name, 128 + number))
+        self.request(StopReason("Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name, 128 + number))
 
-    def _insist(self, reason: Reason) -> None:
+    def _insist(self, reason: StopReason) -> None:
         log.warning("stopping: %s", reason.text)
-        if not self._over.wait(self._grace.total_seconds()):
+        if not self._ended.wait(self._grace.total_seconds()):
             log.warning("the run has not ended %.0f s later and is interrupted", self._grace.total_seconds())
             # A real signal, whose handler raises StopNow: it wakes the main thread from a lock that it waits for,
             # which _thread.interrupt_main() does not.
@@ -84,7 +84,7 @@ class StopRequest:
 
 
 @contextmanager
-def signals(stop: StopRequest) -> Iterator[None]:
+def stop_on_signals(stop: StopRequest) -> Iterator[None]:
     """Within it, SIGINT and SIGTERM of this process are requests to stop. Main thread only."""
     before = {number: signal.signal(number, stop.on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -14,7 +14,7 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet.local.code_files import find_config_map
 from collectorfleet.local.gpus import GpuShare, gpu_share
 from collectorfleet.local.status import final_status
-from collectorfleet.run.exit import Ending, Finished, Stopped, UserError
+from collectorfleet.run.exit import Completed, Exit, Stopped, UserError
 from collectorfleet_api.manifests.files import load_file, load_manifests
 from collectorfleet_api.v1alpha1 import Collectors, DriverReport, Phase, Resources
 
@@ -84,10 +84,10 @@ class TestCode:
 
 class TestFinalStatus:
     @pytest.mark.parametrize(
-        ("ending", "phase", "conditions"),
+        ("ended", "phase", "conditions"),
         [
             pytest.param(
-                Finished("t:t returned"),
+                Completed("t:t returned"),
                 Phase.COMPLETED,
                 {
                     "Ready": ("True", "Completed"),
@@ -115,14 +115,14 @@ class TestFinalStatus:
         ],
     )
     def test_the_ending_becomes_the_conditions_of_a_cluster(
-        self, ending: Ending, phase: Phase | None, conditions: dict[str, tuple[str, str]]
+        self, ended: Exit, phase: Phase | None, conditions: dict[str, tuple[str, str]]
     ) -> None:
-        status = final_status(fleet().spec, DriverReport(), ending, NOON)
+        status = final_status(fleet().spec, DriverReport(), ended, NOON)
         assert status.phase == phase
         found = {c.type: (c.status, c.reason) for c in status.conditions}
         assert conditions.items() <= found.items()
         assert {"CollectorsAvailable", "WeightsFresh"} <= found.keys()
         messages = {c.message for c in status.conditions if c.type in ("Ready", "Completed")}
-        assert messages == {ending.message}
+        assert messages == {ended.message}
         # Only a cluster has these.
         assert not {"rayCluster", "driver", "observedGeneration", "fleetUID"} & status.to_wire().keys()

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from collectorfleet.run.stop import StopNow, StopRequest, signals
+from collectorfleet.run.stop import StopNow, StopRequest, stop_on_signals
 
 
 def press(number: signal.Signals = signal.SIGINT) -> None:
@@ -18,36 +18,36 @@ def press(number: signal.Signals = signal.SIGINT) -> None:
 
 def test_the_first_ctrl_c_asks_and_the_second_interrupts() -> None:
     stop = StopRequest()
-    with signals(stop):
+    with stop_on_signals(stop):
         press()
         assert stop.requested()
         with pytest.raises(StopNow):
             press()
-    stop.over()
+    stop.run_ended()
     assert stop.reason is not None
     assert (stop.reason.text, stop.reason.exit_code) == ("Ctrl-C", 130)
 
 
 def test_sigterm_is_named_and_has_its_own_code() -> None:
     stop = StopRequest()
-    with signals(stop):
+    with stop_on_signals(stop):
         press(signal.SIGTERM)
-    stop.over()
+    stop.run_ended()
     assert stop.reason is not None
     assert (stop.reason.text, stop.reason.exit_code) == ("SIGTERM", 143)
 
 
 def test_a_run_that_does_not_stop_is_interrupted_when_its_grace_is_over() -> None:
     stop = StopRequest(grace=timedelta(seconds=0.05))
-    with signals(stop):
+    with stop_on_signals(stop):
         press()
         with pytest.raises(StopNow):
             threading.Event().wait(20)
-    stop.over()
+    stop.run_ended()
 
 
 def test_signals_are_put_back() -> None:
     before = signal.getsignal(signal.SIGTERM)
-    with signals(StopRequest()):
+    with stop_on_signals(StopRequest()):
         assert signal.getsignal(signal.SIGTERM) != before
     assert signal.getsignal(signal.SIGTERM) == before

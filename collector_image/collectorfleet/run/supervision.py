@@ -1,0 +1,29 @@
+"""Where exceptions end: around all of a run's work, on the main thread, in a pod and on a laptop alike."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from collectorfleet.run.exit import Completed, Exit, Stopped, exit_of
+from collectorfleet.run.stop import StopRequest
+
+log = logging.getLogger(__name__)
+
+
+def supervise(work: Callable[[], Completed], stop: StopRequest) -> Exit:
+    """Do ``work`` and say how it ended; raises nothing.
+
+    A run that was asked to stop was stopped, whatever the user's code made of it: a training function that ends early
+    may well complain.
+    """
+    ended: Exit
+    try:
+        ended = work()
+    except BaseException as error:  # noqa: BLE001 (a signal and SystemExit are exits too)
+        ended = exit_of(error)
+    stop.run_ended()
+    if stop.reason is None:
+        return ended
+    log.info("when asked to stop, the run ended so: %s", ended.message)
+    return Stopped(f"stopped by {stop.reason.text}", stop.reason.exit_code)
