@@ -24,7 +24,8 @@ from collectorfleet.local.gpus import gpu_share
 from collectorfleet.local.local_ray import local_ray, prepare_environment
 from collectorfleet.local.status import final_status
 from collectorfleet.logs import log_to_file
-from collectorfleet.run.checkpoint.folder import CheckpointFolder, holds_anything
+from collectorfleet.run.checkpoint.folder import CheckpointFolder
+from collectorfleet.run.checkpoint.owner import holds_anything
 from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError, exit_code
 from collectorfleet.run.metrics.server import THIS_MACHINE, metrics_served
 from collectorfleet.run.milestones import Milestone, log_milestone

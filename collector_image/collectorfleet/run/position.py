@@ -1,7 +1,7 @@
 """Where a run is, and where its next driver begins. Pure.
 
 A driver that is lost leaves several records of how far it was, each as old as its last write: its checkpoint, its
-status, its marks. All that was ever handed out only grows, so the largest record of that is the truest; what of it is
+status, its journal. All that was ever handed out only grows, so the largest record of that is the truest; what of it is
 not in the checkpoint is lost.
 """
 

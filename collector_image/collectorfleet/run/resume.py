@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from collectorfleet.errors import InvalidOption
-from collectorfleet.run.checkpoint.folder import Checkpoint
+from collectorfleet.run.checkpoint.checkpoint import Checkpoint
 from collectorfleet.run.position import Position, resumed
 
 

@@ -20,7 +20,7 @@ from collectorfleet.errors import CollectorFleetError, InvalidOption, UserCodeEr
 from collectorfleet.fleet.collector import FleetCollector
 from collectorfleet.run.checkpoint.checkpointer import Checkpointer
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
-from collectorfleet.run.checkpoint.training_state import Kept
+from collectorfleet.run.checkpoint.training_state import TrainingState
 from collectorfleet.run.collector_options import collector_options
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
@@ -144,7 +144,7 @@ def open_session(
     writer = None
     if spec.output is not None and spec.driver.train is None:
         writer = _writer(spec.output, fleet.metadata.name, folder.run if folder else run_id)
-    records = [*([before] if before else []), *([folder.marks.found] if folder else [])]
+    records = [*([before] if before else []), *([folder.journal.found] if folder else [])]
     begun = beginning(
         folder.newest if folder else None, writer.position if writer else None, records, spec.collection.total_frames
     )
@@ -191,12 +191,12 @@ def _writer(output: Output, fleet: str, run_id: str) -> Writer:
 def _checkpoints(fleet: CollectorFleet, code: OwnCode, folder: CheckpointFolder, position: Position) -> Checkpointer:
     """The checkpoints of a run that begins at ``position``; policy and models are put back by then."""
     asked = fleet.spec.driver.checkpoint
-    kept = Kept(folder.newest.state if folder.newest else None)
+    state = TrainingState(folder.newest.state_file if folder.newest else None)
     modules = {_POLICY: code.policy, **{f"model {path}": model for path, model in code.built.get("models", {}).items()}}
     for name, module in modules.items():
         if isinstance(module, nn.Module):
-            kept.keep({name: module})
-    return Checkpointer(folder, kept, position, timedelta(seconds=asked.every_seconds if asked else EVERY_SECONDS))
+            state.keep({name: module})
+    return Checkpointer(folder, state, position, timedelta(seconds=asked.every_seconds if asked else EVERY_SECONDS))
 
 
 class _StoppableCollector(FleetCollector):

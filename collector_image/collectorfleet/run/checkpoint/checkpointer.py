@@ -11,10 +11,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from collectorfleet.errors import CollectorFleetError, describe, one_sentence
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
+from collectorfleet.run.checkpoint.training_state import TrainingState
 from collectorfleet.run.position import Position
 from collectorfleet_api.v1alpha1 import CheckpointStatus
 
@@ -24,27 +25,19 @@ log = logging.getLogger(__name__)
 VERSIONS_AHEAD = 2
 
 
-class Keeps(Protocol):
-    """What is in a checkpoint beside the counters: a :class:`~collectorfleet.run.checkpoint.training_state.Kept`."""
-
-    def keep(self, objects: Mapping[str, Any]) -> bool: ...
-
-    def dumps(self) -> memoryview: ...
-
-
 class Checkpointer:
     """Writes into ``folder`` for a run that begins at ``position``. All calls are the training thread's."""
 
     def __init__(
         self,
         folder: CheckpointFolder,
-        kept: Keeps,
+        state: TrainingState,
         position: Position,
         every: timedelta,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = folder
-        self._kept = kept
+        self._state = state
         self._position: Callable[[], Position] = lambda: position
         self._every_seconds = every.total_seconds()
         self._clock = clock
@@ -67,13 +60,13 @@ class Checkpointer:
 
     def keep(self, objects: Mapping[str, Any]) -> bool:
         """See :meth:`collectorfleet.run.handle.Run.keep`."""
-        return self._kept.keep(objects)
+        return self._state.keep(objects)
 
     def mark(self) -> None:
         """Note how far the run is, in microseconds: as a batch is handed out, and before versions are published."""
         now = self._position()
         try:
-            self._folder.marks.set(now.frames_ever, now.version + VERSIONS_AHEAD)
+            self._folder.journal.note(now.frames_ever, now.version + VERSIONS_AHEAD)
         except OSError as error:
             self._failed(error)
 
@@ -86,7 +79,7 @@ class Checkpointer:
             return
         self._last = self._clock()
         try:
-            snapshot = self._position(), self._kept.dumps()
+            snapshot = self._position(), self._state.dumps()
         except Exception as error:
             if isinstance(error, CollectorFleetError) and self._folder.newest is None:
                 raise
@@ -100,7 +93,7 @@ class Checkpointer:
         self.wait()
         self._last = self._clock()
         try:
-            state = self._kept.dumps()
+            state = self._state.dumps()
         except Exception as error:  # noqa: BLE001  (the user's objects may raise anything)
             self._failed(error)
             return False

@@ -22,19 +22,19 @@ log = logging.getLogger(__name__)
 _HOLDERS = (dict, list, deque)
 
 
-class Kept:
-    """Registered objects, and what a checkpoint has for those that are still to come."""
+class TrainingState:
+    """The objects to keep, and what a checkpoint has for those that are still to come."""
 
-    def __init__(self, state: Path | None = None) -> None:
-        """Read the ``state`` of a checkpoint. Raises UserCodeError when the user's classes cannot be made from it."""
+    def __init__(self, state_file: Path | None = None) -> None:
+        """Read the state of a checkpoint. Raises UserCodeError when the user's classes cannot be made from it."""
         self._objects: dict[str, Any] = {}
         self._restored: dict[str, bool] = {}
         self._waiting: dict[str, Any] = {}
-        self._where = f"checkpoint {state}"
-        if state is not None:
+        self._where = f"checkpoint {state_file}"
+        if state_file is not None:
             try:
                 # With the user's own classes; whoever can write there can run code here, as with the image.
-                self._waiting = torch.load(state, map_location="cpu", weights_only=False)
+                self._waiting = torch.load(state_file, map_location="cpu", weights_only=False)
             except Exception as error:  # (unpickling calls the user's code)
                 raise UserCodeError.of(self._where, error) from error
 

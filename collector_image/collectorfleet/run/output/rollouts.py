@@ -24,7 +24,7 @@ from tensordict import TensorDictBase
 
 from collectorfleet.codec.frames import MASK_KEY, VERSION_KEY
 from collectorfleet.errors import UserCodeError
-from collectorfleet.run.durable import UNFINISHED, rename_folder, write_json
+from collectorfleet.run.durable_files import UNFINISHED, rename_folder, write_json
 from collectorfleet.run.position import Position
 
 MANIFEST: Final = "manifest.json"

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectorfleet.errors import InvalidOption
-from collectorfleet.run.checkpoint.folder import Checkpoint
+from collectorfleet.run.checkpoint.checkpoint import Checkpoint
 from collectorfleet.run.position import Position, resumed
 from collectorfleet.run.resume import beginning
 from collectorfleet_api.v1alpha1 import DriverReport, Progress, WeightsStatus
@@ -25,7 +25,7 @@ class History:
     """Drivers of one run, and what each of their records says at the moment."""
 
     def __init__(self) -> None:
-        self.now = self.saved = self.status = self.marks = Position()
+        self.now = self.saved = self.status = self.journal = Position()
         self.handed_out = 0  # by all drivers, as somebody who sees everything counts
         self.published: list[int] = []
 
@@ -35,10 +35,10 @@ class History:
         )
         self.handed_out += frames
         self.published.append(self.now.version)
-        self.marks = Position(version=self.now.version, frames_lost=self.now.frames_ever)
+        self.journal = Position(version=self.now.version, frames_lost=self.now.frames_ever)
 
     def kill(self) -> None:
-        self.now = resumed(self.saved, [self.status, self.marks])
+        self.now = resumed(self.saved, [self.status, self.journal])
 
 
 @settings(deadline=None)

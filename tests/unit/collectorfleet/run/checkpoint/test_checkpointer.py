@@ -13,7 +13,7 @@ import torch
 from collectorfleet.errors import UserCodeError
 from collectorfleet.run.checkpoint.checkpointer import Checkpointer
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
-from collectorfleet.run.checkpoint.training_state import Kept
+from collectorfleet.run.checkpoint.training_state import TrainingState
 from collectorfleet.run.position import Position
 
 
@@ -24,10 +24,10 @@ class Training:
         self.seconds = 0.0
         self.batches = 0
         self.path = path
-        self.kept = Kept()
+        self.state = TrainingState()
         self.folder = CheckpointFolder(path, fleet="cheetah", run="run-1")
         self.checkpoints = Checkpointer(
-            self.folder, self.kept, Position(), timedelta(seconds=60), clock=lambda: self.seconds
+            self.folder, self.state, Position(), timedelta(seconds=60), clock=lambda: self.seconds
         )
         self.checkpoints.follow(lambda: Position(100 * self.batches, self.batches, self.batches))
 
@@ -63,13 +63,13 @@ def test_one_is_written_when_it_is_time_and_a_batch_is_asked_for(training: Train
 
 def test_a_state_that_changes_while_it_is_written_is_that_of_the_asking(training: Training) -> None:
     weights = torch.zeros(1000)
-    training.kept.keep({"holder": {"weights": weights}})
+    training.state.keep({"holder": {"weights": weights}})
     training.batch(seconds=60)
     training.batch(seconds=0)
     weights += 1
     assert training.frames() == 100
     assert training.folder.newest is not None
-    saved = torch.load(training.folder.newest.state, weights_only=False)
+    saved = torch.load(training.folder.newest.state_file, weights_only=False)
     assert not saved["holder"]["weights"].any()
 
 
@@ -100,7 +100,7 @@ def test_a_full_or_lost_disk_costs_checkpoints_and_no_run(training: Training, ca
 
 
 def test_what_can_never_be_written_fails_the_run_at_its_first_checkpoint(training: Training) -> None:
-    training.kept.keep({"holder": {"callback": lambda: None}})
+    training.state.keep({"holder": {"callback": lambda: None}})
     training.batch(seconds=60)
     with pytest.raises(UserCodeError, match="holder cannot be written"):
         training.batch(seconds=0)
@@ -108,7 +108,7 @@ def test_what_can_never_be_written_fails_the_run_at_its_first_checkpoint(trainin
 
 def test_what_can_no_longer_be_written_costs_no_run(training: Training) -> None:
     holder: dict[str, object] = {}
-    training.kept.keep({"holder": holder})
+    training.state.keep({"holder": holder})
     training.batch(seconds=60)
     training.batch(seconds=60)
     assert training.frames() == 100
@@ -118,11 +118,11 @@ def test_what_can_no_longer_be_written_costs_no_run(training: Training) -> None:
     assert "holder cannot be written" in (training.checkpoints.status.failure or "")  # type: ignore[union-attr]
 
 
-def test_a_killed_driver_leaves_more_versions_marked_than_it_published(training: Training) -> None:
+def test_a_killed_driver_leaves_more_versions_noted_than_it_published(training: Training) -> None:
     training.batch(seconds=1)
-    marks = CheckpointFolder(training.path, fleet="cheetah", run="run-1").marks.found
-    assert marks.frames_ever == 100
-    assert marks.version == 1 + 2
+    noted = CheckpointFolder(training.path, fleet="cheetah", run="run-1").journal.found
+    assert noted.frames_ever == 100
+    assert noted.version == 1 + 2
 
 
 class Talkative:
@@ -132,7 +132,7 @@ class Talkative:
 
 def test_why_there_is_no_newer_one_is_a_sentence_however_much_is_said(training: Training) -> None:
     holder: dict[str, object] = {}
-    training.kept.keep({"holder": holder})
+    training.state.keep({"holder": holder})
     training.batch(seconds=60)
     training.batch(seconds=60)
     assert training.frames() == 100

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from collectorfleet.errors import InvalidOption, UserCodeError
+from collectorfleet.errors import UserCodeError
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.position import Position
 
 
-def opened(path: Path, fleet: str = "cheetah", run: str = "run-1") -> CheckpointFolder:
-    return CheckpointFolder(path, fleet=fleet, run=run)
+def opened(path: Path, run: str = "run-1") -> CheckpointFolder:
+    return CheckpointFolder(path, fleet="cheetah", run=run)
 
 
 def position(batches: int) -> Position:
@@ -40,7 +40,7 @@ def test_the_newest_is_read_back_and_the_one_before_it_kept(folder: Path) -> Non
     newest = opened(folder).newest
     assert newest is not None
     assert newest.position == position(3)
-    assert newest.state.read_bytes() == b"state 3"
+    assert newest.state_file.read_bytes() == b"state 3"
     assert not newest.completed
     assert checkpoints(folder) == ["checkpoint-000002", "checkpoint-000003"]
 
@@ -98,18 +98,6 @@ def test_a_try_that_failed_does_not_stand_in_the_way_of_the_next(folder: Path) -
     assert opened(folder).newest == writer.newest
 
 
-def test_the_folder_of_another_fleet_is_refused(folder: Path) -> None:
-    with pytest.raises(InvalidOption, match="they are of fleet cheetah, and this is fleet ant; name another folder"):
-        opened(folder, fleet="ant")
-
-
-def test_a_folder_of_other_things_is_refused_and_stays_as_it_was(tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").write_text("")
-    with pytest.raises(InvalidOption, match="the folder is not empty and holds no fleet's checkpoints"):
-        opened(tmp_path)
-    assert [one.name for one in tmp_path.iterdir()] == ["thesis.tex"]
-
-
 def test_a_fleet_that_is_made_again_under_its_name_goes_on_with_the_run(folder: Path) -> None:
     again = opened(folder, run="run-2")
     assert (again.run, again.starts) == ("run-1", 1)
@@ -121,29 +109,3 @@ def test_a_folder_that_cannot_be_written_to_is_the_users_to_mend(tmp_path: Path)
     (tmp_path / "file").write_text("")
     with pytest.raises(UserCodeError, match=r"checkpoints in .*/file/x: NotADirectoryError"):
         opened(tmp_path / "file" / "x")
-
-
-class TestMarks:
-    def test_tell_how_far_a_killed_driver_was(self, folder: Path) -> None:
-        writer = opened(folder)
-        for batches in range(1, 6):
-            writer.marks.set(batches * 100, batches)
-        # Not closed: a killed driver closes nothing.
-        assert opened(folder).marks.found == Position(version=5, frames_lost=500)
-
-    def test_survive_a_torn_write_of_the_newest(self, folder: Path) -> None:
-        writer = opened(folder)
-        writer.marks.set(100, 1)
-        writer.marks.set(200, 2)
-        file = folder / "marks"
-        content = bytearray(file.read_bytes())
-        newest = content.index((200).to_bytes(8, "little"))
-        content[newest] = 0xFF
-        file.write_bytes(content)
-        again = opened(folder)
-        assert again.marks.found == Position(version=1, frames_lost=100)
-        again.marks.set(300, 3)
-        assert opened(folder).marks.found == Position(version=3, frames_lost=300)
-
-    def test_of_a_new_folder_say_nothing(self, tmp_path: Path) -> None:
-        assert opened(tmp_path).marks.found == Position()

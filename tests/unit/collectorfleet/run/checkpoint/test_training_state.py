@@ -14,14 +14,14 @@ from torch import nn
 from torchrl.data import LazyTensorStorage, ReplayBuffer
 
 from collectorfleet.errors import UserCodeError
-from collectorfleet.run.checkpoint.training_state import Kept
+from collectorfleet.run.checkpoint.training_state import TrainingState
 
 
-def restarted(kept: Kept, folder: Path) -> Kept:
+def restarted(state: TrainingState, folder: Path) -> TrainingState:
     """What the next driver reads of a checkpoint."""
     file = folder / "state.pt"
-    file.write_bytes(kept.dumps())
-    return Kept(file)
+    file.write_bytes(state.dumps())
+    return TrainingState(file)
 
 
 def step(module: nn.Module, optimizer: torch.optim.Optimizer) -> None:
@@ -48,10 +48,10 @@ def equal(a: Any, b: Any) -> bool:
 def test_modules_optimizers_and_plain_holders_come_back_as_they_were(tmp_path: Path) -> None:
     module, adam = module_and_adam()
     progress, rewards = {"epoch": 3, "best": 1.5}, deque([1.0, 2.0], maxlen=2)
-    kept = Kept()
-    assert not kept.keep({"module": module, "adam": adam, "progress": progress, "rewards": rewards})
+    state = TrainingState()
+    assert not state.keep({"module": module, "adam": adam, "progress": progress, "rewards": rewards})
     step(module, adam)
-    saved = restarted(kept, tmp_path)
+    saved = restarted(state, tmp_path)
     # The snapshot is of then: training that goes on does not reach it.
     expected = {"module": {k: v.clone() for k, v in module.state_dict().items()}, "moment": moment(adam).clone()}
     step(module, adam)
@@ -77,28 +77,28 @@ def test_a_replay_buffer_comes_back_with_its_frames(tmp_path: Path) -> None:
 
     full = buffer()
     full.extend(TensorDict({"x": torch.arange(30)}, [30]))
-    kept = Kept()
-    kept.keep({"buffer": full})
+    state = TrainingState()
+    state.keep({"buffer": full})
     again = buffer()
-    assert restarted(kept, tmp_path).keep({"buffer": again})
+    assert restarted(state, tmp_path).keep({"buffer": again})
     assert len(again) == 30
     assert torch.equal(again[:]["x"], torch.arange(30))
 
 
 def test_keeping_the_same_object_again_says_the_same(tmp_path: Path) -> None:
     holder = {"epoch": 1}
-    kept = Kept()
-    assert not kept.keep({"holder": holder})
-    assert not kept.keep({"holder": holder})
-    saved = restarted(kept, tmp_path)
+    state = TrainingState()
+    assert not state.keep({"holder": holder})
+    assert not state.keep({"holder": holder})
+    saved = restarted(state, tmp_path)
     assert saved.keep({"holder": holder})
     assert saved.keep({"holder": holder})
 
 
 def test_a_name_that_is_new_since_the_checkpoint_is_kept_by_itself(tmp_path: Path) -> None:
-    kept = Kept()
-    kept.keep({"old": {}})
-    saved = restarted(kept, tmp_path)
+    state = TrainingState()
+    state.keep({"old": {}})
+    saved = restarted(state, tmp_path)
     with pytest.raises(ValueError, match=r"checkpoint .*state.pt has old, and not new; keep what is new in a call"):
         saved.keep({"old": {}, "new": {}})
     assert saved.keep({"old": {}})
@@ -106,9 +106,9 @@ def test_a_name_that_is_new_since_the_checkpoint_is_kept_by_itself(tmp_path: Pat
 
 
 def test_what_nobody_keeps_any_more_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    kept = Kept()
-    kept.keep({"ema": {}, "other": {}})
-    saved = restarted(kept, tmp_path)
+    state = TrainingState()
+    state.keep({"ema": {}, "other": {}})
+    saved = restarted(state, tmp_path)
     with caplog.at_level(logging.WARNING):
         saved.keep({"other": {}})
         saved.dumps()
@@ -121,25 +121,25 @@ def test_what_nobody_keeps_any_more_is_said_once(tmp_path: Path, caplog: pytest.
 @pytest.mark.parametrize("value", [3, 1.5, "text", None, (1, 2)], ids=lambda value: type(value).__name__)
 def test_what_cannot_be_put_back_in_place_is_refused(value: object) -> None:
     with pytest.raises(TypeError, match=r"run\.keep: best is a .*, which cannot be put back in place; keep a dict"):
-        Kept().keep({"best": value})
+        TrainingState().keep({"best": value})
 
 
 def test_two_objects_of_one_name_are_refused() -> None:
-    kept = Kept()
-    kept.keep({"optimizer": {}})
+    state = TrainingState()
+    state.keep({"optimizer": {}})
     with pytest.raises(ValueError, match="optimizer is kept already, and is another object"):
-        kept.keep({"optimizer": {}})
+        state.keep({"optimizer": {}})
 
 
 def test_a_state_that_does_not_fit_says_what_to_do(tmp_path: Path) -> None:
-    kept = Kept()
-    kept.keep({"policy": nn.Linear(4, 2)})
+    state = TrainingState()
+    state.keep({"policy": nn.Linear(4, 2)})
     with pytest.raises(UserCodeError, match="does not fit policy, start over in another folder: RuntimeError: Error"):
-        restarted(kept, tmp_path).keep({"policy": nn.Linear(4, 3)})
+        restarted(state, tmp_path).keep({"policy": nn.Linear(4, 3)})
 
 
 def test_an_object_that_cannot_be_written_is_named() -> None:
-    kept = Kept()
-    kept.keep({"fine": {}, "holder": {"callback": lambda: None}})
+    state = TrainingState()
+    state.keep({"fine": {}, "holder": {"callback": lambda: None}})
     with pytest.raises(UserCodeError, match=r"run\.keep: holder cannot be written: "):
-        kept.dumps()
+        state.dumps()
