@@ -25,14 +25,14 @@ from collectorfleet.run.collector_options import collector_options
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
 from collectorfleet.run.milestones import Milestone, log_milestone
-from collectorfleet.run.output.replay_buffer import ReplayWriter
-from collectorfleet.run.output.rollouts import RolloutWriter
+from collectorfleet.run.output.formats import open_writer
+from collectorfleet.run.output.interface import OutputWriter
 from collectorfleet.run.own_code import OwnCode, TrainingFunction, build
 from collectorfleet.run.position import Position
 from collectorfleet.run.resume import Beginning, beginning
 from collectorfleet.run.stop import StopRequest
 from collectorfleet.run.torch_options import torch_options
-from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport, Output, Progress
+from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport, Progress
 
 log = logging.getLogger(__name__)
 
@@ -41,8 +41,6 @@ INCARNATIONS_PER_DRIVER: Final = 2**20
 EVERY_SECONDS: Final = 60  # between checkpoints of a local run whose manifest has none
 _POLICY: Final = "policy"
 _END: Final = object()
-
-Writer = RolloutWriter | ReplayWriter
 
 
 class Session:
@@ -53,7 +51,7 @@ class Session:
         code: OwnCode,
         collector: FleetCollector,
         run: Run,
-        writer: Writer | None,
+        writer: OutputWriter | None,
         begun: Beginning,
         checkpoints: Checkpointer | None,
     ) -> None:
@@ -98,7 +96,7 @@ class Session:
             return self._gather(self._writer)
         raise InvalidOption("spec: neither driver.train nor output says what to do with the batches")
 
-    def _gather(self, writer: Writer) -> Completed:
+    def _gather(self, writer: OutputWriter) -> Completed:
         try:
             for batch in self.collector:
                 writer.write(batch)
@@ -143,7 +141,7 @@ def open_session(
     spec = fleet.spec
     writer = None
     if spec.output is not None and spec.driver.train is None:
-        writer = _writer(spec.output, fleet.metadata.name, folder.run if folder else run_id)
+        writer = open_writer(spec.output, fleet=fleet.metadata.name, run_id=folder.run if folder else run_id)
     records = [*([before] if before else []), *([folder.journal.found] if folder else [])]
     begun = beginning(
         folder.newest if folder else None, writer.position if writer else None, records, spec.collection.total_frames
@@ -180,12 +178,6 @@ def open_session(
     finally:
         stop.run_ended()
         collector.shutdown(timeout=SHUTDOWN_SECONDS, raise_on_error=False)
-
-
-def _writer(output: Output, fleet: str, run_id: str) -> Writer:
-    if output.replay_buffer is None:
-        return RolloutWriter(output.path, fleet=fleet, run_id=run_id)
-    return ReplayWriter(output.path, build("output.replayBuffer", output.replay_buffer), fleet=fleet, run_id=run_id)
 
 
 def _checkpoints(fleet: CollectorFleet, code: OwnCode, folder: CheckpointFolder, position: Position) -> Checkpointer:

@@ -11,7 +11,8 @@ from tensordict import TensorDict
 from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
 
 from collectorfleet import UserCodeError
-from collectorfleet.run.output.replay_buffer import MANIFEST, ReplayWriter
+from collectorfleet.run.output.folder import MANIFEST
+from collectorfleet.run.output.replay_buffer import ReplayWriter
 
 
 def buffer() -> TensorDictReplayBuffer:
@@ -28,7 +29,7 @@ def batch(first: int) -> TensorDict:
     return TensorDict({"frame": frames, "collector": {"weights_version": versions}}, batch_size=[2, 5])
 
 
-def kept(out: ReplayWriter) -> list[int]:
+def held(out: ReplayWriter) -> list[int]:
     return sorted(int(frame) for frame in out.buffer[:]["frame"])
 
 
@@ -38,11 +39,11 @@ def test_a_restarted_driver_goes_on_behind_the_dump(tmp_path: Path) -> None:
     first.flush()
     first.write(batch(10))  # never dumped
     again = writer(tmp_path)
-    assert kept(again) == list(range(10))
+    assert held(again) == list(range(10))
     assert (again.frames, again.position.version, again.position.batches) == (10, 1, 1)
     again.write(batch(20))
     again.flush()
-    assert kept(writer(tmp_path)) == [*range(10), *range(20, 30)]
+    assert held(writer(tmp_path)) == [*range(10), *range(20, 30)]
     assert [path.name for path in tmp_path.glob("dump-*")] == ["dump-000001"]
 
 
@@ -51,7 +52,7 @@ def test_what_a_killed_driver_left_half_written_is_removed(tmp_path: Path) -> No
     first.write(batch(0))
     (tmp_path / ".unfinished-dump-000001").mkdir()
     (tmp_path / "dump-000001").mkdir()  # renamed, but not in the manifest yet
-    assert kept(writer(tmp_path)) == list(range(10))
+    assert held(writer(tmp_path)) == list(range(10))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dump-000000", MANIFEST]
 
 
@@ -61,7 +62,7 @@ def test_frames_that_are_masked_are_left_out(tmp_path: Path) -> None:
     masked["collector", "mask"] = masked["frame"] < 7
     out.write(masked)
     out.flush()
-    assert kept(out) == list(range(7))
+    assert held(out) == list(range(7))
     assert json.loads((tmp_path / MANIFEST).read_text())["frames"] == 7
 
 

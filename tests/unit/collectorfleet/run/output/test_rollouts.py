@@ -11,7 +11,8 @@ from tensordict import LazyStackedTensorDict, TensorDict
 
 from collectorfleet.codec.frames import VERSION_KEY
 from collectorfleet.errors import UserCodeError
-from collectorfleet.run.output.rollouts import MANIFEST, RolloutWriter
+from collectorfleet.run.output.folder import MANIFEST
+from collectorfleet.run.output.rollouts import RolloutWriter
 
 
 def batch(first: int, frames: int = 10) -> TensorDict:
@@ -29,12 +30,13 @@ def frames(folder: Path) -> list[int]:
 
 
 def test_batches_come_back_in_their_order_with_their_versions(tmp_path: Path) -> None:
-    out = writer(tmp_path / "new" / "rollouts", shard_bytes=250)
+    folder = tmp_path / "new" / "rollouts"
+    out = writer(folder, shard_bytes=250)
     for first in range(0, 50, 10):
         out.write(batch(first))
     out.flush()
-    assert frames(out.folder) == list(range(50))
-    manifest = json.loads((out.folder / MANIFEST).read_text())
+    assert frames(folder) == list(range(50))
+    manifest = json.loads((folder / MANIFEST).read_text())
     assert (out.frames, out.shards) == (50, 3)
     assert manifest["shards"][0] == {
         "name": "shard-000000",

@@ -1,0 +1,17 @@
+"""Which writer writes what a manifest's ``output`` asks for."""
+
+from __future__ import annotations
+
+from collectorfleet.run.output.interface import OutputWriter
+from collectorfleet.run.output.replay_buffer import ReplayWriter
+from collectorfleet.run.output.rollouts import RolloutWriter
+from collectorfleet.run.own_code import build
+from collectorfleet_api.v1alpha1 import Output
+
+
+def open_writer(output: Output, *, fleet: str, run_id: str) -> OutputWriter:
+    """Raises UserCodeError where the folder, or the user's replay buffer, cannot be used."""
+    if output.replay_buffer is None:
+        return RolloutWriter(output.path, fleet=fleet, run_id=run_id)
+    buffer = build("output.replayBuffer", output.replay_buffer)
+    return ReplayWriter(output.path, buffer, fleet=fleet, run_id=run_id)
