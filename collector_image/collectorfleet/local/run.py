@@ -27,6 +27,7 @@ from collectorfleet.logs import log_to_file
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.checkpoint.owner import holds_anything
 from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError, exit_code
+from collectorfleet.run.history import RunHistory
 from collectorfleet.run.metrics.server import THIS_MACHINE, metrics_served
 from collectorfleet.run.milestones import Milestone, log_milestone
 from collectorfleet.run.stop import StopRequest, stop_on_signals
@@ -107,16 +108,12 @@ class _LocalRun:
             if share.note:
                 self._print(f"note: {share.note}")
             code = load_own_code(self._fleet.spec)
+            history = folder.history() if folder else RunHistory(str(uuid4()))
             with open_session(
-                self._fleet,
-                code,
-                self._stop,
-                gpu_per_collector=share.per_collector,
-                run_id=str(uuid4()),
-                folder=folder,
+                self._fleet, code, self._stop, history, folder, gpu_per_collector=share.per_collector
             ) as session:
-                if session.began:
-                    self._print(session.began)
+                if session.resume_point.sentence:
+                    self._print(session.resume_point.sentence)
                 try:
                     self._running = session.report
                     with self._display(session.report):

@@ -16,6 +16,7 @@ from collectorfleet.pod.settings import TERMINATION_LOG, DriverSettings
 from collectorfleet.pod.stored_fleet import last_report
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError, exit_code, termination_message
+from collectorfleet.run.history import RunHistory
 from collectorfleet.run.metrics.server import BackgroundMetrics
 from collectorfleet.run.milestones import Milestone, log_milestone
 from collectorfleet.run.position import Position
@@ -52,23 +53,15 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
         log_milestone(Milestone.IMPORTS)
         fleet = reporter.fleet()
         _use_threads(fleet.spec)
-        folder, before = _checkpoints(fleet, settings), last_report(fleet)
+        folder = _checkpoints(fleet, settings)
+        history = _history(fleet, settings, folder)
         code = load_own_code(fleet.spec)
         node.joined()
         ray.init(address=settings.ray_address, log_to_driver=True, logging_level=logging.WARNING)
         log_milestone(Milestone.RAY)
         with (
             stop_on_signals(stop),  # again, because Ray took SIGTERM for itself
-            open_session(
-                fleet,
-                code,
-                stop,
-                gpu_per_collector=_gpu(fleet.spec),
-                run_id=settings.uid,
-                folder=folder,
-                before=Position.of(before),
-                starts=(before and before.driver_incarnation) or 0,
-            ) as session,
+            open_session(fleet, code, stop, history, folder, gpu_per_collector=_gpu(fleet.spec)) as session,
         ):
             reporter.follow(session)
             with ProgressLines(session.report, log.info, every_seconds=PROGRESS_SECONDS):
@@ -81,6 +74,15 @@ def _checkpoints(fleet: CollectorFleet, settings: DriverSettings) -> CheckpointF
         return None
     name = fleet.metadata.name
     return CheckpointFolder(settings.checkpoints / name, fleet=name, run=settings.uid)
+
+
+def _history(fleet: CollectorFleet, settings: DriverSettings, folder: CheckpointFolder | None) -> RunHistory:
+    """By the fleet's status, and by its checkpoints."""
+    before = last_report(fleet)
+    reported = Position.of_report(before)
+    if folder:
+        return folder.history(reported)
+    return RunHistory(settings.uid, drivers=(before and before.driver_incarnation) or 0, records=(reported,))
 
 
 def _gpu(spec: CollectorFleetSpec) -> float:

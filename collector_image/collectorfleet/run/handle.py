@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 # A status has to stay small: it is one object in the API server.
 MOST_METRICS: Final = 100
 LONGEST_NAME: Final = 100
-
-
-class Checkpoints(Protocol):
-    """Where a run's state goes, and what it goes on from."""
-
-    def keep(self, objects: Mapping[str, Any]) -> bool: ...
-
-    def now(self) -> bool: ...
 
 
 class Run:
@@ -27,10 +19,15 @@ class Run:
     """
 
     def __init__(
-        self, stop_requested: Callable[[], bool] = lambda: False, checkpoints: Checkpoints | None = None
+        self,
+        stop_requested: Callable[[], bool] = lambda: False,
+        keep: Callable[[Mapping[str, Any]], bool] = lambda _objects: False,
+        checkpoint: Callable[[], bool] = lambda: False,
     ) -> None:
+        """What it is made of by default is a run without checkpoints that nobody stops."""
         self._stop_requested = stop_requested
-        self._checkpoints = checkpoints
+        self._keep = keep
+        self._checkpoint = checkpoint
         self._started = time.monotonic()
         self._metrics: Mapping[str, float] = {}
 
@@ -70,7 +67,7 @@ class Run:
             ValueError: the name is another object's, or the checkpoint has some of the names and not the others.
             UserCodeError: what the checkpoint has does not fit the object.
         """
-        return self._checkpoints.keep(objects) if self._checkpoints else False
+        return self._keep(objects)
 
     def checkpoint(self) -> bool:
         """Write a checkpoint now: all frames handed out so far count as worked off.
@@ -78,7 +75,7 @@ class Run:
         Blocks; returns whether it is on disk: False without ``driver.checkpoint``, or when the disk refuses it, which
         the log and ``status.checkpoint`` then say.
         """
-        return self._checkpoints.now() if self._checkpoints else False
+        return self._checkpoint()
 
     @property
     def metrics(self) -> Mapping[str, float]:

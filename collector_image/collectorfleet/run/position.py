@@ -1,14 +1,9 @@
-"""Where a run is, and where its next driver begins. Pure.
-
-A driver that is lost leaves several records of how far it was, each as old as its last write: its checkpoint, its
-status, its journal. All that was ever handed out only grows, so the largest record of that is the truest; what of it is
-not in the checkpoint is lost.
-"""
+"""Where a run is, as counters. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from collectorfleet_api.v1alpha1 import DriverReport
@@ -33,12 +28,12 @@ class Position:
         return cls(**{name: int(found[name]) for name in asdict(cls())})
 
     @classmethod
-    def reached(cls, counters: Mapping[str, Any], frames_lost: int) -> Position:
+    def of_counters(cls, counters: Mapping[str, Any], frames_lost: int) -> Position:
         """As a collector counts."""
         return cls(counters["frames"], counters["batches"], counters["version"], frames_lost)
 
     @classmethod
-    def of(cls, report: DriverReport | None) -> Position:
+    def of_report(cls, report: DriverReport | None) -> Position:
         """As a status tells it."""
         progress, weights = (report.progress, report.weights) if report else (None, None)
         return cls(
@@ -47,13 +42,3 @@ class Position:
             version=(weights.published or 0) if weights else 0,
             frames_lost=progress.frames_lost if progress else 0,
         )
-
-
-def resumed(saved: Position, records: Iterable[Position]) -> Position:
-    """Where a driver begins that goes on from ``saved``, given what else is known of those before it.
-
-    Its first version is the next one: no version is published twice.
-    """
-    known = [saved, *records]
-    ever = max(one.frames_ever for one in known)
-    return replace(saved, version=max(one.version for one in known), frames_lost=ever - saved.frames)

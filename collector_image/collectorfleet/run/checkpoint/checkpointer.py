@@ -1,7 +1,6 @@
-"""When checkpoints are written: when the next batch is asked for, as the last one is worked off then, and at the end.
+"""Writes checkpoints: a snapshot is taken on the main thread, one at a time is then written on a thread of its own.
 
-A snapshot is taken on the caller's thread; one at a time is then written on a thread of its own. A checkpoint that
-cannot be written is said in the log and in the status, and costs no run.
+A checkpoint that cannot be written is said in the log and in the status, and costs no run.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from collectorfleet.errors import CollectorFleetError, describe, one_sentence
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
@@ -22,74 +21,62 @@ from collectorfleet_api.v1alpha1 import CheckpointStatus
 log = logging.getLogger(__name__)
 
 # A publish on its way when a batch is handed out, and the one of that batch.
-VERSIONS_AHEAD = 2
+VERSIONS_AHEAD: Final = 2
 
 
 class Checkpointer:
-    """Writes into ``folder`` for a run that begins at ``position``. All calls are the training thread's."""
+    """Writes ``state`` into ``folder``. The :class:`~collectorfleet.run.checkpoint.interface.Checkpoints` of a run."""
 
     def __init__(
         self,
         folder: CheckpointFolder,
         state: TrainingState,
-        position: Position,
         every: timedelta,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = folder
         self._state = state
-        self._position: Callable[[], Position] = lambda: position
         self._every_seconds = every.total_seconds()
         self._clock = clock
         self._last = clock()
         self._failure: str | None = None
         self._writing: threading.Thread | None = None
-        self.mark()
-
-    def follow(self, position: Callable[[], Position]) -> None:
-        """Ask ``position`` where the run is, from now on."""
-        self._position = position
 
     @property
     def status(self) -> CheckpointStatus | None:
-        """Of any thread: the newest checkpoint, and why there is no newer one."""
         newest, failure = self._folder.newest, self._failure
         if newest is None:
             return None if failure is None else CheckpointStatus(frames=0, failure=failure)
         return CheckpointStatus(frames=newest.position.frames, time=newest.time, failure=failure)
 
+    @property
+    def due(self) -> bool:
+        """Also says no while one is being written."""
+        is_time = self._clock() - self._last >= self._every_seconds
+        return is_time and not (self._writing and self._writing.is_alive())
+
     def keep(self, objects: Mapping[str, Any]) -> bool:
-        """See :meth:`collectorfleet.run.handle.Run.keep`."""
         return self._state.keep(objects)
 
-    def mark(self) -> None:
-        """Note how far the run is, in microseconds: as a batch is handed out, and before versions are published."""
-        now = self._position()
+    def note(self, position: Position) -> None:
         try:
-            self._folder.journal.note(now.frames_ever, now.version + VERSIONS_AHEAD)
+            self._folder.journal.note(position.frames_ever, position.version + VERSIONS_AHEAD)
         except OSError as error:
             self._failed(error)
 
-    def when_due(self) -> None:
-        """Write a checkpoint in the background, if it is time and none is being written.
-
-        Raises UserCodeError if what is kept cannot be written, before there ever was a checkpoint.
-        """
-        if self._clock() - self._last < self._every_seconds or (self._writing and self._writing.is_alive()):
-            return
+    def write_in_background(self, position: Position) -> None:
         self._last = self._clock()
         try:
-            snapshot = self._position(), self._state.dumps()
+            state = self._state.dumps()
         except Exception as error:
             if isinstance(error, CollectorFleetError) and self._folder.newest is None:
                 raise
             self._failed(error)
             return
-        self._writing = threading.Thread(target=self._write, args=snapshot, name="checkpoint")
+        self._writing = threading.Thread(target=self._write, args=[position, state], name="checkpoint")
         self._writing.start()
 
-    def now(self, *, completed: bool = False) -> bool:
-        """Write a checkpoint; blocks until it is on disk. Returns whether it is."""
+    def write(self, position: Position, *, completed: bool = False) -> bool:
         self.wait()
         self._last = self._clock()
         try:
@@ -97,7 +84,7 @@ class Checkpointer:
         except Exception as error:  # noqa: BLE001  (the user's objects may raise anything)
             self._failed(error)
             return False
-        return self._write(self._position(), state, completed=completed)
+        return self._write(position, state, completed=completed)
 
     def wait(self) -> None:
         """Block until nothing is being written."""
@@ -113,7 +100,8 @@ class Checkpointer:
             return False
         self._failure = None
         seconds = time.monotonic() - started
-        log.info("checkpoint at %d frames, version %d: %d bytes in %.2f s", *_logged(position, state), seconds)
+        written = position.frames, position.version, state.nbytes
+        log.info("checkpoint at %d frames, version %d: %d bytes in %.2f s", *written, seconds)
         return True
 
     def _failed(self, error: Exception) -> None:
@@ -121,7 +109,3 @@ class Checkpointer:
         if cause != self._failure:
             log.warning("no checkpoint in %s, trying on: %s", self._folder.path, cause)
         self._failure = cause
-
-
-def _logged(position: Position, state: memoryview) -> tuple[int, int, int]:
-    return position.frames, position.version, state.nbytes

@@ -29,6 +29,7 @@ from collectorfleet.run.checkpoint.checkpoint_files import (
 from collectorfleet.run.checkpoint.journal import Journal
 from collectorfleet.run.checkpoint.owner import take_over
 from collectorfleet.run.durable_files import UNFINISHED
+from collectorfleet.run.history import RunHistory
 from collectorfleet.run.position import Position
 
 log = logging.getLogger(__name__)
@@ -62,6 +63,10 @@ class CheckpointFolder:
 
     def close(self) -> None:
         self.journal.close()
+
+    def history(self, *records: Position) -> RunHistory:
+        """What this folder tells of the drivers before this one, with ``records`` that others have of them."""
+        return RunHistory(self.run, self.starts, self.newest, (*records, self.journal.found))
 
     def write(self, position: Position, state: bytes | memoryview, *, completed: bool = False) -> None:
         """Put a checkpoint on disk and remove those that are too old. Blocks; raises OSError."""

@@ -47,7 +47,7 @@ def test_the_first_driver_of_a_fleet_has_nobody_before_it() -> None:
 def test_a_driver_that_starts_keeps_what_the_next_one_would_have_to_know() -> None:
     before = last_report(stored(REPORT))
     begins = starting(3, before)
-    assert Position.of(begins) == Position.of(before) == Position(8000, 40, 41, 400)
+    assert Position.of_report(begins) == Position.of_report(before) == Position(8000, 40, 41, 400)
     assert begins.checkpoint is not None
     assert begins.checkpoint.frames == 7800
     assert begins.progress is not None

@@ -46,7 +46,7 @@ def test_it_says_when_the_run_is_to_stop() -> None:
     assert not Run().stop_requested
 
 
-def test_without_checkpoints_nothing_is_kept_and_nothing_complains() -> None:
+def test_without_checkpoints_nothing_is_kept_and_nobody_complains() -> None:
     run = Run()
     assert not run.keep(optimizer=object(), anything=3)
     assert not run.checkpoint()

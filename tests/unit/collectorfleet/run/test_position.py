@@ -1,103 +1,31 @@
-"""Where the next driver of a run begins, whatever became of those before it."""
+"""How far a run is, as each of its records tells it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime
-from pathlib import Path
+import json
+from dataclasses import asdict
 
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from collectorfleet.errors import InvalidOption
-from collectorfleet.run.checkpoint.checkpoint import Checkpoint
-from collectorfleet.run.position import Position, resumed
-from collectorfleet.run.resume import beginning
+from collectorfleet.run.position import Position
 from collectorfleet_api.v1alpha1 import DriverReport, Progress, WeightsStatus
 
 
-def checkpoint(position: Position, *, completed: bool = False) -> Checkpoint:
-    return Checkpoint(3, position, datetime(2026, 7, 1, tzinfo=UTC), completed, Path("state.pt"))
-
-
-class History:
-    """Drivers of one run, and what each of their records says at the moment."""
-
-    def __init__(self) -> None:
-        self.now = self.saved = self.status = self.journal = Position()
-        self.handed_out = 0  # by all drivers, as somebody who sees everything counts
-        self.published: list[int] = []
-
-    def batch(self, frames: int) -> None:
-        self.now = replace(
-            self.now, frames=self.now.frames + frames, batches=self.now.batches + 1, version=self.now.version + 1
-        )
-        self.handed_out += frames
-        self.published.append(self.now.version)
-        self.journal = Position(version=self.now.version, frames_lost=self.now.frames_ever)
-
-    def kill(self) -> None:
-        self.now = resumed(self.saved, [self.status, self.journal])
-
-
-@settings(deadline=None)
-@given(st.lists(st.one_of(st.integers(1, 500), st.sampled_from(["checkpoint", "status", "kill"])), max_size=60))
-def test_every_frame_is_counted_once_and_every_version_is_published_once(steps: list[int | str]) -> None:
-    run = History()
-    for step in steps:
-        match step:
-            case int(frames):
-                run.batch(frames)
-            case "checkpoint":
-                run.saved = run.now
-            case "status":
-                run.status = run.now
-            case _:
-                run.kill()
-                assert run.now.frames == run.saved.frames
-                assert run.now.batches == run.saved.batches
-        assert run.now.frames_ever == run.handed_out
-        assert len(set(run.published)) == len(run.published)
-
-
-def test_what_came_after_the_checkpoint_is_lost() -> None:
+def test_a_status_tells_what_was_delivered_published_and_lost() -> None:
     status = DriverReport(
         weights=WeightsStatus(published=52), progress=Progress(frames_delivered=10_400, batches=52, frames_lost=300)
     )
-    saved = Position(frames=10_000, batches=50, version=50, frames_lost=300)
-    assert resumed(saved, [Position.of(status)]) == Position(frames=10_000, batches=50, version=52, frames_lost=700)
+    assert Position.of_report(status) == Position(frames=10_400, batches=52, version=52, frames_lost=300)
 
 
-def test_a_driver_without_a_checkpoint_starts_over_with_the_next_version() -> None:
-    begun = beginning(None, None, [Position(frames=800, batches=4, version=5)], None)
-    assert begun.position == Position(version=5, frames_lost=800)
-    assert begun.sentence == (
-        "starting over, there is nothing to go on from: "
-        "800 frames were lost with earlier drivers; the next version is 6"
-    )
+def test_who_has_reported_nothing_is_at_the_start() -> None:
+    assert Position.of_report(None) == Position.of_report(DriverReport()) == Position()
 
 
-def test_the_first_driver_of_a_run_says_nothing() -> None:
-    assert beginning(None, None, [Position()], 1000).sentence == ""
+def test_a_collector_counts_its_own_frames_and_not_those_lost_before_it() -> None:
+    found = Position.of_counters({"frames": 800, "batches": 4, "version": 5, "lives": 2}, frames_lost=100)
+    assert found == Position(frames=800, batches=4, version=5, frames_lost=100)
+    assert found.frames_ever == 900
 
 
-def test_a_run_that_writes_goes_on_behind_what_is_written() -> None:
-    # Its checkpoint is of a later moment than the last whole shard.
-    saved = checkpoint(Position(frames=900, batches=9, version=7))
-    written = Position(frames=800, batches=8, version=1)
-    begun = beginning(saved, written, [], None)
-    assert begun.position == Position(frames=800, batches=8, version=7, frames_lost=100)
-    assert begun.sentence.startswith("going on behind the output's 800 frames: 100 frames were lost")
-
-
-def test_a_run_that_completed_goes_on_only_with_more_frames_to_collect() -> None:
-    done = checkpoint(Position(frames=1000, batches=10, version=10), completed=True)
-    assert beginning(done, None, [], 2000).position.frames == 1000
-    with pytest.raises(InvalidOption, match="totalFrames is 1000, and the checkpoint is of a run that completed after"):
-        beginning(done, None, [], 1000)
-
-
-def test_a_driver_that_was_lost_after_the_last_batch_gets_to_end_its_training() -> None:
-    last = checkpoint(Position(frames=1000, batches=10, version=10))
-    assert beginning(last, None, [], 1000).position.frames == 1000
+def test_it_is_read_back_from_a_checkpoint_as_it_was() -> None:
+    position = Position(frames=800, batches=4, version=5, frames_lost=100)
+    assert Position.from_json(json.loads(json.dumps(asdict(position)))) == position

@@ -26,17 +26,21 @@ class Training:
         self.path = path
         self.state = TrainingState()
         self.folder = CheckpointFolder(path, fleet="cheetah", run="run-1")
-        self.checkpoints = Checkpointer(
-            self.folder, self.state, Position(), timedelta(seconds=60), clock=lambda: self.seconds
-        )
-        self.checkpoints.follow(lambda: Position(100 * self.batches, self.batches, self.batches))
+        self.checkpoints = Checkpointer(self.folder, self.state, timedelta(seconds=60), clock=lambda: self.seconds)
 
     def batch(self, seconds: float) -> None:
         """A batch is asked for, handed out and worked off."""
-        self.checkpoints.when_due()
+        if self.checkpoints.due:
+            self.checkpoints.write_in_background(self.position())
         self.batches += 1
-        self.checkpoints.mark()
+        self.checkpoints.note(self.position())
         self.seconds += seconds
+
+    def write(self) -> bool:
+        return self.checkpoints.write(self.position())
+
+    def position(self) -> Position:
+        return Position(100 * self.batches, self.batches, self.batches)
 
     def frames(self) -> int | None:
         """Of the newest checkpoint, once nothing is being written."""
@@ -75,7 +79,7 @@ def test_a_state_that_changes_while_it_is_written_is_that_of_the_asking(training
 
 def test_one_that_is_asked_for_is_on_disk_at_once(training: Training) -> None:
     training.batch(seconds=1)
-    assert training.checkpoints.now()
+    assert training.write()
     assert training.frames() == 100
 
 
@@ -85,7 +89,7 @@ def test_a_full_or_lost_disk_costs_checkpoints_and_no_run(training: Training, ca
     with caplog.at_level(logging.WARNING):
         training.batch(seconds=60)
         training.batch(seconds=60)
-        assert not training.checkpoints.now()
+        assert not training.write()
     status = training.checkpoints.status
     assert status is not None
     assert (status.frames, status.time) == (0, None)
@@ -93,7 +97,7 @@ def test_a_full_or_lost_disk_costs_checkpoints_and_no_run(training: Training, ca
     assert len([record for record in caplog.records if "no checkpoint in" in record.message]) == 1
 
     training.path.mkdir()
-    assert training.checkpoints.now()
+    assert training.write()
     status = training.checkpoints.status
     assert status is not None
     assert (status.frames, status.failure) == (300, None)

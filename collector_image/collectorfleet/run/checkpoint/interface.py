@@ -1,0 +1,54 @@
+"""What a run does about checkpoints, whether it has any or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from collectorfleet.run.position import Position
+from collectorfleet_api.v1alpha1 import CheckpointStatus
+
+
+class Checkpoints(Protocol):
+    """All calls but :attr:`status` are the main thread's. A ``position`` is where the run is at the call."""
+
+    @property
+    def status(self) -> CheckpointStatus | None:
+        """The newest checkpoint, and why there is no newer one. Any thread may ask."""
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time for the next one."""
+
+    def keep(self, objects: Mapping[str, Any]) -> bool:
+        """See :meth:`collectorfleet.run.handle.Run.keep`."""
+
+    def note(self, position: Position) -> None:
+        """Note how far the run is, in microseconds: as a batch is handed out, and before versions are published."""
+
+    def write_in_background(self, position: Position) -> None:
+        """Take a snapshot now, and write it while the training goes on.
+
+        Raises UserCodeError if what is kept cannot be written, before there ever was a checkpoint.
+        """
+
+    def write(self, position: Position, *, completed: bool = False) -> bool:
+        """Write a checkpoint; blocks until it is on disk. Returns whether it is."""
+
+
+class NoCheckpoints:
+    """Of a run without ``driver.checkpoint``: nothing is kept, and nobody complains."""
+
+    status: CheckpointStatus | None = None
+    due = False
+
+    def keep(self, _objects: Mapping[str, Any]) -> bool:
+        return False
+
+    def note(self, position: Position) -> None: ...
+
+    def write_in_background(self, position: Position) -> None: ...
+
+    def write(self, _position: Position, *, completed: bool = False) -> bool:
+        del completed
+        return False

@@ -1,0 +1,22 @@
+"""What a run's earlier drivers left behind, as values. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from collectorfleet.run.checkpoint.checkpoint import Checkpoint
+from collectorfleet.run.position import Position
+
+
+@dataclass(frozen=True)
+class RunHistory:
+    """The first driver of a run finds its name alone.
+
+    A driver that is lost leaves several records of how far it was, each as old as its last write: its checkpoint, its
+    status, its journal.
+    """
+
+    run_id: str  # all drivers of a run have the same; an output's manifest says whose it is
+    drivers: int = 0  # before this one
+    checkpoint: Checkpoint | None = None
+    records: tuple[Position, ...] = ()  # as the status and the journal have it

@@ -1,0 +1,59 @@
+"""Where a driver begins: at the start, from a checkpoint, or behind what is in the output. Pure.
+
+All that was ever handed out only grows, so the largest record of it is the truest; what of it is neither in the
+checkpoint nor in the output is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from collectorfleet.errors import InvalidOption
+from collectorfleet.run.history import RunHistory
+from collectorfleet.run.position import Position
+
+
+@dataclass(frozen=True)
+class ResumePoint:
+    """``sentence`` says why there, to people; empty for the first driver of a run."""
+
+    position: Position
+    sentence: str = ""
+
+
+def resume_point(history: RunHistory, written: Position | None, total_frames: int | None) -> ResumePoint:
+    """Where the next driver of a run begins; ``written`` is what its output holds, of a run that has one.
+
+    Raises InvalidOption if the run is over.
+    """
+    checkpoint = history.checkpoint
+    at_checkpoint = checkpoint.position if checkpoint else Position()
+    saved = at_checkpoint if written is None else written
+    position = resumed(saved, [at_checkpoint, *history.records])
+    if checkpoint and checkpoint.completed and total_frames is not None and saved.frames >= total_frames:
+        raise InvalidOption(
+            f"collection.totalFrames is {total_frames}, and the checkpoint is of a run that completed after "
+            f"{saved.frames}: raise totalFrames to go on with it, or start over with another folder for checkpoints"
+        )
+    return ResumePoint(position, _sentence(saved, position, behind_output=written is not None))
+
+
+def resumed(saved: Position, records: Iterable[Position]) -> Position:
+    """Where a driver begins that goes on from ``saved``, given what else is known of those before it.
+
+    Its first version is the next one: no version is published twice.
+    """
+    known = [saved, *records]
+    ever = max(one.frames_ever for one in known)
+    return replace(saved, version=max(one.version for one in known), frames_lost=ever - saved.frames)
+
+
+def _sentence(saved: Position, position: Position, *, behind_output: bool) -> str:
+    if position == Position():
+        return ""
+    lost = f"{position.frames_lost} frames were lost with earlier drivers; the next version is {position.version + 1}"
+    if saved == Position():
+        return f"starting over, there is nothing to go on from: {lost}"
+    where = "behind the output's" if behind_output else "from the checkpoint at"
+    return f"going on {where} {saved.frames} frames: {lost}"

@@ -1,0 +1,39 @@
+"""The collector that a training function gets: a FleetCollector whose iteration is part of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tensordict import TensorDictBase
+
+from collectorfleet.fleet.collector import FleetCollector
+from collectorfleet.gather.publishing import PublishResult
+from collectorfleet.run.batch_boundary import BatchBoundary
+from collectorfleet.run.position import Position
+
+
+class RunCollector(FleetCollector):
+    """Asks ``boundary`` between batches and before the user publishes; is a FleetCollector in everything else.
+
+    A subclass and no wrapper, because the user's code and TorchRL's trainers ask ``isinstance(collector,
+    BaseCollector)``, may call any method, and some methods call these two: ``start()`` iterates. What a run adds is all
+    in ``boundary``.
+    """
+
+    def __init__(self, boundary: BatchBoundary, frames_lost: int, **options: Any) -> None:
+        """``frames_lost`` are those of earlier drivers; ``options`` are FleetCollector's."""
+        self._boundary = boundary
+        self._frames_lost = frames_lost
+        super().__init__(**options)
+
+    def position(self) -> Position:
+        """How far the run is. Any thread may ask."""
+        return Position.of_counters(self.counters(), self._frames_lost)
+
+    def iterator(self) -> Iterator[TensorDictBase | None]:
+        return self._boundary.batches(super().iterator(), self.position)
+
+    def update_policy_weights_(self, *args: Any, **kwargs: Any) -> Mapping[str, PublishResult] | None:
+        self._boundary.before_publish(self.position())
+        return super().update_policy_weights_(*args, **kwargs)
