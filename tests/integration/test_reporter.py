@@ -87,7 +87,7 @@ def test_the_last_report_is_written_before_the_driver_ends(
     session = Scripted()
     with reporter:
         reporter.fleet()
-        reporter.follow(session)
+        reporter.attach(session)
         control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["progress"]["batches"] == 3, namespace)
         session.now = DriverReport(progress=Progress(batches=4))
     assert control_plane.get("cfleet/fleet", namespace)["status"]["progress"]["batches"] == 4
@@ -97,7 +97,7 @@ def test_scaling_reaches_a_quiet_run(control_plane: ControlPlane, namespace: str
     session = Scripted()
     with reporter:
         reporter.fleet()
-        reporter.follow(session)
+        reporter.attach(session)
         control_plane.kubectl("scale", "cfleet/fleet", "--replicas=5", "-n", namespace)
         eventually(lambda: session.wanted, until=lambda seen: seen == [(5, 1)], within=15, what="resized once, to 5")
         change = '{"spec":{"collectors":{"minAvailable":4}}}'
@@ -116,7 +116,7 @@ def test_a_crd_that_is_older_than_the_driver_costs_one_field_and_one_line(
     try:
         with caplog.at_level(logging.WARNING, "collectorfleet"), reporter:
             reporter.fleet()
-            reporter.follow(session)
+            reporter.attach(session)
             told = control_plane.wait_for(
                 "cfleet/fleet", lambda f: f["status"]["weights"]["published"] == 3, namespace, within=15
             )
@@ -135,7 +135,7 @@ def test_a_driver_whose_fleet_is_deleted_is_asked_to_stop(
 ) -> None:
     with reporter:
         reporter.fleet()
-        reporter.follow(Scripted())
+        reporter.attach(Scripted())
         control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["progress"]["batches"] == 3, namespace)
         # Without its children, so that the driver's rights outlive the fleet for as long as the test looks.
         control_plane.kubectl("delete", "cfleet/fleet", "-n", namespace, "--cascade=orphan")

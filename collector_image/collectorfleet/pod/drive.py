@@ -37,7 +37,7 @@ def drive(settings: DriverSettings) -> int:
     stop = StopRequest()
     with stop_on_signals(stop):
         ended = supervise(lambda: _drive(settings, stop), stop)
-    _say(ended)
+    _announce(ended)
     return exit_code(ended)
 
 
@@ -63,7 +63,7 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
             stop_on_signals(stop),  # again, because Ray took SIGTERM for itself
             open_session(fleet, code, stop, history, folder, gpu_per_collector=_gpu(fleet.spec)) as session,
         ):
-            reporter.follow(session)
+            reporter.attach(session)
             with ProgressLines(session.report, log.info, every_seconds=PROGRESS_SECONDS):
                 return session.execute()
 
@@ -98,7 +98,7 @@ def _use_threads(spec: CollectorFleetSpec) -> None:
         torch.set_num_threads(whole_cpus(spec.driver.resources.cpu))
 
 
-def _say(ended: Exit) -> None:
+def _announce(ended: Exit) -> None:
     """The end in the log, and for the operator in the pod's termination message."""
     match ended:
         case Completed(message):

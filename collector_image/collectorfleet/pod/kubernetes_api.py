@@ -12,10 +12,9 @@ from kubernetes.aio import client, config
 from kubernetes.aio.dynamic import DynamicClient
 from kubernetes.aio.dynamic.resource import Resource
 
+from collectorfleet.pod.objects import Object
 from collectorfleet.pod.settings import DriverSettings
 from collectorfleet_api import names
-
-Object = dict[str, Any]
 
 # A number, because a pair is a TypeError; short, because the next try is what helps.
 REQUEST_SECONDS: Final = 5
@@ -26,32 +25,8 @@ class FleetApi:
 
     def __init__(self, dynamic: DynamicClient, settings: DriverSettings) -> None:
         self._settings = settings
-        self._fleets = Resource(
-            prefix="apis",
-            group=names.GROUP,
-            api_version=names.VERSION,
-            kind=names.KIND,
-            namespaced=True,
-            name=names.PLURAL,
-            client=dynamic,
-            subresources={
-                "status": {
-                    "name": f"{names.PLURAL}/status",
-                    "kind": names.KIND,
-                    "namespaced": True,
-                    "verbs": ["patch"],
-                }
-            },
-        )
-        self._leases = Resource(
-            prefix="apis",
-            group="coordination.k8s.io",
-            api_version="v1",
-            kind="Lease",
-            namespaced=True,
-            name="leases",
-            client=dynamic,
-        )
+        self._fleets = _fleets(dynamic)
+        self._leases = _leases(dynamic)
 
     async def fleet(self) -> Object:
         answer = await self._fleets.get(
@@ -113,6 +88,32 @@ def error_text(error: BaseException) -> str:
             message = error.reason
         return f"HTTP {error.status}: {message}"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _fleets(dynamic: DynamicClient) -> Resource:
+    status = {"name": f"{names.PLURAL}/status", "kind": names.KIND, "namespaced": True, "verbs": ["patch"]}
+    return Resource(
+        prefix="apis",
+        group=names.GROUP,
+        api_version=names.VERSION,
+        kind=names.KIND,
+        namespaced=True,
+        name=names.PLURAL,
+        client=dynamic,
+        subresources={"status": status},
+    )
+
+
+def _leases(dynamic: DynamicClient) -> Resource:
+    return Resource(
+        prefix="apis",
+        group="coordination.k8s.io",
+        api_version="v1",
+        kind="Lease",
+        namespaced=True,
+        name="leases",
+        client=dynamic,
+    )
 
 
 def _object(answer: Any) -> Object:

@@ -1,4 +1,4 @@
-"""Who drives a fleet: one holder of its Lease at a time. Decisions only; ``reporter`` carries them out.
+"""Who drives a fleet: one holder of its Lease at a time. Pure; ``lease_loop`` carries it out.
 
 The operator makes the Lease, the driver renews it. A driver that finds another's name in it waits until that one has
 not renewed for as long as it promised, and then takes over. It goes by changes that it sees itself, on its own
@@ -12,14 +12,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
+
+from collectorfleet.pod.objects import Object
 
 LEASE_SECONDS: Final = 15
 RENEW_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True)
-class Take:
+class Acquire:
     """Nobody holds it, or the holder is gone."""
 
 
@@ -36,17 +38,17 @@ class Wait:
 
 
 @dataclass(frozen=True)
-class Lost:
+class TakenOver:
     """It was ours, and another driver has it now."""
 
     holder: str
 
 
-Decision = Take | Renew | Wait | Lost
+Decision = Acquire | Renew | Wait | TakenOver
 
 
-class Claim:
-    """What one driver, named ``me``, has seen of the Lease."""
+class Candidate:
+    """A driver, named ``me``, by what it has seen of the Lease."""
 
     def __init__(self, me: str) -> None:
         self._me = me
@@ -54,7 +56,7 @@ class Claim:
         self._seen: tuple[str, str] | None = None  # holder and renewal, as last seen
         self._seen_since = 0.0
 
-    def decide(self, lease: dict[str, Any], now: float) -> Decision:
+    def decide(self, lease: Object, now: float) -> Decision:
         """What to do about the Lease as it was read; ``now`` in seconds of a monotonic clock."""
         spec = lease.get("spec") or {}
         holder = spec.get("holderIdentity") or ""
@@ -62,16 +64,16 @@ class Claim:
             self._held = True
             return Renew()
         if self._held and holder:
-            return Lost(holder)
+            return TakenOver(holder)
         if not holder:
-            return Take()
+            return Acquire()
         seen = (holder, str(spec.get("renewTime")))
         if seen != self._seen:
             self._seen, self._seen_since = seen, now
         promised = spec.get("leaseDurationSeconds") or LEASE_SECONDS
-        return Take() if now - self._seen_since >= promised else Wait(holder)
+        return Acquire() if now - self._seen_since >= promised else Wait(holder)
 
-    def taken(self, lease: dict[str, Any], now: datetime) -> dict[str, Any]:
+    def acquire_patch(self, lease: Object, now: datetime) -> Object:
         """Merge patch that makes it ours."""
         transitions = (lease.get("spec") or {}).get("leaseTransitions") or 0
         return _patch(
@@ -83,16 +85,16 @@ class Claim:
             leaseTransitions=transitions + 1,
         )
 
-    def renewed(self, lease: dict[str, Any], now: datetime) -> dict[str, Any]:
+    def renew_patch(self, lease: Object, now: datetime) -> Object:
         """Merge patch that keeps it ours."""
         return _patch(lease, renewTime=_micro_time(now), leaseDurationSeconds=LEASE_SECONDS)
 
-    def released(self, lease: dict[str, Any]) -> dict[str, Any]:
+    def release_patch(self, lease: Object) -> Object:
         """Merge patch after a clean end: the next driver need not wait."""
         return _patch(lease, holderIdentity=None, renewTime=None)
 
 
-def _patch(lease: dict[str, Any], **spec: object) -> dict[str, Any]:
+def _patch(lease: Object, **spec: object) -> Object:
     return {"metadata": {"resourceVersion": lease["metadata"]["resourceVersion"]}, "spec": spec}
 
 

@@ -1,4 +1,4 @@
-"""Failed requests that time heals: said once when they begin and once when they are over."""
+"""Times in which the API server does not answer: said once when they begin and once when they are over."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ from collectorfleet.pod.kubernetes_api import error_text
 
 log = logging.getLogger(__name__)
 
-# No connection, a slow or confused server, a Role that the operator has yet to make.
+# What time heals: no connection, a slow or confused server, a Role that the operator has yet to make.
 TRANSIENT: Final = (ApiException, ClientError, OSError, asyncio.TimeoutError)
 
 
-class Trouble:
-    """Of one kind of request, such as "cannot write the status"."""
+class Outage:
+    """Of one kind of request: ``what`` is such as "cannot write the status"."""
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._now = ""
+        self._cause = ""
 
     def note(self, error: BaseException) -> None:
+        """A request failed with ``error``."""
         text = error_text(error)
-        if text != self._now:
+        if text != self._cause:
             log.warning("%s, trying on: %s", self._what, text)
-        self._now = text
+        self._cause = text
 
     def over(self) -> None:
-        if self._now:
+        """A request got its answer."""
+        if self._cause:
             log.info("no longer: %s", self._what)
-        self._now = ""
+        self._cause = ""
 
 
 def is_status(error: BaseException, status: int) -> bool:

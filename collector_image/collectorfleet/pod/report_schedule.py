@@ -1,4 +1,4 @@
-"""When a report goes to the API server: on change, at most every 2 s, and at once when something turned.
+"""When a report goes to the API server: on change, at most every 2 s, and at once on a transition. Pure.
 
 Numbers change with every batch; a reader who waits for a condition cares about collectors that come and go. Those of a
 large fleet come and go all the time, and its reports are large: "at once" is then after as long as its rows are many,
@@ -20,27 +20,27 @@ QUIET_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True)
-class Written:
+class LastWrite:
     """The last report that the API server took."""
 
     report: DriverReport
     at: float  # seconds of a monotonic clock
 
 
-def due(report: DriverReport, written: Written | None, now: float) -> bool:
+def due(report: DriverReport, last: LastWrite | None, now: float) -> bool:
     """Whether ``report`` goes out now."""
-    if written is None:
+    if last is None:
         return True
-    if report == written.report:
+    if report == last.report:
         wait = QUIET_SECONDS
-    elif turning(report) != turning(written.report):
+    elif transitions(report) != transitions(last.report):
         wait = min(EVERY_SECONDS, max(AT_ONCE_SECONDS, AT_ONCE_SECONDS_PER_ROW * len(report.collectors)))
     else:
         wait = EVERY_SECONDS
-    return now - written.at >= wait
+    return now - last.at >= wait
 
 
-def turning(report: DriverReport) -> object:
+def transitions(report: DriverReport) -> object:
     """What of a report decides conditions, and so may not wait; equal while only numbers grow."""
     weights, progress = report.weights, report.progress
     return (

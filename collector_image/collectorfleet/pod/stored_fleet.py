@@ -1,11 +1,11 @@
-"""What the driver makes of the fleet as the API server stores it. Decisions only."""
+"""What the driver makes of the fleet as the API server stores it. Pure."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from collectorfleet.errors import InvalidOption
-from collectorfleet.pod.kubernetes_api import Object
+from collectorfleet.pod.objects import Object
 from collectorfleet.pod.settings import DriverSettings
 from collectorfleet.run.exit import FleetGone
 from collectorfleet_api.rules.validation import read_stored
@@ -22,19 +22,22 @@ from collectorfleet_api.v1alpha1 import (
 MOST_ROWS: Final = 100  # of a status
 
 
-def checked(obj: Object, settings: DriverSettings) -> CollectorFleet:
+def checked_fleet(stored: Object, settings: DriverSettings) -> CollectorFleet:
     """The stored fleet. Raises FleetGone if it is another one, InvalidOption with every problem of its spec."""
-    if obj["metadata"]["uid"] != settings.uid:
-        raise FleetGone(replaced(obj, settings))
-    fleet = read_stored(obj)
+    check_uid(stored, settings)
+    fleet = read_stored(stored)
     if isinstance(fleet, list):
         raise InvalidOption("; ".join(str(problem) for problem in fleet))
     return fleet
 
 
-def replaced(obj: Object, settings: DriverSettings) -> str:
-    uid = obj["metadata"]["uid"]
-    return f"{settings.fleet} was replaced: this driver belongs to uid {settings.uid}, and it has {uid} now"
+def check_uid(stored: Object, settings: DriverSettings) -> None:
+    """Raises FleetGone if another fleet has the name now."""
+    uid = stored["metadata"]["uid"]
+    if uid != settings.uid:
+        raise FleetGone(
+            f"{settings.fleet} was replaced: this driver belongs to uid {settings.uid}, and it has {uid} now"
+        )
 
 
 def last_report(fleet: CollectorFleet) -> DriverReport | None:
@@ -45,7 +48,7 @@ def last_report(fleet: CollectorFleet) -> DriverReport | None:
     return previous
 
 
-def starting(replicas: int, before: DriverReport | None) -> DriverReport:
+def starting_report(replicas: int, before: DriverReport | None) -> DriverReport:
     """The report of a driver whose collectors do not exist yet: what was true of ``before`` still is."""
     counts = CollectorCounts(desired=replicas, available=0, summary=f"0/{replicas}")
     rows = [CollectorStatus(name=f"c{i}", state=CollectorState.STARTING) for i in range(min(replicas, MOST_ROWS))]

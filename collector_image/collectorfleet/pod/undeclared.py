@@ -1,4 +1,4 @@
-"""Fields of a report that the installed CRD does not know.
+"""Fields of a report that the installed CRD does not know. Pure.
 
 The API server refuses a whole apply for one such field, with HTTP 500. A driver that is newer than the CRD leaves the
 field out, says so once, and the rest of its status stays true.
@@ -7,14 +7,15 @@ field out, says so once, and the rest of its status stays true.
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from typing import Any
 
-Path = tuple[str, ...]
+FieldPath = tuple[str, ...]
 
 _MESSAGE = re.compile(r"(\.status[^\s:]*): field not declared in schema")
 
 
-def undeclared_fields(message: str) -> list[Path]:
+def undeclared_fields(message: str) -> list[FieldPath]:
     """Paths below ``status`` that an error message complains about; empty for any other error.
 
     ``.status.collectors[name="c0"].mood: field not declared in schema`` is ``("collectors", "mood")``.
@@ -27,14 +28,14 @@ def undeclared_fields(message: str) -> list[Path]:
     return found
 
 
-def without(status: dict[str, Any], fields: set[Path]) -> dict[str, Any]:
+def without(status: dict[str, Any], fields: Set[FieldPath]) -> dict[str, Any]:
     """``status`` with none of ``fields``, in items of lists neither; the argument stays as it is."""
     for path in fields:
         status = _without(status, path)
     return status
 
 
-def _without(value: Any, path: Path) -> Any:
+def _without(value: Any, path: FieldPath) -> Any:
     if isinstance(value, list):
         return [_without(item, path) for item in value]
     if not isinstance(value, dict) or path[0] not in value:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.manifests import manifest
 
-from collectorfleet.pod.stored_fleet import last_report, starting
+from collectorfleet.pod.stored_fleet import last_report, starting_report
 from collectorfleet.run.position import Position
 from collectorfleet_api import conditions
 from collectorfleet_api.v1alpha1 import CollectorFleet
@@ -46,7 +46,7 @@ def test_the_first_driver_of_a_fleet_has_nobody_before_it() -> None:
 
 def test_a_driver_that_starts_keeps_what_the_next_one_would_have_to_know() -> None:
     before = last_report(stored(REPORT))
-    begins = starting(3, before)
+    begins = starting_report(3, before)
     assert Position.of_report(begins) == Position.of_report(before) == Position(8000, 40, 41, 400)
     assert begins.checkpoint is not None
     assert begins.checkpoint.frames == 7800
@@ -60,7 +60,7 @@ def test_a_driver_that_starts_keeps_what_the_next_one_would_have_to_know() -> No
 def test_its_collectors_are_starting_and_its_weights_are_with_nobody_yet() -> None:
     spec = stored(None).spec
     for before in (None, last_report(stored(REPORT))):
-        begins = starting(4, before)
+        begins = starting_report(4, before)
         assert conditions.collectors_available(spec, begins).reason == "CollectorsStarting"
         assert conditions.weights_fresh(spec, begins, LATER).status == "Unknown"
-    assert len(starting(1000, None).collectors) == 100
+    assert len(starting_report(1000, None).collectors) == 100

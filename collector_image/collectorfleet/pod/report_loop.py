@@ -1,0 +1,80 @@
+"""Looks at a run and writes what it says whenever that is due. A task of the reporter's thread."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from typing import Final
+
+from collectorfleet.pod.fleet_size import FleetSize
+from collectorfleet.pod.lease_loop import LeaseLoop
+from collectorfleet.pod.report_schedule import EVERY_SECONDS
+from collectorfleet.pod.reported_run import ReportedRun
+from collectorfleet.pod.status_writer import StatusWriter
+from collectorfleet.run.exit import FleetGone
+from collectorfleet.run.stop import StopReason, StopRequest
+from collectorfleet_api.names import EXIT_INFRASTRUCTURE
+from collectorfleet_api.v1alpha1 import DriverReport
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS: Final = 1.0
+# Between two looks at the session: of a thousand collectors that join, each is a change, and a report is milliseconds.
+LOOK_SECONDS: Final = 0.1
+LAST_REPORT_SECONDS: Final = 10.0
+
+
+class ReportLoop:
+    """Writes only while the Lease is held; asks the run to ``stop`` when there is no fleet to report to."""
+
+    def __init__(self, run: ReportedRun, writer: StatusWriter, lease: LeaseLoop, stop: StopRequest) -> None:
+        self._run = run
+        self._writer = writer
+        self._lease = lease
+        self._stop = stop
+
+    async def run(self, closing: threading.Event) -> None:
+        """Report until ``closing``, and then a last time, within 10 s."""
+        changes, wait_until = 0, 0.0
+        while not closing.is_set():
+            looked = time.monotonic()
+            try:
+                if looked >= wait_until and not await self._write_if_due():
+                    wait_until = time.monotonic() + RETRY_SECONDS
+                # For so long at most: the end of the run has to be noticed as well.
+                changes = await asyncio.to_thread(self._run.wait_for_change, changes, EVERY_SECONDS / 4)
+                await asyncio.sleep(looked + LOOK_SECONDS - time.monotonic())
+            except Exception:
+                # A bug here must not cost a run that may have taken days.
+                log.exception("reporting goes on after an error")
+                await asyncio.sleep(RETRY_SECONDS)
+        await self._write_last()
+
+    async def _write_if_due(self) -> bool:
+        """False if the API server did not take a report that was due."""
+        report = self._run.report()
+        if not self._lease.is_held or not self._writer.due(report):
+            return True
+        return await self._write(report)
+
+    async def _write_last(self) -> None:
+        give_up = time.monotonic() + LAST_REPORT_SECONDS
+        report = self._run.report()
+        while self._lease.is_held and time.monotonic() < give_up:
+            if self._writer.has_written(report) or await self._write(report):
+                return
+            await asyncio.sleep(RETRY_SECONDS / 2)
+
+    async def _write(self, report: DriverReport) -> bool:
+        try:
+            stored = await self._writer.write(report)
+        except FleetGone as gone:
+            self._stop.request(StopReason(str(gone), EXIT_INFRASTRUCTURE))
+            return False
+        if stored is None:
+            return False
+        # The answer to a write is the fleet as it is now: what is followed live needs no watch.
+        self._run.follow(FleetSize.of_stored(stored))
+        return True

@@ -1,0 +1,73 @@
+"""A run as its reports tell it: first what is known of it at its start, then what its session says."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Final, Protocol
+
+from collectorfleet.pod.fleet_size import FleetSize
+from collectorfleet.pod.stored_fleet import last_report, starting_report
+from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
+
+log = logging.getLogger(__name__)
+
+WAIT_FOR_SESSION_SECONDS: Final = 0.1
+
+
+class RunningSession(Protocol):
+    """What a report needs of a :class:`~collectorfleet.run.session.Session`."""
+
+    def report(self) -> DriverReport: ...
+
+    def wait_for_change(self, seen: int, timeout_seconds: float) -> int: ...
+
+    def resize(self, replicas: int, min_available: int) -> None: ...
+
+
+class ReportedRun:
+    """Of the driver of the fleet with ``uid``. Any thread may ask; the fleet and the session come once they exist."""
+
+    def __init__(self, uid: str) -> None:
+        self._uid = uid
+        self._size = FleetSize(replicas=0, min_available=1)
+        self._before: DriverReport | None = None
+        self._session: RunningSession | None = None
+        self._attached = threading.Event()
+
+    def begin(self, fleet: CollectorFleet) -> None:
+        """The fleet is read, and this driver's."""
+        self._size = FleetSize.of(fleet)
+        self._before = last_report(fleet)
+
+    def attach(self, session: RunningSession) -> None:
+        """What ``session`` says is true from now on."""
+        self._session = session
+        self._attached.set()
+
+    def report(self) -> DriverReport:
+        """What is true now, as the status has it."""
+        session = self._session
+        report = session.report() if session else starting_report(self._size.replicas, self._before)
+        incarnation = ((self._before and self._before.driver_incarnation) or 0) + 1
+        return report.model_copy(update={"fleet_uid": self._uid, "driver_incarnation": incarnation})
+
+    def wait_for_change(self, seen: int, timeout_seconds: float) -> int:
+        """Block until something turned, or for so long; returns the number of changes so far, to be ``seen`` next."""
+        session = self._session
+        if session is None:
+            self._attached.wait(WAIT_FOR_SESSION_SECONDS)
+            return 0
+        return session.wait_for_change(seen, timeout_seconds)
+
+    def follow(self, size: FleetSize) -> None:
+        """Tell the session how many collectors the fleet wants, if that is news."""
+        if self._session is None or size == self._size:
+            return
+        was, self._size = self._size, size
+        log.info(
+            "collectors.replicas, minAvailable are %d, %d, were %d, %d",
+            *(size.replicas, size.min_available),
+            *(was.replicas, was.min_available),
+        )
+        self._session.resize(size.replicas, size.min_available)

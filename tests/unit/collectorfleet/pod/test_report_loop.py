@@ -1,0 +1,114 @@
+"""A run is reported for as long as it lasts, whatever the API server and our own code do meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Iterator
+
+import pytest
+from kubernetes.aio.client import ApiException
+from tests.unit.collectorfleet.pod.played_api import SETTINGS, PlayedApi
+
+from collectorfleet.pod import report_loop
+from collectorfleet.pod.report_loop import ReportLoop
+from collectorfleet.pod.reported_run import ReportedRun
+from collectorfleet.pod.status_writer import StatusWriter
+from collectorfleet.run.stop import StopRequest
+from collectorfleet_api.v1alpha1 import DriverReport, Progress
+
+
+class Lease:
+    is_held = True
+
+
+class Session:
+    """Its batches at each look of the loop; the run is over at the last one."""
+
+    def __init__(self, batches: list[int], closing: threading.Event) -> None:
+        self._now, *self._later = batches
+        self._closing = closing
+
+    def report(self) -> DriverReport:
+        return DriverReport(progress=Progress(batches=self._now))
+
+    def wait_for_change(self, seen: int, timeout_seconds: float) -> int:
+        if self._later:
+            self._now = self._later.pop(0)
+        if not self._later:
+            self._closing.set()
+        return seen
+
+    def resize(self, replicas: int, min_available: int) -> None: ...
+
+
+def reported(api: PlayedApi, stop: StopRequest, batches: list[int], *, lease_is_held: bool = True) -> list[int]:
+    """Report a run to its end; returns the number of batches in each report that was sent."""
+    closing, run, lease = threading.Event(), ReportedRun("u-1"), Lease()
+    run.attach(Session(batches, closing))
+    lease.is_held = lease_is_held
+    loop = ReportLoop(run, StatusWriter(api, SETTINGS), lease, stop)  # type: ignore[arg-type]
+    asyncio.run(loop.run(closing))
+    return [status["progress"]["batches"] for status in api.written]
+
+
+@pytest.fixture
+def stop() -> Iterator[StopRequest]:
+    request = StopRequest()
+    yield request
+    request.run_ended()
+
+
+@pytest.fixture(autouse=True)
+def fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("RETRY_SECONDS", "LOOK_SECONDS"):
+        monkeypatch.setattr(report_loop, name, 0.001)
+
+
+def test_the_end_is_reported_at_once(stop: StopRequest) -> None:
+    # Two seconds are not over, but there will be no later report.
+    assert reported(PlayedApi(), stop, batches=[1, 4]) == [1, 4]
+
+
+def test_a_quiet_run_has_nothing_to_add_at_its_end(stop: StopRequest) -> None:
+    assert reported(PlayedApi(), stop, batches=[1, 1, 1]) == [1]
+
+
+def test_the_last_report_is_tried_again(stop: StopRequest) -> None:
+    api = PlayedApi(OSError("reset"), OSError("reset"))
+    assert reported(api, stop, batches=[1, 4]) == [1, 4, 4]
+
+
+def test_a_driver_that_does_not_hold_the_lease_writes_nothing(stop: StopRequest) -> None:
+    assert reported(PlayedApi(), stop, batches=[1, 4], lease_is_held=False) == []
+
+
+def test_a_bug_of_ours_costs_a_report_and_no_run(
+    stop: StopRequest, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, broken = StatusWriter.due, [ZeroDivisionError()]
+
+    def due(self: StatusWriter, report: DriverReport) -> bool:
+        if broken:
+            raise broken.pop()
+        return whole(self, report)
+
+    monkeypatch.setattr(StatusWriter, "due", due)
+    with caplog.at_level(logging.ERROR):
+        assert reported(PlayedApi(), stop, batches=[1, 1]) == [1]
+    assert [record.message for record in caplog.records] == ["reporting goes on after an error"]
+
+
+def test_a_run_whose_fleet_is_deleted_is_asked_to_stop(stop: StopRequest) -> None:
+    reported(PlayedApi(ApiException(status=404)), stop, batches=[1, 1])
+    assert stop.reason is not None
+    assert (stop.reason.text, stop.reason.exit_code) == ("fleet default/cheetah was deleted", 1)
+
+
+def test_a_run_whose_fleet_was_replaced_is_asked_to_stop(stop: StopRequest) -> None:
+    api = PlayedApi()
+    api.stored["metadata"]["uid"] = "u-2"
+    reported(api, stop, batches=[1, 1])
+    assert stop.reason is not None
+    assert "was replaced" in stop.reason.text

@@ -1,0 +1,84 @@
+"""What the status says of a driver before and after it has a session, and how that follows the spec."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.manifests import manifest
+
+from collectorfleet.pod.fleet_size import FleetSize
+from collectorfleet.pod.reported_run import ReportedRun
+from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport, Progress
+
+
+class Scripted:
+    """A session that says what the test wants."""
+
+    def __init__(self) -> None:
+        self.sizes: list[tuple[int, int]] = []
+
+    def report(self) -> DriverReport:
+        return DriverReport(progress=Progress(batches=3))
+
+    def wait_for_change(self, seen: int, timeout_seconds: float) -> int:
+        return seen + 1
+
+    def resize(self, replicas: int, min_available: int) -> None:
+        self.sizes.append((replicas, min_available))
+
+
+def stored(replicas: int, **status: Any) -> CollectorFleet:
+    fleet = manifest({"spec.collectors.replicas": replicas})
+    fleet["metadata"]["uid"] = "u-1"
+    fleet["status"] = {"fleetUID": "u-1", **status}
+    return CollectorFleet.parse_stored(fleet)
+
+
+def test_before_the_fleet_is_read_nothing_is_claimed() -> None:
+    report = ReportedRun("u-1").report()
+    assert (report.fleet_uid, report.driver_incarnation, report.collectors) == ("u-1", 1, [])
+
+
+def test_collectors_are_starting_until_there_is_a_session() -> None:
+    run = ReportedRun("u-1")
+    run.begin(stored(replicas=2, driverIncarnation=4))
+    report = run.report()
+    assert report.driver_incarnation == 5
+    assert [row.state for row in report.collectors] == ["Starting", "Starting"]
+    run.attach(Scripted())
+    report = run.report()
+    assert (report.fleet_uid, report.driver_incarnation) == ("u-1", 5)
+    assert report.progress is not None
+    assert report.progress.batches == 3
+
+
+def test_the_session_is_resized_when_the_fleet_wants_another_size_and_only_then() -> None:
+    run, session = ReportedRun("u-1"), Scripted()
+    run.begin(stored(replicas=2))
+    run.attach(session)
+    for size in [(2, 1), (5, 1), (5, 1), (5, 4)]:
+        run.follow(FleetSize(*size))
+    assert session.sizes == [(5, 1), (5, 4)]
+
+
+def test_a_fleet_that_is_scaled_while_its_driver_starts_is_resized_once_it_has_started() -> None:
+    run, session = ReportedRun("u-1"), Scripted()
+    run.begin(stored(replicas=2))
+    run.follow(FleetSize(5, 1))
+    run.attach(session)
+    run.follow(FleetSize(5, 1))
+    assert session.sizes == [(5, 1)]
+
+
+def test_a_change_is_waited_for_in_the_session_once_there_is_one() -> None:
+    run = ReportedRun("u-1")
+    assert run.wait_for_change(7, 60) == 0
+    run.attach(Scripted())
+    assert run.wait_for_change(7, 60) == 8
+
+
+def test_the_size_of_a_stored_fleet_is_read_whatever_else_is_in_its_spec() -> None:
+    assert FleetSize.of_stored({"spec": {"mood": 1}}) == FleetSize(1, 1)
+    found = FleetSize.of_stored({"spec": {"collectors": {"replicas": 5, "minAvailable": 4}}})
+    assert found == FleetSize(5, 4)
+    assert FleetSize.of(stored(replicas=3)) == FleetSize(3, 1)
