@@ -1,0 +1,37 @@
+"""Progress in a log: a line now and then, none without news, and one at the end."""
+
+from __future__ import annotations
+
+from tests.wait import eventually
+
+from collectorfleet.display.lines import ProgressLines
+from collectorfleet_api.v1alpha1 import DriverReport, Progress
+
+
+def test_a_run_that_is_shorter_than_the_interval_has_one_line() -> None:
+    lines: list[str] = []
+    with ProgressLines(lambda: DriverReport(progress=Progress(batches=1)), lines.append, every_seconds=60):
+        assert lines == []
+    (line,) = lines
+    assert line.startswith("0 s  frames 0")
+
+
+def test_there_is_a_line_for_news_and_none_for_silence() -> None:
+    lines: list[str] = []
+    batches = 1
+    looks = 0
+
+    def report() -> DriverReport:
+        nonlocal looks
+        looks += 1
+        return DriverReport(progress=Progress(batches=batches, frames_delivered=100 * batches))
+
+    def wait_for_looks(more: int) -> None:
+        now = looks
+        eventually(lambda: looks >= now + more, within=10, every=0.01, what="looks at the report")
+
+    with ProgressLines(report, lines.append, every_seconds=0.01):
+        wait_for_looks(3)
+        batches = 2
+        wait_for_looks(3)
+    assert [line.split("  ")[1] for line in lines] == ["frames 100", "frames 200"]

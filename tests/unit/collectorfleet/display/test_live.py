@@ -1,0 +1,29 @@
+"""The table that a terminal shows while a fleet runs."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+from tests.unit.collectorfleet.display.reports import report
+
+from collectorfleet.display.live import MOST_ROWS, table
+from collectorfleet_api.v1alpha1 import DriverReport
+
+
+def drawn(shown: DriverReport) -> str:
+    console = Console(file=io.StringIO(), width=120, record=True)
+    console.print(table("cartpole", shown, elapsed_seconds=12.3))
+    return console.export_text()
+
+
+def test_the_table_shows_totals_and_a_row_for_each_collector() -> None:
+    text = drawn(report())
+    for words in ("cartpole", "20,480 of 1,000,000", "version 10, acknowledged 9", "reward 87.12", "c0", "c1", "Ready"):
+        assert words in text, text
+
+
+def test_a_large_fleet_does_not_push_the_numbers_off_the_screen() -> None:
+    text = drawn(report(collectors=60))
+    assert f"and {60 - MOST_ROWS} more collectors" in text
+    assert len(text.splitlines()) < 24
