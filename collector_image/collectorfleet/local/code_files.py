@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet_api.manifests.files import Manifests, load_file
+from collectorfleet_api.v1alpha1 import Code
 
-SUFFIXES = (".yaml", ".yml", ".json")
-LARGEST_BYTES = 3 * 2**20  # etcd holds no larger object; other files are not read
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+LARGEST_BYTES: Final = 3 * 2**20  # etcd holds no larger object; other files are not read
+
+
+def import_path(code: Code | None, manifests: Manifests, source: Path, mounted: Path) -> list[Path]:
+    """The ConfigMap's files, put into ``mounted``, then what stands for the image: the folder of ``source``, which the
+    ``manifests`` are from, and the one we are in.
+    """
+    beside = [source.absolute().parent, Path.cwd()]
+    if code is None:
+        return beside
+    write_files(find_config_map(code.config_map, manifests, source), mounted)
+    return [mounted, *beside]
 
 
 def find_config_map(name: str, manifests: Manifests, source: Path) -> dict[str, str]:

@@ -1,149 +1,129 @@
-"""``collectorfleet run FILE``: one fleet on this machine, from its manifest to its final status."""
+"""``collectorfleet run FILE``: one fleet on this machine, from its manifest to its final status. On the main thread."""
 
 from __future__ import annotations
 
 import json
-import logging
-import shutil
-import tempfile
-from collections.abc import Callable
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 from uuid import uuid4
 
-from rich.console import Console
-
-from collectorfleet.display.lines import ProgressLines
-from collectorfleet.display.live import LiveTable
 from collectorfleet.errors import InvalidOption
-from collectorfleet.local.code_files import find_config_map, write_files
+from collectorfleet.local.code_files import import_path
 from collectorfleet.local.gpus import gpu_share
+from collectorfleet.local.latest_report import LatestReport
 from collectorfleet.local.local_ray import local_ray, prepare_environment
+from collectorfleet.local.run_folder import RunFolder
 from collectorfleet.local.status import final_status
+from collectorfleet.local.terminal import Terminal
 from collectorfleet.logs import log_to_file
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.checkpoint.owner import holds_anything
-from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError, exit_code
+from collectorfleet.run.exit import Completed, exit_code
 from collectorfleet.run.history import RunHistory
-from collectorfleet.run.metrics.server import THIS_MACHINE, metrics_served
+from collectorfleet.run.metrics.server import THIS_MACHINE, serve_metrics
 from collectorfleet.run.milestones import Milestone, log_milestone
 from collectorfleet.run.stop import StopRequest, stop_on_signals
 from collectorfleet.run.supervision import supervise
 from collectorfleet_api.manifests.files import Manifests
-from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
+from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus
 
-LINES_EVERY_SECONDS = 2.0
-LONGEST_TEMP_DIR = 20
+if TYPE_CHECKING:
+    from collectorfleet.run.session import Session
+
 # A person who presses Ctrl-C waits; long enough for a training step and a saved file.
-INTERRUPT_GRACE = timedelta(seconds=5)
+INTERRUPT_GRACE: Final = timedelta(seconds=5)
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Who sees what: ``out`` progress, ``errors`` the first cause, ``status_out`` the final status as JSON,
-    ``metrics_port`` (of 127.0.0.1) Prometheus. ``checkpoints`` is the folder for them; with ``resume`` the run goes on
-    from what is in it."""
+    """``status_out`` gets the final status as JSON; ``metrics_port`` (of 127.0.0.1) serves Prometheus meanwhile.
 
-    out: TextIO
-    errors: TextIO
-    status_out: TextIO | None
-    verbose: bool
+    ``checkpoints`` is the folder for them; with ``resume`` the run goes on from what is in it.
+    """
+
+    status_out: TextIO | None = None
     metrics_port: int | None = None
     checkpoints: Path | None = None
     resume: bool = False
 
 
-def run(fleet: CollectorFleet, manifests: Manifests, source: Path, options: RunOptions) -> int:
+def run(fleet: CollectorFleet, manifests: Manifests, source: Path, options: RunOptions, terminal: Terminal) -> int:
     """Run ``fleet``, one of the ``manifests`` in the file ``source``, to its end; returns the exit code."""
-    folder = Path(tempfile.mkdtemp(prefix="cfleet-", dir=_short_temp_dir()))
-    log_to_file(folder / "run.log", errors=options.errors if options.verbose else None)
+    folder = RunFolder()
+    log_to_file(folder.log_file, errors=terminal.errors if terminal.verbose else None)
     stop = StopRequest(grace=INTERRUPT_GRACE)
-    local = _LocalRun(fleet, folder, options, stop)
+    local = LocalRun(fleet, folder, options, terminal, stop)
     with stop_on_signals(stop):
         ended = supervise(lambda: local.work(manifests, source), stop)
         if options.status_out:
-            status = final_status(fleet.spec, local.report, ended, datetime.now(UTC))
-            json.dump(status.to_wire(), options.status_out, indent=2)
-            options.status_out.write("\n")
-            options.status_out.flush()
-        _say(ended, folder / "run.log", options)
-        _clean(folder, ended)
+            _write(final_status(fleet.spec, local.report(), ended, datetime.now(UTC)), options.status_out)
+        terminal.say_exit(ended, folder.log_file)
+        folder.clean(ended)
     return exit_code(ended)
 
 
-class _LocalRun:
-    """One run; ``report`` is the newest that is known, also after the end."""
+class LocalRun:
+    """One run; :attr:`report` says what is true of it, also after the end."""
 
-    def __init__(self, fleet: CollectorFleet, folder: Path, options: RunOptions, stop: StopRequest) -> None:
+    def __init__(
+        self, fleet: CollectorFleet, folder: RunFolder, options: RunOptions, terminal: Terminal, stop: StopRequest
+    ) -> None:
+        self.report = LatestReport()
         self._fleet = fleet
+        self._name = fleet.metadata.name
         self._folder = folder
         self._options = options
+        self._terminal = terminal
         self._stop = stop
-        self.report = DriverReport()
-        self._running: Callable[[], DriverReport] | None = None
 
     def work(self, manifests: Manifests, source: Path) -> Completed:
-        with self._metrics(), self._checkpoints() as folder:
-            return self._work(manifests, source, folder)
+        """From an empty machine to the end of the run. Raises what ends it otherwise."""
+        with self._metrics(), self._checkpoints() as checkpoints:
+            log_milestone(Milestone.PYTHON)
+            prepare_environment(import_path(self._fleet.spec.code, manifests, source, self._folder.code))
+            replicas = self._fleet.spec.collectors.replicas
+            self._terminal.say(f"fleet {self._name}: starting, {replicas} collectors on this machine")
+            ray = local_ray(replicas, self._folder.ray, show_output=self._terminal.verbose)
+            with ray as gpus, stop_on_signals(self._stop):  # again, because Ray took SIGTERM for itself
+                log_milestone(Milestone.RAY)
+                self._stop.raise_if_requested()
+                return self._work_on_ray(gpus, checkpoints)
 
-    def _work(self, manifests: Manifests, source: Path, folder: CheckpointFolder | None) -> Completed:
-        log_milestone(Milestone.PYTHON)
-        prepare_environment(self._import_path(manifests, source))
-        collectors = self._fleet.spec.collectors
-        self._print(f"fleet {self._fleet.metadata.name}: starting, {collectors.replicas} collectors on this machine")
-        ray = local_ray(collectors.replicas, self._folder / "ray", show_output=self._options.verbose)
-        with ray as gpus, stop_on_signals(self._stop):  # again, because Ray took SIGTERM for itself
-            log_milestone(Milestone.RAY)
-            self._stop.raise_if_requested()
-            # Here and not above: torch takes seconds to import, and Ray's workers, which do the same, come first.
-            from collectorfleet.run.own_code import load_own_code
-            from collectorfleet.run.session import open_session
+    def _work_on_ray(self, gpus: float, checkpoints: CheckpointFolder | None) -> Completed:
+        # Here and not above: torch takes seconds to import, and Ray's workers, which do the same, come first.
+        from collectorfleet.run.own_code import load_own_code
+        from collectorfleet.run.session import open_session
 
-            log_milestone(Milestone.IMPORTS)
-            self._stop.raise_if_requested()
-            share = gpu_share(collectors, gpus)
-            if share.note:
-                self._print(f"note: {share.note}")
-            code = load_own_code(self._fleet.spec)
-            history = folder.history() if folder else RunHistory(str(uuid4()))
-            with open_session(
-                self._fleet, code, self._stop, history, folder, gpu_per_collector=share.per_collector
-            ) as session:
-                if session.resume_point.sentence:
-                    self._print(session.resume_point.sentence)
-                try:
-                    self._running = session.report
-                    with self._display(session.report):
-                        return session.execute()
-                finally:
-                    self._stop.run_ended()
-                    self.report, self._running = session.report(), None
+        log_milestone(Milestone.IMPORTS)
+        self._stop.raise_if_requested()
+        share = gpu_share(self._fleet.spec.collectors, gpus)
+        if share.note:
+            self._terminal.say(f"note: {share.note}")
+        code = load_own_code(self._fleet.spec)
+        history = checkpoints.history() if checkpoints else RunHistory(str(uuid4()))
+        with open_session(
+            self._fleet, code, self._stop, history, checkpoints, gpu_per_collector=share.per_collector
+        ) as session:
+            return self._execute(session)
 
-    def _import_path(self, manifests: Manifests, source: Path) -> list[Path]:
-        """The ConfigMap's files, then what stands for the image: the manifest's folder and the one we are in."""
-        beside = [source.absolute().parent, Path.cwd()]
-        code = self._fleet.spec.code
-        if code is None:
-            return beside
-        mounted = self._folder / "code"
-        write_files(find_config_map(code.config_map, manifests, source), mounted)
-        return [mounted, *beside]
-
-    def _display(self, report: Callable[[], DriverReport]) -> AbstractContextManager[object]:
-        console = Console(file=self._options.out)
-        # Log lines would tear the table apart.
-        if console.is_terminal and not self._options.verbose:
-            return LiveTable(self._fleet.metadata.name, report, console)
-        return ProgressLines(report, self._print, every_seconds=LINES_EVERY_SECONDS)
+    def _execute(self, session: Session) -> Completed:
+        if session.resume_point.sentence:
+            self._terminal.say(session.resume_point.sentence)
+        with self.report.of(session.report):
+            try:
+                with self._terminal.progress(self._name, session.report):
+                    return session.execute()
+            finally:
+                self._stop.run_ended()
 
     def _metrics(self) -> AbstractContextManager[None]:
         port = self._options.metrics_port
         if port is None:
             return nullcontext()
-        return metrics_served(self._fleet.metadata.name, self._now, port, THIS_MACHINE)
+        return serve_metrics(self._name, self.report, port, THIS_MACHINE)
 
     def _checkpoints(self) -> AbstractContextManager[CheckpointFolder | None]:
         """Before anything that takes time: the folder may be the wrong one."""
@@ -155,46 +135,10 @@ class _LocalRun:
                 f"--checkpoint {path}: the folder is not empty; go on from what is in it with --resume, "
                 "or name an empty one"
             )
-        return closing(CheckpointFolder(path, fleet=self._fleet.metadata.name, run=str(uuid4())))
-
-    def _now(self) -> DriverReport:
-        return self._running() if self._running else self.report
-
-    def _print(self, line: str) -> None:
-        _print(line, self._options.out)
+        return closing(CheckpointFolder(path, fleet=self._name, run=str(uuid4())))
 
 
-def _short_temp_dir() -> str:
-    """Ray puts sockets below it, whose paths may have 107 characters, and needs 85 of them itself."""
-    usual = tempfile.gettempdir()
-    return usual if len(usual) <= LONGEST_TEMP_DIR else "/tmp"  # noqa: S108 (mkdtemp makes the folder ours alone)
-
-
-def _say(ended: Exit, log_file: Path, options: RunOptions) -> None:
-    log = logging.getLogger(__name__)
-    match ended:
-        case Completed(message):
-            _print(f"completed: {message}", options.out)
-        case Stopped(message):
-            _print(message, options.out)
-        case UserError(message, traceback) | Broken(message, traceback):
-            log.error("failed: %s\n%s", message, traceback)
-            _print(f"error: {message}", options.errors)
-            _print(f"The traceback is in {log_file}.", options.errors)
-
-
-def _print(line: str, stream: TextIO) -> None:
-    # A reader that went away, as of `| head`, does not end a run.
-    with suppress(BrokenPipeError):
-        print(line, file=stream, flush=True)
-
-
-def _clean(folder: Path, ended: Exit) -> None:
-    """Keep the log of a failed run, and with it Ray's own where the user's code was not the reason."""
-    if isinstance(ended, Broken):
-        return
-    for path in folder.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-    if not isinstance(ended, UserError):
-        shutil.rmtree(folder, ignore_errors=True)
+def _write(status: CollectorFleetStatus, out: TextIO) -> None:
+    json.dump(status.to_wire(), out, indent=2)
+    out.write("\n")
+    out.flush()

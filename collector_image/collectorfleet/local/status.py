@@ -6,13 +6,18 @@ What only a cluster has (pods, a RayCluster, generations) is absent. Pure.
 from __future__ import annotations
 
 from datetime import datetime
+from enum import StrEnum
 
 from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError
 from collectorfleet_api import conditions
 from collectorfleet_api.conditions import COMPLETED, READY, Failed, Outcome, Running, Succeeded
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, CollectorFleetStatus, Condition, DriverReport, Phase
 
-INTERRUPTED = "Interrupted"
+
+class LocalReason(StrEnum):
+    """Reasons that only a run on this machine gives: a driver that is stopped in a pod is started again."""
+
+    INTERRUPTED = "Interrupted"
 
 
 def final_status(spec: CollectorFleetSpec, report: DriverReport, ended: Exit, now: datetime) -> CollectorFleetStatus:
@@ -34,9 +39,9 @@ def _verdict(ended: Exit) -> list[Condition]:
     match ended:
         case Stopped(message):
             return [
-                conditions.condition(READY, False, INTERRUPTED, message),
+                conditions.condition(READY, False, LocalReason.INTERRUPTED, message),
                 conditions.stalled(Running()),
-                conditions.condition(COMPLETED, False, INTERRUPTED, message),
+                conditions.condition(COMPLETED, False, LocalReason.INTERRUPTED, message),
             ]
         case Completed(message):
             outcome: Outcome = Succeeded(message)

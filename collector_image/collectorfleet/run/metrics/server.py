@@ -19,7 +19,7 @@ THIS_MACHINE: Final = ("127.0.0.1",)
 
 
 @contextmanager
-def metrics_served(
+def serve_metrics(
     fleet: str, report: Callable[[], DriverReport], port: int, addresses: tuple[str, ...]
 ) -> Iterator[None]:
     """Within it, whoever asks ``port`` gets what ``report`` says then.
@@ -67,7 +67,7 @@ class BackgroundMetrics:
 
     def _run(self) -> None:
         try:
-            with metrics_served(*self._served):
+            with serve_metrics(*self._served):
                 self._ended.wait()
         except InvalidOption as error:
             log.warning("no metrics: %s", error)

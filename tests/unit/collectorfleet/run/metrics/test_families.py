@@ -15,7 +15,7 @@ from tests.cluster.process import free_ports
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet.run.metrics.families import COUNTERS, GAUGES, PREFIX, description, families
-from collectorfleet.run.metrics.server import THIS_MACHINE, metrics_served
+from collectorfleet.run.metrics.server import THIS_MACHINE, serve_metrics
 from collectorfleet_api.v1alpha1 import (
     CheckpointStatus,
     CollectorCounts,
@@ -130,11 +130,11 @@ def test_what_is_unknown_is_absent() -> None:
 def test_prometheus_reads_what_is_served_and_the_port_is_free_afterwards() -> None:
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}/metrics"
-    with metrics_served("cheetah", report, port, THIS_MACHINE):
+    with serve_metrics("cheetah", report, port, THIS_MACHINE):
         with urllib.request.urlopen(url, timeout=10) as answer:
             text = answer.read().decode()
         with pytest.raises(InvalidOption, match=f"metrics port {port}: .*Address already in use; choose another"):
-            metrics_served("other", report, port, THIS_MACHINE).__enter__()
+            serve_metrics("other", report, port, THIS_MACHINE).__enter__()
     read = {s.name: s.value for family in text_string_to_metric_families(text) for s in family.samples}
     assert read == samples(report())
     with pytest.raises(urllib.error.URLError):

@@ -1,0 +1,18 @@
+"""What can be written behind ``collectorfleet``."""
+
+from __future__ import annotations
+
+import argparse
+
+from collectorfleet.cli import drive, run, validate
+
+
+def parser() -> argparse.ArgumentParser:
+    """Its result has ``command``: a function of the options that returns the exit code."""
+    made = argparse.ArgumentParser(
+        prog="collectorfleet", description="Fleets of reinforcement-learning data collectors on Ray and Kubernetes."
+    )
+    commands = made.add_subparsers(required=True, metavar="COMMAND")
+    for command in (run, validate, drive):
+        command.add_to(commands)
+    return made

@@ -1,0 +1,88 @@
+"""``collectorfleet run FILE``"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TextIO
+
+from collectorfleet.cli import manifests
+from collectorfleet_api.manifests.files import Manifests
+from collectorfleet_api.names import EXIT_USER_ERROR
+from collectorfleet_api.v1alpha1 import CollectorFleet
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    run = commands.add_parser(
+        "run",
+        help="run a fleet on this machine, without Kubernetes",
+        description="Run the fleet of a manifest on a local Ray, with the driver that runs on Kubernetes. "
+        "Ctrl-C ends it; a second one at once.",
+        epilog="exit codes: 0 completed, 64 the manifest or the user's code is wrong, 130 Ctrl-C, 1 anything else",
+    )
+    run.add_argument("file", metavar="FILE", help="manifests; '-' is standard input")
+    run.add_argument("--fleet", metavar="NAME", help="which fleet, where the file has several")
+    run.add_argument(
+        "-o", "--output", choices=["json"], help="print the final status on stdout, everything else on stderr"
+    )
+    run.add_argument("--checkpoint", type=Path, metavar="DIR", help="keep checkpoints in DIR")
+    run.add_argument("--resume", action="store_true", help="go on from what is in the DIR of --checkpoint")
+    run.add_argument("--metrics-port", type=_port, metavar="N", help="serve Prometheus metrics on 127.0.0.1:N/metrics")
+    run.add_argument("-v", "--verbose", action="store_true", help="show logs, tracebacks and what collectors print")
+    run.set_defaults(command=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.resume and options.checkpoint is None:
+        print("error: --resume: name the folder to go on from with --checkpoint DIR", file=sys.stderr)
+        return EXIT_USER_ERROR
+    out: TextIO = sys.stdout
+    status_out: TextIO | None = None
+    if options.output == "json":
+        out, status_out = sys.stderr, _stdout_for_the_status_alone()
+    found = manifests.read(options.file)
+    fleet = _the_fleet(found, options) if found else None
+    if found is None or fleet is None:
+        return EXIT_USER_ERROR
+
+    from collectorfleet.local.run import RunOptions, run
+    from collectorfleet.local.terminal import Terminal
+
+    run_options = RunOptions(status_out, options.metrics_port, options.checkpoint, options.resume)
+    terminal = Terminal(out, sys.stderr, options.verbose)
+    return run(fleet, found, manifests.path_of(options.file), run_options, terminal)
+
+
+def _the_fleet(found: Manifests, options: argparse.Namespace) -> CollectorFleet | None:
+    """The one to run; None, and why on stderr, where there is none."""
+    for finding in found.findings:
+        print(finding, file=sys.stderr)
+    if found.errors:
+        return None
+    fleets = [fleet for fleet in found.fleets if options.fleet in (None, fleet.metadata.name)]
+    if len(fleets) == 1:
+        return fleets[0]
+    names = ", ".join(fleet.metadata.name for fleet in found.fleets)
+    if not found.fleets:
+        problem = "no CollectorFleet in it"
+    elif fleets:
+        problem = f"{len(fleets)} fleets in it; choose one with --fleet: {names}"
+    else:
+        problem = f"no fleet {options.fleet} in it; it has {names}"
+    print(f"error: {options.file}: {problem}", file=sys.stderr)
+    return None
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 2**16:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; write a number from 1 to 65535")
+    return int(text)
+
+
+def _stdout_for_the_status_alone() -> TextIO:
+    """A stream to stdout that nobody else has: from here on, what Ray and the user's code print goes to stderr."""
+    status_out = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return status_out

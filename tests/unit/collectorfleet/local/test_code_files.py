@@ -1,0 +1,57 @@
+"""Where a run on this machine finds the code that a cluster's manifest names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from collectorfleet.errors import InvalidOption
+from collectorfleet.local.code_files import find_config_map, import_path
+from collectorfleet_api.manifests.files import load_file, load_manifests
+from collectorfleet_api.v1alpha1 import Code
+
+
+def config_map(name: str = "code", text: str = "x = 1") -> str:
+    return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{envs.py: {text!r}}}\n"
+
+
+def test_the_config_map_of_the_same_file_comes_first(tmp_path: Path) -> None:
+    (tmp_path / "other.yaml").write_text(config_map(text="x = 2"))
+    source = tmp_path / "fleet.yaml"
+    found = find_config_map("code", load_manifests(config_map()), source)
+    assert found == {"envs.py": "x = 1"}
+
+
+def test_a_config_map_beside_the_file_is_found(tmp_path: Path) -> None:
+    (tmp_path / "code.yaml").write_text(config_map())
+    (tmp_path / "notes.yaml").write_text("{not yaml")
+    source = tmp_path / "fleet.yaml"
+    source.write_text("")
+    assert find_config_map("code", load_file(source), source) == {"envs.py": "x = 1"}
+
+
+def test_a_missing_config_map_is_said_with_the_place_to_put_it(tmp_path: Path) -> None:
+    with pytest.raises(InvalidOption, match=r'ConfigMap "code" is not in .*fleet.yaml or a file beside it; add it'):
+        find_config_map("code", load_manifests(""), tmp_path / "fleet.yaml")
+
+
+def test_two_config_maps_of_one_name_are_not_guessed_between(tmp_path: Path) -> None:
+    for name in ("a.yaml", "b.yaml"):
+        (tmp_path / name).write_text(config_map())
+    with pytest.raises(InvalidOption, match=r"is in a\.yaml and b\.yaml; keep one"):
+        find_config_map("code", load_manifests(""), tmp_path / "fleet.yaml")
+
+
+def test_the_config_maps_files_come_before_what_stands_for_the_image(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    source, mounted = tmp_path / "fleet.yaml", tmp_path / "mounted"
+    assert import_path(None, load_manifests(""), source, mounted) == [tmp_path, here]
+    assert not mounted.exists()
+    found = import_path(Code(config_map="code"), load_manifests(config_map()), source, mounted)
+    assert found == [mounted, tmp_path, here]
+    assert (mounted / "envs.py").read_text() == "x = 1"
