@@ -1,4 +1,4 @@
-"""Who drives a fleet: one holder of its Lease at a time. Pure; ``lease_loop`` carries it out.
+"""Who drives a fleet: one holder of its Lease at a time. Pure. ``lease_loop`` carries it out.
 
 The operator makes the Lease, the driver renews it. A driver that finds another's name in it waits until that one has
 not renewed for as long as it promised, and then takes over. It goes by changes that it sees itself, on its own
