@@ -80,7 +80,7 @@ def test_a_running_driver_follows_replicas_survives_the_api_server_and_leaves_on
         )
 
         control_plane.kill("kube-apiserver")
-        eventually(lambda: driver["pod-1"].says("cannot write the status"), within=20, what="trouble in the log")
+        eventually(lambda: driver["pod-1"].says("cannot write the status"), within=20, what="the outage in the log")
         control_plane.start("kube-apiserver")
         seen = control_plane.wait_for("cfleet/fleet", lambda f: batches(f) > batches(grown) + 5, namespace, within=30)
         assert seen["status"]["progress"]["framesDelivered"] == batches(seen) * 200
@@ -120,13 +120,13 @@ def test_a_second_driver_waits_while_the_first_lives_and_takes_over_when_it_is_d
         assert taken["status"]["progress"]["collectors"]["summary"] == "1/1"
 
 
-@pytest.mark.parametrize("kept", [True, False], ids=["checkpoint", "no checkpoint"])
+@pytest.mark.parametrize("with_checkpoint", [True, False], ids=["checkpoint", "no checkpoint"])
 def test_the_driver_after_a_killed_one_goes_on_with_the_next_version_and_says_what_is_lost(
-    control_plane: ControlPlane, namespace: str, ray_head: RayHead, tmp_path: Path, kept: bool
+    control_plane: ControlPlane, namespace: str, ray_head: RayHead, tmp_path: Path, with_checkpoint: bool
 ) -> None:
     wanted = manifest(replicas=1)
     env = {}
-    if kept:
+    if with_checkpoint:
         wanted["spec"]["driver"]["checkpoint"] = {"claimName": "claim", "everySeconds": 1}
         env[names.ENV_CHECKPOINTS] = str(tmp_path / "mounted")
     control_plane.apply(wanted, namespace)
@@ -135,7 +135,7 @@ def test_the_driver_after_a_killed_one_goes_on_with_the_next_version_and_says_wh
         driver["pod-1"].start(**env)
         seen = control_plane.wait_for(
             "cfleet/fleet",
-            lambda f: batches(f) >= 10 and (not kept or f["status"]["checkpoint"]["frames"] > 0),
+            lambda f: batches(f) >= 10 and (not with_checkpoint or f["status"]["checkpoint"]["frames"] > 0),
             namespace,
             within=120,
         )
@@ -152,7 +152,7 @@ def test_the_driver_after_a_killed_one_goes_on_with_the_next_version_and_says_wh
         (said,) = eventually(lambda: driver["pod-2"].says(r"((?:going on|starting over).*) frames were lost"), within=5)
     assert again["progress"]["framesDelivered"] % 200 == 0
     assert again["weights"]["acknowledged"] > last["weights"]["published"]
-    if kept:
+    if with_checkpoint:
         frames = int(re.findall(r"the checkpoint at (\d+) frames", said)[0])
         assert frames >= seen["status"]["checkpoint"]["frames"]
         # To the batch, though the status is up to 2 s old.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+from typing import Final
 
 from collectorfleet.display.lines import ProgressLines
 from collectorfleet.pod.ray_node import RayNode
@@ -28,7 +29,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec
 
 log = logging.getLogger(__name__)
 
-PROGRESS_SECONDS = 10.0
+PROGRESS_SECONDS: Final = 10.0
 
 
 def drive(settings: DriverSettings) -> int:
@@ -52,23 +53,25 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
 
         log_milestone(Milestone.IMPORTS)
         fleet = reporter.fleet()
-        _use_threads(fleet.spec)
-        folder = _checkpoints(fleet, settings)
+        _set_torch_threads(fleet.spec)
+        folder = _checkpoint_folder(fleet, settings)
         history = _history(fleet, settings, folder)
         code = load_own_code(fleet.spec)
-        node.joined()
+        node.wait_until_joined()
         ray.init(address=settings.ray_address, log_to_driver=True, logging_level=logging.WARNING)
         log_milestone(Milestone.RAY)
         with (
             stop_on_signals(stop),  # again, because Ray took SIGTERM for itself
-            open_session(fleet, code, stop, history, folder, gpu_per_collector=_gpu(fleet.spec)) as session,
+            open_session(
+                fleet, code, stop, history, folder, gpu_per_collector=_gpu_per_collector(fleet.spec)
+            ) as session,
         ):
             reporter.attach(session)
             with ProgressLines(session.report, log.info, every_seconds=PROGRESS_SECONDS):
                 return session.execute()
 
 
-def _checkpoints(fleet: CollectorFleet, settings: DriverSettings) -> CheckpointFolder | None:
+def _checkpoint_folder(fleet: CollectorFleet, settings: DriverSettings) -> CheckpointFolder | None:
     """The fleet's own folder in what is mounted: a fleet that is made again under its name goes on from there."""
     if settings.checkpoints is None:
         return None
@@ -85,12 +88,12 @@ def _history(fleet: CollectorFleet, settings: DriverSettings, folder: Checkpoint
     return RunHistory(settings.uid, drivers=(before and before.driver_incarnation) or 0, records=(reported,))
 
 
-def _gpu(spec: CollectorFleetSpec) -> float:
+def _gpu_per_collector(spec: CollectorFleetSpec) -> float:
     """GPUs of one collector, as worker pods were sized for."""
     return round(spec.collectors.resources.gpu, 4)  # Ray's resolution
 
 
-def _use_threads(spec: CollectorFleetSpec) -> None:
+def _set_torch_threads(spec: CollectorFleetSpec) -> None:
     """As many threads as the pod asks CPUs for: torch would start one for each core of the node."""
     if "OMP_NUM_THREADS" not in os.environ:
         import torch

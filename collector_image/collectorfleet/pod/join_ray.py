@@ -36,7 +36,7 @@ def main(address: str) -> None:
 def wait_for(address: str) -> bool:
     """Block until something answers at ``address``; False if the driver, our parent, is gone before that."""
     parent, say_at = os.getppid(), time.monotonic() + SAY_SECONDS
-    while problem := unreachable(address):
+    while problem := why_unreachable(address):
         if os.getppid() != parent:
             return False
         if time.monotonic() >= say_at:
@@ -46,7 +46,7 @@ def wait_for(address: str) -> bool:
     return True
 
 
-def unreachable(address: str) -> str:
+def why_unreachable(address: str) -> str:
     """Why nothing answers at host:port; empty if something does."""
     host, _, port = address.rpartition(":")
     try:

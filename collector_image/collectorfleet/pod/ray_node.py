@@ -22,14 +22,14 @@ class CannotJoin(CollectorFleetError):
 
 
 class RayNode:
-    """Joins ``address`` (host:port of the head) in the background; :meth:`joined` waits for it."""
+    """Joins ``address`` (host:port of the head) in the background; :meth:`wait_until_joined` waits for it."""
 
     def __init__(self, address: str, stop: StopRequest) -> None:
         self._address = address
         self._stop = stop
         self._joined = ThreadPoolExecutor(1, "ray-node").submit(self._join)
 
-    def joined(self) -> None:
+    def wait_until_joined(self) -> None:
         """Block until this machine is a node of the cluster, for as long as the head takes to come.
 
         Raises CannotJoin with Ray's own words, or StopNow.

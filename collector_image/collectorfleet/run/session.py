@@ -107,7 +107,7 @@ def open_session(
         log.warning(resume.sentence)
     checkpoints: Checkpoints = NoCheckpoints()
     if folder:
-        checkpoints = Checkpointer(folder, _training_state(code, history.checkpoint), _every(fleet))
+        checkpoints = Checkpointer(folder, _training_state(code, history.checkpoint), _checkpoint_interval(fleet))
     # Before the collector, whose first version is one more.
     checkpoints.note(resume.position)
     boundary = BatchBoundary(stop, checkpoints)
@@ -139,7 +139,7 @@ def _training_state(code: OwnCode, checkpoint: Checkpoint | None) -> TrainingSta
     return state
 
 
-def _every(fleet: CollectorFleet) -> timedelta:
+def _checkpoint_interval(fleet: CollectorFleet) -> timedelta:
     asked = fleet.spec.driver.checkpoint
     return timedelta(seconds=asked.every_seconds if asked else EVERY_SECONDS)
 

@@ -40,4 +40,4 @@ def write_out(batches: Iterable[TensorDictBase], writer: OutputWriter) -> Comple
     finally:
         # Also when the fleet failed or was stopped: what was collected is worth keeping.
         writer.flush()
-    return Completed(writer.done)
+    return Completed(writer.summary)

@@ -27,7 +27,7 @@ from collectorfleet.run.checkpoint.checkpoint_files import (
     write_checkpoint,
 )
 from collectorfleet.run.checkpoint.journal import Journal
-from collectorfleet.run.checkpoint.owner import take_over
+from collectorfleet.run.checkpoint.owner import register_driver
 from collectorfleet.run.durable_files import UNFINISHED
 from collectorfleet.run.history import RunHistory
 from collectorfleet.run.position import Position
@@ -50,7 +50,7 @@ class CheckpointFolder:
         self.path = path
         try:
             path.mkdir(parents=True, exist_ok=True)
-            owner = take_over(path, fleet, run)
+            owner = register_driver(path, fleet, run)
             self.run, self.starts = owner.run, owner.starts
             self.journal = Journal(path / _JOURNAL)
             for left in path.glob(f"{UNFINISHED}*"):
@@ -66,7 +66,7 @@ class CheckpointFolder:
 
     def history(self, *records: Position) -> RunHistory:
         """What this folder tells of the drivers before this one, with ``records`` that others have of them."""
-        return RunHistory(self.run, self.starts, self.newest, (*records, self.journal.found))
+        return RunHistory(self.run, self.starts, self.newest, (*records, self.journal.last_noted))
 
     def write(self, position: Position, state: bytes | memoryview, *, completed: bool = False) -> None:
         """Put a checkpoint on disk and remove those that are too old. Blocks; raises OSError."""

@@ -28,7 +28,7 @@ class Journal:
         number, frames, version = max(self._read(), default=(0, 0, 0))
         self._number = number
         # What the driver before this one noted last. All its frames count as lost until somebody says which are kept.
-        self.found = Position(version=version, frames_lost=frames)
+        self.last_noted = Position(version=version, frames_lost=frames)
 
     def note(self, frames_ever: int, version: int) -> None:
         """``version`` is the newest that may be published before the next call."""

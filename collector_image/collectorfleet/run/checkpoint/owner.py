@@ -21,7 +21,7 @@ class Owner:
     starts: int
 
 
-def take_over(folder: Path, fleet: str, run: str) -> Owner:
+def register_driver(folder: Path, fleet: str, run: str) -> Owner:
     """Make the folder ``fleet``'s, or find it so, and count this driver. ``run`` names the run if it begins here.
 
     Raises InvalidOption if the folder is another fleet's or holds something else; OSError, ValueError or KeyError if

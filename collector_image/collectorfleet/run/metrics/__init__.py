@@ -1,1 +1,1 @@
-"""The driver's report for Prometheus."""
+"""The driver's report for Prometheus, which asks on threads of its own."""

@@ -51,12 +51,12 @@ class OutputFolder:
     def save_manifest(self) -> None:
         write_json(self.path / MANIFEST, self.manifest)
 
-    def keep_only(self, listed: Collection[str], *, of: str) -> None:
-        """Remove the parts, whose names match ``of``, that the manifest does not list.
+    def remove_unlisted(self, parts: str, listed: Collection[str]) -> None:
+        """Remove the parts, whose names match ``parts``, that the manifest does not list.
 
         They are what an earlier driver was writing, or about to remove, when it was killed.
         """
-        for left in [*self.path.glob(f"{UNFINISHED}*"), *self.path.glob(of)]:
+        for left in [*self.path.glob(f"{UNFINISHED}*"), *self.path.glob(parts)]:
             if left.is_file():
                 left.unlink()
             elif left.name not in listed:

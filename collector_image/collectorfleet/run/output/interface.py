@@ -17,7 +17,7 @@ class OutputWriter(Protocol):
         """Where a driver of this run goes on: behind what is on disk."""
 
     @property
-    def done(self) -> str:
+    def summary(self) -> str:
         """What there is, as a sentence."""
 
     def write(self, batch: TensorDictBase) -> None:

@@ -40,7 +40,7 @@ class ReplayWriter:
         self._folder = OutputFolder(path, _empty_manifest(fleet, run_id))
         self._manifest = self._folder.manifest
         with self._folder.writing():
-            self._folder.keep_only({self._manifest["dump"]}, of="dump-*")
+            self._folder.remove_unlisted("dump-*", {self._manifest["dump"]})
             self._folder.save_manifest()
         self._load()
 
@@ -55,7 +55,7 @@ class ReplayWriter:
         return Position(self.frames, int(self._manifest["batches"]), int(self._manifest["weightsVersion"]))
 
     @property
-    def done(self) -> str:
+    def summary(self) -> str:
         """What there is, as a sentence."""
         return f"{self.frames} frames went into the replay buffer that is in {self._folder.path}"
 

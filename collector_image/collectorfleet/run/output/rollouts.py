@@ -48,7 +48,7 @@ class RolloutWriter:
         )
         self._manifest = self._folder.manifest
         with self._folder.writing():
-            self._folder.keep_only({shard["name"] for shard in self._manifest["shards"]}, of="shard-*")
+            self._folder.remove_unlisted("shard-*", {shard["name"] for shard in self._manifest["shards"]})
             self._folder.save_manifest()
 
     @property
@@ -72,7 +72,7 @@ class RolloutWriter:
         return len(self._manifest["shards"])
 
     @property
-    def done(self) -> str:
+    def summary(self) -> str:
         """What there is, as a sentence."""
         return f"{self.frames} frames in {self.shards} shards are in {self._folder.path}"
 

@@ -69,7 +69,7 @@ class Writer:
         self.on_disk = 0
 
     @property
-    def done(self) -> str:
+    def summary(self) -> str:
         return f"{self.on_disk} batches are somewhere"
 
     def write(self, batch: TensorDictBase) -> None:

@@ -124,7 +124,7 @@ def test_what_can_no_longer_be_written_costs_no_run(training: Training) -> None:
 
 def test_a_killed_driver_leaves_more_versions_noted_than_it_published(training: Training) -> None:
     training.batch(seconds=1)
-    noted = CheckpointFolder(training.path, fleet="cheetah", run="run-1").journal.found
+    noted = CheckpointFolder(training.path, fleet="cheetah", run="run-1").journal.last_noted
     assert noted.frames_ever == 100
     assert noted.version == 1 + 2
 

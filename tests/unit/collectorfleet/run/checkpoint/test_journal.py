@@ -20,7 +20,7 @@ def test_it_tells_how_far_a_killed_driver_was(file: Path) -> None:
     for batches in range(1, 6):
         journal.note(batches * 100, batches)
     # Not closed: a killed driver closes nothing.
-    assert Journal(file).found == Position(version=5, frames_lost=500)
+    assert Journal(file).last_noted == Position(version=5, frames_lost=500)
 
 
 def test_it_survives_a_torn_write_of_the_newest_entry(file: Path) -> None:
@@ -32,10 +32,10 @@ def test_it_survives_a_torn_write_of_the_newest_entry(file: Path) -> None:
     content[newest] = 0xFF
     file.write_bytes(content)
     again = Journal(file)
-    assert again.found == Position(version=1, frames_lost=100)
+    assert again.last_noted == Position(version=1, frames_lost=100)
     again.note(300, 3)
-    assert Journal(file).found == Position(version=3, frames_lost=300)
+    assert Journal(file).last_noted == Position(version=3, frames_lost=300)
 
 
 def test_a_new_one_says_nothing(file: Path) -> None:
-    assert Journal(file).found == Position()
+    assert Journal(file).last_noted == Position()

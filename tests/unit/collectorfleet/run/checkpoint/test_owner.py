@@ -7,26 +7,26 @@ from pathlib import Path
 import pytest
 
 from collectorfleet.errors import InvalidOption
-from collectorfleet.run.checkpoint.owner import Owner, holds_anything, take_over
+from collectorfleet.run.checkpoint.owner import Owner, holds_anything, register_driver
 
 
 def test_an_empty_folder_is_whose_driver_comes_first_and_the_run_keeps_its_name(tmp_path: Path) -> None:
-    assert take_over(tmp_path, "cheetah", "run-1") == Owner("run-1", starts=0)
-    assert take_over(tmp_path, "cheetah", "run-2") == Owner("run-1", starts=1)
-    assert take_over(tmp_path, "cheetah", "run-3") == Owner("run-1", starts=2)
+    assert register_driver(tmp_path, "cheetah", "run-1") == Owner("run-1", starts=0)
+    assert register_driver(tmp_path, "cheetah", "run-2") == Owner("run-1", starts=1)
+    assert register_driver(tmp_path, "cheetah", "run-3") == Owner("run-1", starts=2)
 
 
 def test_the_folder_of_another_fleet_is_refused(tmp_path: Path) -> None:
-    take_over(tmp_path, "cheetah", "run-1")
+    register_driver(tmp_path, "cheetah", "run-1")
     with pytest.raises(InvalidOption, match="they are of fleet cheetah, and this is fleet ant; name another folder"):
-        take_over(tmp_path, "ant", "run-1")
-    assert take_over(tmp_path, "cheetah", "run-1").starts == 1
+        register_driver(tmp_path, "ant", "run-1")
+    assert register_driver(tmp_path, "cheetah", "run-1").starts == 1
 
 
 def test_a_folder_of_other_things_is_refused_and_stays_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("")
     with pytest.raises(InvalidOption, match="the folder is not empty and holds no fleet's checkpoints"):
-        take_over(tmp_path, "cheetah", "run-1")
+        register_driver(tmp_path, "cheetah", "run-1")
     assert [one.name for one in tmp_path.iterdir()] == ["thesis.tex"]
 
 
@@ -34,4 +34,4 @@ def test_what_a_killed_driver_was_about_to_write_is_nothing(tmp_path: Path) -> N
     assert not holds_anything(tmp_path / "not there")
     (tmp_path / ".unfinished-fleet.json").write_text('{"fle')
     assert not holds_anything(tmp_path)
-    assert take_over(tmp_path, "cheetah", "run-1").starts == 0
+    assert register_driver(tmp_path, "cheetah", "run-1").starts == 0

@@ -47,7 +47,7 @@ def test_a_part_that_could_not_be_written_never_has_its_name(tmp_path: Path) -> 
     assert not (tmp_path / "part-0").exists()
 
 
-def test_the_next_driver_of_the_run_finds_the_manifest_and_keeps_only_what_it_lists(tmp_path: Path) -> None:
+def test_the_next_driver_of_the_run_finds_the_manifest_and_removes_what_it_does_not_list(tmp_path: Path) -> None:
     with_part(tmp_path)
     (tmp_path / ".unfinished-part-1").mkdir()
     (tmp_path / f".unfinished-{MANIFEST}").write_text('{"form')
@@ -55,7 +55,7 @@ def test_the_next_driver_of_the_run_finds_the_manifest_and_keeps_only_what_it_li
     (tmp_path / "notes.txt").write_text("of a person")
     again = OutputFolder(str(tmp_path), EMPTY)
     assert again.manifest == EMPTY | {"frames": 3, "parts": ["part-0"]} == json.loads((tmp_path / MANIFEST).read_text())
-    again.keep_only(again.manifest["parts"], of="part-*")
+    again.remove_unlisted("part-*", again.manifest["parts"])
     assert sorted(path.name for path in tmp_path.iterdir()) == [MANIFEST, "notes.txt", "part-0"]
 
 
