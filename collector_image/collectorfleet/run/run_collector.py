@@ -8,7 +8,7 @@ from typing import Any
 from tensordict import TensorDictBase
 
 from collectorfleet.fleet.collector import FleetCollector
-from collectorfleet.gather.publishing import PublishResult
+from collectorfleet.gather.state.versions import PublishResult
 from collectorfleet.run.batch_boundary import BatchBoundary
 from collectorfleet.run.position import Position
 

@@ -21,7 +21,7 @@ def test_who_has_reported_nothing_is_at_the_start() -> None:
 
 
 def test_a_collector_counts_its_own_frames_and_not_those_lost_before_it() -> None:
-    found = Position.of_counters({"frames": 800, "batches": 4, "version": 5, "lives": 2}, frames_lost=100)
+    found = Position.of_counters({"frames": 800, "batches": 4, "version": 5, "incarnations": 2}, frames_lost=100)
     assert found == Position(frames=800, batches=4, version=5, frames_lost=100)
     assert found.frames_ever == 900
 
