@@ -1,7 +1,7 @@
 """The rules that the API server itself checks on every write, in CEL, by the place in the schema they hang on.
 
-They mirror ``validation.problems`` as far as CEL reaches. No rule refuses what ``kubectl scale`` or an autoscaler may
-ask for: whether a Sync batch divides is asked when the fleet is created or the batch itself changes.
+They say what ``validation.problems`` says, as far as CEL reaches. No rule refuses what ``kubectl scale`` or an
+autoscaler may ask for: whether a Sync batch divides is asked when the fleet is created or the batch itself changes.
 Counting is in ten-thousandths of a GPU, as in ``packing``.
 """
 

@@ -45,8 +45,8 @@ _ORDINARY: Final = {
 
 
 @dataclass(frozen=True)
-class Happening:
-    """Something to tell. ``identity`` is the same whenever the same thing is told."""
+class Change:
+    """Something that happened to a fleet. ``identity`` is the same whenever the same thing is told."""
 
     type: str
     reason: str
@@ -54,31 +54,31 @@ class Happening:
     identity: str
 
 
-def story(before: list[Condition], after: OperatorStatus) -> list[Happening]:
+def story(before: list[Condition], after: OperatorStatus) -> list[Change]:
     """What there is to tell about the way from one set of conditions to the next."""
     old = {condition.type: condition for condition in before}
-    told = (happening for new in after.conditions for happening in _change(old.get(new.type), new))
+    told = (change for new in after.conditions for change in _changes(old.get(new.type), new))
     return list(told)
 
 
-def made(why: str, uid: str) -> Happening:
+def made(why: str, uid: str) -> Change:
     """A child was made."""
-    return Happening(NORMAL, "Created", why, f"made {uid}")
+    return Change(NORMAL, "Created", why, f"made {uid}")
 
 
-def _change(old: Condition | None, new: Condition) -> Iterator[Happening]:
+def _changes(old: Condition | None, new: Condition) -> Iterator[Change]:
     if old is not None and (old.status, old.reason) == (new.status, new.reason):
         return
     since = old.last_transition_time.isoformat() if old and old.last_transition_time else ""
     identity = f"{new.type} {since} {old.reason if old else ''} {new.status} {new.reason} {new.observed_generation}"
     if new.type in _GOOD and new.status is ConditionStatus.TRUE:
         if old is None or old.status is not ConditionStatus.TRUE:
-            yield Happening(NORMAL, _GOOD[new.type], new.message, identity)
+            yield Change(NORMAL, _GOOD[new.type], new.message, identity)
     elif new.type == c.RECONCILING:
         if new.reason == "RestartNeeded":
-            yield Happening(NORMAL, new.reason, new.message, identity)
+            yield Change(NORMAL, new.reason, new.message, identity)
     elif new.reason not in _ORDINARY.get(new.type, (new.reason,)) and _is_bad(new):
-        yield Happening(WARNING, new.reason, new.message, identity)
+        yield Change(WARNING, new.reason, new.message, identity)
 
 
 def _is_bad(condition: Condition) -> bool:
@@ -86,10 +86,10 @@ def _is_bad(condition: Condition) -> bool:
     return condition.status is bad
 
 
-def event(fleet: CollectorFleet, happening: Happening, now: datetime) -> Object:
+def event(fleet: CollectorFleet, change: Change, now: datetime) -> Object:
     """The Event object that tells it."""
     uid, name = str(fleet.metadata.uid), fleet.metadata.name
-    digest = hashlib.sha256(f"{uid} {happening.identity}".encode()).hexdigest()[:16]
+    digest = hashlib.sha256(f"{uid} {change.identity}".encode()).hexdigest()[:16]
     time = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "apiVersion": EVENT.api_version,
@@ -102,9 +102,9 @@ def event(fleet: CollectorFleet, happening: Happening, now: datetime) -> Object:
             "namespace": fleet.metadata.namespace,
             "uid": uid,
         },
-        "type": happening.type,
-        "reason": happening.reason,
-        "message": happening.message[:_LONGEST_MESSAGE],
+        "type": change.type,
+        "reason": change.reason,
+        "message": change.message[:_LONGEST_MESSAGE],
         "count": 1,
         "firstTimestamp": time,
         "lastTimestamp": time,

@@ -66,7 +66,7 @@ def first_line(pod: Object) -> str | None:
         lines = ended.message.strip().splitlines()
         # A driver that could not say a last word leaves the end of its log: a traceback names its error at the end.
         return lines[-1] if lines[0].startswith("Traceback ") else lines[0]
-    found = pods.trouble(pod)
+    found = pods.problem(pod)
     return found.message if found else None
 
 

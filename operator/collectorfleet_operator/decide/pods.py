@@ -14,14 +14,14 @@ HEAD: Final = "head"
 WORKER: Final = "worker"
 DRIVER: Final = "driver"
 
-# A container on its way; everything else that a container waits for is trouble.
+# A container on its way; everything else that a container waits for is a problem.
 _ON_ITS_WAY: Final = ("ContainerCreating", "PodInitializing")
 # The kubelet swaps these two every few seconds while it retries; one name keeps conditions quiet.
 _SAME: Final = {"ErrImagePull": "ImagePullBackOff"}
 
 
 @dataclass(frozen=True)
-class Trouble:
+class PodProblem:
     """Why a pod does not get ready: one word for machines, the words of Kubernetes for people."""
 
     reason: str
@@ -62,29 +62,29 @@ def exit_of(pod: Object, container: str) -> Exit | None:
     return None
 
 
-def trouble(pod: Object) -> Trouble | None:
+def problem(pod: Object) -> PodProblem | None:
     """What keeps the pod from getting ready, if it is more than time."""
     status = pod.get("status") or {}
     if phase_of(pod) == "Failed" and status.get("reason"):
-        return Trouble(status["reason"], status.get("message", ""))
+        return PodProblem(status["reason"], status.get("message", ""))
     for condition in status.get("conditions") or []:
         if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
-            return Trouble("Unschedulable", condition.get("message", ""))
-    found = (_container_trouble(pod, container) for container in _statuses(pod))
+            return PodProblem("Unschedulable", condition.get("message", ""))
+    found = (_container_problem(pod, container) for container in _statuses(pod))
     return next((one for one in found if one is not None), None)
 
 
-def common_trouble(pods: Sequence[Object], what: str) -> Trouble | None:
-    """The commonest trouble of some pods, with how many have it: ``3 of 4 worker pods: Back-off pulling image ...``."""
-    found = [one for one in map(trouble, pods) if one is not None]
+def common_problem(pods: Sequence[Object], what: str) -> PodProblem | None:
+    """The commonest problem of some pods, with how many have it: ``3 of 4 worker pods: Back-off pulling image ...``."""
+    found = [one for one in map(problem, pods) if one is not None]
     if not found:
         return None
     reason, count = Counter(one.reason for one in found).most_common(1)[0]
     message = next(one.message for one in found if one.reason == reason)
-    return Trouble(reason, f"{count} of {len(pods)} {what}: {message}")
+    return PodProblem(reason, f"{count} of {len(pods)} {what}: {message}")
 
 
-def _container_trouble(pod: Object, status: Object) -> Trouble | None:
+def _container_problem(pod: Object, status: Object) -> PodProblem | None:
     state = status.get("state") or {}
     waiting, ended = state.get("waiting"), state.get("terminated")
     if ended and ended["exitCode"] != 0:
@@ -94,18 +94,18 @@ def _container_trouble(pod: Object, status: Object) -> Trouble | None:
         return _ended(pod, status, last)
     if waiting and waiting.get("reason", _ON_ITS_WAY[0]) not in _ON_ITS_WAY:
         reason = waiting["reason"]
-        return Trouble(_SAME.get(reason, reason), waiting.get("message") or f"container {status['name']}: {reason}")
+        return PodProblem(_SAME.get(reason, reason), waiting.get("message") or f"container {status['name']}: {reason}")
     return None
 
 
-def _ended(pod: Object, status: Object, ended: Object) -> Trouble:
+def _ended(pod: Object, status: Object, ended: Object) -> PodProblem:
     name, restarts = status["name"], int(status.get("restartCount", 0))
     again = f", restarted {restarts} times" if restarts else ""
     if ended.get("reason") == "OOMKilled":
-        return Trouble("OOMKilled", f"container {name} was killed at its memory limit of {_limit(pod, name)}{again}")
+        return PodProblem("OOMKilled", f"container {name} was killed at its memory limit of {_limit(pod, name)}{again}")
     said = f": {ended['message'].strip().splitlines()[0]}" if (ended.get("message") or "").strip() else ""
     reason = "CrashLoopBackOff" if restarts else "ContainerFailed"
-    return Trouble(reason, f"container {name} ended with exit code {ended['exitCode']}{again}{said}")
+    return PodProblem(reason, f"container {name} ended with exit code {ended['exitCode']}{again}{said}")
 
 
 def _limit(pod: Object, container: str) -> str:

@@ -6,7 +6,7 @@ Conditions and their reasons:
   HeadUnschedulable, WorkersStarting, CollectorUnschedulable, or Kubernetes' word for what is wrong with a pod
   (ImagePullBackOff, OOMKilled, CrashLoopBackOff, ...); Completed, Failed.
 * ``DriverRunning``: Running; NameTaken, Refused, WaitingForDeletion, Pending, Starting, Restarting,
-  DriverLost, DriverUnschedulable, or a pod's trouble as above; Completed, Failed.
+  DriverLost, DriverUnschedulable, or a pod's problem as above; Completed, Failed.
 * ``CollectorsAvailable``, ``WeightsFresh``: see ``collectorfleet_api.conditions``; DriverNotRunning; Completed, Failed.
 * ``Completed``: Completed; Running, Failed.
 * ``Ready``, ``Reconciling``, ``Stalled``: what the others add up to, for tools that know nothing of fleets.
@@ -108,8 +108,8 @@ def _ready(seen: Observed, over: c.Outcome, ray: Finding, driver: Finding, colle
     if not c.is_true(collectors):
         # A lost worker pod alone does not make a fleet unready, but it explains one that is.
         required.insert(0, ray)
-    # Trouble explains more than waiting: a driver that cannot pull its image before a head that starts.
-    required.sort(key=lambda one: not one.trouble)
+    # A problem explains more than waiting: a driver that cannot pull its image before a head that starts.
+    required.sort(key=lambda one: not one.problem)
     ready = c.ready(over, [one.condition for one in required])
     return ready.model_copy(update={"message": collectors.message}) if ready.reason == "Collecting" else ready
 

@@ -14,7 +14,7 @@ import time
 from datetime import UTC, datetime
 from typing import Final
 
-from collectorfleet_operator.edge.cache import Mirror
+from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import KubeError, NotServedError, UnavailableError
 from collectorfleet_operator.edge.health import Health, served
@@ -59,15 +59,15 @@ def _on_signals(stop: asyncio.Event) -> None:
 
 
 class Session:
-    """One life of mirror, queue and watches."""
+    """One life of cache, queue and watches."""
 
     def __init__(self, settings: Settings, kube: Kube, health: Health, stop: asyncio.Event) -> None:
         self._settings = settings
         self._health = health
         self._stop = stop
-        self._mirror = Mirror(time.monotonic)
-        self._resync = Resync(kube, self._mirror, settings.scopes, _now)
-        self._reconciler = Reconciler(kube, self._mirror, _now)
+        self._cache = Cache(time.monotonic)
+        self._resync = Resync(kube, self._cache, settings.scopes, _now)
+        self._reconciler = Reconciler(kube, self._cache, _now)
         self._reconciler.warnings = self._resync.warnings
         self._queue: WorkQueue[Key] = WorkQueue(self._reconciler.reconcile, _say_failed)
         self._over = asyncio.Event()
@@ -100,7 +100,7 @@ class Session:
             self._stop.set()
 
     async def _first_lists(self) -> bool:
-        """Fill the mirror and queue every fleet; False if the process is told to stop before there is anything."""
+        """Fill the cache and queue every fleet; False if the process is told to stop before there is anything."""
         said = ""
         while not self._stop.is_set():
             try:
@@ -150,7 +150,7 @@ class Session:
                 self._queue.add(key)
 
     def _take_news(self, kind: Kind, event: str | None, obj: Object) -> None:
-        take = self._mirror.remove if event == "DELETED" else self._mirror.put
+        take = self._cache.remove if event == "DELETED" else self._cache.put
         for key in take(kind, obj):
             self._queue.add(key)
 

@@ -13,7 +13,7 @@ from collectorfleet_operator.objects import FLEET, LEASE, Key, Kind, Object, lab
 _UNREAD: Final = ("managedFields",)
 
 
-class Mirror:
+class Cache:
     """Objects by kind and fleet. Older news never replaces newer: the three sources overtake each other.
 
     Every method that takes news returns the fleets that it concerns.

@@ -1,4 +1,4 @@
-"""From the mirror of the API server to everything known about one fleet."""
+"""From the cache to everything that is known about one fleet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collectorfleet_api import names
 from collectorfleet_api.rules.validation import problems
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
-from collectorfleet_operator.edge.cache import Mirror
+from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.objects import (
     FLEET,
     JOB,
@@ -27,7 +27,7 @@ from collectorfleet_operator.objects import (
 
 
 def observe(
-    mirror: Mirror,
+    cache: Cache,
     key: Key,
     fleet: CollectorFleet,
     *,
@@ -38,21 +38,21 @@ def observe(
     driver = Key(key.namespace, names.driver_name(key.name))
     seen = Observed(
         fleet=fleet,
-        cluster=mirror.get(RAYCLUSTER, key),
-        job=mirror.get(JOB, driver),
-        service_account=mirror.get(SERVICE_ACCOUNT, driver),
-        role=mirror.get(ROLE, driver),
-        role_binding=mirror.get(ROLE_BINDING, driver),
-        lease=mirror.get(LEASE, driver),
-        pods=mirror.of_fleet(POD, key),
+        cluster=cache.get(RAYCLUSTER, key),
+        job=cache.get(JOB, driver),
+        service_account=cache.get(SERVICE_ACCOUNT, driver),
+        role=cache.get(ROLE, driver),
+        role_binding=cache.get(ROLE_BINDING, driver),
+        lease=cache.get(LEASE, driver),
+        pods=cache.of_fleet(POD, key),
         problems=[str(problem) for problem in problems(fleet)],
         kuberay_installed=kuberay_installed,
         refused=refused,
         warnings=warnings,
-        reported_at=_reported_at(mirror.get(FLEET, key)),
+        reported_at=_reported_at(cache.get(FLEET, key)),
     )
     if seen.lease is not None and seen.driver_pod is not None and _holds(seen.driver_pod, seen.lease):
-        return replace(seen, driver_quiet_for=mirror.quiet_for(driver))
+        return replace(seen, driver_quiet_for=cache.quiet_for(driver))
     return seen
 
 

@@ -17,7 +17,7 @@ from collectorfleet_operator.decide import events
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.decide.plan import Action, Create, Delete, Update, plan
 from collectorfleet_operator.decide.status import invalid, status
-from collectorfleet_operator.edge.cache import Mirror
+from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import ConflictError, NotFoundError, NotServedError, RefusedError
 from collectorfleet_operator.edge.observe import observe
@@ -45,18 +45,18 @@ RETRY_REFUSED_SECONDS: Final = 10.0
 
 
 @dataclass
-class Carried:
+class Result:
     """What became of a plan."""
 
-    made: list[events.Happening] = field(default_factory=list)
+    made: list[events.Change] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     kuberay_installed: bool = True
 
 
 class Reconciler:
-    def __init__(self, kube: Kube, mirror: Mirror, now: Callable[[], datetime]) -> None:
+    def __init__(self, kube: Kube, cache: Cache, now: Callable[[], datetime]) -> None:
         self._kube = kube
-        self._mirror = mirror
+        self._cache = cache
         self._now = now
         self._status = StatusWriter(kube)
         self._said: dict[Key, Sequence[Refused]] = {}
@@ -65,7 +65,7 @@ class Reconciler:
 
     async def reconcile(self, key: Key) -> float | None:
         """Bring one fleet a step on. Returns the seconds after which to look again if nothing happens until then."""
-        stored = self._mirror.get(FLEET, key)
+        stored = self._cache.get(FLEET, key)
         if stored is None:
             self.warnings.pop(key, None)
             self._said.pop(key, None)
@@ -77,51 +77,51 @@ class Reconciler:
         except ValidationError:
             await self._say_unreadable(key, stored)
             return None
-        carried = await self._carry_out(key, plan(self._observe(key, fleet)))
-        seen = self._observe(key, fleet, carried)
-        await self._write(key, stored, seen, status(seen, self._now()), carried.made)
-        self._log_refused(key, carried.refused)
-        return RETRY_REFUSED_SECONDS if carried.refused else None
+        result = await self._carry_out(key, plan(self._observe(key, fleet)))
+        seen = self._observe(key, fleet, result)
+        await self._write(key, stored, seen, status(seen, self._now()), result.made)
+        self._log_refused(key, result.refused)
+        return RETRY_REFUSED_SECONDS if result.refused else None
 
-    def _observe(self, key: Key, fleet: CollectorFleet, carried: Carried | None = None) -> Observed:
+    def _observe(self, key: Key, fleet: CollectorFleet, result: Result | None = None) -> Observed:
         return observe(
-            self._mirror,
+            self._cache,
             key,
             fleet,
-            kuberay_installed=carried.kuberay_installed if carried else True,
-            refused=carried.refused if carried else (),
+            kuberay_installed=result.kuberay_installed if result else True,
+            refused=result.refused if result else (),
             warnings=self.warnings.get(key, ()),
         )
 
-    async def _carry_out(self, key: Key, actions: list[Action]) -> Carried:
-        carried = Carried()
+    async def _carry_out(self, key: Key, actions: list[Action]) -> Result:
+        result = Result()
         for action in actions:
             try:
-                await self._do(key, action, carried)
+                await self._do(key, action, result)
             except NotServedError:
-                carried.kuberay_installed = False
+                result.kuberay_installed = False
                 break
             except RefusedError as error:
-                carried.refused.append(Refused(_kind(action), "Refused", str(error)))
+                result.refused.append(Refused(_kind(action), "Refused", str(error)))
                 break
-            if carried.refused:
+            if result.refused:
                 break
-        return carried
+        return result
 
-    async def _do(self, key: Key, action: Action, carried: Carried) -> None:
+    async def _do(self, key: Key, action: Action, result: Result) -> None:
         match action:
             case Create(manifest, why):
-                await self._create(key, manifest, why, carried)
+                await self._create(key, manifest, why, result)
             case Update(manifest, uid, why):
                 # With its uid, one that was replaced meanwhile is not touched, and one that is gone not made again.
                 body = {**manifest, "metadata": {**manifest["metadata"], "uid": uid}}
-                self._mirror.put(kind_of(manifest), await self._kube.apply(body))
+                self._cache.put(kind_of(manifest), await self._kube.apply(body))
                 log.info("%s: updated %s", key, why)
             case Delete(kind, name, uid, why):
                 await self._kube.delete(kind, Key(key.namespace, name), uid)
                 log.info("%s: deleted %s", key, why)
 
-    async def _create(self, key: Key, manifest: Object, why: str, carried: Carried) -> None:
+    async def _create(self, key: Key, manifest: Object, why: str, result: Result) -> None:
         kind, name = kind_of(manifest), name_of(manifest)
         # Server-side apply cannot be told to create only, and would take over what somebody else made.
         there = await self._kube.find(kind, namespace_of(manifest), name)
@@ -129,16 +129,16 @@ class Reconciler:
             owner = next((one for one in metadata(there).get("ownerReferences") or [] if one.get("controller")), None)
             if owner is None or (owner["kind"], owner["name"]) != (names.KIND, key.name):
                 text = f"{kind} {name} exists and is not this fleet's; delete it, or give the fleet another name"
-                carried.refused.append(Refused(kind, "NameTaken", text))
+                result.refused.append(Refused(kind, "NameTaken", text))
                 return
-            self._mirror.put(kind, there)
+            self._cache.put(kind, there)
             mine = metadata(manifest)["ownerReferences"][0]["uid"]
             raise ConflictError(f"create {kind} {key}", _stands_there(there, mine))
         made = await self._kube.apply(manifest)
-        self._mirror.put(kind, made)
+        self._cache.put(kind, made)
         log.info("%s: created %s", key, why)
         if kind in (RAYCLUSTER, JOB):
-            carried.made.append(events.made(why, uid_of(made)))
+            result.made.append(events.made(why, uid_of(made)))
 
     async def _say_unreadable(self, key: Key, stored: Object) -> None:
         found = read_stored(stored)
@@ -148,21 +148,21 @@ class Reconciler:
         written = await self._status.write(key, stored, new)
         if written is not None:
             log.warning("%s: InvalidSpec: %s", key, "; ".join(problems))
-            self._mirror.put(FLEET, written)
+            self._cache.put(FLEET, written)
 
     async def _write(
-        self, key: Key, stored: Object, seen: Observed, new: OperatorStatus, made: list[events.Happening]
+        self, key: Key, stored: Object, seen: Observed, new: OperatorStatus, made: list[events.Change]
     ) -> None:
         before = seen.fleet.status.conditions if seen.fleet.status else []
         # Told before it is written: a status that is written twice is one, a change that nobody saw is never told.
-        for happening in [*made, *events.story(before, new)]:
-            await self._tell(key, events.event(seen.fleet, happening, self._now()))
+        for change in [*made, *events.story(before, new)]:
+            await self._tell(key, events.event(seen.fleet, change, self._now()))
         try:
             written = await self._status.write(key, stored, new)
         except NotFoundError:
             return
         if written is not None:
-            self._mirror.put(FLEET, written)
+            self._cache.put(FLEET, written)
 
     async def _tell(self, key: Key, event: Object) -> None:
         try:

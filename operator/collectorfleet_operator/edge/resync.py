@@ -12,7 +12,7 @@ from collectorfleet_api import names
 from collectorfleet_operator.decide.conditions.driver import LOST_AFTER
 from collectorfleet_operator.decide.observed import Warned
 from collectorfleet_operator.decide.warnings import relevant
-from collectorfleet_operator.edge.cache import Mirror
+from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import NotServedError
 from collectorfleet_operator.objects import (
@@ -42,11 +42,11 @@ _LISTED: Final = (FLEET, JOB, POD, LEASE, SERVICE_ACCOUNT, ROLE, ROLE_BINDING)
 
 
 class Resync:
-    """Lists into the mirror. Every method returns the fleets to look at again, and raises a KubeError."""
+    """Lists into the cache. Every method returns the fleets to look at again, and raises a KubeError."""
 
-    def __init__(self, kube: Kube, mirror: Mirror, scopes: Iterable[str | None], now: Callable[[], datetime]) -> None:
+    def __init__(self, kube: Kube, cache: Cache, scopes: Iterable[str | None], now: Callable[[], datetime]) -> None:
         self._kube = kube
-        self._mirror = mirror
+        self._cache = cache
         self._scopes = tuple(scopes)
         self._now = now
         self._quiet: set[Key] = set()
@@ -59,7 +59,7 @@ class Resync:
         if not await self.has_kuberay():
             log.debug("no %s", RAYCLUSTER.full_name)
         # Whatever was missed, every fleet is looked at.
-        return set(self._mirror.fleets())
+        return set(self._cache.fleets())
 
     async def has_kuberay(self) -> bool:
         """List the RayClusters; whether there is such a kind."""
@@ -72,13 +72,13 @@ class Resync:
     async def quiet_drivers(self) -> set[Key]:
         """Fleets whose driver began or ceased to be quiet for too long."""
         await self._list(LEASE)
-        quiet = {key for key in self._mirror.fleets() if self._is_quiet(key)}
+        quiet = {key for key in self._cache.fleets() if self._is_quiet(key)}
         changed, self._quiet = quiet ^ self._quiet, quiet
         return changed
 
     async def warned(self) -> set[Key]:
         """Fleets that are not ready and about whose children there is another warning than before."""
-        waiting = {key for key in self._mirror.fleets() if not _is_settled(self._mirror.get(FLEET, key))}
+        waiting = {key for key in self._cache.fleets() if not _is_settled(self._cache.get(FLEET, key))}
         found: dict[Key, list[Warned]] = {}
         for namespace in sorted({key.namespace for key in waiting}):
             events = (await self._kube.list(EVENT, namespace, field="type=Warning")).items
@@ -95,17 +95,17 @@ class Resync:
         concerned: set[Key] = set()
         for scope in self._scopes:
             listed = await self._kube.list(kind, scope, label=label)
-            concerned |= self._mirror.replace(kind, scope, listed.items, listed.resource_version)
+            concerned |= self._cache.replace(kind, scope, listed.items, listed.resource_version)
         return concerned
 
     def _is_quiet(self, key: Key) -> bool:
-        quiet_for = self._mirror.quiet_for(Key(key.namespace, names.driver_name(key.name)))
+        quiet_for = self._cache.quiet_for(Key(key.namespace, names.driver_name(key.name)))
         return quiet_for is not None and quiet_for > LOST_AFTER
 
     def _uids(self, key: Key) -> set[str]:
-        cluster = self._mirror.get(RAYCLUSTER, key)
-        job = self._mirror.get(JOB, Key(key.namespace, names.driver_name(key.name)))
-        children = [*self._mirror.of_fleet(POD, key), *(one for one in (cluster, job) if one)]
+        cluster = self._cache.get(RAYCLUSTER, key)
+        job = self._cache.get(JOB, Key(key.namespace, names.driver_name(key.name)))
+        children = [*self._cache.of_fleet(POD, key), *(one for one in (cluster, job) if one)]
         return {uid_of(child) for child in children}
 
 

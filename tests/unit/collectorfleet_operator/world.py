@@ -1,4 +1,4 @@
-"""A Kubernetes small enough to hold in one hand: it carries out plans, makes pods, and is seen through the mirror.
+"""A Kubernetes small enough to hold in one hand: it carries out plans, makes pods, and is seen through the cache.
 
 What a test needs of the real one (garbage collection, KubeRay, the Job controller) happens when the test says so.
 """
@@ -20,7 +20,7 @@ from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.plan import Action, Create, Delete, Update, plan
 from collectorfleet_operator.decide.status import status
-from collectorfleet_operator.edge.cache import Mirror
+from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.observe import observe
 from collectorfleet_operator.objects import (
     FLEET,
@@ -49,7 +49,7 @@ class World:
 
     def __init__(self, changes: dict[str, Any] | None = None) -> None:
         self.seconds = 0.0
-        self.mirror = Mirror(lambda: self.seconds)
+        self.cache = Cache(lambda: self.seconds)
         self._numbers = itertools.count(1)
         self._kinds: set[Kind] = set()
         fleet = manifest(changes, NAME)
@@ -63,11 +63,11 @@ class World:
         kept.setdefault("uid", f"{obj['kind']}-{kept['resourceVersion']}".lower())
         kept.setdefault("creationTimestamp", _time(NOON))
         self._kinds.add(kind_of(obj))
-        self.mirror.put(kind_of(obj), obj)
+        self.cache.put(kind_of(obj), obj)
         return obj
 
     def get(self, kind: Kind, key: Key = KEY) -> Object:
-        found = self.mirror.get(kind, key)
+        found = self.cache.get(kind, key)
         assert found is not None, f"no {kind} {key}"
         return copy.deepcopy(found)
 
@@ -87,7 +87,7 @@ class World:
 
     def seen(self, **known: Any) -> Observed:
         fleet = CollectorFleet.parse_stored(self.get(FLEET))
-        return observe(self.mirror, KEY, fleet, **{"kuberay_installed": True, **known})
+        return observe(self.cache, KEY, fleet, **{"kuberay_installed": True, **known})
 
     def carry_out(self) -> list[Action]:
         """Do what the plan says; returns it."""
@@ -101,12 +101,12 @@ class World:
                     assert uid_of(stored) == uid
                     self.store({**stored, **made, "metadata": {**stored["metadata"], **made["metadata"]}})
                 case Delete(kind, name):
-                    self.mirror.remove(kind, self.get(kind, Key(KEY.namespace, name)))
+                    self.cache.remove(kind, self.get(kind, Key(KEY.namespace, name)))
         return actions
 
     def make_pods(self) -> None:
         """What KubeRay and the Job controller do."""
-        cluster, job = self.mirror.get(RAYCLUSTER, KEY), self.mirror.get(JOB, DRIVER)
+        cluster, job = self.cache.get(RAYCLUSTER, KEY), self.cache.get(JOB, DRIVER)
         if cluster is not None:
             spec = cluster["spec"]
             if not self.pods("head"):
@@ -139,12 +139,12 @@ class World:
         )
 
     def pods(self, role: str) -> list[Object]:
-        return pods.of_role(self.mirror.of_fleet(POD, KEY), role)
+        return pods.of_role(self.cache.of_fleet(POD, KEY), role)
 
     def collect(self, *objects: Object) -> None:
         """What the garbage collector does."""
         for obj in objects:
-            self.mirror.remove(kind_of(obj), obj)
+            self.cache.remove(kind_of(obj), obj)
 
     def run_pods(self, *roles: str) -> None:
         """Let the pods of these roles be ready."""

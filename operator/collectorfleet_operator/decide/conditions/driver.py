@@ -9,10 +9,9 @@ from collectorfleet_api import conditions as c
 from collectorfleet_api import names
 from collectorfleet_operator.children.driver_job import BACKOFF_LIMIT
 from collectorfleet_operator.decide import pods
-from collectorfleet_operator.decide.conditions.finding import Finding, finding, stuck, troubled, waiting
+from collectorfleet_operator.decide.conditions.finding import Finding, finding, hindered, stuck, waiting
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import first_line
-from collectorfleet_operator.decide.pods import Trouble
 from collectorfleet_operator.objects import RAYCLUSTER, Object, is_terminating, name_of, uid_of
 
 # A driver renews its Lease several times in this time, whatever its training function does.
@@ -55,7 +54,7 @@ def _why_no_job(seen: Observed) -> str:
 def _no_pod(seen: Observed, job: Object) -> Finding:
     warned = next((one for one in seen.warnings if one.object_uid == uid_of(job)), None)
     if warned:
-        return troubled(_TYPE, Trouble(warned.reason, warned.message))
+        return hindered(_TYPE, warned.reason, warned.message)
     return waiting(_TYPE, "Pending", f"Job {name_of(job)} has no pod yet")
 
 
@@ -66,7 +65,7 @@ def _running(seen: Observed, pod: Object) -> Finding:
             f"driver pod {name_of(pod)} has not renewed Lease {names.driver_name(seen.fleet.metadata.name)} for more "
             f"than {LOST_AFTER.seconds} s: it hangs or cannot reach the API server; delete the pod to have it replaced"
         )
-        return troubled(_TYPE, Trouble("DriverLost", text))
+        return hindered(_TYPE, "DriverLost", text)
     return finding(c.condition(_TYPE, True, "Running", f"driver pod {name_of(pod)} runs{_what_is_lost(seen)}"))
 
 
@@ -83,15 +82,15 @@ def _failed(job: Object, pod: Object) -> Finding:
     failures = int((job.get("status") or {}).get("failed", 1))
     cause = first_line(pod) or "it left no message"
     text = f"driver pod {name_of(pod)} failed ({failures} of {BACKOFF_LIMIT + 1} tries): {cause}"
-    return troubled(_TYPE, Trouble("Restarting", text))
+    return hindered(_TYPE, "Restarting", text)
 
 
 def _starting(seen: Observed, pod: Object) -> Finding:
-    found = pods.trouble(pod)
+    found = pods.problem(pod)
     if found is not None:
         reason = "DriverUnschedulable" if found.reason == "Unschedulable" else found.reason
-        return troubled(_TYPE, Trouble(reason, f"driver pod {name_of(pod)}: {found.message}"))
+        return hindered(_TYPE, reason, f"driver pod {name_of(pod)}: {found.message}")
     warned = next((one for one in seen.warnings if one.object_uid == uid_of(pod)), None)
     if warned:
-        return troubled(_TYPE, Trouble(warned.reason, f"driver pod {name_of(pod)}: {warned.message}"))
+        return hindered(_TYPE, warned.reason, f"driver pod {name_of(pod)}: {warned.message}")
     return waiting(_TYPE, "Starting", f"driver pod {name_of(pod)} is starting")

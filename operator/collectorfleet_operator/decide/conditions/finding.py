@@ -6,15 +6,14 @@ from dataclasses import dataclass
 
 from collectorfleet_api import conditions as c
 from collectorfleet_api.v1alpha1 import Condition
-from collectorfleet_operator.decide.pods import Trouble
 
 
 @dataclass(frozen=True)
 class Finding:
-    """``trouble``: more than time is missing. ``needs_the_user``: it will not go away by itself."""
+    """``problem``: more than time is missing. ``needs_the_user``: it will not go away by itself."""
 
     condition: Condition
-    trouble: bool = False
+    problem: bool = False
     needs_the_user: bool = False
 
 
@@ -26,9 +25,9 @@ def waiting(type_: str, reason: str, message: str) -> Finding:
     return Finding(c.condition(type_, False, reason, message))
 
 
-def troubled(type_: str, found: Trouble) -> Finding:
-    return Finding(c.condition(type_, False, found.reason, found.message), trouble=True)
+def hindered(type_: str, reason: str, message: str) -> Finding:
+    return Finding(c.condition(type_, False, reason, message), problem=True)
 
 
 def stuck(type_: str, reason: str, message: str) -> Finding:
-    return Finding(c.condition(type_, False, reason, message), trouble=True, needs_the_user=True)
+    return Finding(c.condition(type_, False, reason, message), problem=True, needs_the_user=True)

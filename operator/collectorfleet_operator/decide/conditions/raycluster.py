@@ -8,9 +8,9 @@ from typing import Final
 from collectorfleet_api import conditions as c
 from collectorfleet_operator.children.raycluster import worker_group
 from collectorfleet_operator.decide import pods
-from collectorfleet_operator.decide.conditions.finding import Finding, finding, stuck, troubled, waiting
-from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.decide.pods import Trouble
+from collectorfleet_operator.decide.conditions.finding import Finding, finding, hindered, stuck, waiting
+from collectorfleet_operator.decide.observed import Observed, Warned
+from collectorfleet_operator.decide.pods import PodProblem
 from collectorfleet_operator.objects import RAYCLUSTER, Object, is_terminating, name_of, uid_of
 
 _TYPE: Final = c.RAY_CLUSTER_READY
@@ -57,9 +57,9 @@ def _pods(seen: Observed, cluster: Object) -> Finding:
     head_ready = any(map(pods.is_ready, heads))
     if head_ready and ready >= wanted:
         return finding(c.condition(_TYPE, True, "Ready", f"the head and {ready} of {wanted} worker pods are ready"))
-    found = _trouble(seen, cluster, heads, workers)
+    found = _problem(seen, cluster, heads, workers)
     if found is not None:
-        return troubled(_TYPE, found)
+        return hindered(_TYPE, found.reason, found.message)
     if not heads:
         return waiting(_TYPE, "HeadPending", "KubeRay has not made the head pod yet; is its operator running?")
     if not head_ready:
@@ -67,13 +67,14 @@ def _pods(seen: Observed, cluster: Object) -> Finding:
     return waiting(_TYPE, "WorkersStarting", f"{ready} of {wanted} worker pods are ready")
 
 
-def _trouble(seen: Observed, cluster: Object, heads: Sequence[Object], workers: Sequence[Object]) -> Trouble | None:
+def _problem(
+    seen: Observed, cluster: Object, heads: Sequence[Object], workers: Sequence[Object]
+) -> PodProblem | Warned | None:
     for found, unschedulable in (
-        (pods.common_trouble(heads, "head pods"), "HeadUnschedulable"),
-        (pods.common_trouble(workers, "worker pods"), "CollectorUnschedulable"),
+        (pods.common_problem(heads, "head pods"), "HeadUnschedulable"),
+        (pods.common_problem(workers, "worker pods"), "CollectorUnschedulable"),
     ):
         if found is not None:
-            return Trouble(unschedulable if found.reason == "Unschedulable" else found.reason, found.message)
+            return PodProblem(unschedulable if found.reason == "Unschedulable" else found.reason, found.message)
     late = {uid_of(pod) for pod in (*heads, *workers) if not pods.is_ready(pod)} | {uid_of(cluster)}
-    warned = next((one for one in seen.warnings if one.object_uid in late), None)
-    return Trouble(warned.reason, warned.message) if warned else None
+    return next((one for one in seen.warnings if one.object_uid in late), None)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from tests.unit.collectorfleet_operator.world import NOON, World, later
 
 from collectorfleet_api.v1alpha1 import CollectorFleet
-from collectorfleet_operator.decide.events import Happening, event, story
+from collectorfleet_operator.decide.events import Change, event, story
 from collectorfleet_operator.objects import FLEET
 
 
-def happenings(world: World, seconds: float = 0) -> list[Happening]:
+def changes(world: World, seconds: float = 0) -> list[Change]:
     """What the next look at the world has to tell."""
     before = CollectorFleet.parse_stored(world.get(FLEET)).status
     return story(before.conditions if before else [], world.look(later(seconds)))
 
 
 def told(world: World, seconds: float = 0) -> list[str]:
-    return [f"{one.type} {one.reason}" for one in happenings(world, seconds)]
+    return [f"{one.type} {one.reason}" for one in changes(world, seconds)]
 
 
 def test_a_good_run_is_told_in_four_steps() -> None:
@@ -44,13 +44,13 @@ def test_a_failure_is_told_once_with_its_cause() -> None:
     world.look()
     world.end_driver(64, "no such game")
     world.end_job("Failed")
-    (failed,) = happenings(world)
+    (failed,) = changes(world)
     assert (failed.type, failed.reason) == ("Warning", "Failed")
     assert failed.message.startswith("no such game")
     assert told(world) == []
 
 
-def test_trouble_is_told_and_that_it_is_over() -> None:
+def test_a_problem_is_told_and_that_it_is_over() -> None:
     world = World()
     world.carry_out()
     world.make_pods()
@@ -78,9 +78,9 @@ def test_collectors_that_are_lost_and_come_back_are_told_each_time() -> None:
     names = set()
     for round_ in range(2):
         world.report(3)
-        lost = happenings(world, 100 * round_ + 10)
+        lost = changes(world, 100 * round_ + 10)
         world.report(4)
-        back = happenings(world, 100 * round_ + 50)
+        back = changes(world, 100 * round_ + 50)
         assert [one.reason for one in lost + back] == ["BelowMinAvailable", "CollectorsAvailable"]
         fleet = world.seen().fleet
         names |= {event(fleet, one, NOON)["metadata"]["name"] for one in lost + back}
@@ -102,6 +102,6 @@ def test_the_same_change_told_again_is_the_same_event() -> None:
 
 
 def test_a_long_message_is_cut_to_what_the_api_server_takes() -> None:
-    made = event(World().seen().fleet, Happening("Normal", "Completed", "x" * 5000, "id"), NOON)
+    made = event(World().seen().fleet, Change("Normal", "Completed", "x" * 5000, "id"), NOON)
     assert len(made["message"]) == 1024
     assert made["metadata"]["name"].startswith("cheetah.")

@@ -220,7 +220,7 @@ def test_children_of_a_deleted_fleet_of_the_same_name_are_waited_for() -> None:
     assert plan(world.seen()) == []
     world.collect(world.get(RAYCLUSTER), world.get(JOB, DRIVER))
     assert plan(world.seen()) == []
-    world.collect(*world.mirror.of_fleet(POD, KEY))
+    world.collect(*world.cache.of_fleet(POD, KEY))
     assert kinds(plan(world.seen())) == EVERYTHING
 
 
@@ -262,7 +262,7 @@ def test_a_pod_named_for_deletion_exists_and_a_running_driver_keeps_its_job(step
     for step in steps:
         take(world, *step)
         names = set(map(name_of, world.pods("worker")))
-        job = world.mirror.get(JOB, DRIVER)
+        job = world.cache.get(JOB, DRIVER)
         over = bool((job or {}).get("status"))
         actions = world.carry_out()
         for action in actions:
@@ -274,7 +274,7 @@ def test_a_pod_named_for_deletion_exists_and_a_running_driver_keeps_its_job(step
 
 def take(world: World, what: str, *values: Any) -> None:
     """One thing that users, Kubernetes or the driver do; nothing where it does not apply."""
-    cluster, job = world.mirror.get(RAYCLUSTER, KEY), world.mirror.get(JOB, Key(KEY.namespace, f"{NAME}-driver"))
+    cluster, job = world.cache.get(RAYCLUSTER, KEY), world.cache.get(JOB, Key(KEY.namespace, f"{NAME}-driver"))
     match what:
         case "edit":
             world.edit(values[0])

@@ -79,7 +79,7 @@ class TestStarting:
         assert (cluster.worker_pods.desired, cluster.gpu_per_collector, cluster.surplus_gpu) == (2, 0.25, 0.75)
 
 
-class TestTrouble:
+class TestProblems:
     def test_an_image_that_cannot_be_pulled_reaches_ready_in_kubernetes_words(self) -> None:
         world = started()
         world.run_pods("head")
@@ -89,7 +89,7 @@ class TestTrouble:
         assert told(seen, "RayClusterReady") == ("False", "ImagePullBackOff", text)
         assert told(seen, "Ready") == ("False", "ImagePullBackOff", text)
 
-    def test_a_driver_in_trouble_comes_before_a_head_that_starts(self) -> None:
+    def test_a_driver_with_a_problem_comes_before_a_head_that_starts(self) -> None:
         world = started()
         world.hold_up("driver", "CreateContainerConfigError", 'configmap "code" not found')
         ready = told(world.look(), "Ready")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectorfleet_api import names
-from collectorfleet_operator.edge.cache import Mirror
+from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.objects import FLEET, LEASE, POD, Key, Object, metadata, name_of
 
 FLEET_KEY = Key("lab", "cheetah")
@@ -20,26 +20,26 @@ def pod(name: str, version: int, fleet: str = "cheetah", uid: str = "u", namespa
     return {"metadata": {**kept, "labels": {names.FLEET_LABEL: fleet}, "managedFields": [{}]}}
 
 
-def mirror() -> Mirror:
-    return Mirror(lambda: 0.0)
+def cache() -> Cache:
+    return Cache(lambda: 0.0)
 
 
 def test_an_object_concerns_the_fleet_of_its_label_once() -> None:
-    seen = mirror()
+    seen = cache()
     assert seen.put(POD, pod("p", 1)) == {FLEET_KEY}
     assert seen.put(POD, pod("p", 1)) == set()
     assert [name_of(one) for one in seen.of_fleet(POD, FLEET_KEY)] == ["p"]
 
 
 def test_a_pod_that_changes_its_label_concerns_both_fleets() -> None:
-    seen = mirror()
+    seen = cache()
     seen.put(POD, pod("p", 1))
     assert seen.put(POD, pod("p", 2, fleet="other")) == {FLEET_KEY, Key("lab", "other")}
     assert seen.of_fleet(POD, FLEET_KEY) == []
 
 
 def test_an_older_list_neither_rolls_back_nor_removes_newer_objects() -> None:
-    seen = mirror()
+    seen = cache()
     seen.put(POD, pod("changed", 9))
     seen.put(POD, pod("made", 10))
     seen.put(POD, pod("gone", 3))
@@ -49,14 +49,14 @@ def test_an_older_list_neither_rolls_back_nor_removes_newer_objects() -> None:
 
 
 def test_a_list_of_one_namespace_says_nothing_of_others() -> None:
-    seen = mirror()
+    seen = cache()
     seen.put(POD, pod("p", 1, namespace="elsewhere"))
     seen.replace(POD, "lab", [], "100")
     assert seen.get(POD, Key("elsewhere", "p")) is not None
 
 
 def test_news_that_another_object_of_the_name_is_gone_is_late() -> None:
-    seen = mirror()
+    seen = cache()
     seen.put(POD, pod("p", 5, uid="new"))
     assert seen.remove(POD, pod("p", 4, uid="old")) == set()
     assert seen.get(POD, Key("lab", "p")) is not None
@@ -64,7 +64,7 @@ def test_news_that_another_object_of_the_name_is_gone_is_late() -> None:
 
 def test_a_lease_is_quiet_since_it_was_seen_to_change() -> None:
     now = 0.0
-    seen = Mirror(lambda: now)
+    seen = Cache(lambda: now)
     key = Key("lab", "cheetah-driver")
 
     def lease(version: int, **spec: Any) -> Object:
@@ -87,7 +87,7 @@ def test_a_lease_is_quiet_since_it_was_seen_to_change() -> None:
 
 @pytest.mark.parametrize("kind", [FLEET, POD], ids=str)
 def test_who_wrote_which_field_is_forgotten(kind: Any) -> None:
-    seen = mirror()
+    seen = cache()
     obj = pod("cheetah", 1)
     obj["metadata"]["managedFields"] = [{"manager": "m", "time": "t", "fieldsV1": {"f:spec": {}}}]
     seen.put(kind, obj)
@@ -99,7 +99,7 @@ def test_who_wrote_which_field_is_forgotten(kind: Any) -> None:
 
 @given(st.permutations(range(1, 6)))
 def test_in_whatever_order_news_arrive_the_newest_stands(versions: list[int]) -> None:
-    seen = mirror()
+    seen = cache()
     for version in versions:
         seen.put(POD, pod("p", version))
     stored = seen.get(POD, Key("lab", "p"))
