@@ -31,6 +31,11 @@ from collectorfleet_api.v1alpha1.output import (
     Output,
     OutputFormat,
 )
+from collectorfleet_api.v1alpha1.reasons import (
+    ConditionType,
+    Phase,
+    Reason,
+)
 from collectorfleet_api.v1alpha1.spec import (
     Code,
     CollectorFleetSpec,
@@ -57,7 +62,6 @@ from collectorfleet_api.v1alpha1.status import (
     DriverPodStatus,
     DriverReport,
     OperatorStatus,
-    Phase,
     Progress,
     Publishes,
     PublishLag,
@@ -89,6 +93,7 @@ __all__ = [
     "Collectors",
     "Condition",
     "ConditionStatus",
+    "ConditionType",
     "Devices",
     "Driver",
     "DriverPodStatus",
@@ -113,6 +118,7 @@ __all__ = [
     "Publishes",
     "Ray",
     "RayClusterStatus",
+    "Reason",
     "Resources",
     "Staleness",
     "Stragglers",

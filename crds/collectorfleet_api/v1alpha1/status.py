@@ -14,6 +14,7 @@ from typing import Annotated
 from pydantic import Field, PlainSerializer
 
 from collectorfleet_api.v1alpha1.base import Count, Measured, Model, Time
+from collectorfleet_api.v1alpha1.reasons import ConditionType, Phase
 
 
 class ConditionStatus(StrEnum):
@@ -31,17 +32,6 @@ class Condition(Model):
     message: str = Field(default="", max_length=32768, description="One sentence for people, with the numbers.")
     last_transition_time: Time | None = Field(default=None, description="When the status last changed.")
     observed_generation: int | None = Field(default=None, description="Generation of the spec this was computed from.")
-
-
-class Phase(StrEnum):
-    """Derived from the conditions, for people only."""
-
-    PENDING = "Pending"
-    STARTING = "Starting"
-    COLLECTING = "Collecting"
-    DEGRADED = "Degraded"
-    COMPLETED = "Completed"
-    FAILED = "Failed"
 
 
 class WorkerPods(Model):
@@ -228,9 +218,7 @@ class OperatorStatus(Model):
     phase: Phase | None = Field(default=None, description="Summary of the conditions, for people.")
     conditions: list[Condition] = Field(
         default_factory=list,
-        description=(
-            "Ready, Reconciling, Stalled, RayClusterReady, DriverRunning, CollectorsAvailable, WeightsFresh, Completed."
-        ),
+        description=f"{', '.join(ConditionType)}.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
     )
     replicas: int | None = Field(default=None, description="Available collectors, for the scale subresource.")
@@ -240,7 +228,7 @@ class OperatorStatus(Model):
     ray_cluster: RayClusterStatus | None = Field(default=None, description="The Ray cluster underneath.")
     driver: DriverPodStatus | None = Field(default=None, description="The driver Job.")
 
-    def condition(self, type_: str) -> Condition | None:
+    def condition(self, type_: ConditionType) -> Condition | None:
         """The condition of that type, if there is one."""
         return next((found for found in self.conditions if found.type == type_), None)
 

@@ -7,14 +7,20 @@ makes the same Event again, and the API server keeps one.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from collectorfleet_api import conditions as c
 from collectorfleet_api import names
-from collectorfleet_api.v1alpha1 import CollectorFleet, Condition, ConditionStatus, OperatorStatus
+from collectorfleet_api.v1alpha1 import (
+    CollectorFleet,
+    Condition,
+    ConditionStatus,
+    ConditionType,
+    OperatorStatus,
+    Reason,
+)
 from collectorfleet_operator.objects import EVENT, FLEET, Object
 
 NORMAL: Final = "Normal"
@@ -23,24 +29,25 @@ WARNING: Final = "Warning"
 # The API server refuses longer ones.
 _LONGEST_MESSAGE: Final = 1024
 
-# Told when the condition becomes true.
-_GOOD: Final = {
-    c.RAY_CLUSTER_READY: "RayClusterReady",
-    c.DRIVER_RUNNING: "DriverRunning",
-    c.COLLECTORS_AVAILABLE: "CollectorsAvailable",
-    c.COMPLETED: "Completed",
-}
+# Told, under their own names, when they become true.
+_GOOD: Final = (
+    ConditionType.RAY_CLUSTER_READY,
+    ConditionType.DRIVER_RUNNING,
+    ConditionType.COLLECTORS_AVAILABLE,
+    ConditionType.COMPLETED,
+)
+_AT_THE_END: Final = (Reason.COMPLETED, Reason.FAILED)
 # Told when the condition takes a reason that is none of these, which belong to every run.
-_ORDINARY: Final = {
-    c.RAY_CLUSTER_READY: (
-        *("Pending", "HeadPending", "HeadStarting", "WorkersStarting", "WaitingForDeletion"),
-        *("Completed", "Failed"),
+_ORDINARY: Final[Mapping[str, Collection[str]]] = {
+    ConditionType.RAY_CLUSTER_READY: (
+        *(Reason.PENDING, Reason.HEAD_PENDING, Reason.HEAD_STARTING, Reason.WORKERS_STARTING),
+        *(Reason.WAITING_FOR_DELETION, *_AT_THE_END),
     ),
-    c.DRIVER_RUNNING: ("Pending", "Starting", "WaitingForDeletion", "Completed", "Failed"),
-    c.COLLECTORS_AVAILABLE: ("CollectorsStarting", "DriverNotRunning", "Completed", "Failed"),
-    c.WEIGHTS_FRESH: ("Completed", "Failed"),
+    ConditionType.DRIVER_RUNNING: (Reason.PENDING, Reason.STARTING, Reason.WAITING_FOR_DELETION, *_AT_THE_END),
+    ConditionType.COLLECTORS_AVAILABLE: (Reason.COLLECTORS_STARTING, Reason.DRIVER_NOT_RUNNING, *_AT_THE_END),
+    ConditionType.WEIGHTS_FRESH: _AT_THE_END,
     # What a child is stuck on is told once, as the child's.
-    c.STALLED: ("Progressing", "KubeRayMissing", "NameTaken", "Refused"),
+    ConditionType.STALLED: (Reason.PROGRESSING, Reason.KUBERAY_MISSING, Reason.NAME_TAKEN, Reason.REFUSED),
 }
 
 
@@ -63,7 +70,7 @@ def story(before: list[Condition], after: OperatorStatus) -> list[Change]:
 
 def made(why: str, uid: str) -> Change:
     """A child was made."""
-    return Change(NORMAL, "Created", why, f"made {uid}")
+    return Change(NORMAL, Reason.CREATED, why, f"made {uid}")
 
 
 def _changes(old: Condition | None, new: Condition) -> Iterator[Change]:
@@ -73,16 +80,16 @@ def _changes(old: Condition | None, new: Condition) -> Iterator[Change]:
     identity = f"{new.type} {since} {old.reason if old else ''} {new.status} {new.reason} {new.observed_generation}"
     if new.type in _GOOD and new.status is ConditionStatus.TRUE:
         if old is None or old.status is not ConditionStatus.TRUE:
-            yield Change(NORMAL, _GOOD[new.type], new.message, identity)
-    elif new.type == c.RECONCILING:
-        if new.reason == "RestartNeeded":
+            yield Change(NORMAL, new.type, new.message, identity)
+    elif new.type == ConditionType.RECONCILING:
+        if new.reason == Reason.RESTART_NEEDED:
             yield Change(NORMAL, new.reason, new.message, identity)
     elif new.reason not in _ORDINARY.get(new.type, (new.reason,)) and _is_bad(new):
         yield Change(WARNING, new.reason, new.message, identity)
 
 
 def _is_bad(condition: Condition) -> bool:
-    bad = ConditionStatus.TRUE if condition.type == c.STALLED else ConditionStatus.FALSE
+    bad = ConditionStatus.TRUE if condition.type == ConditionType.STALLED else ConditionStatus.FALSE
     return condition.status is bad
 
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from collectorfleet_api import conditions as c
 from collectorfleet_api import names
-from collectorfleet_api.v1alpha1 import Condition
+from collectorfleet_api.conditions.condition import is_true
+from collectorfleet_api.conditions.outcome import Failed, Outcome, Running, Succeeded
+from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
 from collectorfleet_operator.children.driver_job import BACKOFF_LIMIT, CONTAINER
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.observed import Observed, is_usable
 from collectorfleet_operator.objects import Object, has_condition
 
-FAILED: Final = "Failed"
 
-
-def outcome(seen: Observed) -> c.Outcome:
+def outcome(seen: Observed) -> Outcome:
     """Told by the driver's pod and the Job; by the status where both are gone, so that tidying up starts nothing again.
 
     The Job says a second later what its pod says: a fleet that is done would look broken in between. A failed run is
@@ -25,15 +22,15 @@ def outcome(seen: Observed) -> c.Outcome:
     if is_usable(seen, job) and job is not None:
         pod = seen.driver_pod
         if has_condition(job, "Complete") or (pod is not None and pods.phase_of(pod) == "Succeeded"):
-            return c.Succeeded(_completed(seen))
+            return Succeeded(_completed(seen))
         failed = has_condition(job, "Failed") or (pod is not None and _exit_code(pod) == names.EXIT_USER_ERROR)
         if failed and not seen.spec_is_held:
-            return c.Failed(_failed(seen, job))
-        return c.Running()
+            return Failed(_failed(seen, job))
+        return Running()
     before = _previous(seen)
-    if before is not None and c.is_true(before):
-        return c.Succeeded(before.message)
-    return c.Running()
+    if before is not None and is_true(before):
+        return Succeeded(before.message)
+    return Running()
 
 
 def _completed(seen: Observed) -> str:
@@ -49,7 +46,7 @@ def _failed(seen: Observed, job: Object) -> str:
     cause = first_line(last) if last is not None else None
     if cause is None:
         before = _previous(seen)
-        if before is not None and before.reason == FAILED:
+        if before is not None and before.reason == Reason.FAILED:
             return str(before.message)
         cause = _job_message(job)
     if last is not None and _exit_code(last) == names.EXIT_USER_ERROR:
@@ -62,7 +59,7 @@ def _failed(seen: Observed, job: Object) -> str:
 def first_line(pod: Object) -> str | None:
     """Why a driver pod ended: the first line of its last words, or what Kubernetes says about it."""
     ended = pods.exit_of(pod, CONTAINER)
-    if ended is not None and ended.message.strip() and ended.reason != "OOMKilled":
+    if ended is not None and ended.message.strip() and ended.reason != pods.OOM_KILLED:
         lines = ended.message.strip().splitlines()
         # A driver that could not say a last word leaves the end of its log: a traceback names its error at the end.
         return lines[-1] if lines[0].startswith("Traceback ") else lines[0]
@@ -81,8 +78,8 @@ def _job_message(job: Object) -> str:
 
 
 def _previous(seen: Observed) -> Condition | None:
-    before = seen.fleet.status.conditions if seen.fleet.status else []
-    return next((one for one in before if one.type == c.COMPLETED), None)
+    before = seen.fleet.status
+    return before.condition(ConditionType.COMPLETED) if before else None
 
 
 def _job_name(seen: Observed) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from collectorfleet_api import conditions as c
 from collectorfleet_api import names
+from collectorfleet_api.conditions.outcome import Outcome, Running, Succeeded
 from collectorfleet_api.packing.pods import Packing, Refusal
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.common import PER_POD_ANNOTATION, RUN_ANNOTATION, run_of
@@ -68,7 +68,7 @@ def plan(seen: Observed) -> list[Action]:
     if seen.fleet.metadata.deletion_timestamp is not None:
         return []
     over = outcome(seen)
-    if not isinstance(over, c.Running):
+    if not isinstance(over, Running):
         return _free_the_cluster(seen, over)
     packing = seen.packing
     if seen.problems or isinstance(packing, Refusal):
@@ -84,10 +84,10 @@ def plan(seen: Observed) -> list[Action]:
     return [*_cluster(seen, packing), *_accounts(seen), *_job(seen)]
 
 
-def _free_the_cluster(seen: Observed, over: c.Outcome) -> list[Action]:
+def _free_the_cluster(seen: Observed, over: Outcome) -> list[Action]:
     if seen.cluster is None or not is_usable(seen, seen.cluster):
         return []
-    return [_delete(seen.cluster, "the fleet completed" if isinstance(over, c.Succeeded) else "the fleet failed")]
+    return [_delete(seen.cluster, "the fleet completed" if isinstance(over, Succeeded) else "the fleet failed")]
 
 
 def _restart_after_failure(seen: Observed) -> list[Action]:

@@ -8,11 +8,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import Reason
 from collectorfleet_operator.objects import Object, has_condition, label, metadata
 
 HEAD: Final = "head"
 WORKER: Final = "worker"
 DRIVER: Final = "driver"
+
+# Kubernetes' words.
+UNSCHEDULABLE: Final = "Unschedulable"
+OOM_KILLED: Final = "OOMKilled"
+CRASH_LOOP: Final = "CrashLoopBackOff"
 
 # A container on its way; everything else that a container waits for is a problem.
 _ON_ITS_WAY: Final = ("ContainerCreating", "PodInitializing")
@@ -68,8 +74,8 @@ def problem(pod: Object) -> PodProblem | None:
     if phase_of(pod) == "Failed" and status.get("reason"):
         return PodProblem(status["reason"], status.get("message", ""))
     for condition in status.get("conditions") or []:
-        if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
-            return PodProblem("Unschedulable", condition.get("message", ""))
+        if condition["type"] == "PodScheduled" and condition.get("reason") == UNSCHEDULABLE:
+            return PodProblem(UNSCHEDULABLE, condition.get("message", ""))
     found = (_container_problem(pod, container) for container in _statuses(pod))
     return next((one for one in found if one is not None), None)
 
@@ -101,10 +107,10 @@ def _container_problem(pod: Object, status: Object) -> PodProblem | None:
 def _ended(pod: Object, status: Object, ended: Object) -> PodProblem:
     name, restarts = status["name"], int(status.get("restartCount", 0))
     again = f", restarted {restarts} times" if restarts else ""
-    if ended.get("reason") == "OOMKilled":
-        return PodProblem("OOMKilled", f"container {name} was killed at its memory limit of {_limit(pod, name)}{again}")
+    if ended.get("reason") == OOM_KILLED:
+        return PodProblem(OOM_KILLED, f"container {name} was killed at its memory limit of {_limit(pod, name)}{again}")
     said = f": {ended['message'].strip().splitlines()[0]}" if (ended.get("message") or "").strip() else ""
-    reason = "CrashLoopBackOff" if restarts else "ContainerFailed"
+    reason = CRASH_LOOP if restarts else Reason.CONTAINER_FAILED
     return PodProblem(reason, f"container {name} ended with exit code {ended['exitCode']}{again}{said}")
 
 

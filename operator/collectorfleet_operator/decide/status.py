@@ -16,23 +16,29 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from collectorfleet_api import conditions as c
 from collectorfleet_api import names
+from collectorfleet_api.conditions.collectors import collectors_available
+from collectorfleet_api.conditions.condition import condition, is_true, stamped
+from collectorfleet_api.conditions.outcome import Failed, Outcome, Running, Succeeded
+from collectorfleet_api.conditions.summary import completed, ready, stalled
+from collectorfleet_api.conditions.weights import weights_fresh
 from collectorfleet_api.packing.pods import Packing
 from collectorfleet_api.v1alpha1 import (
     CollectorFleetStatus,
     Condition,
+    ConditionType,
     DriverPodStatus,
     OperatorStatus,
     Phase,
     RayClusterStatus,
+    Reason,
     WorkerPods,
 )
 from collectorfleet_operator.children.common import GENERATION_ANNOTATION
 from collectorfleet_operator.children.raycluster import worker_group
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions.driver import driver_running
-from collectorfleet_operator.decide.conditions.finding import Finding, finding
+from collectorfleet_operator.decide.conditions.finding import Finding
 from collectorfleet_operator.decide.conditions.raycluster import raycluster_ready
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
@@ -53,15 +59,15 @@ def status(seen: Observed, now: datetime) -> OperatorStatus:
         driver.condition,
         collectors,
         weights,
-        c.completed(over),
+        completed(over),
     ]
     before = seen.fleet.status
     generation = seen.fleet.metadata.generation
     return OperatorStatus(
         observed_generation=generation,
         phase=_phase(seen, over, ready, stalled),
-        conditions=c.stamped(found, before.conditions if before else (), now, generation),
-        replicas=_available(seen) if c.is_true(driver.condition) else 0,
+        conditions=stamped(found, before.conditions if before else (), now, generation),
+        replicas=_available(seen) if is_true(driver.condition) else 0,
         selector=f"{names.FLEET_LABEL}={seen.fleet.metadata.name},{names.ROLE_LABEL}={pods.WORKER}",
         ray_cluster=_ray_cluster(seen),
         driver=_driver(seen, before),
@@ -72,88 +78,88 @@ def invalid(problems: list[str], before: CollectorFleetStatus | None, generation
     """The status of a fleet that cannot even be read; the API server lets none through that fits the installed CRD."""
     message = "; ".join(problems)
     found = [
-        c.condition(c.READY, False, "InvalidSpec", message),
-        c.condition(c.RECONCILING, False, "InvalidSpec", message),
-        c.condition(c.STALLED, True, "InvalidSpec", message),
+        condition(ConditionType.READY, False, Reason.INVALID_SPEC, message),
+        condition(ConditionType.RECONCILING, False, Reason.INVALID_SPEC, message),
+        condition(ConditionType.STALLED, True, Reason.INVALID_SPEC, message),
     ]
-    conditions = c.stamped(found, before.conditions if before else (), now, generation)
+    conditions = stamped(found, before.conditions if before else (), now, generation)
     return OperatorStatus(observed_generation=generation, phase=Phase.FAILED, conditions=conditions)
 
 
-def _collectors(seen: Observed, over: c.Outcome, driver: Finding) -> Condition:
-    if not isinstance(over, c.Running):
-        return _over(c.COLLECTORS_AVAILABLE, over)
-    if seen.report is not None and not c.is_true(driver.condition):
-        return c.condition(c.COLLECTORS_AVAILABLE, False, "DriverNotRunning", driver.condition.message)
-    return c.collectors_available(seen.fleet.spec, seen.report)
+def _collectors(seen: Observed, over: Outcome, driver: Finding) -> Condition:
+    if not isinstance(over, Running):
+        return _over(ConditionType.COLLECTORS_AVAILABLE, over)
+    if seen.report is not None and not is_true(driver.condition):
+        return condition(ConditionType.COLLECTORS_AVAILABLE, False, Reason.DRIVER_NOT_RUNNING, driver.condition.message)
+    return collectors_available(seen.fleet.spec, seen.report)
 
 
-def _weights(seen: Observed, over: c.Outcome, driver: Finding, now: datetime) -> Condition:
-    if not isinstance(over, c.Running):
-        return _over(c.WEIGHTS_FRESH, over)
-    if seen.report is not None and not c.is_true(driver.condition):
-        return c.condition(c.WEIGHTS_FRESH, None, "DriverNotRunning", driver.condition.message)
-    return c.weights_fresh(seen.fleet.spec, seen.report, now)
+def _weights(seen: Observed, over: Outcome, driver: Finding, now: datetime) -> Condition:
+    if not isinstance(over, Running):
+        return _over(ConditionType.WEIGHTS_FRESH, over)
+    if seen.report is not None and not is_true(driver.condition):
+        return condition(ConditionType.WEIGHTS_FRESH, None, Reason.DRIVER_NOT_RUNNING, driver.condition.message)
+    return weights_fresh(seen.fleet.spec, seen.report, now)
 
 
-def _over(type_: str, over: c.Outcome) -> Condition:
-    word = "Completed" if isinstance(over, c.Succeeded) else "Failed"
-    return c.condition(type_, False, word, f"the fleet {word.lower()}; its collectors are gone")
+def _over(type_: ConditionType, over: Outcome) -> Condition:
+    word = "Completed" if isinstance(over, Succeeded) else "Failed"
+    return condition(type_, False, word, f"the fleet {word.lower()}; its collectors are gone")
 
 
-def _ready(seen: Observed, over: c.Outcome, ray: Finding, driver: Finding, collectors: Condition) -> Condition:
-    if seen.problems and isinstance(over, c.Running):
-        return c.condition(c.READY, False, "InvalidSpec", "; ".join(seen.problems))
-    required = [driver, finding(collectors)]
-    if not c.is_true(collectors):
+def _ready(seen: Observed, over: Outcome, ray: Finding, driver: Finding, collectors: Condition) -> Condition:
+    if seen.problems and isinstance(over, Running):
+        return condition(ConditionType.READY, False, Reason.INVALID_SPEC, "; ".join(seen.problems))
+    required = [driver, Finding(collectors)]
+    if not is_true(collectors):
         # A lost worker pod alone does not make a fleet unready, but it explains one that is.
         required.insert(0, ray)
     # A problem explains more than waiting: a driver that cannot pull its image before a head that starts.
     required.sort(key=lambda one: not one.problem)
-    ready = c.ready(over, [one.condition for one in required])
-    return ready.model_copy(update={"message": collectors.message}) if ready.reason == "Collecting" else ready
+    found = ready(over, [one.condition for one in required])
+    return found.model_copy(update={"message": collectors.message}) if found.reason == Reason.COLLECTING else found
 
 
-def _stalled(seen: Observed, over: c.Outcome, *children: Finding) -> Condition:
-    if isinstance(over, c.Running):
+def _stalled(seen: Observed, over: Outcome, *children: Finding) -> Condition:
+    if isinstance(over, Running):
         if seen.problems:
-            return c.condition(c.STALLED, True, "InvalidSpec", "; ".join(seen.problems))
+            return condition(ConditionType.STALLED, True, Reason.INVALID_SPEC, "; ".join(seen.problems))
         stuck = next((one.condition for one in children if one.needs_the_user), None)
         if stuck is not None:
-            return c.condition(c.STALLED, True, stuck.reason, stuck.message)
-    return c.stalled(over)
+            return condition(ConditionType.STALLED, True, stuck.reason, stuck.message)
+    return stalled(over)
 
 
 def _reconciling(
-    seen: Observed, over: c.Outcome, ready: Condition, stalled: Condition, collectors: Condition
+    seen: Observed, over: Outcome, ready: Condition, stalled: Condition, collectors: Condition
 ) -> Condition:
-    if not isinstance(over, c.Running) or c.is_true(stalled):
-        return c.condition(c.RECONCILING, False, ready.reason, "nothing is on its way")
-    if not c.is_true(ready):
-        return c.condition(c.RECONCILING, True, ready.reason, ready.message)
+    if not isinstance(over, Running) or is_true(stalled):
+        return condition(ConditionType.RECONCILING, False, ready.reason, "nothing is on its way")
+    if not is_true(ready):
+        return condition(ConditionType.RECONCILING, True, ready.reason, ready.message)
     if seen.spec_is_held and seen.job is not None:
         old, new = annotation(seen.job, GENERATION_ANNOTATION), seen.fleet.metadata.generation
         text = (
             f"the driver runs generation {old} of the spec and takes up only collectors.replicas; "
             f"delete Job {name_of(seen.job)} to start over with generation {new}"
         )
-        return c.condition(c.RECONCILING, True, "RestartNeeded", text)
-    if collectors.reason != "AllAvailable":
-        return c.condition(c.RECONCILING, True, collectors.reason, collectors.message)
-    return c.condition(c.RECONCILING, False, "AllAvailable", "the fleet is as its spec asks")
+        return condition(ConditionType.RECONCILING, True, Reason.RESTART_NEEDED, text)
+    if collectors.reason != Reason.ALL_AVAILABLE:
+        return condition(ConditionType.RECONCILING, True, collectors.reason, collectors.message)
+    return condition(ConditionType.RECONCILING, False, Reason.ALL_AVAILABLE, "the fleet is as its spec asks")
 
 
-def _phase(seen: Observed, over: c.Outcome, ready: Condition, stalled: Condition) -> Phase:
+def _phase(seen: Observed, over: Outcome, ready: Condition, stalled: Condition) -> Phase:
     match over:
-        case c.Succeeded():
+        case Succeeded():
             return Phase.COMPLETED
-        case c.Failed():
+        case Failed():
             return Phase.FAILED
-        case c.Running():
+        case Running():
             pass
-    if c.is_true(ready):
+    if is_true(ready):
         return Phase.COLLECTING
-    if c.is_true(stalled) and not seen.pods:
+    if is_true(stalled) and not seen.pods:
         return Phase.FAILED
     progress = seen.report.progress if seen.report else None
     if progress is not None and progress.batches:
@@ -189,7 +195,7 @@ def _ray_cluster(seen: Observed) -> RayClusterStatus | None:
 def _driver(seen: Observed, before: CollectorFleetStatus | None) -> DriverPodStatus | None:
     if seen.job is None or not seen.is_ours(seen.job):
         # A finished run stays on record when its Job is tidied up.
-        return before.driver if before and isinstance(outcome(seen), c.Succeeded) else None
+        return before.driver if before and isinstance(outcome(seen), Succeeded) else None
     job = seen.job.get("status") or {}
     pod = seen.driver_pod
     ended = [one["lastTransitionTime"] for one in job.get("conditions", []) if one["type"] in ("Complete", "Failed")]

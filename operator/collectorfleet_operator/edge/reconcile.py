@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from collectorfleet_api import names
 from collectorfleet_api.rules.validation import read_stored
-from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus, OperatorStatus
+from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus, OperatorStatus, Reason
 from collectorfleet_operator.decide import events
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.decide.plan import Action, Create, Delete, Update, plan
@@ -102,7 +102,7 @@ class Reconciler:
                 result.kuberay_installed = False
                 break
             except RefusedError as error:
-                result.refused.append(Refused(_kind(action), "Refused", str(error)))
+                result.refused.append(Refused(_kind(action), Reason.REFUSED, str(error)))
                 break
             if result.refused:
                 break
@@ -129,7 +129,7 @@ class Reconciler:
             owner = next((one for one in metadata(there).get("ownerReferences") or [] if one.get("controller")), None)
             if owner is None or (owner["kind"], owner["name"]) != (names.KIND, key.name):
                 text = f"{kind} {name} exists and is not this fleet's; delete it, or give the fleet another name"
-                result.refused.append(Refused(kind, "NameTaken", text))
+                result.refused.append(Refused(kind, Reason.NAME_TAKEN, text))
                 return
             self._cache.put(kind, there)
             mine = metadata(manifest)["ownerReferences"][0]["uid"]
@@ -147,7 +147,7 @@ class Reconciler:
         new = invalid(problems, before, int(metadata(stored)["generation"]), self._now())
         written = await self._status.write(key, stored, new)
         if written is not None:
-            log.warning("%s: InvalidSpec: %s", key, "; ".join(problems))
+            log.warning("%s: %s: %s", key, Reason.INVALID_SPEC, "; ".join(problems))
             self._cache.put(FLEET, written)
 
     async def _write(
@@ -172,7 +172,7 @@ class Reconciler:
         except (RefusedError, NotFoundError) as error:
             # In a namespace that is being deleted, for one.
             log.warning("%s: event %s was not taken: %s", key, event["reason"], error)
-        if event["reason"] != "Created":
+        if event["reason"] != Reason.CREATED:
             log.info("%s: %s: %s", key, event["reason"], event["message"])
 
     def _log_refused(self, key: Key, refused: Sequence[Refused]) -> None:

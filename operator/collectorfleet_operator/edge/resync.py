@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Final
 
-from collectorfleet_api import conditions as c
 from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.decide.conditions.driver import LOST_AFTER
 from collectorfleet_operator.decide.observed import Warned
 from collectorfleet_operator.decide.warnings import relevant
@@ -112,6 +112,6 @@ class Resync:
 def _is_settled(fleet: Object | None) -> bool:
     """Ready, or over: nothing that a warning could explain."""
     found = {one["type"]: one for one in ((fleet or {}).get("status") or {}).get("conditions") or []}
-    if found.get(c.READY, {}).get("status") == "True":
+    if found.get(ConditionType.READY, {}).get("status") == "True":
         return True
-    return bool(found.get(c.COMPLETED, {}).get("reason") == "Failed")
+    return bool(found.get(ConditionType.COMPLETED, {}).get("reason") == Reason.FAILED)

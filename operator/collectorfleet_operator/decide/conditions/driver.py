@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from collectorfleet_api import conditions as c
 from collectorfleet_api import names
+from collectorfleet_api.conditions.condition import condition
+from collectorfleet_api.conditions.outcome import Outcome, Running, Succeeded
+from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.driver_job import BACKOFF_LIMIT
 from collectorfleet_operator.decide import pods
-from collectorfleet_operator.decide.conditions.finding import Finding, finding, hindered, stuck, waiting
+from collectorfleet_operator.decide.conditions.finding import Finding, hindered, stuck, waiting
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import first_line
 from collectorfleet_operator.objects import RAYCLUSTER, Object, is_terminating, name_of, uid_of
@@ -17,21 +19,21 @@ from collectorfleet_operator.objects import RAYCLUSTER, Object, is_terminating, 
 # A driver renews its Lease several times in this time, whatever its training function does.
 LOST_AFTER: Final = timedelta(seconds=40)
 
-_TYPE: Final = c.DRIVER_RUNNING
+_TYPE: Final = ConditionType.DRIVER_RUNNING
 
 
-def driver_running(seen: Observed, over: c.Outcome) -> Finding:
-    if not isinstance(over, c.Running):
-        word = "Completed" if isinstance(over, c.Succeeded) else "Failed"
+def driver_running(seen: Observed, over: Outcome) -> Finding:
+    if not isinstance(over, Running):
+        word = "Completed" if isinstance(over, Succeeded) else "Failed"
         return waiting(_TYPE, word, over.message)
     refused = next((one for one in seen.refused if one.kind is not RAYCLUSTER), None)
     if refused is not None:
         return stuck(_TYPE, refused.reason, refused.message)
     job = seen.job
     if job is None:
-        return waiting(_TYPE, "Pending", _why_no_job(seen))
+        return waiting(_TYPE, Reason.PENDING, _why_no_job(seen))
     if not seen.is_ours(job) or is_terminating(job):
-        return waiting(_TYPE, "WaitingForDeletion", f"Job {name_of(job)} of an earlier run is being deleted")
+        return waiting(_TYPE, Reason.WAITING_FOR_DELETION, f"Job {name_of(job)} of an earlier run is being deleted")
     pod = seen.driver_pod
     if pod is None:
         return _no_pod(seen, job)
@@ -55,7 +57,7 @@ def _no_pod(seen: Observed, job: Object) -> Finding:
     warned = next((one for one in seen.warnings if one.object_uid == uid_of(job)), None)
     if warned:
         return hindered(_TYPE, warned.reason, warned.message)
-    return waiting(_TYPE, "Pending", f"Job {name_of(job)} has no pod yet")
+    return waiting(_TYPE, Reason.PENDING, f"Job {name_of(job)} has no pod yet")
 
 
 def _running(seen: Observed, pod: Object) -> Finding:
@@ -65,8 +67,8 @@ def _running(seen: Observed, pod: Object) -> Finding:
             f"driver pod {name_of(pod)} has not renewed Lease {names.driver_name(seen.fleet.metadata.name)} for more "
             f"than {LOST_AFTER.seconds} s: it hangs or cannot reach the API server; delete the pod to have it replaced"
         )
-        return hindered(_TYPE, "DriverLost", text)
-    return finding(c.condition(_TYPE, True, "Running", f"driver pod {name_of(pod)} runs{_what_is_lost(seen)}"))
+        return hindered(_TYPE, Reason.DRIVER_LOST, text)
+    return Finding(condition(_TYPE, True, Reason.RUNNING, f"driver pod {name_of(pod)} runs{_what_is_lost(seen)}"))
 
 
 def _what_is_lost(seen: Observed) -> str:
@@ -82,15 +84,15 @@ def _failed(job: Object, pod: Object) -> Finding:
     failures = int((job.get("status") or {}).get("failed", 1))
     cause = first_line(pod) or "it left no message"
     text = f"driver pod {name_of(pod)} failed ({failures} of {BACKOFF_LIMIT + 1} tries): {cause}"
-    return hindered(_TYPE, "Restarting", text)
+    return hindered(_TYPE, Reason.RESTARTING, text)
 
 
 def _starting(seen: Observed, pod: Object) -> Finding:
     found = pods.problem(pod)
     if found is not None:
-        reason = "DriverUnschedulable" if found.reason == "Unschedulable" else found.reason
+        reason = Reason.DRIVER_UNSCHEDULABLE if found.reason == pods.UNSCHEDULABLE else found.reason
         return hindered(_TYPE, reason, f"driver pod {name_of(pod)}: {found.message}")
     warned = next((one for one in seen.warnings if one.object_uid == uid_of(pod)), None)
     if warned:
         return hindered(_TYPE, warned.reason, f"driver pod {name_of(pod)}: {warned.message}")
-    return waiting(_TYPE, "Starting", f"driver pod {name_of(pod)} is starting")
+    return waiting(_TYPE, Reason.STARTING, f"driver pod {name_of(pod)} is starting")

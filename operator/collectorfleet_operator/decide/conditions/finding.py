@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from collectorfleet_api import conditions as c
-from collectorfleet_api.v1alpha1 import Condition
+from collectorfleet_api.conditions.condition import condition
+from collectorfleet_api.v1alpha1 import Condition, ConditionType
 
 
 @dataclass(frozen=True)
@@ -17,17 +17,13 @@ class Finding:
     needs_the_user: bool = False
 
 
-def finding(condition: Condition) -> Finding:
-    return Finding(condition)
+def waiting(type_: ConditionType, reason: str, message: str) -> Finding:
+    return Finding(condition(type_, False, reason, message))
 
 
-def waiting(type_: str, reason: str, message: str) -> Finding:
-    return Finding(c.condition(type_, False, reason, message))
+def hindered(type_: ConditionType, reason: str, message: str) -> Finding:
+    return Finding(condition(type_, False, reason, message), problem=True)
 
 
-def hindered(type_: str, reason: str, message: str) -> Finding:
-    return Finding(c.condition(type_, False, reason, message), problem=True)
-
-
-def stuck(type_: str, reason: str, message: str) -> Finding:
-    return Finding(c.condition(type_, False, reason, message), problem=True, needs_the_user=True)
+def stuck(type_: ConditionType, reason: str, message: str) -> Finding:
+    return Finding(condition(type_, False, reason, message), problem=True, needs_the_user=True)

@@ -5,35 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from collectorfleet_api import conditions as c
+from collectorfleet_api.conditions.condition import condition
+from collectorfleet_api.conditions.outcome import Outcome, Running, Succeeded
+from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.raycluster import worker_group
 from collectorfleet_operator.decide import pods
-from collectorfleet_operator.decide.conditions.finding import Finding, finding, hindered, stuck, waiting
+from collectorfleet_operator.decide.conditions.finding import Finding, hindered, stuck, waiting
 from collectorfleet_operator.decide.observed import Observed, Warned
 from collectorfleet_operator.decide.pods import PodProblem
 from collectorfleet_operator.objects import RAYCLUSTER, Object, is_terminating, name_of, uid_of
 
-_TYPE: Final = c.RAY_CLUSTER_READY
+_TYPE: Final = ConditionType.RAY_CLUSTER_READY
 _INSTALL: Final = (
     f"this Kubernetes has no {RAYCLUSTER.full_name}; install the KubeRay operator, 1.6 or later: "
     "helm install kuberay-operator kuberay-operator --repo https://ray-project.github.io/kuberay-helm/ --version 1.6.2"
 )
 
 
-def raycluster_ready(seen: Observed, over: c.Outcome) -> Finding:
-    if not isinstance(over, c.Running):
-        word = "Completed" if isinstance(over, c.Succeeded) else "Failed"
+def raycluster_ready(seen: Observed, over: Outcome) -> Finding:
+    if not isinstance(over, Running):
+        word = "Completed" if isinstance(over, Succeeded) else "Failed"
         return waiting(_TYPE, word, f"the RayCluster is deleted because the fleet {word.lower()}")
     if not seen.kuberay_installed:
-        return stuck(_TYPE, "KubeRayMissing", _INSTALL)
+        return stuck(_TYPE, Reason.KUBERAY_MISSING, _INSTALL)
     refused = next((one for one in seen.refused if one.kind is RAYCLUSTER), None)
     if refused is not None:
         return stuck(_TYPE, refused.reason, refused.message)
     earlier = _earlier(seen)
     if earlier:
-        return waiting(_TYPE, "WaitingForDeletion", earlier)
+        return waiting(_TYPE, Reason.WAITING_FOR_DELETION, earlier)
     if seen.cluster is None:
-        return waiting(_TYPE, "Pending", "the RayCluster is not made yet")
+        return waiting(_TYPE, Reason.PENDING, "the RayCluster is not made yet")
     return _pods(seen, seen.cluster)
 
 
@@ -56,25 +58,25 @@ def _pods(seen: Observed, cluster: Object) -> Finding:
     ready = min(sum(map(pods.is_ready, workers)), wanted)
     head_ready = any(map(pods.is_ready, heads))
     if head_ready and ready >= wanted:
-        return finding(c.condition(_TYPE, True, "Ready", f"the head and {ready} of {wanted} worker pods are ready"))
+        return Finding(condition(_TYPE, True, Reason.READY, f"the head and {ready} of {wanted} worker pods are ready"))
     found = _problem(seen, cluster, heads, workers)
     if found is not None:
         return hindered(_TYPE, found.reason, found.message)
     if not heads:
-        return waiting(_TYPE, "HeadPending", "KubeRay has not made the head pod yet; is its operator running?")
+        return waiting(_TYPE, Reason.HEAD_PENDING, "KubeRay has not made the head pod yet; is its operator running?")
     if not head_ready:
-        return waiting(_TYPE, "HeadStarting", f"head pod {name_of(heads[0])} is not ready yet")
-    return waiting(_TYPE, "WorkersStarting", f"{ready} of {wanted} worker pods are ready")
+        return waiting(_TYPE, Reason.HEAD_STARTING, f"head pod {name_of(heads[0])} is not ready yet")
+    return waiting(_TYPE, Reason.WORKERS_STARTING, f"{ready} of {wanted} worker pods are ready")
 
 
 def _problem(
     seen: Observed, cluster: Object, heads: Sequence[Object], workers: Sequence[Object]
 ) -> PodProblem | Warned | None:
     for found, unschedulable in (
-        (pods.common_problem(heads, "head pods"), "HeadUnschedulable"),
-        (pods.common_problem(workers, "worker pods"), "CollectorUnschedulable"),
+        (pods.common_problem(heads, "head pods"), Reason.HEAD_UNSCHEDULABLE),
+        (pods.common_problem(workers, "worker pods"), Reason.COLLECTOR_UNSCHEDULABLE),
     ):
         if found is not None:
-            return PodProblem(unschedulable if found.reason == "Unschedulable" else found.reason, found.message)
+            return PodProblem(unschedulable if found.reason == pods.UNSCHEDULABLE else found.reason, found.message)
     late = {uid_of(pod) for pod in (*heads, *workers) if not pods.is_ready(pod)} | {uid_of(cluster)}
     return next((one for one in seen.warnings if one.object_uid in late), None)

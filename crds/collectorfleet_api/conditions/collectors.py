@@ -1,0 +1,40 @@
+"""``CollectorsAvailable``: whether enough collectors run acknowledged weights, and what keeps the others from it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from collectorfleet_api.conditions.causes import first_causes
+from collectorfleet_api.conditions.condition import condition
+from collectorfleet_api.v1alpha1.reasons import ConditionType, Reason
+from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
+from collectorfleet_api.v1alpha1.status import CollectorState, Condition, DriverReport, Progress
+
+_TYPE: Final = ConditionType.COLLECTORS_AVAILABLE
+_ON_THEIR_WAY: Final = (CollectorState.STARTING, CollectorState.JOINING)
+
+
+def collectors_available(spec: CollectorFleetSpec, report: DriverReport | None) -> Condition:
+    """Whether at least ``minAvailable`` collectors run acknowledged weights."""
+    progress = report.progress if report else None
+    counts = progress.collectors if progress else None
+    if report is None or progress is None or counts is None:
+        return condition(_TYPE, None, Reason.NO_REPORT, "the driver has not reported its collectors yet")
+    replicas = spec.collectors.replicas
+    needed = min(spec.collectors.min_available, replicas)
+    have = f"{counts.available} of {replicas} collectors run acknowledged weights"
+    if counts.available >= replicas:
+        return condition(_TYPE, True, Reason.ALL_AVAILABLE, have)
+    causes = first_causes(report.collectors)
+    because = f"; {causes}" if causes else ""
+    if counts.available >= needed:
+        return condition(_TYPE, True, Reason.SOME_UNAVAILABLE, f"{have}{because}")
+    starting = not causes and _are_starting(report, progress)
+    reason = Reason.COLLECTORS_STARTING if starting else Reason.BELOW_MIN_AVAILABLE
+    return condition(_TYPE, False, reason, f"{have}; minAvailable is {needed}{because}")
+
+
+def _are_starting(report: DriverReport, progress: Progress) -> bool:
+    # Before the first collector there is no row yet.
+    before_the_first = not (report.collectors or progress.batches)
+    return before_the_first or any(one.state in _ON_THEIR_WAY for one in report.collectors)

@@ -1,0 +1,61 @@
+"""``WeightsFresh``: whether the collectors follow the published weights, and the data its staleness bound."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from collectorfleet_api.conditions.causes import LONGEST_CAUSE
+from collectorfleet_api.conditions.condition import condition
+from collectorfleet_api.v1alpha1.reasons import ConditionType, Reason
+from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
+from collectorfleet_api.v1alpha1.status import Condition, DriverReport, WeightsStatus
+
+# How long collectors may take to acknowledge a version. A rollout ends before a collector applies weights.
+ACKNOWLEDGE_WITHIN: Final = timedelta(seconds=60)
+
+_TYPE: Final = ConditionType.WEIGHTS_FRESH
+
+
+def weights_fresh(spec: CollectorFleetSpec, report: DriverReport | None, now: datetime) -> Condition:
+    """Unknown until a version was published and acknowledged; False names the version, the bound or the collector."""
+    weights = report.weights if report else None
+    if weights is None or weights.published is None:
+        return condition(_TYPE, None, Reason.NOT_PUBLISHED, "the driver has not reported published weights yet")
+    wrong = _too_stale(spec, weights) or _not_applied(weights) or _late(weights, now)
+    if wrong is not None:
+        return wrong
+    if weights.acknowledged is None:
+        text = "no version is acknowledged by every available collector yet"
+        return condition(_TYPE, None, Reason.NOT_ACKNOWLEDGED, text)
+    text = f"published weights are acknowledged within {ACKNOWLEDGE_WITHIN.seconds} s; status.weights has the versions"
+    return condition(_TYPE, True, Reason.ACKNOWLEDGED, text)
+
+
+def _too_stale(spec: CollectorFleetSpec, weights: WeightsStatus) -> Condition | None:
+    bound, stalest = spec.collection.staleness_bound, weights.staleness.max
+    if bound is None or stalest is None or stalest <= bound:
+        return None
+    text = f"a batch was {stalest} versions stale; collection.maxStaleness is {bound}"
+    return condition(_TYPE, False, Reason.STALENESS_BOUND_EXCEEDED, text)
+
+
+def _not_applied(weights: WeightsStatus) -> Condition | None:
+    failure = weights.last_failure
+    if failure is None or failure.version <= (weights.acknowledged or 0):
+        return None
+    text = f"{failure.collector} could not apply version {failure.version}: {failure.message[:LONGEST_CAUSE]}"
+    return condition(_TYPE, False, Reason.WEIGHT_UPDATE_FAILED, text)
+
+
+def _late(weights: WeightsStatus, now: datetime) -> Condition | None:
+    if weights.last_publish_time is None or weights.acknowledged == weights.published:
+        return None
+    if now - weights.last_publish_time <= ACKNOWLEDGE_WITHIN:
+        return None
+    known = "none" if weights.acknowledged is None else f"version {weights.acknowledged}"
+    text = (
+        f"version {weights.published} is not acknowledged {ACKNOWLEDGE_WITHIN.seconds} s after it was published; "
+        f"acknowledged by all available collectors: {known}"
+    )
+    return condition(_TYPE, False, Reason.ACKNOWLEDGEMENT_LATE, text)

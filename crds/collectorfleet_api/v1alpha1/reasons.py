@@ -1,0 +1,91 @@
+"""The words of a fleet's status: which conditions there are, why each is as it is, and the phase that sums them up.
+
+A reason that is not here is Kubernetes' own (ImagePullBackOff, OOMKilled, Unschedulable) and passes through as it came.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class ConditionType(StrEnum):
+    """The first three add up the others, for tools that know nothing of fleets."""
+
+    READY = "Ready"
+    RECONCILING = "Reconciling"
+    STALLED = "Stalled"
+    RAY_CLUSTER_READY = "RayClusterReady"
+    DRIVER_RUNNING = "DriverRunning"
+    COLLECTORS_AVAILABLE = "CollectorsAvailable"
+    WEIGHTS_FRESH = "WeightsFresh"
+    COMPLETED = "Completed"
+
+
+class Reason(StrEnum):
+    """Our own, each under the condition that gives it; the first three conditions repeat what the others give."""
+
+    # Ready, Reconciling, Stalled
+    COLLECTING = "Collecting"
+    PROGRESSING = "Progressing"
+    INVALID_SPEC = "InvalidSpec"
+    RESTART_NEEDED = "RestartNeeded"
+
+    # RayClusterReady and DriverRunning
+    PENDING = "Pending"
+    WAITING_FOR_DELETION = "WaitingForDeletion"
+    NAME_TAKEN = "NameTaken"
+    REFUSED = "Refused"
+    CONTAINER_FAILED = "ContainerFailed"
+
+    # RayClusterReady
+    READY = "Ready"
+    KUBERAY_MISSING = "KubeRayMissing"
+    HEAD_PENDING = "HeadPending"
+    HEAD_STARTING = "HeadStarting"
+    HEAD_UNSCHEDULABLE = "HeadUnschedulable"
+    WORKERS_STARTING = "WorkersStarting"
+    COLLECTOR_UNSCHEDULABLE = "CollectorUnschedulable"
+
+    # DriverRunning
+    STARTING = "Starting"
+    RUNNING = "Running"  # Completed gives it too
+    RESTARTING = "Restarting"
+    DRIVER_LOST = "DriverLost"
+    DRIVER_UNSCHEDULABLE = "DriverUnschedulable"
+
+    # CollectorsAvailable and WeightsFresh
+    DRIVER_NOT_RUNNING = "DriverNotRunning"
+
+    # CollectorsAvailable
+    NO_REPORT = "NoReport"
+    COLLECTORS_STARTING = "CollectorsStarting"
+    BELOW_MIN_AVAILABLE = "BelowMinAvailable"
+    SOME_UNAVAILABLE = "SomeUnavailable"
+    ALL_AVAILABLE = "AllAvailable"
+
+    # WeightsFresh
+    NOT_PUBLISHED = "NotPublished"
+    NOT_ACKNOWLEDGED = "NotAcknowledged"
+    ACKNOWLEDGED = "Acknowledged"
+    ACKNOWLEDGEMENT_LATE = "AcknowledgementLate"
+    WEIGHT_UPDATE_FAILED = "WeightUpdateFailed"
+    STALENESS_BOUND_EXCEEDED = "StalenessBoundExceeded"
+
+    # Every condition, at the end; the last one only of a run on one machine
+    COMPLETED = "Completed"
+    FAILED = "Failed"
+    INTERRUPTED = "Interrupted"
+
+    # No condition: an Event about a child that was made
+    CREATED = "Created"
+
+
+class Phase(StrEnum):
+    """Derived from the conditions, for people only."""
+
+    PENDING = "Pending"
+    STARTING = "Starting"
+    COLLECTING = "Collecting"
+    DEGRADED = "Degraded"
+    COMPLETED = "Completed"
+    FAILED = "Failed"
