@@ -8,9 +8,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError
+from collectorfleet_api.conditions import outcome as outcomes
 from collectorfleet_api.conditions.collectors import collectors_available
 from collectorfleet_api.conditions.condition import condition, stamped
-from collectorfleet_api.conditions.outcome import Failed, Outcome, Running, Succeeded
 from collectorfleet_api.conditions.summary import completed, ready, stalled
 from collectorfleet_api.conditions.weights import weights_fresh
 from collectorfleet_api.v1alpha1 import (
@@ -44,11 +44,11 @@ def _verdict(ended: Exit) -> list[Condition]:
         case Stopped(message):
             return [
                 condition(ConditionType.READY, False, Reason.INTERRUPTED, message),
-                stalled(Running()),
+                stalled(outcomes.Running()),
                 condition(ConditionType.COMPLETED, False, Reason.INTERRUPTED, message),
             ]
         case Completed(message):
-            outcome: Outcome = Succeeded(message)
+            outcome: outcomes.Outcome = outcomes.Completed(message)
         case UserError(message) | Broken(message):
-            outcome = Failed(message)
+            outcome = outcomes.Failed(message)
     return [ready(outcome, []), stalled(outcome), completed(outcome)]

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from collectorfleet_api.conditions.condition import condition, is_true
-from collectorfleet_api.conditions.outcome import Failed, Outcome, Running, Succeeded
+from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running
 from collectorfleet_api.v1alpha1.reasons import ConditionType, Reason
 from collectorfleet_api.v1alpha1.status import Condition
 
 
 def ready(outcome: Outcome, required: Sequence[Condition]) -> Condition:
-    """True once finished, or while all of ``required`` are true; else it says what the first missing one says.
+    """True once completed, or while all of ``required`` are true; else it says what the first missing one says.
 
-    Deployment tools read Ready=True after the end as "done", so a finished fleet stays ready without collectors.
+    Deployment tools read Ready=True after the end as "done", so a completed fleet stays ready without collectors.
     """
     match outcome:
-        case Succeeded(message):
-            return condition(ConditionType.READY, True, Reason.COMPLETED, message)
-        case Failed(message):
-            return condition(ConditionType.READY, False, Reason.FAILED, message)
-        case Running():
-            missing = next((c for c in required if not is_true(c)), None)
+        case Completed():
+            return condition(ConditionType.READY, True, outcome.reason, outcome.message)
+        case Failed():
+            return condition(ConditionType.READY, False, outcome.reason, outcome.message)
+        case Pending() | Running():
+            return _ready_underway(required)
+        case _:
+            assert_never(outcome)
+
+
+def _ready_underway(required: Sequence[Condition]) -> Condition:
+    missing = next((one for one in required if not is_true(one)), None)
     if missing is not None:
         return condition(ConditionType.READY, False, missing.reason, missing.message)
     text = required[-1].message if required else "the fleet collects"
@@ -30,16 +37,22 @@ def ready(outcome: Outcome, required: Sequence[Condition]) -> Condition:
 
 def stalled(outcome: Outcome) -> Condition:
     """Whether the user has to change something before the fleet can go on."""
-    if isinstance(outcome, Failed):
-        return condition(ConditionType.STALLED, True, Reason.FAILED, outcome.message)
-    return condition(ConditionType.STALLED, False, Reason.PROGRESSING, "nothing waits for the user")
+    match outcome:
+        case Failed():
+            return condition(ConditionType.STALLED, True, outcome.reason, outcome.message)
+        case Pending() | Running() | Completed():
+            return condition(ConditionType.STALLED, False, Reason.PROGRESSING, "nothing waits for the user")
+        case _:
+            assert_never(outcome)
 
 
 def completed(outcome: Outcome) -> Condition:
     match outcome:
-        case Succeeded(message):
-            return condition(ConditionType.COMPLETED, True, Reason.COMPLETED, message)
-        case Failed(message):
-            return condition(ConditionType.COMPLETED, False, Reason.FAILED, message)
-        case Running():
+        case Completed():
+            return condition(ConditionType.COMPLETED, True, outcome.reason, outcome.message)
+        case Failed():
+            return condition(ConditionType.COMPLETED, False, outcome.reason, outcome.message)
+        case Pending() | Running():
             return condition(ConditionType.COMPLETED, False, Reason.RUNNING, "the driver has not finished")
+        case _:
+            assert_never(outcome)

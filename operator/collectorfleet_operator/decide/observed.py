@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypeGuard
 
 from collectorfleet_api.packing.pods import Packing, Refusal, pack
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
@@ -102,6 +103,10 @@ class Observed:
     def is_ours(self, child: Object) -> bool:
         return controller_uid(child) == self.fleet.metadata.uid
 
+    def is_usable(self, child: Object | None) -> TypeGuard[Object]:
+        """Whether the child is there to stay: ours, and not being deleted."""
+        return child is not None and self.is_ours(child) and not is_terminating(child)
+
     def belonging(self, found: Sequence[Object], child: Object | None) -> list[Object]:
         """Those of the pods that ``child`` made."""
         return [pod for pod in found if child is not None and controller_uid(pod) == uid_of(child)]
@@ -112,8 +117,3 @@ class Observed:
         KubeRay finds its pods by name only, so it would count them as the new RayCluster's.
         """
         return [pod for pod in found if child is None or controller_uid(pod) != uid_of(child)]
-
-
-def is_usable(seen: Observed, child: Object | None) -> bool:
-    """Whether the child is there to stay: ours, and not being deleted."""
-    return child is not None and seen.is_ours(child) and not is_terminating(child)

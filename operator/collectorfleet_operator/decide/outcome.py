@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import is_true
-from collectorfleet_api.conditions.outcome import Failed, Outcome, Running, Succeeded
+from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
 from collectorfleet_operator.children.driver_job import BACKOFF_LIMIT, CONTAINER
 from collectorfleet_operator.decide import pods
-from collectorfleet_operator.decide.observed import Observed, is_usable
+from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.objects import Object, has_condition
 
 
@@ -19,18 +19,18 @@ def outcome(seen: Observed) -> Outcome:
     over until the spec changes or its Job is deleted: both say "try again".
     """
     job = seen.job
-    if is_usable(seen, job) and job is not None:
-        pod = seen.driver_pod
-        if has_condition(job, "Complete") or (pod is not None and pods.phase_of(pod) == "Succeeded"):
-            return Succeeded(_completed(seen))
-        failed = has_condition(job, "Failed") or (pod is not None and _exit_code(pod) == names.EXIT_USER_ERROR)
-        if failed and not seen.spec_is_held:
-            return Failed(_failed(seen, job))
-        return Running()
+    if seen.is_usable(job):
+        return _outcome_of(seen, job)
     before = _previous(seen)
-    if before is not None and is_true(before):
-        return Succeeded(before.message)
-    return Running()
+    return Completed(before.message) if before is not None and is_true(before) else Pending()
+
+
+def _outcome_of(seen: Observed, job: Object) -> Outcome:
+    pod = seen.driver_pod
+    if has_condition(job, "Complete") or (pod is not None and pods.phase_of(pod) == "Succeeded"):
+        return Completed(_completed(seen))
+    failed = has_condition(job, "Failed") or (pod is not None and _exit_code(pod) == names.EXIT_USER_ERROR)
+    return Failed(_failed(seen, job)) if failed and not seen.spec_is_held else Running()
 
 
 def _completed(seen: Observed) -> str:

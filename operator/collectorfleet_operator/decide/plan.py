@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, assert_never
 
 from collectorfleet_api import names
-from collectorfleet_api.conditions.outcome import Outcome, Running, Succeeded
+from collectorfleet_api.conditions.outcome import Completed, Failed, Over, Pending, Running
 from collectorfleet_api.packing.pods import Packing, Refusal
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.common import PER_POD_ANNOTATION, RUN_ANNOTATION, run_of
@@ -20,13 +20,14 @@ from collectorfleet_operator.children.lease import lease
 from collectorfleet_operator.children.raycluster import raycluster, with_worker_pods, worker_group
 from collectorfleet_operator.children.rbac import role, role_binding, service_account
 from collectorfleet_operator.decide.diff import covers
-from collectorfleet_operator.decide.observed import Observed, is_usable
+from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.decide.shrink import pods_to_delete
 from collectorfleet_operator.objects import (
     Kind,
     Object,
     annotation,
+    has_condition,
     is_terminating,
     kind_of,
     name_of,
@@ -67,9 +68,22 @@ Action = Create | Update | Delete
 def plan(seen: Observed) -> list[Action]:
     if seen.fleet.metadata.deletion_timestamp is not None:
         return []
-    over = outcome(seen)
-    if not isinstance(over, Running):
-        return _free_the_cluster(seen, over)
+    found = outcome(seen)
+    match found:
+        case Completed() | Failed():
+            return list(_free_the_cluster(seen, found))
+        case Pending() | Running():
+            return _go_on(seen)
+        case _:
+            assert_never(found)
+
+
+def _free_the_cluster(seen: Observed, end: Over) -> Iterator[Action]:
+    if seen.is_usable(seen.cluster):
+        yield _delete(seen.cluster, f"the fleet {end.verb}")
+
+
+def _go_on(seen: Observed) -> list[Action]:
     packing = seen.packing
     if seen.problems or isinstance(packing, Refusal):
         # A run that goes on does so as it was started.
@@ -84,18 +98,10 @@ def plan(seen: Observed) -> list[Action]:
     return [*_cluster(seen, packing), *_accounts(seen), *_job(seen)]
 
 
-def _free_the_cluster(seen: Observed, over: Outcome) -> list[Action]:
-    if seen.cluster is None or not is_usable(seen, seen.cluster):
-        return []
-    return [_delete(seen.cluster, "the fleet completed" if isinstance(over, Succeeded) else "the fleet failed")]
-
-
 def _restart_after_failure(seen: Observed) -> list[Action]:
     """A failed run holds nothing worth keeping but its log: a changed spec replaces it."""
     job = seen.job
-    if job is None or not is_usable(seen, job) or not seen.spec_is_held:
-        return []
-    if not any(one["type"] == "Failed" and one["status"] == "True" for one in _conditions(job)):
+    if not seen.is_usable(job) or not seen.spec_is_held or not has_condition(job, "Failed"):
         return []
     generation = seen.fleet.metadata.generation
     return [_delete(job, f"it failed, and generation {generation} of the spec is another try")]
@@ -106,16 +112,16 @@ def _has_room(seen: Observed) -> bool:
     if seen.cluster is None:
         if seen.leftovers(seen.ray_pods, None):
             return False
-    elif not is_usable(seen, seen.cluster) or annotation(seen.cluster, RUN_ANNOTATION) != run_of(seen.fleet):
+    elif not seen.is_usable(seen.cluster) or annotation(seen.cluster, RUN_ANNOTATION) != run_of(seen.fleet):
         return False
     if seen.job is None:
         return not seen.leftovers(seen.driver_pods, None)
-    return is_usable(seen, seen.job)
+    return seen.is_usable(seen.job)
 
 
 def _old_cluster(seen: Observed) -> Iterator[Action]:
     cluster = seen.cluster
-    if cluster is None or not is_usable(seen, cluster) or annotation(cluster, RUN_ANNOTATION) == run_of(seen.fleet):
+    if not seen.is_usable(cluster) or annotation(cluster, RUN_ANNOTATION) == run_of(seen.fleet):
         return
     generation = seen.fleet.metadata.generation
     yield _delete(cluster, f"it was made from another spec; generation {generation} starts on a new one")
@@ -132,7 +138,7 @@ def _cluster(seen: Observed, packing: Packing) -> Iterator[Action]:
 
 def _held_cluster(seen: Observed) -> Iterator[Action]:
     """While an older spec runs, replicas are followed and all else stays as the driver knows it."""
-    if seen.cluster is None or not is_usable(seen, seen.cluster):
+    if not seen.is_usable(seen.cluster):
         return
     per_pod = int(annotation(seen.cluster, PER_POD_ANNOTATION) or 1)
     replicas = seen.fleet.spec.collectors.replicas
@@ -192,8 +198,3 @@ def _job(seen: Observed) -> Iterator[Action]:
 
 def _delete(child: Object, why: str) -> Delete:
     return Delete(kind_of(child), name_of(child), uid_of(child), f"{child['kind']} {name_of(child)}: {why}")
-
-
-def _conditions(job: Object) -> list[Object]:
-    found: list[Object] = (job.get("status") or {}).get("conditions") or []
-    return found

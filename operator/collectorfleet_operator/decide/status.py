@@ -14,14 +14,13 @@ Conditions and their reasons:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import assert_never
 
 from collectorfleet_api import names
-from collectorfleet_api.conditions.collectors import collectors_available
 from collectorfleet_api.conditions.condition import condition, is_true, stamped
-from collectorfleet_api.conditions.outcome import Failed, Outcome, Running, Succeeded
-from collectorfleet_api.conditions.summary import completed, ready, stalled
-from collectorfleet_api.conditions.weights import weights_fresh
+from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running
 from collectorfleet_api.packing.pods import Packing
 from collectorfleet_api.v1alpha1 import (
     CollectorFleetStatus,
@@ -34,44 +33,38 @@ from collectorfleet_api.v1alpha1 import (
     Reason,
     WorkerPods,
 )
-from collectorfleet_operator.children.common import GENERATION_ANNOTATION
 from collectorfleet_operator.children.raycluster import worker_group
 from collectorfleet_operator.decide import pods
-from collectorfleet_operator.decide.conditions.driver import driver_running
-from collectorfleet_operator.decide.conditions.finding import Finding
-from collectorfleet_operator.decide.conditions.raycluster import raycluster_ready
+from collectorfleet_operator.decide.conditions import over, underway
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
-from collectorfleet_operator.objects import annotation, is_terminating, name_of
+from collectorfleet_operator.objects import is_terminating, name_of
 
 
 def status(seen: Observed, now: datetime) -> OperatorStatus:
-    over = outcome(seen)
-    ray, driver = raycluster_ready(seen, over), driver_running(seen, over)
-    collectors, weights = _collectors(seen, over, driver), _weights(seen, over, driver, now)
-    ready = _ready(seen, over, ray, driver, collectors)
-    stalled = _stalled(seen, over, ray, driver)
-    found = [
-        ready,
-        _reconciling(seen, over, ready, stalled, collectors),
-        stalled,
-        ray.condition,
-        driver.condition,
-        collectors,
-        weights,
-        completed(over),
-    ]
+    found = outcome(seen)
+    conditions = {one.type: one for one in _conditions(seen, found, now)}
     before = seen.fleet.status
     generation = seen.fleet.metadata.generation
     return OperatorStatus(
         observed_generation=generation,
-        phase=_phase(seen, over, ready, stalled),
-        conditions=stamped(found, before.conditions if before else (), now, generation),
-        replicas=_available(seen) if is_true(driver.condition) else 0,
+        phase=_phase(seen, found, conditions),
+        conditions=stamped(conditions.values(), before.conditions if before else (), now, generation),
+        replicas=_available(seen) if is_true(conditions[ConditionType.DRIVER_RUNNING]) else 0,
         selector=f"{names.FLEET_LABEL}={seen.fleet.metadata.name},{names.ROLE_LABEL}={pods.WORKER}",
         ray_cluster=_ray_cluster(seen),
-        driver=_driver(seen, before),
+        driver=_driver(seen, found, before),
     )
+
+
+def _conditions(seen: Observed, found: Outcome, now: datetime) -> list[Condition]:
+    match found:
+        case Completed() | Failed():
+            return over.conditions_after(found)
+        case Pending() | Running():
+            return underway.conditions_of(seen, found, now)
+        case _:
+            assert_never(found)
 
 
 def invalid(problems: list[str], before: CollectorFleetStatus | None, generation: int, now: datetime) -> OperatorStatus:
@@ -86,80 +79,20 @@ def invalid(problems: list[str], before: CollectorFleetStatus | None, generation
     return OperatorStatus(observed_generation=generation, phase=Phase.FAILED, conditions=conditions)
 
 
-def _collectors(seen: Observed, over: Outcome, driver: Finding) -> Condition:
-    if not isinstance(over, Running):
-        return _over(ConditionType.COLLECTORS_AVAILABLE, over)
-    if seen.report is not None and not is_true(driver.condition):
-        return condition(ConditionType.COLLECTORS_AVAILABLE, False, Reason.DRIVER_NOT_RUNNING, driver.condition.message)
-    return collectors_available(seen.fleet.spec, seen.report)
+def _phase(seen: Observed, found: Outcome, conditions: Mapping[str, Condition]) -> Phase:
+    match found:
+        case Completed() | Failed():
+            return found.phase
+        case Pending() | Running():
+            return _phase_underway(seen, conditions)
+        case _:
+            assert_never(found)
 
 
-def _weights(seen: Observed, over: Outcome, driver: Finding, now: datetime) -> Condition:
-    if not isinstance(over, Running):
-        return _over(ConditionType.WEIGHTS_FRESH, over)
-    if seen.report is not None and not is_true(driver.condition):
-        return condition(ConditionType.WEIGHTS_FRESH, None, Reason.DRIVER_NOT_RUNNING, driver.condition.message)
-    return weights_fresh(seen.fleet.spec, seen.report, now)
-
-
-def _over(type_: ConditionType, over: Outcome) -> Condition:
-    word = "Completed" if isinstance(over, Succeeded) else "Failed"
-    return condition(type_, False, word, f"the fleet {word.lower()}; its collectors are gone")
-
-
-def _ready(seen: Observed, over: Outcome, ray: Finding, driver: Finding, collectors: Condition) -> Condition:
-    if seen.problems and isinstance(over, Running):
-        return condition(ConditionType.READY, False, Reason.INVALID_SPEC, "; ".join(seen.problems))
-    required = [driver, Finding(collectors)]
-    if not is_true(collectors):
-        # A lost worker pod alone does not make a fleet unready, but it explains one that is.
-        required.insert(0, ray)
-    # A problem explains more than waiting: a driver that cannot pull its image before a head that starts.
-    required.sort(key=lambda one: not one.problem)
-    found = ready(over, [one.condition for one in required])
-    return found.model_copy(update={"message": collectors.message}) if found.reason == Reason.COLLECTING else found
-
-
-def _stalled(seen: Observed, over: Outcome, *children: Finding) -> Condition:
-    if isinstance(over, Running):
-        if seen.problems:
-            return condition(ConditionType.STALLED, True, Reason.INVALID_SPEC, "; ".join(seen.problems))
-        stuck = next((one.condition for one in children if one.needs_the_user), None)
-        if stuck is not None:
-            return condition(ConditionType.STALLED, True, stuck.reason, stuck.message)
-    return stalled(over)
-
-
-def _reconciling(
-    seen: Observed, over: Outcome, ready: Condition, stalled: Condition, collectors: Condition
-) -> Condition:
-    if not isinstance(over, Running) or is_true(stalled):
-        return condition(ConditionType.RECONCILING, False, ready.reason, "nothing is on its way")
-    if not is_true(ready):
-        return condition(ConditionType.RECONCILING, True, ready.reason, ready.message)
-    if seen.spec_is_held and seen.job is not None:
-        old, new = annotation(seen.job, GENERATION_ANNOTATION), seen.fleet.metadata.generation
-        text = (
-            f"the driver runs generation {old} of the spec and takes up only collectors.replicas; "
-            f"delete Job {name_of(seen.job)} to start over with generation {new}"
-        )
-        return condition(ConditionType.RECONCILING, True, Reason.RESTART_NEEDED, text)
-    if collectors.reason != Reason.ALL_AVAILABLE:
-        return condition(ConditionType.RECONCILING, True, collectors.reason, collectors.message)
-    return condition(ConditionType.RECONCILING, False, Reason.ALL_AVAILABLE, "the fleet is as its spec asks")
-
-
-def _phase(seen: Observed, over: Outcome, ready: Condition, stalled: Condition) -> Phase:
-    match over:
-        case Succeeded():
-            return Phase.COMPLETED
-        case Failed():
-            return Phase.FAILED
-        case Running():
-            pass
-    if is_true(ready):
+def _phase_underway(seen: Observed, conditions: Mapping[str, Condition]) -> Phase:
+    if is_true(conditions[ConditionType.READY]):
         return Phase.COLLECTING
-    if is_true(stalled) and not seen.pods:
+    if is_true(conditions[ConditionType.STALLED]) and not seen.pods:
         return Phase.FAILED
     progress = seen.report.progress if seen.report else None
     if progress is not None and progress.batches:
@@ -192,10 +125,9 @@ def _ray_cluster(seen: Observed) -> RayClusterStatus | None:
     )
 
 
-def _driver(seen: Observed, before: CollectorFleetStatus | None) -> DriverPodStatus | None:
+def _driver(seen: Observed, found: Outcome, before: CollectorFleetStatus | None) -> DriverPodStatus | None:
     if seen.job is None or not seen.is_ours(seen.job):
-        # A finished run stays on record when its Job is tidied up.
-        return before.driver if before and isinstance(outcome(seen), Succeeded) else None
+        return _driver_on_record(found, before)
     job = seen.job.get("status") or {}
     pod = seen.driver_pod
     ended = [one["lastTransitionTime"] for one in job.get("conditions", []) if one["type"] in ("Complete", "Failed")]
@@ -207,3 +139,14 @@ def _driver(seen: Observed, before: CollectorFleetStatus | None) -> DriverPodSta
             "completionTime": job.get("completionTime") or next(iter(ended), None),
         }
     )
+
+
+def _driver_on_record(found: Outcome, before: CollectorFleetStatus | None) -> DriverPodStatus | None:
+    match found:
+        case Completed():
+            # It stays when its Job is tidied up.
+            return before.driver if before else None
+        case Pending() | Running() | Failed():
+            return None
+        case _:
+            assert_never(found)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Final
+from typing import Final, assert_never
 
 from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import condition
-from collectorfleet_api.conditions.outcome import Outcome, Running, Succeeded
+from collectorfleet_api.conditions.outcome import Pending, Running, Underway
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.driver_job import BACKOFF_LIMIT
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, stuck, waiting
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import first_line
-from collectorfleet_operator.objects import RAYCLUSTER, Object, is_terminating, name_of, uid_of
+from collectorfleet_operator.objects import RAYCLUSTER, Object, name_of, uid_of
 
 # A driver renews its Lease several times in this time, whatever its training function does.
 LOST_AFTER: Final = timedelta(seconds=40)
@@ -22,18 +22,31 @@ LOST_AFTER: Final = timedelta(seconds=40)
 _TYPE: Final = ConditionType.DRIVER_RUNNING
 
 
-def driver_running(seen: Observed, over: Outcome) -> Finding:
-    if not isinstance(over, Running):
-        word = "Completed" if isinstance(over, Succeeded) else "Failed"
-        return waiting(_TYPE, word, over.message)
+def driver_running(seen: Observed, run: Underway) -> Finding:
     refused = next((one for one in seen.refused if one.kind is not RAYCLUSTER), None)
     if refused is not None:
         return stuck(_TYPE, refused.reason, refused.message)
     job = seen.job
     if job is None:
         return waiting(_TYPE, Reason.PENDING, _why_no_job(seen))
-    if not seen.is_ours(job) or is_terminating(job):
-        return waiting(_TYPE, Reason.WAITING_FOR_DELETION, f"Job {name_of(job)} of an earlier run is being deleted")
+    match run:
+        case Pending():
+            text = f"Job {name_of(job)} of an earlier run is being deleted"
+            return waiting(_TYPE, Reason.WAITING_FOR_DELETION, text)
+        case Running():
+            return _driver(seen, job)
+        case _:
+            assert_never(run)
+
+
+def _why_no_job(seen: Observed) -> str:
+    left = seen.leftovers(seen.driver_pods, None)
+    if left:
+        return f"driver pod {name_of(left[0])} of an earlier run is being deleted"
+    return "the driver's Job is made together with the RayCluster"
+
+
+def _driver(seen: Observed, job: Object) -> Finding:
     pod = seen.driver_pod
     if pod is None:
         return _no_pod(seen, job)
@@ -44,13 +57,6 @@ def driver_running(seen: Observed, over: Outcome) -> Finding:
             return _failed(job, pod)
         case _:
             return _starting(seen, pod)
-
-
-def _why_no_job(seen: Observed) -> str:
-    left = seen.leftovers(seen.driver_pods, None)
-    if left:
-        return f"driver pod {name_of(left[0])} of an earlier run is being deleted"
-    return "the driver's Job is made together with the RayCluster"
 
 
 def _no_pod(seen: Observed, job: Object) -> Finding:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from collectorfleet_api.conditions.condition import condition
-from collectorfleet_api.conditions.outcome import Outcome, Running, Succeeded
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.raycluster import worker_group
 from collectorfleet_operator.decide import pods
@@ -22,10 +21,7 @@ _INSTALL: Final = (
 )
 
 
-def raycluster_ready(seen: Observed, over: Outcome) -> Finding:
-    if not isinstance(over, Running):
-        word = "Completed" if isinstance(over, Succeeded) else "Failed"
-        return waiting(_TYPE, word, f"the RayCluster is deleted because the fleet {word.lower()}")
+def raycluster_ready(seen: Observed) -> Finding:
     if not seen.kuberay_installed:
         return stuck(_TYPE, Reason.KUBERAY_MISSING, _INSTALL)
     refused = next((one for one in seen.refused if one.kind is RAYCLUSTER), None)

@@ -6,13 +6,13 @@ from tests.unit.collectorfleet_api.conditions.reports import report, spec
 
 from collectorfleet_api.conditions.collectors import collectors_available
 from collectorfleet_api.conditions.condition import condition, is_true
-from collectorfleet_api.conditions.outcome import Failed, Running, Succeeded
+from collectorfleet_api.conditions.outcome import Completed, Failed, Running
 from collectorfleet_api.conditions.summary import completed, ready, stalled
 from collectorfleet_api.v1alpha1 import ConditionType
 
 
 def test_a_finished_fleet_is_ready_and_completed() -> None:
-    done = Succeeded("train returned after 100000 frames")
+    done = Completed("train returned after 100000 frames")
     assert ready(done, [collectors_available(spec(), None)]) == condition(
         ConditionType.READY, True, "Completed", "train returned after 100000 frames"
     )

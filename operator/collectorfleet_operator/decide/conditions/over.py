@@ -1,0 +1,26 @@
+"""The conditions of a fleet whose run is over: all of them follow from how it ended. Pure."""
+
+from __future__ import annotations
+
+from collectorfleet_api.conditions.condition import condition
+from collectorfleet_api.conditions.outcome import Over
+from collectorfleet_api.conditions.summary import completed, ready, stalled
+from collectorfleet_api.v1alpha1 import Condition, ConditionType
+
+
+def conditions_after(end: Over) -> list[Condition]:
+    collectors = f"the fleet {end.verb}; its collectors are gone"
+    return [
+        ready(end, []),
+        condition(ConditionType.RECONCILING, False, end.reason, "nothing is on its way"),
+        stalled(end),
+        _gone(ConditionType.RAY_CLUSTER_READY, end, f"the RayCluster is deleted because the fleet {end.verb}"),
+        _gone(ConditionType.DRIVER_RUNNING, end, end.message),
+        _gone(ConditionType.COLLECTORS_AVAILABLE, end, collectors),
+        _gone(ConditionType.WEIGHTS_FRESH, end, collectors),
+        completed(end),
+    ]
+
+
+def _gone(type_: ConditionType, end: Over, message: str) -> Condition:
+    return condition(type_, False, end.reason, message)
