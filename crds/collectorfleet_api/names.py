@@ -48,6 +48,11 @@ EXIT_INFRASTRUCTURE: Final = 1
 EXIT_USER_ERROR: Final = 64
 
 
+def cluster_name(fleet: str) -> str:
+    """Name of the RayCluster, and of the Secret in which KubeRay keeps its token."""
+    return fleet
+
+
 def driver_name(fleet: str) -> str:
     """Name of the driver's Job, ServiceAccount, Role, RoleBinding and Lease."""
     return f"{fleet}-driver"

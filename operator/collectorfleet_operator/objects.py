@@ -1,11 +1,9 @@
-"""Kubernetes objects as plain dicts: which kinds there are, and the few things that are asked of any of them."""
+"""Kubernetes objects as plain dicts: what a kind is, and the few things that are asked of any object."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
-
-from collectorfleet_api import names
+from typing import Any
 
 Object = dict[str, Any]
 
@@ -34,26 +32,6 @@ class Kind:
 
     def __str__(self) -> str:
         return self.kind
-
-
-FLEET: Final = Kind(names.API_VERSION, names.KIND, names.PLURAL)
-RAYCLUSTER: Final = Kind("ray.io/v1", "RayCluster", "rayclusters")
-JOB: Final = Kind("batch/v1", "Job", "jobs")
-POD: Final = Kind("v1", "Pod", "pods")
-LEASE: Final = Kind("coordination.k8s.io/v1", "Lease", "leases")
-SERVICE_ACCOUNT: Final = Kind("v1", "ServiceAccount", "serviceaccounts")
-ROLE: Final = Kind("rbac.authorization.k8s.io/v1", "Role", "roles")
-ROLE_BINDING: Final = Kind("rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings")
-EVENT: Final = Kind("v1", "Event", "events")
-
-_BY_NAME: Final = {
-    (kind.api_version, kind.kind): kind
-    for kind in (FLEET, RAYCLUSTER, JOB, POD, LEASE, SERVICE_ACCOUNT, ROLE, ROLE_BINDING, EVENT)
-}
-
-
-def kind_of(obj: Object) -> Kind:
-    return _BY_NAME[obj["apiVersion"], obj["kind"]]
 
 
 @dataclass(frozen=True, order=True)

@@ -24,7 +24,9 @@ from tests.wait import eventually
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.lease import lease
-from collectorfleet_operator.children.rbac import role, role_binding, service_account
+from collectorfleet_operator.children.role import role
+from collectorfleet_operator.children.role_binding import role_binding
+from collectorfleet_operator.children.service_account import service_account
 
 WORKLOAD = ROOT / "tests/e2e"
 IMPORT_PATH = os.pathsep.join(str(path) for path in (ROOT / "crds", ROOT / "collector_image", WORKLOAD))

@@ -9,6 +9,9 @@ from tests.integration import played
 from tests.integration.played import Pods, manifest, told
 from tests.wait import eventually
 
+from collectorfleet_api import names
+from collectorfleet_operator.children.group_sizes import worker_groups
+
 CHILDREN = "raycluster,job,serviceaccount,role,rolebinding,lease"
 
 pytestmark = pytest.mark.usefixtures("fleet_operator")
@@ -20,8 +23,7 @@ def named(plane: ControlPlane, kinds: str, namespace: str, prefix: str = "fleet"
 
 
 def worker_group(plane: ControlPlane, namespace: str) -> Object:
-    group: Object = plane.get("raycluster/fleet", namespace)["spec"]["workerGroupSpecs"][0]
-    return group
+    return worker_groups(plane.get("raycluster/fleet", namespace))[names.WORKER_GROUP]
 
 
 def test_a_fleet_becomes_all_its_children_and_deleting_it_leaves_nothing(

@@ -9,12 +9,26 @@ would promise collectors to those leftovers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 UNITS_PER_GPU: Final = 10_000
 # Floats that were computed rather than written, such as 0.1 + 0.2, miss their ten-thousandth by less than this.
 _TOLERANCE_UNITS: Final = 1e-6
+
+
+@dataclass(frozen=True)
+class WorkerGroup:
+    """What is asked of the worker pods of one kind: ``replicas`` collectors of ``gpu`` GPUs each.
+
+    ``collectors_per_pod`` overrides the number that fits.
+    """
+
+    replicas: int
+    gpu: float = 0.0
+    gpus_per_pod: int = 1
+    collectors_per_pod: int | None = None
 
 
 @dataclass(frozen=True)
@@ -34,6 +48,11 @@ class Packing:
         return self.gpu_units / UNITS_PER_GPU
 
     @property
+    def unused_gpu_per_pod(self) -> float:
+        """GPUs (and parts of GPUs) of a pod full of collectors that none of them uses."""
+        return (self.gpus_per_pod * UNITS_PER_GPU - self.per_pod * self.gpu_units) / UNITS_PER_GPU
+
+    @property
     def surplus_gpu(self) -> float:
         """GPUs (and parts of GPUs) of the worker pods that no collector uses."""
         return self.surplus_units / UNITS_PER_GPU
@@ -47,32 +66,36 @@ class Refusal:
     message: str
 
 
-def pack(replicas: int, gpu: float, gpus_per_pod: int, collectors_per_pod: int | None) -> Packing | Refusal:
-    """Pack ``replicas`` collectors of ``gpu`` GPUs each into pods of ``gpus_per_pod`` GPUs.
+def pack_groups(groups: Mapping[str, WorkerGroup]) -> dict[str, Packing] | Refusal:
+    """Every group packed, in the order of their names; the first refusal where one cannot be."""
+    packed: dict[str, Packing] = {}
+    for name in sorted(groups):
+        found = pack(groups[name])
+        if isinstance(found, Refusal):
+            return found
+        packed[name] = found
+    return packed
 
-    ``collectors_per_pod`` overrides the number that fits; more than fit is refused.
-    """
-    units = gpu_units(gpu)
+
+def pack(group: WorkerGroup) -> Packing | Refusal:
+    """Pack the collectors of a group into its pods; more of them in a pod than fit are refused."""
+    units = gpu_units(group.gpu)
     if isinstance(units, Refusal):
         return units
     if units == 0:
-        return _packing(replicas, per_pod=collectors_per_pod or 1, gpus_per_pod=0, units=0)
-    fitting = collectors_that_fit(units, gpus_per_pod)
+        return _packing(group.replicas, per_pod=group.collectors_per_pod or 1, gpus_per_pod=0, units=0)
+    fitting = collectors_that_fit(units, group.gpus_per_pod)
     if fitting == 0:
-        return Refusal(
-            "spec.collectors.resources.gpu",
-            f"a collector asks for {_gpus(units)} and a worker pod has {_gpus(gpus_per_pod * UNITS_PER_GPU)} "
-            f"(spec.workers.gpu.perPod); set perPod to at least {units // UNITS_PER_GPU}, or ask for fewer GPUs",
-        )
-    if collectors_per_pod is not None and collectors_per_pod > fitting:
-        available = _gpus(gpus_per_pod * UNITS_PER_GPU)
-        return Refusal(
-            "spec.workers.collectorsPerPod",
-            f"{collectors_per_pod} collectors of {_gpus(units)} do not fit on the {available} "
-            f"of a worker pod, which hold {fitting}; use at most {fitting}, or a spec.workers.gpu.perPod of at least "
-            f"{_gpus_needed(units, collectors_per_pod)}",
-        )
-    return _packing(replicas, per_pod=collectors_per_pod or fitting, gpus_per_pod=gpus_per_pod, units=units)
+        return _too_small(units, group.gpus_per_pod)
+    if group.collectors_per_pod is not None and group.collectors_per_pod > fitting:
+        return _too_many(units, group.gpus_per_pod, group.collectors_per_pod, fitting)
+    per_pod = group.collectors_per_pod or fitting
+    return _packing(group.replicas, per_pod=per_pod, gpus_per_pod=group.gpus_per_pod, units=units)
+
+
+def pods_for(replicas: int, per_pod: int) -> int:
+    """Pods that hold ``replicas`` collectors, the last one perhaps not full."""
+    return -(-replicas // per_pod)
 
 
 def gpu_units(gpu: float) -> int | Refusal:
@@ -102,8 +125,25 @@ def collectors_that_fit(units: int, gpus_per_pod: int) -> int:
     return gpus_per_pod * UNITS_PER_GPU // units
 
 
+def _too_small(units: int, gpus_per_pod: int) -> Refusal:
+    return Refusal(
+        "spec.collectors.resources.gpu",
+        f"a collector asks for {_gpus(units)} and a worker pod has {_gpus(gpus_per_pod * UNITS_PER_GPU)} "
+        f"(spec.workers.gpu.perPod); set perPod to at least {units // UNITS_PER_GPU}, or ask for fewer GPUs",
+    )
+
+
+def _too_many(units: int, gpus_per_pod: int, collectors_per_pod: int, fitting: int) -> Refusal:
+    return Refusal(
+        "spec.workers.collectorsPerPod",
+        f"{collectors_per_pod} collectors of {_gpus(units)} do not fit on the {_gpus(gpus_per_pod * UNITS_PER_GPU)} "
+        f"of a worker pod, which hold {fitting}; use at most {fitting}, or a spec.workers.gpu.perPod of at least "
+        f"{_gpus_needed(units, collectors_per_pod)}",
+    )
+
+
 def _packing(replicas: int, *, per_pod: int, gpus_per_pod: int, units: int) -> Packing:
-    pods = -(-replicas // per_pod)
+    pods = pods_for(replicas, per_pod)
     surplus = pods * gpus_per_pod * UNITS_PER_GPU - replicas * units
     return Packing(replicas, per_pod, pods, gpus_per_pod, units, surplus)
 

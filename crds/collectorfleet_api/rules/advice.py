@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from collectorfleet_api.packing.pods import UNITS_PER_GPU, Packing, pack
+from collectorfleet_api.packing.pods import Refusal, pack_groups
 from collectorfleet_api.packing.shares import shares
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.v1alpha1.base import Model
@@ -68,18 +68,15 @@ def _endless_output(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 def _unused_gpu(fleet: CollectorFleet) -> Iterator[Problem]:
-    spec = fleet.spec
-    gpu = spec.collectors.resources.gpu
-    found = pack(spec.collectors.replicas, gpu, spec.workers.gpu.per_pod, spec.workers.collectors_per_pod)
-    if not isinstance(found, Packing) or found.gpu_units == 0 or spec.collectors.replicas < found.per_pod:
-        return
-    rest = found.gpus_per_pod - found.per_pod * found.gpu_units / UNITS_PER_GPU
-    if rest > _NOTABLE_REST * found.gpus_per_pod:
-        yield Problem(
-            "spec.collectors.resources.gpu",
-            f"{rest:.4g} of the {found.gpus_per_pod} GPU of each worker pod is used by no collector: "
-            f"{found.per_pod} of {gpu:g} GPU fit",
-        )
+    groups = pack_groups(fleet.spec.worker_groups)
+    for group in groups.values() if not isinstance(groups, Refusal) else ():
+        rest = group.unused_gpu_per_pod
+        if group.replicas >= group.per_pod and rest > _NOTABLE_REST * group.gpus_per_pod:
+            yield Problem(
+                "spec.collectors.resources.gpu",
+                f"{rest:.4g} of the {group.gpus_per_pod} GPU of each worker pod is used by no collector: "
+                f"{group.per_pod} of {group.gpu_per_collector:g} GPU fit",
+            )
 
 
 def _gpu_without_device(fleet: CollectorFleet) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from collectorfleet_api.names import MAX_NAME_LENGTH
-from collectorfleet_api.packing.pods import Refusal, pack
+from collectorfleet_api.packing.pods import Refusal, pack_groups
 from collectorfleet_api.packing.quantity import parse_quantity
 from collectorfleet_api.packing.shares import divides
 from collectorfleet_api.rules.collector_kwargs import collector_kwargs_problems
@@ -169,13 +169,7 @@ def _collector_kwargs(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 def _packing(fleet: CollectorFleet) -> Iterator[Problem]:
-    spec = fleet.spec
-    found = pack(
-        spec.collectors.replicas,
-        spec.collectors.resources.gpu,
-        spec.workers.gpu.per_pod,
-        spec.workers.collectors_per_pod,
-    )
+    found = pack_groups(fleet.spec.worker_groups)
     if isinstance(found, Refusal):
         yield Problem(found.field, found.message)
 

@@ -9,6 +9,8 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from collectorfleet_api.names import WORKER_GROUP
+from collectorfleet_api.packing.pods import WorkerGroup
 from collectorfleet_api.v1alpha1.base import Model, Positive
 from collectorfleet_api.v1alpha1.checkpoint import Checkpoint
 from collectorfleet_api.v1alpha1.collection import Collection
@@ -165,3 +167,14 @@ class CollectorFleetSpec(Model):
         """Shares of a Sync batch where the spec names a number; None: one for each collector."""
         stragglers = self.collection.stragglers
         return (stragglers.first_shares if stragglers else None) or self.collection.shares
+
+    @property
+    def worker_groups(self) -> dict[str, WorkerGroup]:
+        """What is asked of each group of worker pods, by its name."""
+        group = WorkerGroup(
+            replicas=self.collectors.replicas,
+            gpu=self.collectors.resources.gpu,
+            gpus_per_pod=self.workers.gpu.per_pod,
+            collectors_per_pod=self.workers.collectors_per_pod,
+        )
+        return {WORKER_GROUP: group}

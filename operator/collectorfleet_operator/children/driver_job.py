@@ -11,11 +11,11 @@ from typing import Any, Final
 from collectorfleet_api import names
 from collectorfleet_api.packing.quantity import format_cpu, format_memory, parse_quantity
 from collectorfleet_api.v1alpha1 import CollectorFleet
-from collectorfleet_operator.children.common import GENERATION_ANNOTATION, RUN_ANNOTATION, manifest, run_of
-from collectorfleet_operator.children.pod_template import import_code_first, pod_template
-from collectorfleet_operator.children.raycluster import GPU_RESOURCE
-from collectorfleet_operator.objects import JOB, Object
+from collectorfleet_operator.children.owner import GENERATION_ANNOTATION, RUN_ANNOTATION, manifest, run_of
+from collectorfleet_operator.children.pod_template import GPU_RESOURCE, PodRole, import_code_first, pod_template
+from collectorfleet_operator.objects import Kind, Object
 
+JOB: Final = Kind("batch/v1", "Job", "jobs")
 CONTAINER: Final = "driver"
 BACKOFF_LIMIT: Final = 6
 _TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name)
@@ -91,7 +91,7 @@ def _template(fleet: CollectorFleet) -> Object:
     }
     return pod_template(
         fleet,
-        "driver",
+        PodRole.DRIVER,
         container,
         fleet.spec.driver.template,
         gpus=int(resources.gpu),
@@ -100,7 +100,7 @@ def _template(fleet: CollectorFleet) -> Object:
         serviceAccountName=names.driver_name(name),
         volumes=[
             # Made by KubeRay; the pod waits for it, not the operator.
-            {"name": _TOKEN_VOLUME, "secret": {"secretName": name}},
+            {"name": _TOKEN_VOLUME, "secret": {"secretName": names.cluster_name(name)}},
             # Ray's object store. What lies in it counts as the container's memory.
             {"name": _SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": memory}},
             *_checkpoint_volumes(fleet),

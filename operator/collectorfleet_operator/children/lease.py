@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
-from collectorfleet_operator.children.common import manifest
-from collectorfleet_operator.objects import LEASE, Object
+from collectorfleet_operator.children.owner import manifest
+from collectorfleet_operator.objects import Kind, Object
+
+LEASE: Final = Kind("coordination.k8s.io/v1", "Lease", "leases")
 
 
 def lease(fleet: CollectorFleet) -> Object:

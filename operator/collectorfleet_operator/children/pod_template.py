@@ -1,34 +1,31 @@
-"""Pod templates: what every pod of a fleet has, and the user's partial template merged over it.
-
-The merge is kubectl's strategic merge as far as pod templates need it: objects merge key by key, containers merge by
-name, other lists of named things take the user's item whole (half of an env entry or of a volume means nothing), null
-removes, and what remains is replaced.
-"""
+"""Pod templates: what every pod of a fleet has, and the user's partial template merged over it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any, Final
 
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
-from collectorfleet_operator.children.common import labels
-from collectorfleet_operator.objects import Object
+from collectorfleet_operator.children.merge import merge
+from collectorfleet_operator.children.owner import labels
+from collectorfleet_operator.objects import Kind, Object
 
+# Made by KubeRay and the Job controller from these templates.
+POD: Final = Kind("v1", "Pod", "pods")
+GPU_RESOURCE: Final = "nvidia.com/gpu"
 USER_ID: Final = 1000
 _CODE_VOLUME: Final = "code"
 
-_MERGED_BY: Final = {
-    "containers": "name",
-    "initContainers": "name",
-    "env": "name",
-    "volumes": "name",
-    "imagePullSecrets": "name",
-    "ports": "containerPort",
-    "volumeMounts": "mountPath",
-    "volumeDevices": "devicePath",
-}
-_MERGED_DEEPLY: Final = ("containers", "initContainers")
+
+class PodRole(StrEnum):
+    """What a pod of a fleet is for; its label says so."""
+
+    HEAD = "head"
+    WORKER = "worker"
+    DRIVER = "driver"
+
 
 _POD: Final = {
     # A Service named "ray" would otherwise put RAY_PORT=tcp://... into every container of its namespace.
@@ -47,7 +44,7 @@ _POD: Final = {
 
 def pod_template(
     fleet: CollectorFleet,
-    role: str,
+    role: PodRole,
     container: Object,
     user: Mapping[str, Any],
     *,
@@ -86,34 +83,6 @@ def import_code_first(fleet: CollectorFleet) -> str | None:
     if fleet.spec.code is None:
         return None
     return f'export PYTHONPATH="{names.CODE_MOUNT}${{PYTHONPATH:+:$PYTHONPATH}}"'
-
-
-def merge(base: Any, over: Any, field: str = "") -> Any:
-    """``base`` with ``over`` on top; neither is changed. ``field`` is the key under which both stand."""
-    if isinstance(over, Mapping):
-        merged = dict(base) if isinstance(base, Mapping) else {}
-        for key, value in over.items():
-            if value is None:
-                merged.pop(key, None)
-            else:
-                merged[key] = merge(merged.get(key), value, key)
-        return merged
-    if isinstance(base, list) and isinstance(over, list) and field in _MERGED_BY:
-        return _merge_named(base, over, field)
-    return over
-
-
-def _merge_named(base: list[Any], over: list[Any], field: str) -> list[Any]:
-    key = _MERGED_BY[field]
-    if not all(isinstance(item, Mapping) and key in item for item in over):
-        return over
-    mine = {item[key]: item for item in base}
-    theirs = {item[key]: item for item in over}
-    deep = field in _MERGED_DEEPLY
-    kept = [
-        merge(item, theirs[name]) if deep and name in theirs else theirs.get(name, item) for name, item in mine.items()
-    ]
-    return kept + [item for name, item in theirs.items() if name not in mine]
 
 
 def _mount_code(pod: Object, config_map: str) -> None:

@@ -21,7 +21,10 @@ from collectorfleet_api.v1alpha1 import (
     OperatorStatus,
     Reason,
 )
-from collectorfleet_operator.objects import EVENT, FLEET, Object
+from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.objects import Kind, Object
+
+EVENT: Final = Kind("v1", "Event", "events")
 
 NORMAL: Final = "Normal"
 WARNING: Final = "Warning"

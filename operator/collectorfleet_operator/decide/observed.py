@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypeGuard
 
-from collectorfleet_api.packing.pods import Packing, Refusal, pack
+from collectorfleet_api.packing.pods import Packing, Refusal, pack_groups
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
-from collectorfleet_operator.children.common import RUN_ANNOTATION, run_of
+from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.children.owner import RUN_ANNOTATION, run_of
+from collectorfleet_operator.children.pod_template import PodRole
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
+from collectorfleet_operator.children.worker_group import GROUP_LABEL
 from collectorfleet_operator.decide import pods
-from collectorfleet_operator.objects import Kind, Object, annotation, controller_uid, is_terminating, metadata, uid_of
+from collectorfleet_operator.objects import (
+    Kind,
+    Object,
+    annotation,
+    controller_uid,
+    is_terminating,
+    label,
+    metadata,
+    uid_of,
+)
 
 
 @dataclass(frozen=True)
@@ -41,12 +54,7 @@ class Observed:
     """
 
     fleet: CollectorFleet
-    cluster: Object | None = None
-    job: Object | None = None
-    service_account: Object | None = None
-    role: Object | None = None
-    role_binding: Object | None = None
-    lease: Object | None = None
+    children: Mapping[Kind, Object] = field(default_factory=dict)
     pods: Sequence[Object] = ()
     problems: Sequence[str] = ()
     kuberay_installed: bool = True
@@ -58,22 +66,35 @@ class Observed:
     reported_at: str | None = None
 
     @property
-    def packing(self) -> Packing | Refusal:
-        spec = self.fleet.spec
-        return pack(
-            spec.collectors.replicas,
-            spec.collectors.resources.gpu,
-            spec.workers.gpu.per_pod,
-            spec.workers.collectors_per_pod,
-        )
+    def cluster(self) -> Object | None:
+        return self.children.get(RAYCLUSTER)
+
+    @property
+    def job(self) -> Object | None:
+        return self.children.get(JOB)
+
+    @property
+    def groups(self) -> Mapping[str, Packing] | Refusal:
+        """How the collectors of each worker group are packed, by the stored spec."""
+        return pack_groups(self.fleet.spec.worker_groups)
+
+    @property
+    def heads(self) -> list[Object]:
+        return self.belonging(pods.of_role(self.pods, PodRole.HEAD), self.cluster)
+
+    def workers(self, group: str | None = None) -> list[Object]:
+        """The worker pods of the present RayCluster, of one group or of all."""
+        found = self.belonging(pods.of_role(self.pods, PodRole.WORKER), self.cluster)
+        return [pod for pod in found if group is None or label(pod, GROUP_LABEL) == group]
 
     @property
     def ray_pods(self) -> list[Object]:
-        return [*pods.of_role(self.pods, pods.HEAD), *pods.of_role(self.pods, pods.WORKER)]
+        """Those of head and workers, of this RayCluster and of earlier ones."""
+        return [*pods.of_role(self.pods, PodRole.HEAD), *pods.of_role(self.pods, PodRole.WORKER)]
 
     @property
     def driver_pods(self) -> list[Object]:
-        return pods.of_role(self.pods, pods.DRIVER)
+        return pods.of_role(self.pods, PodRole.DRIVER)
 
     @property
     def driver_pod(self) -> Object | None:

@@ -9,11 +9,8 @@ from typing import Final
 
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import Reason
+from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.objects import Object, has_condition, label, metadata
-
-HEAD: Final = "head"
-WORKER: Final = "worker"
-DRIVER: Final = "driver"
 
 # Kubernetes' words.
 UNSCHEDULABLE: Final = "Unschedulable"
@@ -43,7 +40,7 @@ class Exit:
     message: str
 
 
-def of_role(pods: Iterable[Object], role: str) -> list[Object]:
+def of_role(pods: Iterable[Object], role: PodRole) -> list[Object]:
     return [pod for pod in pods if label(pod, names.ROLE_LABEL) == role]
 
 

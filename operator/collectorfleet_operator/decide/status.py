@@ -21,7 +21,7 @@ from typing import assert_never
 from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import condition, is_true, stamped
 from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running
-from collectorfleet_api.packing.pods import Packing
+from collectorfleet_api.packing.pods import Packing, Refusal
 from collectorfleet_api.v1alpha1 import (
     CollectorFleetStatus,
     Condition,
@@ -33,7 +33,8 @@ from collectorfleet_api.v1alpha1 import (
     Reason,
     WorkerPods,
 )
-from collectorfleet_operator.children.raycluster import worker_group
+from collectorfleet_operator.children.group_sizes import sizes_of
+from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions import over, underway
 from collectorfleet_operator.decide.observed import Observed
@@ -51,7 +52,7 @@ def status(seen: Observed, now: datetime) -> OperatorStatus:
         phase=_phase(seen, found, conditions),
         conditions=stamped(conditions.values(), before.conditions if before else (), now, generation),
         replicas=_available(seen) if is_true(conditions[ConditionType.DRIVER_RUNNING]) else 0,
-        selector=f"{names.FLEET_LABEL}={seen.fleet.metadata.name},{names.ROLE_LABEL}={pods.WORKER}",
+        selector=f"{names.FLEET_LABEL}={seen.fleet.metadata.name},{names.ROLE_LABEL}={PodRole.WORKER}",
         ray_cluster=_ray_cluster(seen),
         driver=_driver(seen, found, before),
     )
@@ -108,21 +109,30 @@ def _available(seen: Observed) -> int:
 def _ray_cluster(seen: Observed) -> RayClusterStatus | None:
     if seen.cluster is None or not seen.is_ours(seen.cluster):
         return None
-    head = pods.newest(seen.belonging(pods.of_role(seen.pods, pods.HEAD), seen.cluster))
-    workers = [
-        pod for pod in seen.belonging(pods.of_role(seen.pods, pods.WORKER), seen.cluster) if not is_terminating(pod)
-    ]
-    packing = seen.packing
-    known = packing if isinstance(packing, Packing) and packing.gpu_units and not seen.spec_is_held else None
+    head = pods.newest(seen.heads)
+    ready = sum(pods.is_ready(pod) for pod in seen.workers() if not is_terminating(pod))
+    desired = sum(size.pods for size in sizes_of(seen.cluster).values())
+    gpus = _gpus(seen)
     return RayClusterStatus(
         name=name_of(seen.cluster),
         head=name_of(head) if head else None,
-        worker_pods=WorkerPods(
-            desired=int(worker_group(seen.cluster).get("replicas", 0)), ready=sum(map(pods.is_ready, workers))
-        ),
-        gpu_per_collector=known.gpu_per_collector if known else None,
-        surplus_gpu=known.surplus_gpu if known else None,
+        worker_pods=WorkerPods(desired=desired, ready=ready),
+        gpu_per_collector=_only({group.gpu_per_collector for group in gpus}),
+        surplus_gpu=sum(group.surplus_gpu for group in gpus) if gpus else None,
     )
+
+
+def _gpus(seen: Observed) -> list[Packing]:
+    """The groups of the stored spec whose collectors use GPUs; none while an older spec runs."""
+    groups = seen.groups
+    if isinstance(groups, Refusal) or seen.spec_is_held:
+        return []
+    return [group for group in groups.values() if group.gpu_units]
+
+
+def _only(values: set[float]) -> float | None:
+    """The one value, if there is only one."""
+    return next(iter(values)) if len(values) == 1 else None
 
 
 def _driver(seen: Observed, found: Outcome, before: CollectorFleetStatus | None) -> DriverPodStatus | None:

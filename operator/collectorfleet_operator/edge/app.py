@@ -14,6 +14,8 @@ import time
 from datetime import UTC, datetime
 from typing import Final
 
+from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.table import PROVIDERS, WATCHED
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import KubeError, NotServedError, UnavailableError
@@ -21,9 +23,9 @@ from collectorfleet_operator.edge.health import Health, served
 from collectorfleet_operator.edge.reconcile import Reconciler
 from collectorfleet_operator.edge.resync import TICK_SECONDS, TICKS_PER_FULL_LIST, Resync
 from collectorfleet_operator.edge.settings import Settings
-from collectorfleet_operator.edge.watch import WATCHED, watch
+from collectorfleet_operator.edge.watch import watch
 from collectorfleet_operator.edge.work_queue import WorkQueue
-from collectorfleet_operator.objects import FLEET, RAYCLUSTER, Key, Kind, Object
+from collectorfleet_operator.objects import Key, Kind, Object
 
 log = logging.getLogger(__name__)
 
@@ -76,13 +78,13 @@ class Session:
         """Run until the process is told to stop, or until the next session has to begin."""
         if not await self._first_lists():
             return
-        has_kuberay = await self._resync.has_kuberay()
-        if not has_kuberay:
-            log.warning("no %s in this Kubernetes: fleets wait until KubeRay is installed", RAYCLUSTER.full_name)
-        kinds = [kind for kind in WATCHED if has_kuberay or kind is not RAYCLUSTER]
+        missing = await self._resync.missing()
+        for kind in missing:
+            log.warning("no %s in this Kubernetes: fleets wait until %s is installed", kind.full_name, PROVIDERS[kind])
+        kinds = [kind for kind in WATCHED if kind not in missing]
         tasks = [
             asyncio.create_task(self._queue.run(), name="queue"),
-            asyncio.create_task(self._tick(has_kuberay), name="resync"),
+            asyncio.create_task(self._tick(missing), name="resync"),
             asyncio.create_task(watch(kinds, self._settings, self._take_news, self._over), name="watch"),
             asyncio.create_task(self._stop.wait(), name="stop"),
         ]
@@ -120,8 +122,8 @@ class Session:
                 return True
         return False
 
-    async def _tick(self, had_kuberay: bool) -> None:
-        """List again and again; returns when RayClusters begin or cease to be served."""
+    async def _tick(self, missing: set[Kind]) -> None:
+        """List again and again; returns when a kind begins or ceases to be served."""
         ticks, reachable = 0, True
         while True:
             await asyncio.sleep(TICK_SECONDS if reachable else RETRY_SECONDS)
@@ -130,13 +132,15 @@ class Session:
                 concerned = await self._resync.quiet_drivers()
                 if ticks % 2 == 0:
                     concerned |= await self._resync.warned()
-                if not reachable or ticks % TICKS_PER_FULL_LIST == 0:
+                everything = not reachable or ticks % TICKS_PER_FULL_LIST == 0
+                if everything:
                     concerned |= await self._resync.full()
-                look = ticks % TICKS_PER_FULL_LIST == 0 or not had_kuberay
-                if look and await self._resync.has_kuberay() != had_kuberay:
-                    now = "ceased to be served" if had_kuberay else "is served now"
-                    log.info("%s %s", RAYCLUSTER.full_name, now)
-                    return
+                if everything or missing:
+                    changed = await self._resync.missing() ^ missing
+                    for kind in changed:
+                        log.info("%s %s", kind.full_name, "is served now" if kind in missing else "ceased to be served")
+                    if changed:
+                        return
             except UnavailableError as error:
                 if reachable:
                     log.warning("the API server does not answer: %s", error)

@@ -7,7 +7,9 @@ from datetime import timedelta
 from typing import Final
 
 from collectorfleet_api import names
-from collectorfleet_operator.objects import FLEET, LEASE, Key, Kind, Object, label, metadata, name_of, namespace_of
+from collectorfleet_operator.children.lease import LEASE
+from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.objects import Key, Kind, Object, label, metadata, name_of, namespace_of
 
 # The keys of `metadata` that nobody here reads and that make up most of a small object.
 _UNREAD: Final = ("managedFields",)
@@ -51,7 +53,7 @@ class Cache:
             return set()
         self._objects.setdefault(kind, {})[key] = _trimmed(kind, obj)
         concerned = self._index(kind, key, obj)
-        if kind is LEASE:
+        if kind == LEASE:
             self._note_renewal(key, obj)
         return concerned
 
@@ -77,7 +79,7 @@ class Cache:
         return concerned
 
     def _index(self, kind: Kind, key: Key, obj: Object) -> set[Key]:
-        name = key.name if kind is FLEET else label(obj, names.FLEET_LABEL)
+        name = key.name if kind == FLEET else label(obj, names.FLEET_LABEL)
         concerned = {Key(key.namespace, name)} if name else set()
         before = self._fleet_of.pop((kind, key), None)
         if before is not None:
@@ -92,7 +94,7 @@ class Cache:
     def _drop(self, kind: Kind, key: Key) -> set[Key]:
         self._objects[kind].pop(key)
         fleet = self._fleet_of.pop((kind, key), None)
-        if kind is LEASE:
+        if kind == LEASE:
             self._lease_changes.pop(key, None)
         if fleet is None:
             return set()
@@ -122,7 +124,7 @@ def _newer(obj: Object, stored: Object) -> bool:
 def _trimmed(kind: Kind, obj: Object) -> Object:
     """The object without what nobody here reads; of a fleet, who wrote when remains."""
     kept = {key: value for key, value in metadata(obj).items() if key not in _UNREAD}
-    if kind is FLEET:
+    if kind == FLEET:
         writers = metadata(obj).get("managedFields") or []
         kept["managedFields"] = [{k: v for k, v in writer.items() if k != "fieldsV1"} for writer in writers]
     return {"apiVersion": kind.api_version, "kind": kind.kind, **obj, "metadata": kept}

@@ -19,8 +19,9 @@ from kubernetes.aio.dynamic import DynamicClient
 from kubernetes.aio.dynamic.resource import Resource
 
 from collectorfleet_api import names
+from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.edge.errors import NotFoundError, UnavailableError, from_answer
-from collectorfleet_operator.objects import FLEET, Key, Kind, Object, kind_of, name_of, namespace_of
+from collectorfleet_operator.objects import Key, Kind, Object, name_of, namespace_of
 
 # The client's own default is five minutes.
 TIMEOUT_SECONDS: Final = 10
@@ -86,11 +87,11 @@ class Kube:
         except NotFoundError:
             return None
 
-    async def apply(self, manifest: Object) -> Object:
+    async def apply(self, kind: Kind, manifest: Object) -> Object:
         """Create the object or take over the fields of the manifest; returns it as stored."""
         return await self._ask(
-            f"apply {manifest['kind']} {namespace_of(manifest)}/{name_of(manifest)}",
-            self._resource(kind_of(manifest)).server_side_apply(body=manifest, force_conflicts=True, **_APPLY),
+            f"apply {kind} {namespace_of(manifest)}/{name_of(manifest)}",
+            self._resource(kind).server_side_apply(body=manifest, force_conflicts=True, **_APPLY),
         )
 
     async def apply_status(self, key: Key, status: Object) -> Object:
@@ -115,11 +116,11 @@ class Kube:
                 self._resource(kind).delete(name=key.name, namespace=key.namespace, body=body, **_OPTIONS),
             )
 
-    async def create(self, manifest: Object) -> Object:
+    async def create(self, kind: Kind, manifest: Object) -> Object:
         """Create an object; ConflictError if there is one of its name."""
         return await self._ask(
-            f"create {manifest['kind']} {namespace_of(manifest)}/{name_of(manifest)}",
-            self._resource(kind_of(manifest)).create(body=manifest, **_OPTIONS, field_manager=names.OPERATOR_MANAGER),
+            f"create {kind} {namespace_of(manifest)}/{name_of(manifest)}",
+            self._resource(kind).create(body=manifest, **_OPTIONS, field_manager=names.OPERATOR_MANAGER),
         )
 
     async def _ask(self, what: str, request: Any) -> Object:
@@ -142,7 +143,7 @@ class Kube:
                 name=kind.plural,
                 namespaced=True,
                 client=self._dynamic,
-                subresources=_STATUS if kind is FLEET else {},
+                subresources=_STATUS if kind == FLEET else {},
             )
         return self._resources[kind]
 

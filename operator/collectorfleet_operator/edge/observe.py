@@ -8,22 +8,13 @@ from dataclasses import replace
 from collectorfleet_api import names
 from collectorfleet_api.rules.validation import problems
 from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.lease import LEASE
+from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.children.table import CHILDREN
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.edge.cache import Cache
-from collectorfleet_operator.objects import (
-    FLEET,
-    JOB,
-    LEASE,
-    POD,
-    RAYCLUSTER,
-    ROLE,
-    ROLE_BINDING,
-    SERVICE_ACCOUNT,
-    Key,
-    Object,
-    metadata,
-    name_of,
-)
+from collectorfleet_operator.objects import Key, Kind, Object, metadata, name_of
 
 
 def observe(
@@ -35,15 +26,9 @@ def observe(
     refused: Sequence[Refused] = (),
     warnings: Sequence[Warned] = (),
 ) -> Observed:
-    driver = Key(key.namespace, names.driver_name(key.name))
     seen = Observed(
         fleet=fleet,
-        cluster=cache.get(RAYCLUSTER, key),
-        job=cache.get(JOB, driver),
-        service_account=cache.get(SERVICE_ACCOUNT, driver),
-        role=cache.get(ROLE, driver),
-        role_binding=cache.get(ROLE_BINDING, driver),
-        lease=cache.get(LEASE, driver),
+        children=children_of(cache, key),
         pods=cache.of_fleet(POD, key),
         problems=[str(problem) for problem in problems(fleet)],
         kuberay_installed=kuberay_installed,
@@ -51,9 +36,16 @@ def observe(
         warnings=warnings,
         reported_at=_reported_at(cache.get(FLEET, key)),
     )
-    if seen.lease is not None and seen.driver_pod is not None and _holds(seen.driver_pod, seen.lease):
-        return replace(seen, driver_quiet_for=cache.quiet_for(driver))
+    lease, pod = seen.children.get(LEASE), seen.driver_pod
+    if lease is not None and pod is not None and _holds(pod, lease):
+        return replace(seen, driver_quiet_for=cache.quiet_for(CHILDREN[LEASE].key(key)))
     return seen
+
+
+def children_of(cache: Cache, key: Key) -> dict[Kind, Object]:
+    """What stands under the names of the fleet's children, whoever owns it."""
+    found = {kind: cache.get(kind, child.key(key)) for kind, child in CHILDREN.items()}
+    return {kind: child for kind, child in found.items() if child is not None}
 
 
 def _holds(pod: Object, lease: Object) -> bool:

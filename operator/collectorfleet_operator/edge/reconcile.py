@@ -13,9 +13,12 @@ from pydantic import ValidationError
 from collectorfleet_api import names
 from collectorfleet_api.rules.validation import read_stored
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus, OperatorStatus, Reason
+from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.table import CHILDREN
 from collectorfleet_operator.decide import events
+from collectorfleet_operator.decide.actions import Action, Create, Delete, Update
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
-from collectorfleet_operator.decide.plan import Action, Create, Delete, Update, plan
+from collectorfleet_operator.decide.plan import plan
 from collectorfleet_operator.decide.status import invalid, status
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
@@ -23,15 +26,11 @@ from collectorfleet_operator.edge.errors import ConflictError, NotFoundError, No
 from collectorfleet_operator.edge.observe import observe
 from collectorfleet_operator.edge.status_writer import StatusWriter
 from collectorfleet_operator.objects import (
-    FLEET,
-    JOB,
-    RAYCLUSTER,
     Key,
     Kind,
     Object,
     controller_uid,
     is_terminating,
-    kind_of,
     metadata,
     name_of,
     namespace_of,
@@ -102,7 +101,7 @@ class Reconciler:
                 result.kuberay_installed = False
                 break
             except RefusedError as error:
-                result.refused.append(Refused(_kind(action), Reason.REFUSED, str(error)))
+                result.refused.append(Refused(action.kind, Reason.REFUSED, str(error)))
                 break
             if result.refused:
                 break
@@ -110,19 +109,19 @@ class Reconciler:
 
     async def _do(self, key: Key, action: Action, result: Result) -> None:
         match action:
-            case Create(manifest, why):
-                await self._create(key, manifest, why, result)
-            case Update(manifest, uid, why):
+            case Create(kind, manifest, why):
+                await self._create(key, kind, manifest, why, result)
+            case Update(kind, manifest, uid, why):
                 # With its uid, one that was replaced meanwhile is not touched, and one that is gone not made again.
                 body = {**manifest, "metadata": {**manifest["metadata"], "uid": uid}}
-                self._cache.put(kind_of(manifest), await self._kube.apply(body))
+                self._cache.put(kind, await self._kube.apply(kind, body))
                 log.info("%s: updated %s", key, why)
             case Delete(kind, name, uid, why):
                 await self._kube.delete(kind, Key(key.namespace, name), uid)
                 log.info("%s: deleted %s", key, why)
 
-    async def _create(self, key: Key, manifest: Object, why: str, result: Result) -> None:
-        kind, name = kind_of(manifest), name_of(manifest)
+    async def _create(self, key: Key, kind: Kind, manifest: Object, why: str, result: Result) -> None:
+        name = name_of(manifest)
         # Server-side apply cannot be told to create only, and would take over what somebody else made.
         there = await self._kube.find(kind, namespace_of(manifest), name)
         if there is not None:
@@ -134,10 +133,10 @@ class Reconciler:
             self._cache.put(kind, there)
             mine = metadata(manifest)["ownerReferences"][0]["uid"]
             raise ConflictError(f"create {kind} {key}", _stands_there(there, mine))
-        made = await self._kube.apply(manifest)
+        made = await self._kube.apply(kind, manifest)
         self._cache.put(kind, made)
         log.info("%s: created %s", key, why)
-        if kind in (RAYCLUSTER, JOB):
+        if CHILDREN[kind].announced:
             result.made.append(events.made(why, uid_of(made)))
 
     async def _say_unreadable(self, key: Key, stored: Object) -> None:
@@ -166,7 +165,7 @@ class Reconciler:
 
     async def _tell(self, key: Key, event: Object) -> None:
         try:
-            await self._kube.create(event)
+            await self._kube.create(events.EVENT, event)
         except ConflictError:
             return
         except (RefusedError, NotFoundError) as error:
@@ -179,10 +178,6 @@ class Reconciler:
         if refused and self._said.get(key) != refused:
             log.warning("%s: %s", key, refused[0].message)
         self._said[key] = refused
-
-
-def _kind(action: Action) -> Kind:
-    return action.kind if isinstance(action, Delete) else kind_of(action.manifest)
 
 
 def _stands_there(there: Object, mine: str) -> str:

@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Final
 
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
+from collectorfleet_operator.children.lease import LEASE
+from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.children.table import CHILDREN, LISTED, LISTED_OFTEN, PROVIDERS
 from collectorfleet_operator.decide.conditions.driver import LOST_AFTER
+from collectorfleet_operator.decide.events import EVENT
 from collectorfleet_operator.decide.observed import Warned
 from collectorfleet_operator.decide.warnings import relevant
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import NotServedError
-from collectorfleet_operator.objects import (
-    EVENT,
-    FLEET,
-    JOB,
-    LEASE,
-    POD,
-    RAYCLUSTER,
-    ROLE,
-    ROLE_BINDING,
-    SERVICE_ACCOUNT,
-    Key,
-    Kind,
-    Object,
-    uid_of,
-)
-
-log = logging.getLogger(__name__)
+from collectorfleet_operator.edge.observe import children_of
+from collectorfleet_operator.objects import Key, Kind, Object, uid_of
 
 # Leases and health, and how soon an API server that is back is noticed.
 TICK_SECONDS: Final = 5.0
 # All of it.
 TICKS_PER_FULL_LIST: Final = 6
-
-_LISTED: Final = (FLEET, JOB, POD, LEASE, SERVICE_ACCOUNT, ROLE, ROLE_BINDING)
 
 
 class Resync:
@@ -53,25 +40,21 @@ class Resync:
         self.warnings: dict[Key, list[Warned]] = {}
 
     async def full(self) -> set[Key]:
-        """Everything; NotServedError if there are no CollectorFleets in this Kubernetes."""
-        for kind in _LISTED:
-            await self._list(kind)
-        if not await self.has_kuberay():
-            log.debug("no %s", RAYCLUSTER.full_name)
+        """All that is ours or Kubernetes' own; NotServedError if there are no CollectorFleets in this Kubernetes."""
+        for kind in LISTED:
+            if kind not in PROVIDERS:
+                await self._list(kind)
         # Whatever was missed, every fleet is looked at.
         return set(self._cache.fleets())
 
-    async def has_kuberay(self) -> bool:
-        """List the RayClusters; whether there is such a kind."""
-        try:
-            await self._list(RAYCLUSTER)
-        except NotServedError:
-            return False
-        return True
+    async def missing(self) -> set[Kind]:
+        """List the kinds that somebody else brings; those that are not served."""
+        return {kind for kind in PROVIDERS if not await self._is_served(kind)}
 
     async def quiet_drivers(self) -> set[Key]:
         """Fleets whose driver began or ceased to be quiet for too long."""
-        await self._list(LEASE)
+        for kind in LISTED_OFTEN:
+            await self._list(kind)
         quiet = {key for key in self._cache.fleets() if self._is_quiet(key)}
         changed, self._quiet = quiet ^ self._quiet, quiet
         return changed
@@ -91,21 +74,26 @@ class Resync:
         return changed
 
     async def _list(self, kind: Kind) -> set[Key]:
-        label = None if kind is FLEET else names.FLEET_LABEL
+        label = None if kind == FLEET else names.FLEET_LABEL
         concerned: set[Key] = set()
         for scope in self._scopes:
             listed = await self._kube.list(kind, scope, label=label)
             concerned |= self._cache.replace(kind, scope, listed.items, listed.resource_version)
         return concerned
 
+    async def _is_served(self, kind: Kind) -> bool:
+        try:
+            await self._list(kind)
+        except NotServedError:
+            return False
+        return True
+
     def _is_quiet(self, key: Key) -> bool:
-        quiet_for = self._cache.quiet_for(Key(key.namespace, names.driver_name(key.name)))
+        quiet_for = self._cache.quiet_for(CHILDREN[LEASE].key(key))
         return quiet_for is not None and quiet_for > LOST_AFTER
 
     def _uids(self, key: Key) -> set[str]:
-        cluster = self._cache.get(RAYCLUSTER, key)
-        job = self._cache.get(JOB, Key(key.namespace, names.driver_name(key.name)))
-        children = [*self._cache.of_fleet(POD, key), *(one for one in (cluster, job) if one)]
+        children = (*self._cache.of_fleet(POD, key), *children_of(self._cache, key).values())
         return {uid_of(child) for child in children}
 
 

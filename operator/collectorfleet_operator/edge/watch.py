@@ -9,11 +9,10 @@ from typing import Any, Final
 import kopf
 
 from collectorfleet_api import names
+from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.edge.client import TIMEOUT_SECONDS, in_cluster
 from collectorfleet_operator.edge.settings import Settings
-from collectorfleet_operator.objects import FLEET, JOB, POD, RAYCLUSTER, Kind, Object
-
-WATCHED: Final = (FLEET, RAYCLUSTER, JOB, POD)
+from collectorfleet_operator.objects import Kind, Object
 
 # kopf takes up its retries from the start each time they are used up. Its own go up to 21 s, which a fleet's status
 # would be wrong for after the API server is back.
@@ -58,6 +57,6 @@ def _settings(kinds: Iterable[Kind]) -> kopf.OperatorSettings:
     settings.networking.error_backoffs = _ERROR_BACKOFFS_SECONDS
     settings.queueing.exit_timeout = 0.5
     for kind in kinds:
-        if kind is not FLEET:
+        if kind != FLEET:
             settings.watching.label_selectors[kind.group, kind.version, kind.plural] = names.FLEET_LABEL
     return settings

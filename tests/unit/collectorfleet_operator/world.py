@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,33 +15,33 @@ from tests.manifests import manifest
 
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet, Condition, OperatorStatus
-from collectorfleet_operator.children.raycluster import worker_group
+from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.children.group_sizes import worker_groups
+from collectorfleet_operator.children.lease import LEASE
+from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.pod_template import POD, PodRole
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
+from collectorfleet_operator.children.table import LISTED
+from collectorfleet_operator.children.worker_group import GROUP_LABEL
 from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.actions import Action, Create, Delete, Update
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.decide.plan import Action, Create, Delete, Update, plan
+from collectorfleet_operator.decide.plan import plan
 from collectorfleet_operator.decide.status import status
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.observe import observe
-from collectorfleet_operator.objects import (
-    FLEET,
-    JOB,
-    LEASE,
-    POD,
-    RAYCLUSTER,
-    Key,
-    Kind,
-    Object,
-    kind_of,
-    metadata,
-    name_of,
-    uid_of,
-)
+from collectorfleet_operator.objects import Key, Kind, Object, label, metadata, name_of, uid_of
 
 NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
 NAME = "cheetah"
 KEY = Key("default", NAME)
 DRIVER = Key("default", f"{NAME}-driver")
+KINDS = {(kind.api_version, kind.kind): kind for kind in LISTED}
 CONTAINERS = {"head": "ray-head", "worker": "ray-worker", "driver": "driver"}
+
+
+def kind_of(obj: Object) -> Kind:
+    return KINDS[obj["apiVersion"], obj["kind"]]
 
 
 class World:
@@ -51,7 +51,6 @@ class World:
         self.seconds = 0.0
         self.cache = Cache(lambda: self.seconds)
         self._numbers = itertools.count(1)
-        self._kinds: set[Kind] = set()
         fleet = manifest(changes, NAME)
         fleet["metadata"] |= {"namespace": KEY.namespace, "uid": "fleet-1", "generation": 1}
         self.store(fleet)
@@ -62,7 +61,6 @@ class World:
         kept["resourceVersion"] = str(next(self._numbers))
         kept.setdefault("uid", f"{obj['kind']}-{kept['resourceVersion']}".lower())
         kept.setdefault("creationTimestamp", _time(NOON))
-        self._kinds.add(kind_of(obj))
         self.cache.put(kind_of(obj), obj)
         return obj
 
@@ -94,10 +92,10 @@ class World:
         actions = plan(self.seen())
         for action in actions:
             match action:
-                case Create(made):
+                case Create(_, made):
                     self.store(made)
-                case Update(made, uid):
-                    stored = self.get(kind_of(made), Key(KEY.namespace, name_of(made)))
+                case Update(kind, made, uid):
+                    stored = self.get(kind, Key(KEY.namespace, name_of(made)))
                     assert uid_of(stored) == uid
                     self.store({**stored, **made, "metadata": {**stored["metadata"], **made["metadata"]}})
                 case Delete(kind, name):
@@ -111,16 +109,22 @@ class World:
             spec = cluster["spec"]
             if not self.pods("head"):
                 self._pod("head", cluster, spec["headGroupSpec"]["template"])
-            group = worker_group(cluster)
-            for name in group.get("scaleStrategy", {}).get("workersToDelete", []):
-                self.collect(*(pod for pod in self.pods("worker") if name_of(pod) == name))
-            for _ in range(group["replicas"] - len(self.pods("worker"))):
-                self._pod("worker", cluster, group["template"])
-            self.collect(*self.pods("worker")[group["replicas"] :])
+            for group in worker_groups(cluster).values():
+                self._resize(cluster, group)
         if job is not None and not self.pods("driver"):
             self._pod("driver", job, job["spec"]["template"])
 
-    def _pod(self, role: str, owner: Object, template: Object) -> None:
+    def _resize(self, cluster: Object, group: Object) -> None:
+        def workers() -> list[Object]:
+            return [pod for pod in self.pods("worker") if label(pod, GROUP_LABEL) == group["groupName"]]
+
+        for name in group.get("scaleStrategy", {}).get("workersToDelete", []):
+            self.collect(*(pod for pod in workers() if name_of(pod) == name))
+        for _ in range(group["replicas"] - len(workers())):
+            self._pod("worker", cluster, group["template"], {GROUP_LABEL: group["groupName"]})
+        self.collect(*workers()[group["replicas"] :])
+
+    def _pod(self, role: str, owner: Object, template: Object, labels: Mapping[str, str] | None = None) -> None:
         name = f"{NAME}-{role}-{next(self._numbers)}"
         reference = {"kind": owner["kind"], "name": name_of(owner), "uid": uid_of(owner), "controller": True}
         self.store(
@@ -130,7 +134,7 @@ class World:
                 "metadata": {
                     "name": name,
                     "namespace": KEY.namespace,
-                    "labels": template["metadata"]["labels"],
+                    "labels": {**template["metadata"]["labels"], **(labels or {})},
                     "ownerReferences": [reference],
                 },
                 "spec": template["spec"],
@@ -139,7 +143,7 @@ class World:
         )
 
     def pods(self, role: str) -> list[Object]:
-        return pods.of_role(self.cache.of_fleet(POD, KEY), role)
+        return pods.of_role(self.cache.of_fleet(POD, KEY), PodRole(role))
 
     def collect(self, *objects: Object) -> None:
         """What the garbage collector does."""
@@ -235,7 +239,7 @@ def later(seconds: float) -> datetime:
 
 def kinds(actions: Sequence[Action]) -> list[str]:
     """``["Create RayCluster", ...]``"""
-    return [f"{type(one).__name__} {one.kind if isinstance(one, Delete) else one.manifest['kind']}" for one in actions]
+    return [f"{type(one).__name__} {one.kind}" for one in actions]
 
 
 def _time(of: datetime) -> str:

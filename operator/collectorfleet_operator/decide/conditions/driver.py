@@ -10,11 +10,12 @@ from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.conditions.outcome import Pending, Running, Underway
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.driver_job import BACKOFF_LIMIT
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, stuck, waiting
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import first_line
-from collectorfleet_operator.objects import RAYCLUSTER, Object, name_of, uid_of
+from collectorfleet_operator.objects import Object, name_of, uid_of
 
 # A driver renews its Lease several times in this time, whatever its training function does.
 LOST_AFTER: Final = timedelta(seconds=40)
@@ -23,7 +24,7 @@ _TYPE: Final = ConditionType.DRIVER_RUNNING
 
 
 def driver_running(seen: Observed, run: Underway) -> Finding:
-    refused = next((one for one in seen.refused if one.kind is not RAYCLUSTER), None)
+    refused = next((one for one in seen.refused if one.kind != RAYCLUSTER), None)
     if refused is not None:
         return stuck(_TYPE, refused.reason, refused.message)
     job = seen.job

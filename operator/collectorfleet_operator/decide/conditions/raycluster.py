@@ -7,12 +7,13 @@ from typing import Final
 
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
-from collectorfleet_operator.children.raycluster import worker_group
+from collectorfleet_operator.children.group_sizes import GroupSize, sizes_of
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, stuck, waiting
 from collectorfleet_operator.decide.observed import Observed, Warned
 from collectorfleet_operator.decide.pods import PodProblem
-from collectorfleet_operator.objects import RAYCLUSTER, Object, is_terminating, name_of, uid_of
+from collectorfleet_operator.objects import Object, is_terminating, name_of, uid_of
 
 _TYPE: Final = ConditionType.RAY_CLUSTER_READY
 _INSTALL: Final = (
@@ -24,7 +25,7 @@ _INSTALL: Final = (
 def raycluster_ready(seen: Observed) -> Finding:
     if not seen.kuberay_installed:
         return stuck(_TYPE, Reason.KUBERAY_MISSING, _INSTALL)
-    refused = next((one for one in seen.refused if one.kind is RAYCLUSTER), None)
+    refused = next((one for one in seen.refused if one.kind == RAYCLUSTER), None)
     if refused is not None:
         return stuck(_TYPE, refused.reason, refused.message)
     earlier = _earlier(seen)
@@ -46,23 +47,32 @@ def _earlier(seen: Observed) -> str | None:
 
 
 def _pods(seen: Observed, cluster: Object) -> Finding:
-    heads, workers = (
-        [pod for pod in seen.belonging(pods.of_role(seen.pods, role), cluster) if not is_terminating(pod)]
-        for role in (pods.HEAD, pods.WORKER)
-    )
-    wanted = int(worker_group(cluster).get("replicas", 0))
-    ready = min(sum(map(pods.is_ready, workers)), wanted)
+    heads, workers = _staying(seen.heads), _staying(seen.workers())
+    sizes = sizes_of(cluster)
+    wanted = sum(size.pods for size in sizes.values())
+    ready = sum(_ready_pods(seen, group, size) for group, size in sizes.items())
     head_ready = any(map(pods.is_ready, heads))
     if head_ready and ready >= wanted:
-        return Finding(condition(_TYPE, True, Reason.READY, f"the head and {ready} of {wanted} worker pods are ready"))
+        text = f"the head and {ready} of {wanted} worker pods are ready"
+        return Finding(condition(_TYPE, True, Reason.READY, text))
     found = _problem(seen, cluster, heads, workers)
     if found is not None:
         return hindered(_TYPE, found.reason, found.message)
     if not heads:
-        return waiting(_TYPE, Reason.HEAD_PENDING, "KubeRay has not made the head pod yet; is its operator running?")
+        text = "KubeRay has not made the head pod yet; is its operator running?"
+        return waiting(_TYPE, Reason.HEAD_PENDING, text)
     if not head_ready:
         return waiting(_TYPE, Reason.HEAD_STARTING, f"head pod {name_of(heads[0])} is not ready yet")
     return waiting(_TYPE, Reason.WORKERS_STARTING, f"{ready} of {wanted} worker pods are ready")
+
+
+def _ready_pods(seen: Observed, group: str, size: GroupSize) -> int:
+    # One that is to go may still be ready.
+    return min(sum(map(pods.is_ready, _staying(seen.workers(group)))), size.pods)
+
+
+def _staying(found: Sequence[Object]) -> list[Object]:
+    return [pod for pod in found if not is_terminating(pod)]
 
 
 def _problem(

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectorfleet_api.packing.pods import UNITS_PER_GPU, Packing, Refusal, pack
+from collectorfleet_api.packing.pods import UNITS_PER_GPU, Packing, Refusal, WorkerGroup, pack, pack_groups
 
 
 def packed(replicas: int, gpu: float, gpus_per_pod: int = 1, collectors_per_pod: int | None = None) -> Packing:
-    found = pack(replicas, gpu, gpus_per_pod, collectors_per_pod)
+    found = pack(WorkerGroup(replicas, gpu, gpus_per_pod, collectors_per_pod))
     assert isinstance(found, Packing), found
     return found
 
 
 def refused(gpu: float, gpus_per_pod: int = 1, collectors_per_pod: int | None = None) -> str:
-    found = pack(16, gpu, gpus_per_pod, collectors_per_pod)
+    found = pack(WorkerGroup(16, gpu, gpus_per_pod, collectors_per_pod))
     assert isinstance(found, Refusal), found
     return f"{found.field}: {found.message}"
 
@@ -69,6 +69,16 @@ def test_refusals_carry_their_numbers() -> None:
     assert "is not a number of GPUs" in refused(float("nan"))
 
 
+def test_groups_are_packed_each_by_itself_in_the_order_of_their_names() -> None:
+    found = pack_groups({"large": WorkerGroup(2, 2.0, gpus_per_pod=2), "cpu": WorkerGroup(3)})
+    assert not isinstance(found, Refusal)
+    assert [(name, group.pods, group.per_pod) for name, group in found.items()] == [("cpu", 3, 1), ("large", 2, 1)]
+
+
+def test_one_group_that_cannot_be_packed_refuses_all() -> None:
+    assert isinstance(pack_groups({"fine": WorkerGroup(1), "odd": WorkerGroup(1, 1.5)}), Refusal)
+
+
 # From a 200th of a GPU, so that placing them one by one stays quick.
 asked = st.one_of(st.integers(50, UNITS_PER_GPU).map(lambda units: units / UNITS_PER_GPU), st.integers(2, 8).map(float))
 
@@ -78,7 +88,7 @@ asked = st.one_of(st.integers(50, UNITS_PER_GPU).map(lambda units: units / UNITS
 def test_no_collector_spans_two_gpus_and_one_pod_fewer_would_not_fit(
     replicas: int, gpu: float, gpus_per_pod: int, collectors_per_pod: int | None
 ) -> None:
-    found = pack(replicas, gpu, gpus_per_pod, collectors_per_pod)
+    found = pack(WorkerGroup(replicas, gpu, gpus_per_pod, collectors_per_pod))
     if isinstance(found, Refusal):
         return
     assert placed(found.per_pod, gpu, gpus_per_pod)
@@ -90,7 +100,7 @@ def test_no_collector_spans_two_gpus_and_one_pod_fewer_would_not_fit(
 @settings(deadline=None)
 @given(st.integers(1, 500), asked, st.integers(1, 8))
 def test_surplus_and_use_add_up_to_the_gpus_of_all_pods(replicas: int, gpu: float, gpus_per_pod: int) -> None:
-    found = pack(replicas, gpu, gpus_per_pod, None)
+    found = pack(WorkerGroup(replicas, gpu, gpus_per_pod))
     if isinstance(found, Packing):
         assert found.surplus_units >= 0
         assert found.replicas * found.gpu_units + found.surplus_units == found.pods * gpus_per_pod * UNITS_PER_GPU

@@ -8,14 +8,16 @@ import pytest
 from tests.manifests import manifest
 
 from collectorfleet_api import names
-from collectorfleet_api.packing.pods import Packing, pack
 from collectorfleet_api.v1alpha1 import CollectorFleet
-from collectorfleet_operator.children.common import run_of
 from collectorfleet_operator.children.driver_job import driver_job
+from collectorfleet_operator.children.group_sizes import GroupSize, resized, worker_groups
 from collectorfleet_operator.children.lease import lease
-from collectorfleet_operator.children.pod_template import merge
-from collectorfleet_operator.children.raycluster import raycluster, with_worker_pods, worker_group
-from collectorfleet_operator.children.rbac import role, role_binding, service_account
+from collectorfleet_operator.children.merge import merge
+from collectorfleet_operator.children.owner import run_of
+from collectorfleet_operator.children.raycluster import raycluster
+from collectorfleet_operator.children.role import role
+from collectorfleet_operator.children.role_binding import role_binding
+from collectorfleet_operator.children.service_account import service_account
 from collectorfleet_operator.objects import Object
 
 
@@ -26,16 +28,11 @@ def fleet(changes: dict[str, Any] | None = None) -> CollectorFleet:
 
 
 def cluster(changes: dict[str, Any] | None = None) -> Object:
-    made = fleet(changes)
-    spec = made.spec
-    packing = pack(
-        spec.collectors.replicas,
-        spec.collectors.resources.gpu,
-        spec.workers.gpu.per_pod,
-        spec.workers.collectors_per_pod,
-    )
-    assert isinstance(packing, Packing)
-    return raycluster(made, packing)
+    return raycluster(fleet(changes))
+
+
+def group(made: Object) -> Object:
+    return worker_groups(made)[names.WORKER_GROUP]
 
 
 def head(made: Object) -> Object:
@@ -44,7 +41,7 @@ def head(made: Object) -> Object:
 
 
 def worker(made: Object) -> Object:
-    template: Object = worker_group(made)["template"]
+    template: Object = group(made)["template"]
     return template
 
 
@@ -108,14 +105,13 @@ class TestRayCluster:
 
     def test_one_ray_cpu_is_one_collector(self) -> None:
         made = cluster({"spec.collectors": {"replicas": 16, "resources": {"cpu": 2, "gpu": 0.25}}})
-        group = worker_group(made)
-        assert group["replicas"] == 4
-        params = group["rayStartParams"]
+        assert group(made)["replicas"] == 4
+        params = group(made)["rayStartParams"]
         assert (params["num-cpus"], params["num-gpus"], params["resources"]) == ("4", "1", "'{\"collector\": 4}'")
-        container = group["template"]["spec"]["containers"][0]
+        container = worker(made)["spec"]["containers"][0]
         assert container["resources"]["limits"]["nvidia.com/gpu"] == 1
         assert container["resources"]["requests"]["cpu"] == "8200m"
-        assert "NVIDIA_VISIBLE_DEVICES" not in env(group["template"])
+        assert "NVIDIA_VISIBLE_DEVICES" not in env(worker(made))
 
     def test_workers_import_torch_before_a_collector_asks(self) -> None:
         assert env(worker(cluster()))["RAY_preload_python_modules"] == "torch,torchrl.collectors"
@@ -127,9 +123,9 @@ class TestRayCluster:
 
     def test_resizing_changes_nothing_else(self) -> None:
         made = cluster()
-        smaller = with_worker_pods(made, 1, ["b", "a"])
-        assert worker_group(smaller)["scaleStrategy"] == {"workersToDelete": ["a", "b"]}
-        assert with_worker_pods(smaller, 4, []) == made
+        smaller = resized(made, {names.WORKER_GROUP: GroupSize(1, ("b", "a"))})
+        assert group(smaller)["scaleStrategy"] == {"workersToDelete": ["a", "b"]}
+        assert resized(smaller, {names.WORKER_GROUP: GroupSize(4)}) == made
 
 
 class TestDriver:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.unit.collectorfleet_operator.world import NOON, World, later
 
 from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.decide.events import Change, event, story
-from collectorfleet_operator.objects import FLEET
 
 
 def changes(world: World, seconds: float = 0) -> list[Change]:

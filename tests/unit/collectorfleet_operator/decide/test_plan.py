@@ -9,9 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.collectorfleet_operator.world import DRIVER, KEY, NAME, World, kinds
 
-from collectorfleet_operator.children.raycluster import worker_group
-from collectorfleet_operator.decide.plan import Delete, Update, plan
-from collectorfleet_operator.objects import JOB, POD, RAYCLUSTER, ROLE, Key, name_of
+from collectorfleet_api import names
+from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.children.group_sizes import GroupSize, sizes_of
+from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
+from collectorfleet_operator.children.role import ROLE
+from collectorfleet_operator.decide.actions import Delete, Update
+from collectorfleet_operator.decide.plan import plan
+from collectorfleet_operator.objects import Key, name_of
 
 EVERYTHING = [
     "Create RayCluster",
@@ -24,12 +30,15 @@ EVERYTHING = [
 
 
 def replicas(world: World) -> int:
-    return int(worker_group(world.get(RAYCLUSTER))["replicas"])
+    return size(world).pods
 
 
 def to_delete(world: World) -> list[str]:
-    found: list[str] = worker_group(world.get(RAYCLUSTER)).get("scaleStrategy", {}).get("workersToDelete", [])
-    return found
+    return list(size(world).to_delete)
+
+
+def size(world: World) -> GroupSize:
+    return sizes_of(world.get(RAYCLUSTER))[names.WORKER_GROUP]
 
 
 def test_everything_is_made_at_once_and_the_cluster_first() -> None:
@@ -266,9 +275,9 @@ def test_a_pod_named_for_deletion_exists_and_a_running_driver_keeps_its_job(step
         over = bool((job or {}).get("status"))
         actions = world.carry_out()
         for action in actions:
-            if isinstance(action, Update) and action.manifest["kind"] == "RayCluster":
+            if isinstance(action, Update) and action.kind == RAYCLUSTER:
                 assert set(to_delete(world)) <= names
-            if isinstance(action, Delete) and action.kind is JOB:
+            if isinstance(action, Delete) and action.kind == JOB:
                 assert over
 
 

@@ -9,8 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectorfleet_api import names
+from collectorfleet_operator.children.lease import LEASE
+from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.edge.cache import Cache
-from collectorfleet_operator.objects import FLEET, LEASE, POD, Key, Object, metadata, name_of
+from collectorfleet_operator.objects import Key, Object, metadata, name_of
 
 FLEET_KEY = Key("lab", "cheetah")
 
@@ -94,7 +97,7 @@ def test_who_wrote_which_field_is_forgotten(kind: Any) -> None:
     stored = seen.get(kind, FLEET_KEY)
     assert stored is not None
     kept = metadata(stored).get("managedFields")
-    assert kept == ([{"manager": "m", "time": "t"}] if kind is FLEET else None)
+    assert kept == ([{"manager": "m", "time": "t"}] if kind == FLEET else None)
 
 
 @given(st.permutations(range(1, 6)))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.unit.collectorfleet_operator.world import NOON
 
-from collectorfleet_operator.decide.diff import covers
+from collectorfleet_operator.children.diff import covers
 from collectorfleet_operator.decide.warnings import relevant
 from collectorfleet_operator.edge import errors
 from collectorfleet_operator.edge.settings import from_arguments

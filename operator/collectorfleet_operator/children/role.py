@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
-from collectorfleet_operator.children.common import manifest
-from collectorfleet_operator.objects import FLEET, LEASE, ROLE, ROLE_BINDING, SERVICE_ACCOUNT, Object
+from collectorfleet_operator.children.lease import LEASE
+from collectorfleet_operator.children.owner import FLEET, manifest
+from collectorfleet_operator.objects import Kind, Object
 
-
-def service_account(fleet: CollectorFleet) -> Object:
-    return manifest(fleet, SERVICE_ACCOUNT, names.driver_name(fleet.metadata.name))
+ROLE: Final = Kind("rbac.authorization.k8s.io/v1", "Role", "roles")
 
 
 def role(fleet: CollectorFleet) -> Object:
@@ -24,17 +25,6 @@ def role(fleet: CollectorFleet) -> Object:
             _rule(FLEET.group, f"{FLEET.plural}/status", name, "patch"),
             _rule(LEASE.group, LEASE.plural, driver, "get", "patch"),
         ],
-    )
-
-
-def role_binding(fleet: CollectorFleet) -> Object:
-    driver = names.driver_name(fleet.metadata.name)
-    return manifest(
-        fleet,
-        ROLE_BINDING,
-        driver,
-        roleRef={"apiGroup": ROLE.group, "kind": ROLE.kind, "name": driver},
-        subjects=[{"kind": SERVICE_ACCOUNT.kind, "name": driver, "namespace": fleet.metadata.namespace}],
     )
 
 

@@ -1,8 +1,17 @@
-"""Whether the API server already has what a manifest asks for. Pure."""
+"""Whether the API server already has what a manifest asks for."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+
+from collectorfleet_operator.objects import Object
+
+DIFFERS: Final = "it differs from the fleet"
+
+
+def difference(stored: Object, asked: Object) -> str:
+    """Why ``asked`` is to be applied over ``stored``; empty if that would change nothing."""
+    return "" if covers(stored, asked) else DIFFERS
 
 
 def covers(stored: Any, asked: Any) -> bool:

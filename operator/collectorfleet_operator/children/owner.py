@@ -1,4 +1,4 @@
-"""What all children share: their owner, their labels, and which run of the fleet they belong to."""
+"""The owner of all children: the fleet, what they carry of it, and which of its runs they belong to."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.objects import Kind, Object
 
+FLEET: Final = Kind(names.API_VERSION, names.KIND, names.PLURAL)
+
 # A run is one life of driver and RayCluster together. Both say which spec they were made from: a running driver cannot
 # take up a changed spec, so a RayCluster that already follows the new one would not fit it.
 RUN_ANNOTATION: Final = f"{names.GROUP}/run"
 # The driver's alone: generations also count changes that a run follows.
 GENERATION_ANNOTATION: Final = f"{names.GROUP}/generation"
-# Needed to count pods for a run whose spec is no longer the stored one.
-PER_POD_ANNOTATION: Final = f"{names.GROUP}/collectors-per-pod"
 
 # Followed while a run goes on; everything else needs a new run.
 _LIVE_FIELDS: Final = {"collectors": {"replicas", "min_available"}}
@@ -42,8 +42,8 @@ def manifest(fleet: CollectorFleet, kind: Kind, name: str, **body: object) -> Ob
             "labels": labels(fleet),
             "ownerReferences": [
                 {
-                    "apiVersion": names.API_VERSION,
-                    "kind": names.KIND,
+                    "apiVersion": FLEET.api_version,
+                    "kind": FLEET.kind,
                     "name": fleet.metadata.name,
                     "uid": fleet.metadata.uid,
                     "controller": True,

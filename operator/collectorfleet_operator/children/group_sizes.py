@@ -1,0 +1,71 @@
+"""How many pods each worker group of a RayCluster has, and which of them are to go: read from it, written into it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from collectorfleet_operator.children.diff import DIFFERS, difference
+from collectorfleet_operator.children.worker_group import collectors_per_pod
+from collectorfleet_operator.objects import Object
+
+
+@dataclass(frozen=True)
+class GroupSize:
+    """``pods`` are asked for; of those that are there, the ones named in ``to_delete`` are to go."""
+
+    pods: int
+    to_delete: tuple[str, ...] = ()
+
+
+def worker_groups(cluster: Object) -> dict[str, Object]:
+    """The worker groups by name, in the order of the RayCluster."""
+    return {group["groupName"]: group for group in cluster["spec"]["workerGroupSpecs"]}
+
+
+def sizes_of(cluster: Object) -> dict[str, GroupSize]:
+    return {name: _size_of(group) for name, group in worker_groups(cluster).items()}
+
+
+def resized(cluster: Object, sizes: Mapping[str, GroupSize]) -> Object:
+    """The same RayCluster with other sizes of the groups that are named."""
+    changed = copy.deepcopy(cluster)
+    for name, group in worker_groups(changed).items():
+        if name in sizes:
+            _resize(group, sizes[name])
+    return changed
+
+
+def pods_text(cluster: Object) -> str:
+    """``4 worker pods for 1 collector each``, of every group."""
+    return ", ".join(map(_group_text, worker_groups(cluster).values()))
+
+
+def cluster_difference(stored: Object, asked: Object) -> str:
+    """What applying ``asked`` would change, in words; empty if nothing."""
+    before, after = sizes_of(stored), sizes_of(asked)
+    if _pods(before) != _pods(after):
+        return f"from {sum(_pods(before).values())} to {pods_text(asked)}"
+    # An absent list asks for nothing, so one that has to go is looked at by itself.
+    return difference(stored, asked) if before == after else DIFFERS
+
+
+def _size_of(group: Object) -> GroupSize:
+    return GroupSize(int(group.get("replicas", 0)), tuple(group.get("scaleStrategy", {}).get("workersToDelete", ())))
+
+
+def _resize(group: Object, size: GroupSize) -> None:
+    group["replicas"] = size.pods
+    group.pop("scaleStrategy", None)
+    if size.to_delete:
+        group["scaleStrategy"] = {"workersToDelete": sorted(size.to_delete)}
+
+
+def _pods(sizes: Mapping[str, GroupSize]) -> dict[str, int]:
+    return {name: size.pods for name, size in sizes.items()}
+
+
+def _group_text(group: Object) -> str:
+    pods, per_pod = int(group["replicas"]), collectors_per_pod(group)
+    return f"{pods} worker pod{'s' * (pods != 1)} for {per_pod} collector{'s' * (per_pod != 1)} each"

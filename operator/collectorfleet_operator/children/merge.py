@@ -1,0 +1,50 @@
+"""kubectl's strategic merge, as far as pod templates need it.
+
+Objects merge key by key, containers merge by name, other lists of named things take the user's item whole (half of an
+env entry or of a volume means nothing), null removes, and what remains is replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+_MERGED_BY: Final = {
+    "containers": "name",
+    "initContainers": "name",
+    "env": "name",
+    "volumes": "name",
+    "imagePullSecrets": "name",
+    "ports": "containerPort",
+    "volumeMounts": "mountPath",
+    "volumeDevices": "devicePath",
+}
+_MERGED_DEEPLY: Final = ("containers", "initContainers")
+
+
+def merge(base: Any, over: Any, field: str = "") -> Any:
+    """``base`` with ``over`` on top; neither is changed. ``field`` is the key under which both stand."""
+    if isinstance(over, Mapping):
+        merged = dict(base) if isinstance(base, Mapping) else {}
+        for key, value in over.items():
+            if value is None:
+                merged.pop(key, None)
+            else:
+                merged[key] = merge(merged.get(key), value, key)
+        return merged
+    if isinstance(base, list) and isinstance(over, list) and field in _MERGED_BY:
+        return _merge_named(base, over, field)
+    return over
+
+
+def _merge_named(base: list[Any], over: list[Any], field: str) -> list[Any]:
+    key = _MERGED_BY[field]
+    if not all(isinstance(item, Mapping) and key in item for item in over):
+        return over
+    mine = {item[key]: item for item in base}
+    theirs = {item[key]: item for item in over}
+    deep = field in _MERGED_DEEPLY
+    kept = [
+        merge(item, theirs[name]) if deep and name in theirs else theirs.get(name, item) for name, item in mine.items()
+    ]
+    return kept + [item for name, item in theirs.items() if name not in mine]

@@ -1,0 +1,25 @@
+"""Gives the driver's rights to the driver."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.owner import manifest
+from collectorfleet_operator.children.role import ROLE
+from collectorfleet_operator.children.service_account import SERVICE_ACCOUNT
+from collectorfleet_operator.objects import Kind, Object
+
+ROLE_BINDING: Final = Kind("rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings")
+
+
+def role_binding(fleet: CollectorFleet) -> Object:
+    driver = names.driver_name(fleet.metadata.name)
+    return manifest(
+        fleet,
+        ROLE_BINDING,
+        driver,
+        roleRef={"apiGroup": ROLE.group, "kind": ROLE.kind, "name": driver},
+        subjects=[{"kind": SERVICE_ACCOUNT.kind, "name": driver, "namespace": fleet.metadata.namespace}],
+    )

@@ -1,0 +1,94 @@
+"""Every kind of object that a fleet becomes, in the order in which they are made.
+
+A further kind is a file beside this one and a row here: what lists, watches, looks and plans goes by this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.diff import difference
+from collectorfleet_operator.children.driver_job import JOB, driver_job
+from collectorfleet_operator.children.group_sizes import cluster_difference, pods_text
+from collectorfleet_operator.children.lease import LEASE, lease
+from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.children.raycluster import RAYCLUSTER, raycluster
+from collectorfleet_operator.children.role import ROLE, role
+from collectorfleet_operator.children.role_binding import ROLE_BINDING, role_binding
+from collectorfleet_operator.children.service_account import SERVICE_ACCOUNT, service_account
+from collectorfleet_operator.objects import Key, Kind, Object
+
+
+class News(Enum):
+    """How the operator hears of the objects of a kind."""
+
+    WATCHED = "at once, and by the complete lists what a watch missed"
+    LISTED = "by the complete lists"
+    LISTED_OFTEN = "by lists of their own, several times as often"
+
+
+@dataclass(frozen=True)
+class Child:
+    """A row of the table.
+
+    ``build`` makes the manifest. ``difference`` says why a manifest is to be applied over what is stored, and is empty
+    where it is not. ``summary`` is what people are told beside the name when it is made, and ``announced`` whether an
+    Event tells them. ``provider`` brings the kind to Kubernetes, and may be missing; empty is Kubernetes itself.
+    """
+
+    kind: Kind
+    name: Callable[[str], str]  # the child's, from the fleet's
+    build: Callable[[CollectorFleet], Object]
+    difference: Callable[[Object, Object], str] = difference
+    summary: Callable[[Object], str] = lambda _: ""
+    news: News = News.LISTED
+    announced: bool = False
+    provider: str = ""
+
+    def key(self, fleet: Key) -> Key:
+        return Key(fleet.namespace, self.name(fleet.name))
+
+
+def _immutable(_stored: Object, _asked: Object) -> str:
+    return ""
+
+
+_ROWS: Final = (
+    Child(
+        RAYCLUSTER,
+        names.cluster_name,
+        raycluster,
+        difference=cluster_difference,
+        summary=pods_text,
+        news=News.WATCHED,
+        announced=True,
+        provider="KubeRay",
+    ),
+    Child(SERVICE_ACCOUNT, names.driver_name, service_account),
+    Child(ROLE, names.driver_name, role),
+    Child(ROLE_BINDING, names.driver_name, role_binding),
+    Child(LEASE, names.driver_name, lease, news=News.LISTED_OFTEN),
+    Child(
+        JOB,
+        names.driver_name,
+        driver_job,
+        difference=_immutable,
+        summary=lambda _: "the driver",
+        news=News.WATCHED,
+        announced=True,
+    ),
+)
+CHILDREN: Final[Mapping[Kind, Child]] = {row.kind: row for row in _ROWS}
+
+# With the fleets themselves and their pods, which KubeRay and the Job controller make.
+WATCHED: Final = (FLEET, POD, *(row.kind for row in _ROWS if row.news is News.WATCHED))
+LISTED: Final = (FLEET, POD, *(row.kind for row in _ROWS))
+LISTED_OFTEN: Final = tuple(row.kind for row in _ROWS if row.news is News.LISTED_OFTEN)
+# Kinds that somebody else brings, by who.
+PROVIDERS: Final[Mapping[Kind, str]] = {row.kind: row.provider for row in _ROWS if row.provider}

@@ -1,0 +1,64 @@
+"""A worker group of the RayCluster: pods of one kind, as many as its collectors need."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from collectorfleet_api import names
+from collectorfleet_api.packing.pods import Packing
+from collectorfleet_api.packing.quantity import format_cpu, format_memory
+from collectorfleet_api.packing.resources import PodResources, worker_pod_resources
+from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.pod_template import GPU_RESOURCE, PodRole
+from collectorfleet_operator.children.ray_pod import ray_pod_template
+from collectorfleet_operator.objects import Object
+
+# What KubeRay writes onto the pods of a group.
+GROUP_LABEL: Final = "ray.io/group"
+WORKER_CONTAINER: Final = "ray-worker"
+
+_MAX_PODS: Final = 2**31 - 1
+
+
+def worker_group(fleet: CollectorFleet, name: str, packing: Packing) -> Object:
+    """An item of ``workerGroupSpecs`` whose collectors are packed as ``packing`` says."""
+    one = fleet.spec.collectors.resources
+    pod = worker_pod_resources(one.cpu, one.memory, packing.per_pod, packing.gpus_per_pod)
+    template = fleet.spec.workers.template
+    return {
+        "groupName": name,
+        "replicas": packing.pods,
+        "minReplicas": 0,
+        "maxReplicas": _MAX_PODS,
+        "rayStartParams": {
+            "num-cpus": str(packing.per_pod),
+            "num-gpus": str(pod.gpus),
+            "object-store-memory": str(pod.object_store_bytes),
+            # KubeRay pastes this into a shell command line.
+            "resources": f"'{json.dumps({names.COLLECTOR_RESOURCE: packing.per_pod})}'",
+        },
+        "template": ray_pod_template(fleet, PodRole.WORKER, _container(pod), template, gpus=pod.gpus),
+    }
+
+
+def collectors_per_pod(group: Object) -> int:
+    """How many collectors each pod of a group holds, also of one that was made from an older spec."""
+    return int(group["rayStartParams"]["num-cpus"])
+
+
+def _container(pod: PodResources) -> Object:
+    memory = format_memory(pod.memory_bytes)
+    limits: dict[str, Any] = {"memory": memory}
+    if pod.gpus:
+        limits[GPU_RESOURCE] = pod.gpus
+    return {
+        "name": WORKER_CONTAINER,
+        # No CPU limit: a collector that may use idle CPUs starts and steps faster, and takes none from its neighbours.
+        "resources": {"requests": {"cpu": format_cpu(pod.cpus), "memory": memory}, "limits": limits},
+        "env": [
+            # Ray imports these into every worker process before a collector asks for one.
+            {"name": "RAY_preload_python_modules", "value": "torch,torchrl.collectors"},
+            {"name": "RAY_enable_worker_prestart", "value": "1"},
+        ],
+    }

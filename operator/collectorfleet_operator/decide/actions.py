@@ -1,0 +1,39 @@
+"""What can be done about a fleet's children: each action is all that is needed to carry it out. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from collectorfleet_operator.objects import Kind, Object
+
+
+@dataclass(frozen=True)
+class Create:
+    """Apply a child that is not there yet; one of that name that is not ours stays untouched."""
+
+    kind: Kind
+    manifest: Object
+    why: str
+
+
+@dataclass(frozen=True)
+class Update:
+    """Apply over the child with this uid, and no other."""
+
+    kind: Kind
+    manifest: Object
+    uid: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Delete the child with this uid, and no other, and what it owns."""
+
+    kind: Kind
+    name: str
+    uid: str
+    why: str
+
+
+Action = Create | Update | Delete

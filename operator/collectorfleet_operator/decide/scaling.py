@@ -1,0 +1,90 @@
+"""How many pods each worker group has, and which of them go when a fleet gets smaller. Pure.
+
+The driver retires collectors by itself when it sees fewer replicas; until it has, no pod goes. Then the pods with the
+fewest collectors go first, by name: KubeRay would choose any.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from collectorfleet_api.packing.pods import pods_for
+from collectorfleet_api.v1alpha1 import CollectorState
+from collectorfleet_operator.children.group_sizes import GroupSize, resized, sizes_of, worker_groups
+from collectorfleet_operator.children.worker_group import collectors_per_pod
+from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.objects import Object, is_terminating, name_of
+
+_GONE = (CollectorState.RETIRED, CollectorState.FAILED)
+
+
+def sized(seen: Observed, stored: Object, desired: Object) -> Object:
+    """``desired`` with as many worker pods as ``stored`` can go to by now, and the names of those that go."""
+    present = sizes_of(stored)
+    return resized(
+        desired,
+        {name: next_size(seen, name, present.get(name), size.pods) for name, size in sizes_of(desired).items()},
+    )
+
+
+def following_replicas(seen: Observed, stored: Object) -> Object:
+    """``stored`` with as many worker pods as the fleet's replicas need, by what its own pods hold."""
+    asked = seen.fleet.spec.worker_groups
+    sizes = {
+        name: GroupSize(pods_for(asked[name].replicas, collectors_per_pod(group)))
+        for name, group in worker_groups(stored).items()
+        if name in asked
+    }
+    return resized(stored, sizes)
+
+
+def next_size(seen: Observed, group: str, present: GroupSize | None, wanted: int) -> GroupSize:
+    """How many pods of a group to ask KubeRay for, and the names of those that it shall delete.
+
+    Names stay listed until their pods are gone: KubeRay counts a terminating pod as one that runs, and would delete
+    another one for it.
+    """
+    if present is None:
+        return GroupSize(wanted)
+    workers = seen.workers(group)
+    still_there = {name_of(pod) for pod in workers}
+    going = tuple(name for name in present.to_delete if name in still_there)
+    if present.pods <= wanted:
+        return GroupSize(wanted, going)
+    if not _driver_has_drained(seen):
+        return GroupSize(present.pods, going)
+    staying = [pod for pod in workers if name_of(pod) not in going and not is_terminating(pod)]
+    # With fewer pods than asked for, KubeRay has nothing to delete for the missing ones.
+    surplus = max(0, len(staying) - wanted)
+    return GroupSize(wanted, going + tuple(_emptiest_first(seen, staying)[:surplus]))
+
+
+def _emptiest_first(seen: Observed, workers: list[Object]) -> list[str]:
+    """What the driver says is empty; pods that never got ready hold nothing either; then the emptiest.
+
+    The driver lists its worst 100 collectors only, so that no row is no proof of an empty pod.
+    """
+    drained = set(seen.report.drained_pods if seen.report else [])
+    busy = _collectors_by_pod(seen)
+    order = sorted(
+        (name_of(pod) not in drained, busy[name_of(pod)], pods.is_ready(pod), name_of(pod)) for pod in workers
+    )
+    return [name for *_, name in order]
+
+
+def _driver_has_drained(seen: Observed) -> bool:
+    """True if no running driver still counts on more collectors than the fleet asks for."""
+    if seen.driver_pod is None or pods.phase_of(seen.driver_pod) != "Running":
+        return True
+    progress = seen.report.progress if seen.report else None
+    if progress is None or progress.collectors is None:
+        return True
+    wanted = seen.fleet.spec.collectors.replicas
+    # Those that leave are available until their last answer is there.
+    return progress.collectors.desired <= wanted and progress.collectors.available <= wanted
+
+
+def _collectors_by_pod(seen: Observed) -> Counter[str]:
+    rows = seen.report.collectors if seen.report else []
+    return Counter(row.pod for row in rows if row.pod and row.state not in _GONE)
