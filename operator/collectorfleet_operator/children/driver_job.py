@@ -11,12 +11,15 @@ from typing import Any, Final
 from collectorfleet_api import names
 from collectorfleet_api.packing.quantity import format_cpu, format_memory, parse_quantity
 from collectorfleet_api.v1alpha1 import CollectorFleet
-from collectorfleet_operator.children.owner import GENERATION_ANNOTATION, RUN_ANNOTATION, manifest, run_of
+from collectorfleet_operator.children.hashes import hash_annotations
+from collectorfleet_operator.children.owner import manifest
 from collectorfleet_operator.children.pod_template import GPU_RESOURCE, PodRole, import_code_first, pod_template
 from collectorfleet_operator.objects import Kind, Object
 
 JOB: Final = Kind("batch/v1", "Job", "jobs")
 CONTAINER: Final = "driver"
+# Of the spec that the driver runs. A new one need not mean another run: replicas count too.
+GENERATION_ANNOTATION: Final = f"{names.GROUP}/generation"
 BACKOFF_LIMIT: Final = 6
 _TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name)
 _SHM_VOLUME: Final = "shm"
@@ -56,7 +59,7 @@ def driver_job(fleet: CollectorFleet) -> Object:
         },
     )
     job["metadata"]["annotations"] = {
-        RUN_ANNOTATION: run_of(fleet),
+        **hash_annotations(fleet.spec),
         GENERATION_ANNOTATION: str(fleet.metadata.generation),
     }
     return job

@@ -13,7 +13,8 @@ from collectorfleet_api import names
 from collectorfleet_api.packing.pods import Refusal, pack_groups
 from collectorfleet_api.ray_settings import SYSTEM_CONFIG
 from collectorfleet_api.v1alpha1 import CollectorFleet
-from collectorfleet_operator.children.owner import RUN_ANNOTATION, manifest, run_of
+from collectorfleet_operator.children.hashes import hash_annotations
+from collectorfleet_operator.children.owner import manifest
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.children.ray_pod import ray_pod_template
 from collectorfleet_operator.children.worker_group import worker_group
@@ -42,7 +43,7 @@ def raycluster(fleet: CollectorFleet) -> Object:
             "workerGroupSpecs": [worker_group(fleet, name, packing) for name, packing in groups.items()],
         },
     )
-    cluster["metadata"]["annotations"] = {RUN_ANNOTATION: run_of(fleet)}
+    cluster["metadata"]["annotations"] = hash_annotations(fleet.spec)
     return cluster
 
 

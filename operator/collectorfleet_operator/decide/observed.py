@@ -10,7 +10,7 @@ from typing import TypeGuard
 from collectorfleet_api.packing.pods import Packing, Refusal, pack_groups
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
 from collectorfleet_operator.children.driver_job import JOB
-from collectorfleet_operator.children.owner import RUN_ANNOTATION, run_of
+from collectorfleet_operator.children.hashes import changed_parts
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.worker_group import GROUP_LABEL
@@ -18,7 +18,6 @@ from collectorfleet_operator.decide import pods
 from collectorfleet_operator.objects import (
     Kind,
     Object,
-    annotation,
     controller_uid,
     is_terminating,
     label,
@@ -104,7 +103,7 @@ class Observed:
     @property
     def spec_is_held(self) -> bool:
         """Whether the driver was made from another spec than the stored one."""
-        return self.job is not None and annotation(self.job, RUN_ANNOTATION) != run_of(self.fleet)
+        return self.job is not None and bool(changed_parts(self.job, self.fleet.spec))
 
     @property
     def report(self) -> DriverReport | None:

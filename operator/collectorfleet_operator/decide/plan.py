@@ -11,14 +11,14 @@ from typing import assert_never
 
 from collectorfleet_api.conditions.outcome import Completed, Failed, Over, Pending, Running
 from collectorfleet_operator.children.driver_job import JOB
-from collectorfleet_operator.children.owner import RUN_ANNOTATION, run_of
+from collectorfleet_operator.children.hashes import changed_parts
 from collectorfleet_operator.children.raycluster import RAYCLUSTER, as_applied
 from collectorfleet_operator.children.table import CHILDREN, Child, News
 from collectorfleet_operator.decide.actions import Action, Create, Delete, Update
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.decide.scaling import following_replicas, sized
-from collectorfleet_operator.objects import Kind, Object, annotation, has_condition, name_of, uid_of
+from collectorfleet_operator.objects import Kind, Object, has_condition, name_of, uid_of
 
 
 def plan(seen: Observed) -> list[Action]:
@@ -70,7 +70,7 @@ def _has_room(seen: Observed) -> bool:
     if seen.cluster is None:
         if seen.leftovers(seen.ray_pods, None):
             return False
-    elif not seen.is_usable(seen.cluster) or annotation(seen.cluster, RUN_ANNOTATION) != run_of(seen.fleet):
+    elif not seen.is_usable(seen.cluster) or changed_parts(seen.cluster, seen.fleet.spec):
         return False
     if seen.job is None:
         return not seen.leftovers(seen.driver_pods, None)
@@ -79,7 +79,7 @@ def _has_room(seen: Observed) -> bool:
 
 def _make_room(seen: Observed) -> Iterator[Action]:
     cluster = seen.cluster
-    if seen.is_usable(cluster) and annotation(cluster, RUN_ANNOTATION) != run_of(seen.fleet):
+    if seen.is_usable(cluster) and changed_parts(cluster, seen.fleet.spec):
         generation = seen.fleet.metadata.generation
         why = f"it was made from another spec; generation {generation} starts on a new one"
         yield _delete(RAYCLUSTER, cluster, why)

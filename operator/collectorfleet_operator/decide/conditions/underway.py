@@ -10,7 +10,7 @@ from collectorfleet_api.conditions.outcome import Underway
 from collectorfleet_api.conditions.summary import completed, ready, stalled
 from collectorfleet_api.conditions.weights import weights_fresh
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
-from collectorfleet_operator.children.owner import GENERATION_ANNOTATION
+from collectorfleet_operator.children.driver_job import GENERATION_ANNOTATION
 from collectorfleet_operator.decide.conditions.driver import driver_running
 from collectorfleet_operator.decide.conditions.finding import Finding
 from collectorfleet_operator.decide.conditions.raycluster import raycluster_ready

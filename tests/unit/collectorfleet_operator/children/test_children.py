@@ -13,7 +13,6 @@ from collectorfleet_operator.children.driver_job import driver_job
 from collectorfleet_operator.children.group_sizes import GroupSize, resized, worker_groups
 from collectorfleet_operator.children.lease import lease
 from collectorfleet_operator.children.merge import merge
-from collectorfleet_operator.children.owner import run_of
 from collectorfleet_operator.children.raycluster import raycluster
 from collectorfleet_operator.children.role import role
 from collectorfleet_operator.children.role_binding import role_binding
@@ -249,17 +248,6 @@ class TestUsersTemplate:
     )
     def test_merges_as_kubectl_does(self, base: Object, over: Object, merged: Object) -> None:
         assert merge(base, over) == merged
-
-
-class TestRun:
-    def test_a_default_that_is_written_out_is_the_same_run(self) -> None:
-        assert run_of(fleet({"spec.collectors.resources": {"cpu": 1}})) == run_of(fleet())
-
-    def test_replicas_and_min_available_are_followed_by_a_run(self) -> None:
-        assert run_of(fleet({"spec.collectors": {"replicas": 9, "minAvailable": 5}})) == run_of(fleet())
-
-    def test_anything_else_is_another_run(self) -> None:
-        assert run_of(fleet({"spec.driver.train": {"function": "my_train:other"}})) != run_of(fleet())
 
 
 def _rule(group: str, resource: str, name: str, *verbs: str) -> Object:

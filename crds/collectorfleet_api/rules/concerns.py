@@ -1,0 +1,85 @@
+"""Whom a field of the spec concerns: the parts of a running fleet that are made from it.
+
+A part has a changed field once it is made anew; what no part is made from is followed while all of them run. A field
+may concern several: ``collectors.resources`` is what an actor asks for, and how large its pod is. ``code`` concerns
+all: it is mounted into every pod, and a pod keeps the ConfigMap that it was made with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final
+
+from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
+
+
+class Part(StrEnum):
+    """What is made anew by itself."""
+
+    DRIVER = "driver"
+    HEAD = "head"
+    GROUP = "group"  # the worker pods of a group, each group by itself
+
+
+_NOBODY: Final[frozenset[Part]] = frozenset()
+_ALL: Final = frozenset(Part)
+_DRIVER: Final = frozenset({Part.DRIVER})
+_GROUP: Final = frozenset({Part.GROUP})
+_DRIVER_AND_GROUP: Final = _DRIVER | _GROUP
+
+# By path below `spec`, as manifests have it; a path stands for everything in it.
+CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
+    "image": _ALL,
+    "imagePullPolicy": _ALL,
+    "imagePullSecrets": _ALL,
+    "code": _ALL,
+    "environment": _DRIVER,
+    "policy": _DRIVER,
+    "driver": _DRIVER,
+    "collection": _DRIVER,
+    "collectors.replicas": _NOBODY,
+    "collectors.minAvailable": _NOBODY,
+    "collectors.resources": _DRIVER_AND_GROUP,
+    "collectors.class": _DRIVER,
+    "collectors.numWorkersPerCollector": _DRIVER,
+    "collectors.devices": _DRIVER,
+    "collectors.noCudaSync": _DRIVER,
+    "collectors.preCollectHook": _DRIVER,
+    "collectors.postCollectHook": _DRIVER,
+    "collectors.kwargs": _DRIVER,
+    "collectors.requestTimeoutSeconds": _DRIVER,
+    "collectors.firstRequestTimeoutSeconds": _DRIVER,
+    "collectors.availableTimeoutSeconds": _DRIVER,
+    "collectors.failurePolicy": _DRIVER,
+    "collectors.scalingPolicy": _DRIVER,
+    "workers.gpu": _DRIVER_AND_GROUP,
+    "workers.collectorsPerPod": _DRIVER_AND_GROUP,
+    "workers.template": _GROUP,
+    "weights": _DRIVER,
+    "replayBuffer": _DRIVER,
+    "output": _DRIVER,
+    "ray": _ALL,
+}
+
+
+def fields_by_part(spec: CollectorFleetSpec) -> dict[Part, dict[str, Any]]:
+    """What each part is made from: the values of its fields, by path.
+
+    Fields at their default are left out, so that a release that knows more fields does not see a changed spec.
+    """
+    said = spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    found = {path: _at(said, path) for path in CONCERNS}
+    return {
+        part: {path: value for path, value in found.items() if value is not None and part in CONCERNS[path]}
+        for part in Part
+    }
+
+
+def _at(said: Any, path: str) -> Any:
+    """The value at ``path``; None where it is absent."""
+    for key in path.split("."):
+        said = said.get(key)
+        if said is None:
+            return None
+    return said

@@ -1,0 +1,48 @@
+"""What a child was made from: a hash of the spec's fields for each part of a fleet, as annotations.
+
+A run is one life of driver and RayCluster together, and both carry the hashes of all parts: a running driver cannot
+take up a changed spec, so a RayCluster that already follows the new one would not fit it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from collectorfleet_api import names
+from collectorfleet_api.rules.concerns import Part, fields_by_part
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec
+from collectorfleet_operator.objects import Object, metadata
+
+_PREFIX: Final = f"{names.GROUP}/hash-"
+
+
+def hashes_of(spec: CollectorFleetSpec) -> dict[str, str]:
+    """Driver, head and every worker group by name, each with a hash of the fields that it is made from.
+
+    Never of a manifest: a release that builds another one from the same fields would restart every fleet.
+    """
+    fields = fields_by_part(spec)
+    hashes = {part.value: _hash(fields[part]) for part in (Part.DRIVER, Part.HEAD)}
+    return hashes | {f"{Part.GROUP}-{name}": _hash(fields[Part.GROUP]) for name in spec.worker_groups}
+
+
+def hash_annotations(spec: CollectorFleetSpec) -> dict[str, str]:
+    return {f"{_PREFIX}{part}": found for part, found in hashes_of(spec).items()}
+
+
+def changed_parts(child: Object, spec: CollectorFleetSpec) -> set[str]:
+    """The parts that the child was made from other fields of than ``spec`` has."""
+    before, now = _hashes_on(child), hashes_of(spec)
+    return {part for part in before.keys() | now.keys() if before.get(part) != now.get(part)}
+
+
+def _hashes_on(child: Object) -> dict[str, str]:
+    annotations: dict[str, str] = metadata(child).get("annotations") or {}
+    return {key.removeprefix(_PREFIX): found for key, found in annotations.items() if key.startswith(_PREFIX)}
+
+
+def _hash(fields: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]

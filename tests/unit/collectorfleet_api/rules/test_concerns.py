@@ -1,0 +1,68 @@
+"""Which part of a running fleet is made from which field: every field is somebody's, or followed live."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.manifests import fleet
+
+from collectorfleet_api.rules.concerns import CONCERNS, Part, fields_by_part
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Model
+from collectorfleet_api.v1alpha1.base import inner_model
+
+LIVE = {"collectors.replicas", "collectors.minAvailable"}
+
+
+def leaves(model: type[Model], prefix: str = "") -> Iterator[str]:
+    """Every field of the model that has no fields of its own, by its path in manifests."""
+    for name, field in model.model_fields.items():
+        path = f"{prefix}{field.alias or name}"
+        inner = inner_model(field.annotation)
+        if inner is None:
+            yield path
+        else:
+            yield from leaves(inner, f"{path}.")
+
+
+def rows_of(path: str) -> list[str]:
+    return [row for row in CONCERNS if path == row or path.startswith(f"{row}.")]
+
+
+FIELDS = list(leaves(CollectorFleetSpec))
+
+
+@pytest.mark.parametrize("path", FIELDS)
+def test_every_field_of_the_spec_stands_in_the_table_once(path: str) -> None:
+    assert len(rows_of(path)) == 1, f"say in rules/concerns.py whom spec.{path} concerns"
+
+
+def test_every_row_of_the_table_is_a_field_of_the_spec() -> None:
+    assert len(FIELDS) > 50
+    assert set(CONCERNS) == {row for path in FIELDS for row in rows_of(path)}
+
+
+def test_only_what_the_fleet_follows_while_it_runs_concerns_nobody() -> None:
+    assert {path for path, parts in CONCERNS.items() if not parts} == LIVE
+
+
+@pytest.mark.parametrize(
+    ("changes", "concerned"),
+    [
+        pytest.param({"spec.image": "cheetah:2"}, {*Part}, id="image"),
+        pytest.param({"spec.code": {"configMap": "code"}}, {*Part}, id="code is mounted into every pod"),
+        pytest.param({"spec.ray.version": "2.61.0"}, {*Part}, id="Ray"),
+        pytest.param({"spec.driver.resources": {"cpu": 2}}, {Part.DRIVER}, id="driver"),
+        pytest.param({"spec.environment.kwargs": {"seed": 1}}, {Part.DRIVER}, id="environment"),
+        pytest.param({"spec.collection.framesPerBatch": 8000}, {Part.DRIVER}, id="collection"),
+        pytest.param({"spec.workers.template": {"spec": {}}}, {Part.GROUP}, id="worker template"),
+        pytest.param({"spec.collectors.resources.cpu": 2}, {Part.DRIVER, Part.GROUP}, id="resources"),
+        pytest.param({"spec.workers.collectorsPerPod": 2}, {Part.DRIVER, Part.GROUP}, id="packing"),
+        pytest.param({"spec.collectors": {"replicas": 1}}, set(), id="replicas, down to the default"),
+        pytest.param({"spec.collectors.minAvailable": 2}, set(), id="minAvailable"),
+    ],
+)
+def test_a_changed_field_is_seen_by_whom_it_concerns(changes: dict[str, Any], concerned: set[Part]) -> None:
+    before, after = fields_by_part(fleet().spec), fields_by_part(fleet(changes).spec)
+    assert {part for part in Part if before[part] != after[part]} == concerned
