@@ -32,6 +32,13 @@ def weights_fresh(spec: CollectorFleetSpec, report: DriverReport | None, now: da
     return condition(_TYPE, True, Reason.ACKNOWLEDGED, text)
 
 
+def acknowledgement_late_from(weights: WeightsStatus) -> datetime | None:
+    """When the acknowledgement of the published version counts as late; None if it came, or if nothing is published."""
+    if weights.last_publish_time is None or weights.acknowledged == weights.published:
+        return None
+    return weights.last_publish_time + ACKNOWLEDGE_WITHIN
+
+
 def _too_stale(spec: CollectorFleetSpec, weights: WeightsStatus) -> Condition | None:
     bound, stalest = spec.collection.staleness_bound, weights.staleness.max
     if bound is None or stalest is None or stalest <= bound:
@@ -49,9 +56,8 @@ def _not_applied(weights: WeightsStatus) -> Condition | None:
 
 
 def _late(weights: WeightsStatus, now: datetime) -> Condition | None:
-    if weights.last_publish_time is None or weights.acknowledged == weights.published:
-        return None
-    if now - weights.last_publish_time <= ACKNOWLEDGE_WITHIN:
+    late_from = acknowledgement_late_from(weights)
+    if late_from is None or now < late_from:
         return None
     known = "none" if weights.acknowledged is None else f"version {weights.acknowledged}"
     text = (

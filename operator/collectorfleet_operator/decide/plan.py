@@ -1,12 +1,15 @@
-"""What to do next for a fleet. Pure: an observation in, a short list of steps out, in the order they happen.
+"""What to do next for a fleet, and when to look again. Pure: an observation in, a short list of steps out, in order.
 
 Nothing waits for what it does not need: RayCluster, accounts, Lease and Job are made in one go, and pods wait for each
-other by themselves. Planning on the result of a plan gives an empty one.
+other by themselves. Nor does anything wait for an event that may not come: what time alone changes has a deadline.
+Planning on the result of a plan gives no more steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import assert_never
 
 from collectorfleet_api.conditions.outcome import Completed, Failed, Over, Pending, Running
@@ -15,21 +18,30 @@ from collectorfleet_operator.children.hashes import changed_parts
 from collectorfleet_operator.children.raycluster import RAYCLUSTER, as_applied
 from collectorfleet_operator.children.table import CHILDREN, Child, News
 from collectorfleet_operator.decide.actions import Action, Create, Delete, Update
+from collectorfleet_operator.decide.deadlines import retry_after, until_next_deadline
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.decide.scaling import following_replicas, sized
 from collectorfleet_operator.objects import Kind, Object, has_condition, name_of, uid_of
 
 
-def plan(seen: Observed) -> list[Action]:
+@dataclass(frozen=True)
+class Plan:
+    """``again_after``: when something is decided differently although nothing happens; None where nothing is."""
+
+    actions: tuple[Action, ...] = ()
+    again_after: timedelta | None = None
+
+
+def plan(seen: Observed, now: datetime) -> Plan:
     if seen.fleet.metadata.deletion_timestamp is not None:
-        return []
+        return Plan()
     found = outcome(seen)
     match found:
         case Completed() | Failed():
-            return list(_free_the_cluster(seen, found))
+            return Plan(tuple(_free_the_cluster(seen, found)), retry_after(seen))
         case Pending() | Running():
-            return list(_go_on(seen))
+            return Plan(tuple(_go_on(seen)), until_next_deadline(seen, now))
         case _:
             assert_never(found)
 

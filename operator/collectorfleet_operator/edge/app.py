@@ -128,19 +128,11 @@ class Session:
         while True:
             await asyncio.sleep(TICK_SECONDS if reachable else RETRY_SECONDS)
             ticks += 1
+            everything = not reachable or ticks % TICKS_PER_FULL_LIST == 0
             try:
-                concerned = await self._resync.quiet_drivers()
-                if ticks % 2 == 0:
-                    concerned |= await self._resync.warned()
-                everything = not reachable or ticks % TICKS_PER_FULL_LIST == 0
-                if everything:
-                    concerned |= await self._resync.full()
-                if everything or missing:
-                    changed = await self._resync.missing() ^ missing
-                    for kind in changed:
-                        log.info("%s %s", kind.full_name, "is served now" if kind in missing else "ceased to be served")
-                    if changed:
-                        return
+                await self._list_again(ticks, everything)
+                if (everything or missing) and await self._served_kinds_changed(missing):
+                    return
             except UnavailableError as error:
                 if reachable:
                     log.warning("the API server does not answer: %s", error)
@@ -150,8 +142,21 @@ class Session:
                 log.info("the API server answers again")
             reachable = True
             self._health.heard()
-            for key in concerned:
-                self._queue.add(key)
+
+    async def _list_again(self, ticks: int, everything: bool) -> None:
+        concerned = await self._resync.often()
+        if ticks % 2 == 0:
+            concerned |= await self._resync.warned()
+        if everything:
+            concerned |= await self._resync.full()
+        for key in concerned:
+            self._queue.add(key)
+
+    async def _served_kinds_changed(self, missing: set[Kind]) -> bool:
+        now_missing = await self._resync.missing()
+        for kind in now_missing ^ missing:
+            log.info("%s %s", kind.full_name, "ceased to be served" if kind in now_missing else "is served now")
+        return now_missing != missing
 
     def _take_news(self, kind: Kind, event: str | None, obj: Object) -> None:
         take = self._cache.remove if event == "DELETED" else self._cache.put

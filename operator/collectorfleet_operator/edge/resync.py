@@ -12,7 +12,7 @@ from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.table import CHILDREN, LISTED, LISTED_OFTEN, PROVIDERS
-from collectorfleet_operator.decide.conditions.driver import LOST_AFTER
+from collectorfleet_operator.decide.deadlines import is_lost
 from collectorfleet_operator.decide.events import EVENT
 from collectorfleet_operator.decide.observed import Warned
 from collectorfleet_operator.decide.warnings import relevant
@@ -36,7 +36,6 @@ class Resync:
         self._cache = cache
         self._scopes = tuple(scopes)
         self._now = now
-        self._quiet: set[Key] = set()
         self.warnings: dict[Key, list[Warned]] = {}
 
     async def full(self) -> set[Key]:
@@ -51,13 +50,15 @@ class Resync:
         """List the kinds that somebody else brings; those that are not served."""
         return {kind for kind in PROVIDERS if not await self._is_served(kind)}
 
-    async def quiet_drivers(self) -> set[Key]:
-        """Fleets whose driver began or ceased to be quiet for too long."""
+    async def often(self) -> set[Key]:
+        """What is listed often; fleets whose driver counted as lost and renewed its Lease.
+
+        That a driver is lost needs no news: a fleet is looked at again when it would be.
+        """
+        lost = self._lost()
         for kind in LISTED_OFTEN:
             await self._list(kind)
-        quiet = {key for key in self._cache.fleets() if self._is_quiet(key)}
-        changed, self._quiet = quiet ^ self._quiet, quiet
-        return changed
+        return lost - self._lost()
 
     async def warned(self) -> set[Key]:
         """Fleets that are not ready and about whose children there is another warning than before."""
@@ -88,9 +89,9 @@ class Resync:
             return False
         return True
 
-    def _is_quiet(self, key: Key) -> bool:
-        quiet_for = self._cache.quiet_for(CHILDREN[LEASE].key(key))
-        return quiet_for is not None and quiet_for > LOST_AFTER
+    def _lost(self) -> set[Key]:
+        lease = CHILDREN[LEASE]
+        return {key for key in self._cache.fleets() if is_lost(self._cache.quiet_for(lease.key(key)))}
 
     def _uids(self, key: Key) -> set[str]:
         children = (*self._cache.of_fleet(POD, key), *children_of(self._cache, key).values())

@@ -11,6 +11,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Final, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -93,13 +94,13 @@ class Schedule(Generic[K]):
 class WorkQueue(Generic[K]):
     """Runs ``work`` for each key that is due, at most ``limit`` at a time and never twice at once for one key.
 
-    ``work`` returns the seconds after which it wants to be called again, or None. Whatever it raises is given to
-    ``on_failure`` with the delay before the next try.
+    ``work`` returns the time after which it wants to be called again if nothing happens, or None. Whatever it raises is
+    given to ``on_failure`` with the delay before the next try, in seconds.
     """
 
     def __init__(
         self,
-        work: Callable[[K], Awaitable[float | None]],
+        work: Callable[[K], Awaitable[timedelta | None]],
         on_failure: Callable[[K, Exception, float], None],
         limit: int = 16,
     ) -> None:
@@ -141,7 +142,7 @@ class WorkQueue(Generic[K]):
             else:
                 self._schedule.done(key, _now())
                 if again is not None:
-                    self._schedule.add(key, _now(), again)
+                    self._schedule.add(key, _now(), again.total_seconds())
         self._news.set()
 
 

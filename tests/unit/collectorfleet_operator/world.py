@@ -26,7 +26,7 @@ from collectorfleet_operator.children.worker_group import GROUP_LABEL
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.actions import Action, Create, Delete, Update
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.decide.plan import plan
+from collectorfleet_operator.decide.plan import Plan, plan
 from collectorfleet_operator.decide.status import status
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.observe import observe
@@ -87,9 +87,16 @@ class World:
         fleet = CollectorFleet.parse_stored(self.get(FLEET))
         return observe(self.cache, KEY, fleet, **{"kuberay_installed": True, **known})
 
-    def carry_out(self) -> list[Action]:
+    @property
+    def now(self) -> datetime:
+        return later(self.seconds)
+
+    def plan(self, **known: Any) -> Plan:
+        return plan(self.seen(**known), self.now)
+
+    def carry_out(self) -> Sequence[Action]:
         """Do what the plan says; returns it."""
-        actions = plan(self.seen())
+        actions = self.plan().actions
         for action in actions:
             match action:
                 case Create(_, made):

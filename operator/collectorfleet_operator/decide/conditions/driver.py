@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Final, assert_never
 
 from collectorfleet_api import names
@@ -13,12 +12,10 @@ from collectorfleet_operator.children.driver_job import BACKOFF_LIMIT
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, stuck, waiting
+from collectorfleet_operator.decide.deadlines import LOST_AFTER, is_lost
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import first_line
 from collectorfleet_operator.objects import Object, name_of, uid_of
-
-# A driver renews its Lease several times in this time, whatever its training function does.
-LOST_AFTER: Final = timedelta(seconds=40)
 
 _TYPE: Final = ConditionType.DRIVER_RUNNING
 
@@ -68,8 +65,7 @@ def _no_pod(seen: Observed, job: Object) -> Finding:
 
 
 def _running(seen: Observed, pod: Object) -> Finding:
-    quiet = seen.driver_quiet_for
-    if quiet is not None and quiet > LOST_AFTER:
+    if is_lost(seen.driver_quiet_for):
         text = (
             f"driver pod {name_of(pod)} has not renewed Lease {names.driver_name(seen.fleet.metadata.name)} for more "
             f"than {LOST_AFTER.seconds} s: it hangs or cannot reach the API server; delete the pod to have it replaced"

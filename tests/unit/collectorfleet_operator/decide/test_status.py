@@ -10,7 +10,7 @@ from tests.unit.collectorfleet_operator.world import DRIVER, NOON, World, condit
 from collectorfleet_api.v1alpha1 import ConditionStatus, Phase
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.decide.conditions.driver import LOST_AFTER
+from collectorfleet_operator.decide.deadlines import LOST_AFTER
 from collectorfleet_operator.decide.observed import Refused, Warned
 from collectorfleet_operator.objects import name_of, uid_of
 

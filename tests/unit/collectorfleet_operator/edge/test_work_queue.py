@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,11 +86,11 @@ def test_one_fleet_that_fails_stops_no_other() -> None:
     async def scenario() -> list[str]:
         done, failed, enough = [], [], asyncio.Event()
 
-        async def work(key: str) -> float | None:
+        async def work(key: str) -> timedelta | None:
             if key == "bad":
                 raise ValueError("broken")
             done.append(key)
-            return 0.0 if done.count("good") < 3 else None
+            return timedelta(0) if done.count("good") < 3 else None
 
         def say(key: str, error: Exception, delay_seconds: float) -> None:
             failed.append(f"{key}: {error}")

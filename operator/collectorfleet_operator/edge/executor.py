@@ -1,0 +1,98 @@
+"""Carries out the actions of a plan, in their order, up to the first that the API server refuses."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import Reason
+from collectorfleet_operator.children.table import CHILDREN
+from collectorfleet_operator.decide.actions import Action, Create, Delete, Update
+from collectorfleet_operator.decide.events import Change, made
+from collectorfleet_operator.decide.observed import Refused
+from collectorfleet_operator.edge.cache import Cache
+from collectorfleet_operator.edge.client import Kube
+from collectorfleet_operator.edge.errors import ConflictError, NotServedError, RefusedError
+from collectorfleet_operator.objects import Key, Kind, Object, controller_uid, metadata, name_of, namespace_of, uid_of
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a plan."""
+
+    changes: Sequence[Change] = ()
+    refused: Sequence[Refused] = ()
+    kuberay_installed: bool = True
+
+
+class Executor:
+    """Writes children, and puts what the API server answers into the cache."""
+
+    def __init__(self, kube: Kube, cache: Cache) -> None:
+        self._kube = kube
+        self._cache = cache
+
+    async def carry_out(self, key: Key, actions: Iterable[Action]) -> Result:
+        """Raises ConflictError where something changed meanwhile, and UnavailableError."""
+        changes: list[Change] = []
+        for action in actions:
+            try:
+                became = await self._do(key, action)
+            except NotServedError:
+                return Result(changes, kuberay_installed=False)
+            except RefusedError as error:
+                became = Refused(action.kind, Reason.REFUSED, str(error))
+            if isinstance(became, Refused):
+                return Result(changes, [became])
+            if became is not None:
+                changes.append(became)
+        return Result(changes)
+
+    async def _do(self, key: Key, action: Action) -> Change | Refused | None:
+        match action:
+            case Create(kind, manifest, why):
+                return await self._create(key, kind, manifest, why)
+            case Update(kind, manifest, uid, why):
+                # With its uid, one that was replaced meanwhile is not touched, and one that is gone not made again.
+                body = {**manifest, "metadata": {**manifest["metadata"], "uid": uid}}
+                self._cache.put(kind, await self._kube.apply(kind, body))
+                log.info("%s: updated %s", key, why)
+            case Delete(kind, name, uid, why):
+                await self._kube.delete(kind, Key(key.namespace, name), uid)
+                log.info("%s: deleted %s", key, why)
+        return None
+
+    async def _create(self, key: Key, kind: Kind, manifest: Object, why: str) -> Change | Refused | None:
+        # Server-side apply cannot be told to create only, and would take over what somebody else made.
+        there = await self._kube.find(kind, namespace_of(manifest), name_of(manifest))
+        if there is not None:
+            return self._in_the_way(key, kind, manifest, there)
+        child = await self._kube.apply(kind, manifest)
+        self._cache.put(kind, child)
+        log.info("%s: created %s", key, why)
+        return made(why, uid_of(child)) if CHILDREN[kind].announced else None
+
+    def _in_the_way(self, key: Key, kind: Kind, manifest: Object, there: Object) -> Refused:
+        if not _belongs_to_a_fleet_named(there, key.name):
+            text = (
+                f"{kind} {name_of(manifest)} exists and is not this fleet's; delete it, or give the fleet another name"
+            )
+            return Refused(kind, Reason.NAME_TAKEN, text)
+        self._cache.put(kind, there)
+        mine = metadata(manifest)["ownerReferences"][0]["uid"]
+        raise ConflictError(f"create {kind} {key}", _stands_there(there, mine))
+
+
+def _belongs_to_a_fleet_named(child: Object, name: str) -> bool:
+    owners: list[Object] = metadata(child).get("ownerReferences") or []
+    return any(one.get("controller") and (one["kind"], one["name"]) == (names.KIND, name) for one in owners)
+
+
+def _stands_there(there: Object, mine: str) -> str:
+    if controller_uid(there) == mine:
+        return "it exists already"
+    return "one of an earlier fleet of this name is being deleted"
