@@ -12,6 +12,28 @@ RING = {"factory": "my_buffers:ring"}
 
 REFUSED = [
     pytest.param(
+        {"spec.output": {"path": "/data"}},
+        "spec.output: set driver.train or output, not both: with a training function the batches go to it",
+        id="train and output",
+    ),
+    pytest.param(
+        {"spec.driver": ABSENT},
+        "spec: set driver.train to train on the batches, or output to write them to files; with neither they would be "
+        "lost",
+        id="neither train nor output",
+    ),
+    pytest.param(
+        {**ASYNC, "spec.collection.maxStaleness": 0},
+        "spec.collection.maxStaleness: 0 is for mode Sync: in Async the weights move on while other collectors' "
+        "batches wait; use 1 or more, or leave it out for no bound",
+        id="on-policy Async",
+    ),
+    pytest.param(
+        {"spec.driver.resources.gpu": 0.5},
+        "spec.driver.resources.gpu: 0.5: the driver gets whole GPUs; use 0 or 1",
+        id="half a GPU for the driver",
+    ),
+    pytest.param(
         {**ASYNC, "spec.collection.shares": 4},
         "spec.collection.shares: shares are parts of a Sync batch; leave it out in mode Async, where a batch comes "
         "from one collector",

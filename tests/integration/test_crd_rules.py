@@ -28,22 +28,6 @@ def refusal(cluster: ControlPlane, namespace: str, fleet: dict[str, Any]) -> str
     [
         pytest.param({"spec.collectors.replicaz": 6}, ".spec.collectors.replicaz: field not declared", id="typo"),
         pytest.param(
-            {"spec.driver": ABSENT},
-            "set driver.train to train on the batches, or output to write them to files; "
-            "with neither they would be lost",
-            id="neither train nor output",
-        ),
-        pytest.param(
-            {"spec.output": {"path": "/data"}},
-            "set driver.train or output, not both: with a training function the batches go to it",
-            id="train and output",
-        ),
-        pytest.param(
-            {"spec.collection": {**ASYNC, "maxStaleness": 0}},
-            'spec.collection.maxStaleness: Invalid value: "object": 0 is for mode Sync',
-            id="on-policy Async",
-        ),
-        pytest.param(
             {"spec.collectors.replicas": 6},
             "4000 does not divide into 6 shares (collectors.replicas); use 3996 or 4002",
             id="shares",
@@ -80,11 +64,6 @@ def refusal(cluster: ControlPlane, namespace: str, fleet: dict[str, Any]) -> str
             "7 collectors of 0.3 GPU do not fit on the 2 GPU of a worker pod, "
             "which hold 6; use at most 6, or raise workers.gpu.perPod",
             id="too many in a pod",
-        ),
-        pytest.param(
-            {"spec.driver.resources.gpu": 0.5},
-            'spec.driver.resources.gpu: Invalid value: "number": 0.5: the driver gets whole GPUs; use 0 or 1',
-            id="half a GPU for the driver",
         ),
         pytest.param(
             {"spec.collectors.resources.gpu": "0.25"},

@@ -3,15 +3,24 @@
 They say what ``validation.problems`` says, as far as CEL reaches. No rule refuses what ``kubectl scale`` or an
 autoscaler may ask for: whether a Sync batch divides is asked when the fleet is created or the batch itself changes.
 Counting is in ten-thousandths of a GPU, as in ``packing``.
+
+What Python and CEL can say in one sentence stands in ``combinations``. Written out here, beside its twin in Python, is
+what they cannot: rules that compare with the object before the change, which Python never sees; rules about names,
+which hang on the whole object; and arithmetic, which Python answers with better numbers than CEL can afford to find
+(5 or 8 collectors), or whose sentence has no number in CEL.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from collectorfleet_api.names import MAX_NAME_LENGTH
-from collectorfleet_api.rules.combinations import COMBINATIONS, Combination
+from collectorfleet_api.rules.combinations.combination import Combination
+from collectorfleet_api.rules.combinations.questions import FIRST_SHARES
+from collectorfleet_api.rules.combinations.sinks import TRAIN_OR_OUTPUT
+from collectorfleet_api.rules.combinations.table import COMBINATIONS
 
 
 @dataclass(frozen=True)
@@ -47,18 +56,6 @@ _NAME = [
         "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
         "metadata.name: use lower-case letters, digits and '-', starting with a letter and not ending in '-', "
         "because Services are named after it",
-    ),
-]
-
-_DRIVER_OR_OUTPUT = [
-    Rule(
-        "!(has(self.driver.train) && has(self.output))",
-        "set driver.train or output, not both: with a training function the batches go to it",
-        field=".output",
-    ),
-    Rule(
-        "has(self.driver.train) || has(self.output)",
-        "set driver.train to train on the batches, or output to write them to files; with neither they would be lost",
     ),
 ]
 
@@ -103,10 +100,9 @@ _SHARES = Rule(
     on_create_too=True,
 )
 
-_STRAGGLERS = "has(self.collection.stragglers) && has(self.collection.stragglers.firstShares)"
 _FIRST_SHARES = Rule(
-    f"!({_STRAGGLERS}) || self.collection.stragglers.firstShares < self.collectors.replicas"
-    f" || (oldSelf.hasValue() && {_STRAGGLERS.replace('self.', _OLD)}"
+    f"!({FIRST_SHARES}) || self.collection.stragglers.firstShares < self.collectors.replicas"
+    f" || (oldSelf.hasValue() && {FIRST_SHARES.replace('self.', _OLD)}"
     f" && {_OLD}collection.stragglers.firstShares == self.collection.stragglers.firstShares)",
     "not fewer than collectors.replicas, so that each batch waits for all; use fewer, or leave stragglers out",
     "'%d is not fewer than collectors.replicas %d, so that each batch waits for all; use fewer, or leave stragglers "
@@ -155,35 +151,35 @@ _SHARE = [
     ),
 ]
 
-_ASYNC_STALENESS = Rule(
-    "self.mode != 'Async' || !has(self.maxStaleness) || self.maxStaleness > 0",
-    "0 is for mode Sync: in Async the weights move on while other collectors' batches wait; "
-    "use 1 or more, or leave it out for no bound",
-    field=".maxStaleness",
-)
-_WHOLE_DRIVER_GPU = Rule(
-    "self == double(int(self))",
-    "the driver gets whole GPUs; use a whole number",
-    "'%s: the driver gets whole GPUs; use %d or %d'.format([self, int(self), int(self) + 1])",
-)
 _RAY_VERSION = Rule(
     "int(self.split('.')[0]) > 2 || (int(self.split('.')[0]) == 2 && int(self.split('.')[1]) >= 52)",
     "older than 2.52.0, the first Ray with token authentication; build the image with a newer one",
 )
 
 
+def _rules(combinations: Iterable[Combination], on: str = "") -> list[Rule]:
+    """The combinations that hang on the part ``on`` of the spec."""
+    return [_rule(one) for one in combinations if one.on == on]
+
+
 def _rule(combination: Combination) -> Rule:
-    numbers = ", ".join(f"self.{path}" for path in combination.numbers)
+    numbers = ", ".join(number.cel for number in combination.numbers)
     told = combination.with_numbers and f"'{combination.with_numbers}'.format([{numbers}])"
-    return Rule(combination.cel, combination.sentence, told or None, field=f".{combination.field}")
+    below = combination.field.removeprefix(combination.on).removeprefix(".")
+    return Rule(combination.cel, combination.sentence, told or None, field=f".{below}" if below else None)
 
 
 # By path from the root of the object.
 RULES: Final[dict[str, list[Rule]]] = {
     "": _NAME,
-    "spec": [*_DRIVER_OR_OUTPUT, _WHOLE_STEPS, _SHARES, _FIRST_SHARES, *_PER_POD, *map(_rule, COMBINATIONS)],
-    "spec.collection": [_ASYNC_STALENESS],
+    "spec": [
+        *_rules(TRAIN_OR_OUTPUT),
+        *(_WHOLE_STEPS, _SHARES, _FIRST_SHARES),
+        *_PER_POD,
+        *_rules(one for one in COMBINATIONS if one not in TRAIN_OR_OUTPUT),
+    ],
+    "spec.collection": _rules(COMBINATIONS, "collection"),
     "spec.collectors.resources.gpu": _SHARE,
-    "spec.driver.resources.gpu": [_WHOLE_DRIVER_GPU],
+    "spec.driver.resources.gpu": _rules(COMBINATIONS, "driver.resources.gpu"),
     "spec.ray.version": [_RAY_VERSION],
 }

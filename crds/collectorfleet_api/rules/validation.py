@@ -15,16 +15,14 @@ from pydantic import ValidationError
 from collectorfleet_api.names import MAX_NAME_LENGTH
 from collectorfleet_api.packing.pods import Refusal, pack_groups
 from collectorfleet_api.packing.quantity import parse_quantity
-from collectorfleet_api.packing.shares import divides
+from collectorfleet_api.rules.batch import batch_problems
 from collectorfleet_api.rules.collector_kwargs import collector_kwargs_problems
-from collectorfleet_api.rules.combinations import COMBINATIONS
+from collectorfleet_api.rules.combinations.table import COMBINATIONS
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.rules.sentences import did_you_mean, sentences
 from collectorfleet_api.rules.templates import template_problems
-from collectorfleet_api.v1alpha1.collection import Mode
 from collectorfleet_api.v1alpha1.collectors import Resources
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
-from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 from collectorfleet_api.v1alpha1.types import LEAST_MEMORY_BYTES
 
 _OBJECT_METADATA: Final = (
@@ -80,88 +78,10 @@ def _name(fleet: CollectorFleet) -> Iterator[Problem]:
         )
 
 
-def _driver_or_output(fleet: CollectorFleet) -> Iterator[Problem]:
-    train, output = fleet.spec.driver.train, fleet.spec.output
-    if train is not None and output is not None:
-        text = "set driver.train or output, not both: with a training function the batches go to it"
-        yield Problem("spec.output", text)
-    if train is None and output is None:
-        yield Problem(
-            "spec",
-            "set driver.train to train on the batches, or output to write them to files; "
-            "with neither they would be lost",
-        )
-
-
-def _staleness(fleet: CollectorFleet) -> Iterator[Problem]:
-    collection = fleet.spec.collection
-    if collection.mode is Mode.ASYNC and collection.max_staleness == 0:
-        yield Problem(
-            "spec.collection.maxStaleness",
-            "0 is for mode Sync: in Async the weights move on while other collectors' batches wait; "
-            "use 1 or more, or leave it out for no bound",
-        )
-
-
-def _frames(fleet: CollectorFleet) -> Iterator[Problem]:
-    spec = fleet.spec
-    frames, step = spec.collection.frames_per_batch, spec.frames_per_step
-    field = "spec.collection.framesPerBatch"
-    if frames % step:
-        yield Problem(
-            field,
-            f"{frames} is not a multiple of the {step} environments of a collector that step together "
-            "(environment.perCollector, collectors.numWorkersPerCollector); "
-            f"use {_multiples(frames, step)}",
-        )
-        return
-    fixed = spec.fixed_shares
-    # A stored fleet may be scaled to any number: the batch then has more shares than collectors.
-    stored = fleet.metadata.uid is not None
-    shares = fixed or (spec.collectors.replicas if not stored else 1)
-    if spec.collection.mode is Mode.SYNC and not divides(frames, shares, step):
-        steps = f" of whole steps of {step} environments" if step > 1 else ""
-        origin, things = (_shares_field(spec), "share") if fixed else ("collectors.replicas", "collector")
-        yield Problem(
-            field,
-            f"{frames} does not divide into {shares} shares ({origin}){steps}; "
-            f"use {_multiples(frames, shares * step)}, or {_dividing(frames // step, shares, things)}",
-        )
-
-
-def _shares_field(spec: CollectorFleetSpec) -> str:
-    return "collection.shares" if spec.collection.shares else "collection.stragglers.firstShares"
-
-
-def _first_shares(fleet: CollectorFleet) -> Iterator[Problem]:
-    stragglers, replicas = fleet.spec.collection.stragglers, fleet.spec.collectors.replicas
-    first = stragglers.first_shares if stragglers else None
-    # A stored fleet may be scaled to any number: a batch then waits for all collectors.
-    if first is not None and first >= replicas and fleet.metadata.uid is None:
-        yield Problem(
-            "spec.collection.stragglers.firstShares",
-            f"{first} is not fewer than collectors.replicas {replicas}, so that each batch waits for all; "
-            "use fewer, or leave stragglers out",
-        )
-
-
-def _multiples(number: int, of: int) -> str:
-    below = number // of * of
-    return f"{below} or {below + of}" if below else str(of)
-
-
-def _dividing(steps: int, shares: int, things: str) -> str:
-    """The nearest numbers of ``things`` that divide ``steps``: ``5 or 8 collectors``."""
-    below = next((n for n in range(min(shares, steps), 0, -1) if steps % n == 0), None)
-    above = next((n for n in range(shares, steps + 1) if steps % n == 0), None)
-    found = " or ".join(str(n) for n in (below, above) if n)
-    return f"{found} {things}{'' if found == '1' else 's'}"
-
-
 def _combinations(fleet: CollectorFleet) -> Iterator[Problem]:
     for combination in COMBINATIONS:
         if not combination.holds(fleet.spec):
-            yield Problem(f"spec.{combination.field}", combination.told(fleet.spec))
+            yield Problem(combination.path, combination.told(fleet.spec))
 
 
 def _collector_kwargs(fleet: CollectorFleet) -> Iterator[Problem]:
@@ -172,13 +92,6 @@ def _packing(fleet: CollectorFleet) -> Iterator[Problem]:
     found = pack_groups(fleet.spec.worker_groups)
     if isinstance(found, Refusal):
         yield Problem(found.field, found.message)
-
-
-def _driver_gpu(fleet: CollectorFleet) -> Iterator[Problem]:
-    gpu = fleet.spec.driver.resources.gpu
-    if not gpu.is_integer():
-        whole = int(gpu)
-        yield Problem("spec.driver.resources.gpu", f"{gpu:g}: the driver gets whole GPUs; use {whole} or {whole + 1}")
 
 
 def _memory(fleet: CollectorFleet) -> Iterator[Problem]:
@@ -227,14 +140,10 @@ def _templates(fleet: CollectorFleet) -> Iterator[Problem]:
 
 _CHECKS: Final[tuple[Callable[[CollectorFleet], Iterator[Problem]], ...]] = (
     _name,
-    _driver_or_output,
-    _staleness,
-    _frames,
-    _first_shares,
     _combinations,
+    batch_problems,
     _collector_kwargs,
     _packing,
-    _driver_gpu,
     _memory,
     _ray_version,
     _pull_secrets,

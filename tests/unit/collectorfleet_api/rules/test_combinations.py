@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from tests.manifests import fleet, manifest
 
 from collectorfleet_api.rules.advice import warnings
 from collectorfleet_api.rules.collector_kwargs import FIELDS
-from collectorfleet_api.rules.combinations import COMBINATIONS
+from collectorfleet_api.rules.combinations.table import COMBINATIONS
 from collectorfleet_api.rules.validation import read, read_stored
 from collectorfleet_api.schema.crd import schema
 from collectorfleet_api.v1alpha1 import CollectorFleet
@@ -25,8 +26,14 @@ def test_options_that_do_not_go_together_are_refused(changes: dict[str, Any], se
 
 def test_each_combination_is_refused_by_a_case_here() -> None:
     specs = [fleet(case.values[0]).spec for case in REFUSED]
-    broken = {id(c) for spec in specs for c in COMBINATIONS if not c.holds(spec)}
-    assert [c.field for c in COMBINATIONS if id(c) not in broken] == []
+    broken = {c.name for spec in specs for c in COMBINATIONS if not c.holds(spec)}
+    assert [c.name for c in COMBINATIONS if c.name not in broken] == []
+
+
+def test_each_combination_has_a_name_of_its_own() -> None:
+    names = [c.name for c in COMBINATIONS]
+    assert len(names) == len(set(names)) > 20
+    assert [name for name in names if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name)] == []
 
 
 @pytest.mark.parametrize("changes", GO_TOGETHER)

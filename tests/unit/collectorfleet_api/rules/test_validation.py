@@ -118,28 +118,6 @@ def test_a_fleet_without_problems_is_read() -> None:
             id="bytes for gigabytes",
         ),
         pytest.param(
-            {"spec.driver.resources.gpu": 0.5},
-            "spec.driver.resources.gpu: 0.5: the driver gets whole GPUs; use 0 or 1",
-            id="half a GPU for the driver",
-        ),
-        pytest.param(
-            {"spec.output": {"path": "/data"}},
-            "spec.output: set driver.train or output, not both: with a training function the batches go to it",
-            id="train and output",
-        ),
-        pytest.param(
-            {"spec.driver": ABSENT},
-            "spec: set driver.train to train on the batches, or output to write them to files; "
-            "with neither they would be lost",
-            id="neither train nor output",
-        ),
-        pytest.param(
-            {"spec.collection": {"mode": "Async", "framesPerBatch": 100, "maxStaleness": 0}},
-            "spec.collection.maxStaleness: 0 is for mode Sync: in Async the weights move on while other collectors' "
-            "batches wait; use 1 or more, or leave it out for no bound",
-            id="on-policy Async",
-        ),
-        pytest.param(
             {"spec.collectors.replicas": 6},
             "spec.collection.framesPerBatch: 4000 does not divide into 6 shares (collectors.replicas); "
             "use 3996 or 4002, or 5 or 8 collectors",

@@ -1,0 +1,119 @@
+"""How batches are made: what belongs to one mode only, and what becomes of the slowest shares."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from collectorfleet_api.rules.combinations.combination import Combination
+from collectorfleet_api.rules.combinations.questions import (
+    FIRST_SHARES,
+    STRAGGLERS,
+    THRESHOLD,
+    first_shares,
+    threshold,
+)
+from collectorfleet_api.v1alpha1.collection import Mode
+from collectorfleet_api.v1alpha1.collectors import CollectorClass
+from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
+
+
+def _whole_trajectories(spec: CollectorFleetSpec) -> bool:
+    return spec.collection.split_trajs or spec.collection.trajs_per_batch is not None
+
+
+_TRAJECTORIES: Final = "self.collection.splitTrajs || has(self.collection.trajsPerBatch)"
+
+ASYNC_ONLY: Final = (
+    Combination(
+        "staleness-in-async",
+        "collection.maxStaleness",
+        lambda spec: spec.collection.mode is Mode.SYNC or spec.collection.max_staleness != 0,
+        "self.mode != 'Async' || !has(self.maxStaleness) || self.maxStaleness > 0",
+        "0 is for mode Sync: in Async the weights move on while other collectors' batches wait; "
+        "use 1 or more, or leave it out for no bound",
+        on="collection",
+    ),
+)
+
+SYNC_ONLY: Final = (
+    Combination(
+        "shares-in-sync",
+        "collection.shares",
+        lambda spec: spec.collection.shares is None or spec.collection.mode is Mode.SYNC,
+        "!has(self.collection.shares) || self.collection.mode == 'Sync'",
+        "shares are parts of a Sync batch; leave it out in mode Async, where a batch comes from one collector",
+    ),
+    Combination(
+        "exact-staleness-in-sync",
+        "collection.exactStaleness",
+        lambda spec: not spec.collection.exact_staleness or spec.collection.mode is Mode.SYNC,
+        "!self.collection.exactStaleness || self.collection.mode == 'Sync'",
+        "only Sync batches have one version; leave it out in mode Async, and bound the staleness with maxStaleness",
+    ),
+    Combination(
+        "stragglers-in-sync",
+        "collection.stragglers",
+        lambda spec: spec.collection.stragglers is None or spec.collection.mode is Mode.SYNC,
+        "!has(self.collection.stragglers) || self.collection.mode == 'Sync'",
+        "only a Sync batch waits for several collectors; leave it out in mode Async",
+    ),
+)
+
+STRAGGLING: Final = (
+    Combination(
+        "one-way-with-stragglers",
+        "collection.stragglers",
+        lambda spec: (
+            spec.collection.stragglers is None or (first_shares(spec) is None) is not (threshold(spec) is None)
+        ),
+        f"!{STRAGGLERS} || has(self.collection.stragglers.firstShares)"
+        " != has(self.collection.stragglers.preemptiveThreshold)",
+        "set firstShares or preemptiveThreshold, one of them: late shares join the next batch, or they are cut short",
+    ),
+    Combination(
+        "first-shares-need-staleness",
+        "collection.stragglers.firstShares",
+        lambda spec: first_shares(spec) is None or bool(spec.collection.max_staleness),
+        f"!({FIRST_SHARES}) || (has(self.collection.maxStaleness) && self.collection.maxStaleness > 0)",
+        "late shares join the next batch, which has newer weights; set collection.maxStaleness to 1 or more, "
+        "or use preemptiveThreshold",
+    ),
+    Combination(
+        "first-shares-or-shares",
+        "collection.stragglers.firstShares",
+        lambda spec: first_shares(spec) is None or spec.collection.shares is None,
+        f"!({FIRST_SHARES}) || !has(self.collection.shares)",
+        "a batch has that many shares, whichever come first; leave collection.shares out",
+    ),
+    Combination(
+        "threshold-between-0-and-1",
+        "collection.stragglers.preemptiveThreshold",
+        lambda spec: (part := threshold(spec)) is None or 0 < part < 1,
+        f"!({THRESHOLD}) || (self.collection.stragglers.preemptiveThreshold > 0.0"
+        " && self.collection.stragglers.preemptiveThreshold < 1.0)",
+        "0 waits for no share and 1 for all; use a number between them, such as 0.8, or leave stragglers out",
+    ),
+    Combination(
+        "threshold-needs-class-single",
+        "collection.stragglers.preemptiveThreshold",
+        lambda spec: threshold(spec) is None or spec.collectors.collector_class is CollectorClass.SINGLE,
+        f"!({THRESHOLD}) || self.collectors.class == 'Single'",
+        "only a collector of one process can be cut short; set collectors.class to Single, or use firstShares",
+    ),
+    Combination(
+        "threshold-or-whole-trajectories",
+        "collection.stragglers.preemptiveThreshold",
+        lambda spec: threshold(spec) is None or not _whole_trajectories(spec),
+        f"!({THRESHOLD}) || !({_TRAJECTORIES})",
+        "a share that is cut short has no whole trajectories; leave splitTrajs and trajsPerBatch out, "
+        "or use firstShares",
+    ),
+    Combination(
+        "exact-staleness-or-first-shares",
+        "collection.exactStaleness",
+        lambda spec: not spec.collection.exact_staleness or first_shares(spec) is None,
+        f"!self.collection.exactStaleness || !({FIRST_SHARES})",
+        "with stragglers.firstShares a batch has late shares of older weights; leave one of the two out, "
+        "or use preemptiveThreshold",
+    ),
+)

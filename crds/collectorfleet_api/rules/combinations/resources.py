@@ -1,0 +1,77 @@
+"""What a collector and the driver run on: processes, devices, GPUs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from collectorfleet_api.rules.combinations.combination import Combination, Number, value_of
+from collectorfleet_api.v1alpha1.collectors import CollectorClass
+from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
+
+
+def _cuda_indices(spec: CollectorFleetSpec) -> list[int]:
+    """Which of its own GPUs a collector's devices name; plain ``cuda`` is the first."""
+    named = [device.partition(":") for device in spec.collectors.devices.named.values()]
+    return [int(index or 0) for kind, _, index in named if kind == "cuda"]
+
+
+def _driver_gpus(spec: CollectorFleetSpec) -> float:
+    return spec.driver.resources.gpu
+
+
+_ALL_DEVICES: Final = ("device", "storingDevice", "envDevice", "policyDevice")
+_DEVICES: Final = " + ".join(
+    f"(has(self.collectors.devices.{name}) ? [self.collectors.devices.{name}] : [])" for name in _ALL_DEVICES
+)
+
+INSIDE_COLLECTORS: Final = (
+    Combination(
+        "class-single-has-one-worker",
+        "collectors.numWorkersPerCollector",
+        lambda spec: (
+            spec.collectors.num_workers_per_collector == 1
+            or spec.collectors.collector_class is not CollectorClass.SINGLE
+        ),
+        "self.collectors.numWorkersPerCollector == 1 || self.collectors.class != 'Single'",
+        "class Single has one process; set collectors.class to Sync or Async, "
+        "or step several environments in it with environment.perCollector",
+        "%d, and class Single has one process; set collectors.class to Sync or Async, "
+        "or step several environments in it with environment.perCollector",
+        (value_of("collectors.numWorkersPerCollector"),),
+    ),
+    Combination(
+        "cuda-needs-gpu",
+        "collectors.devices",
+        lambda spec: not _cuda_indices(spec) or spec.collectors.resources.gpu > 0,
+        f"self.collectors.resources.gpu > 0.0 || !({_DEVICES}).exists(d, d.startsWith('cuda'))",
+        "cuda needs a GPU; set collectors.resources.gpu, to a share such as 0.25 or to whole GPUs, or use cpu",
+    ),
+    Combination(
+        "cuda-index-within-gpus",
+        "collectors.devices",
+        lambda spec: all(index < max(1, spec.collectors.resources.gpu) for index in _cuda_indices(spec)),
+        f"({_DEVICES}).all(d, !d.startsWith('cuda:') || int(d.substring(5)) == 0"
+        " || double(int(d.substring(5))) < self.collectors.resources.gpu)",
+        "a collector sees its own GPUs, counted from 0; use a lower index, or raise collectors.resources.gpu",
+        "a collector sees its own GPUs (collectors.resources.gpu is %s), counted from 0; use a lower index, "
+        "or raise it",
+        (value_of("collectors.resources.gpu"),),
+    ),
+)
+
+DRIVER: Final = (
+    Combination(
+        "driver-gpus-are-whole",
+        "driver.resources.gpu",
+        lambda spec: _driver_gpus(spec).is_integer(),
+        "self == double(int(self))",
+        "the driver gets whole GPUs; use a whole number",
+        "%s: the driver gets whole GPUs; use %d or %d",
+        (
+            Number("self", _driver_gpus),
+            Number("int(self)", lambda spec: int(_driver_gpus(spec))),
+            Number("int(self) + 1", lambda spec: int(_driver_gpus(spec)) + 1),
+        ),
+        on="driver.resources.gpu",
+    ),
+)

@@ -1,0 +1,65 @@
+"""Where batches go: to the training function, into a replay buffer, or to files."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from collectorfleet_api.rules.combinations.combination import Combination
+from collectorfleet_api.rules.combinations.questions import TRAINS, trains
+from collectorfleet_api.v1alpha1.output import OutputFormat
+
+TRAIN_OR_OUTPUT: Final = (
+    Combination(
+        "not-train-and-output",
+        "output",
+        lambda spec: not (trains(spec) and spec.output is not None),
+        f"!({TRAINS} && has(self.output))",
+        "set driver.train or output, not both: with a training function the batches go to it",
+    ),
+    Combination(
+        "train-or-output",
+        "",
+        lambda spec: trains(spec) or spec.output is not None,
+        f"{TRAINS} || has(self.output)",
+        "set driver.train to train on the batches, or output to write them to files; with neither they would be lost",
+    ),
+)
+
+SINKS: Final = (
+    Combination(
+        "split-trajs-or-trajs-per-batch",
+        "collection.splitTrajs",
+        lambda spec: not (spec.collection.split_trajs and spec.collection.trajs_per_batch),
+        "!(self.collection.splitTrajs && has(self.collection.trajsPerBatch))",
+        "batches of trajsPerBatch have one trajectory in each row already; leave one of the two out",
+    ),
+    Combination(
+        "replay-buffer-or-batches",
+        "replayBuffer",
+        lambda spec: (
+            spec.replay_buffer is None
+            or not (spec.collection.postproc or spec.collection.split_trajs or not spec.collection.copied)
+        ),
+        "!has(self.replayBuffer)"
+        " || (!has(self.collection.postproc) && !self.collection.splitTrajs && self.collection.copy)",
+        "collectors write into it themselves, and no batch is handed out; leave collection.postproc, splitTrajs and "
+        "copy out",
+    ),
+    Combination(
+        "replay-buffer-needs-train",
+        "replayBuffer",
+        lambda spec: spec.replay_buffer is None or trains(spec),
+        f"!has(self.replayBuffer) || {TRAINS}",
+        "nobody samples from it without driver.train; set that, or write the frames out with output.replayBuffer",
+    ),
+    Combination(
+        "output-format-with-its-buffer",
+        "output.replayBuffer",
+        lambda spec: (
+            spec.output is None
+            or (spec.output.format is OutputFormat.REPLAY_BUFFER) == (spec.output.replay_buffer is not None)
+        ),
+        "!has(self.output) || (self.output.format == 'ReplayBuffer') == has(self.output.replayBuffer)",
+        "belongs to format ReplayBuffer, which needs it; set both or neither",
+    ),
+)

@@ -1,0 +1,21 @@
+"""All combinations, in the order in which they are told."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from collectorfleet_api.rules.combinations.batches import ASYNC_ONLY, STRAGGLING, SYNC_ONLY
+from collectorfleet_api.rules.combinations.resources import DRIVER, INSIDE_COLLECTORS
+from collectorfleet_api.rules.combinations.sinks import SINKS, TRAIN_OR_OUTPUT
+from collectorfleet_api.rules.combinations.versions import VERSIONS
+
+COMBINATIONS: Final = (
+    *TRAIN_OR_OUTPUT,
+    *ASYNC_ONLY,
+    *SYNC_ONLY,
+    *STRAGGLING,
+    *VERSIONS,
+    *INSIDE_COLLECTORS,
+    *SINKS,
+    *DRIVER,
+)
