@@ -1,15 +1,7 @@
 """The operator's part of a fleet's status. Pure: an observation, the previous status and the clock in, a status out.
 
-Conditions and their reasons:
-
-* ``RayClusterReady``: Ready; KubeRayMissing, NameTaken, Refused, WaitingForDeletion, HeadPending, HeadStarting,
-  HeadUnschedulable, WorkersStarting, CollectorUnschedulable, or Kubernetes' word for what is wrong with a pod
-  (ImagePullBackOff, OOMKilled, CrashLoopBackOff, ...); Completed, Failed.
-* ``DriverRunning``: Running; NameTaken, Refused, WaitingForDeletion, Pending, Starting, Restarting,
-  DriverLost, DriverUnschedulable, or a pod's problem as above; Completed, Failed.
-* ``CollectorsAvailable``, ``WeightsFresh``: see ``collectorfleet_api.conditions``; DriverNotRunning; Completed, Failed.
-* ``Completed``: Completed; Running, Failed.
-* ``Ready``, ``Reconciling``, ``Stalled``: what the others add up to, for tools that know nothing of fleets.
+Which conditions there are, and their reasons: ``collectorfleet_api.v1alpha1.reasons``. How each comes about:
+``conditions``, beside this file for what only the operator can tell, and in the models for what the report says.
 """
 
 from __future__ import annotations

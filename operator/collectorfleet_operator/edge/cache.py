@@ -9,6 +9,7 @@ from typing import Final
 from collectorfleet_api import names
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.edge.renewals import Renewals
 from collectorfleet_operator.objects import Key, Kind, Object, label, metadata, name_of, namespace_of
 
 # The keys of `metadata` that nobody here reads and that make up most of a small object.
@@ -22,12 +23,10 @@ class Cache:
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
         self._objects: dict[Kind, dict[Key, Object]] = {}
         self._fleet_of: dict[tuple[Kind, Key], Key] = {}
         self._of_fleet: dict[tuple[Kind, Key], set[Key]] = {}
-        # Lease -> (holder and renewal, when we saw them change)
-        self._lease_changes: dict[Key, tuple[tuple[str | None, str | None], float]] = {}
+        self._renewals = Renewals(clock)
 
     def fleets(self) -> list[Key]:
         return list(self._objects.get(FLEET, {}))
@@ -42,8 +41,7 @@ class Cache:
 
     def quiet_for(self, lease: Key) -> timedelta | None:
         """Since the Lease was last seen to change; None if nobody ever held it."""
-        seen = self._lease_changes.get(lease)
-        return timedelta(seconds=self._clock() - seen[1]) if seen else None
+        return self._renewals.quiet_for(lease)
 
     def put(self, kind: Kind, obj: Object) -> set[Key]:
         """Take news of an object."""
@@ -54,7 +52,7 @@ class Cache:
         self._objects.setdefault(kind, {})[key] = _trimmed(kind, obj)
         concerned = self._index(kind, key, obj)
         if kind == LEASE:
-            self._note_renewal(key, obj)
+            self._renewals.note(key, obj)
         return concerned
 
     def remove(self, kind: Kind, obj: Object) -> set[Key]:
@@ -95,7 +93,7 @@ class Cache:
         self._objects[kind].pop(key)
         fleet = self._fleet_of.pop((kind, key), None)
         if kind == LEASE:
-            self._lease_changes.pop(key, None)
+            self._renewals.forget(key)
         if fleet is None:
             return set()
         left = self._of_fleet[kind, fleet]
@@ -103,13 +101,6 @@ class Cache:
         if not left:
             del self._of_fleet[kind, fleet]
         return {fleet}
-
-    def _note_renewal(self, key: Key, obj: Object) -> None:
-        spec = obj.get("spec") or {}
-        said = (spec.get("holderIdentity"), spec.get("renewTime"))
-        before = self._lease_changes.get(key)
-        if any(said) and (before is None or before[0] != said):
-            self._lease_changes[key] = (said, self._clock())
 
 
 def _version(obj: Object) -> int:

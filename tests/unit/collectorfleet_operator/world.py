@@ -229,6 +229,21 @@ class World:
         self.report(self.get(FLEET)["spec"]["collectors"]["replicas"])
 
 
+def started() -> World:
+    """All children and pods are made, none runs."""
+    world = World()
+    world.carry_out()
+    world.make_pods()
+    return world
+
+
+def running(changes: dict[str, Any] | None = None) -> World:
+    """All pods run, and all collectors are available."""
+    world = World(changes)
+    world.start()
+    return world
+
+
 def condition(of: OperatorStatus | Sequence[Condition], type_: str) -> Condition:
     conditions = of.conditions if isinstance(of, OperatorStatus) else of
     return next(one for one in conditions if one.type == type_)

@@ -1,11 +1,12 @@
+"""What is wrong with a fleet, all at once, in sentences that say what to change."""
+
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from tests.manifests import ABSENT, fleet, manifest
+from tests.manifests import manifest
 
-from collectorfleet_api.rules.advice import warnings
 from collectorfleet_api.rules.validation import problems, read, read_stored
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
@@ -118,30 +119,6 @@ def test_a_fleet_without_problems_is_read() -> None:
             id="bytes for gigabytes",
         ),
         pytest.param(
-            {"spec.collectors.replicas": 6},
-            "spec.collection.framesPerBatch: 4000 does not divide into 6 shares (collectors.replicas); "
-            "use 3996 or 4002, or 5 or 8 collectors",
-            id="shares",
-        ),
-        pytest.param(
-            {"spec.collection.framesPerBatch": 3, "spec.collectors.replicas": 6},
-            "spec.collection.framesPerBatch: 3 does not divide into 6 shares (collectors.replicas); "
-            "use 6, or 3 collectors",
-            id="fewer frames than collectors",
-        ),
-        pytest.param(
-            {"spec.collectors.replicas": 6, "spec.environment.perCollector": 32},
-            "spec.collection.framesPerBatch: 4000 does not divide into 6 shares (collectors.replicas) of whole steps "
-            "of 32 environments; use 3840 or 4032, or 5 or 25 collectors",
-            id="shares of vectorised environments",
-        ),
-        pytest.param(
-            {"spec.collection.mode": "Async", "spec.environment.perCollector": 64},
-            "spec.collection.framesPerBatch: 4000 is not a multiple of the 64 environments of a collector that "
-            "step together (environment.perCollector, collectors.numWorkersPerCollector); use 3968 or 4032",
-            id="vectorised environments in Async",
-        ),
-        pytest.param(
             {"spec.collectors.resources.gpu": 1.5},
             "spec.collectors.resources.gpu: 1.5 is more than one GPU and not whole; "
             "use 1, 2, or a share below 1 such as 0.5",
@@ -215,11 +192,6 @@ def test_more_min_available_than_replicas_counts_as_replicas() -> None:
     assert isinstance(read(manifest({"spec.collectors.minAvailable": 12})), CollectorFleet)
 
 
-def test_a_stored_fleet_may_be_scaled_to_a_number_that_does_not_divide() -> None:
-    stored = manifest({"spec.collectors.replicas": 6, "metadata.uid": "u"})
-    assert isinstance(read_stored(stored), CollectorFleet)
-
-
 def test_a_stored_fleet_may_have_fields_of_a_newer_release() -> None:
     stored = manifest({"metadata.uid": "u", "spec.collectors.groups": [], "status": {"later": 1}})
     assert isinstance(read_stored(stored), CollectorFleet)
@@ -230,65 +202,18 @@ def test_a_status_in_a_manifest_is_ignored_as_the_api_server_does() -> None:
     assert isinstance(read(manifest({"status": {"phase": "Anything"}})), CollectorFleet)
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        pytest.param(
-            {
-                "spec.collection": {"mode": "Async", "framesPerBatch": 100, "maxStaleness": 2},
-                "spec.collectors.replicas": 16,
-            },
-            "spec.collection.maxStaleness: at most 3 of 16 collectors busy: a new version may follow each "
-            "batch, so no more than 3 may be under way; raise it to 15, or use 3 collectors",
-            id="a bound that idles collectors",
-        ),
-        pytest.param(
-            {
-                "spec.collection": {"mode": "Async", "framesPerBatch": 100, "maxStaleness": 2},
-                "spec.collectors.replicas": 16,
-                "spec.weights.updateAfterEachBatch": False,
-            },
-            "spec.collection.maxStaleness: at most 3 of 16 collectors busy: a new version may follow each "
-            "batch, so no more than 3 may be under way; raise it to 15, or use 3 collectors",
-            id="the same where the training function publishes",
-        ),
-        pytest.param(
-            {"spec.driver": ABSENT, "spec.output": {"path": "/data"}},
-            "spec.collection.totalFrames: absent: batches are written until the fleet is deleted or the volume is full;"
-            " set it to stop earlier",
-            id="endless output",
-        ),
-        pytest.param(
-            {"spec.collectors.resources.gpu": 0.6, "spec.collectors.devices.device": "cuda"},
-            "spec.collectors.resources.gpu: 0.4 of the 1 GPU of each worker pod is used by no collector: "
-            "1 of 0.6 GPU fit",
-            id="a GPU that is left over",
-        ),
-        pytest.param(
-            {"spec.environment.kwargs": {"seed": None}},
-            "spec.environment.kwargs.seed: `kubectl apply` drops a null; "
-            "leave it out, and give the function that default",
-            id="a keyword that is null",
-        ),
-    ],
-)
-def test_what_is_hardly_meant_is_warned_of(changes: dict[str, Any], sentence: str) -> None:
-    assert [str(found) for found in warnings(fleet(changes))] == [sentence]
+def test_a_list_that_would_let_nothing_travel_is_refused() -> None:
+    found = read(manifest({"spec.weights.include": []}))
+    assert isinstance(found, list)
+    assert [str(problem) for problem in found] == [
+        "spec.weights.include: empty; write at least one item or leave the field out"
+    ]
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        pytest.param({}, id="plain"),
-        pytest.param({"spec.collection": {"mode": "Async", "framesPerBatch": 100}}, id="unbounded Async"),
-        pytest.param(
-            {
-                "spec.collection": {"mode": "Async", "framesPerBatch": 100, "maxStaleness": 1},
-                "spec.collectors.replicas": 2,
-            },
-            id="a bound that lets all work",
-        ),
-    ],
-)
-def test_nothing_is_said_where_nothing_is_odd(changes: dict[str, Any]) -> None:
-    assert warnings(fleet(changes)) == []
+def test_a_module_named_twice_is_refused_as_the_api_server_does() -> None:
+    model = {"path": "env.world_model", "factory": "my_models:make"}
+    found = read(manifest({"spec.weights.models": [model, model]}))
+    assert isinstance(found, list)
+    assert [str(problem) for problem in found] == [
+        "spec.weights.models[1].path: env.world_model appears twice; name each module once"
+    ]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.collectorfleet_operator.steps import STEPS, take
-from tests.unit.collectorfleet_operator.world import World, later, told
+from tests.unit.collectorfleet_operator.world import World, later, running, told
 
 from collectorfleet_api.conditions.weights import ACKNOWLEDGE_WITHIN
 from collectorfleet_api.v1alpha1 import Reason
@@ -18,12 +18,6 @@ from collectorfleet_operator.decide.deadlines import LOST_AFTER, RETRY_REFUSED_A
 from collectorfleet_operator.decide.observed import Refused
 
 INSTANT = timedelta(milliseconds=1)
-
-
-def started() -> World:
-    world = World()
-    world.start()
-    return world
 
 
 def unacknowledged(seconds_ago: float) -> dict[str, Any]:
@@ -36,7 +30,7 @@ def test_a_fleet_without_a_driver_waits_for_events_alone() -> None:
 
 
 def test_a_driver_that_falls_silent_is_looked_at_when_it_counts_as_lost() -> None:
-    world = started()
+    world = running()
     assert world.plan().again_after == LOST_AFTER
     world.seconds = 25
     assert world.plan().again_after == LOST_AFTER - timedelta(seconds=25)
@@ -47,7 +41,7 @@ def test_a_driver_that_falls_silent_is_looked_at_when_it_counts_as_lost() -> Non
 
 
 def test_weights_that_are_not_acknowledged_are_looked_at_when_that_is_late() -> None:
-    world = started()
+    world = running()
     world.report(4, weights=unacknowledged(seconds_ago=ACKNOWLEDGE_WITHIN.total_seconds() - 7))
     assert world.plan().again_after == timedelta(seconds=7)
     assert told(world.look(), "WeightsFresh")[1] == "Acknowledged"
@@ -56,7 +50,7 @@ def test_weights_that_are_not_acknowledged_are_looked_at_when_that_is_late() -> 
 
 def test_what_was_refused_is_tried_again_in_every_state_of_a_fleet() -> None:
     refused = [Refused(ROLE, Reason.REFUSED, "exceeded quota")]
-    world = started()
+    world = running()
     assert world.plan(refused=refused).again_after == RETRY_REFUSED_AFTER
     world.end_driver(0)
     assert world.plan(refused=refused).again_after == RETRY_REFUSED_AFTER
@@ -64,14 +58,14 @@ def test_what_was_refused_is_tried_again_in_every_state_of_a_fleet() -> None:
 
 
 def test_the_nearest_of_several_deadlines_counts() -> None:
-    world = started()
+    world = running()
     world.report(4, weights=unacknowledged(seconds_ago=ACKNOWLEDGE_WITHIN.total_seconds() - 3))
     assert world.plan(refused=[Refused(ROLE, Reason.REFUSED, "quota")]).again_after == timedelta(seconds=3)
 
 
 def lived(steps: list[tuple[Any, ...]]) -> World:
     """A fleet that ran, and what happened to it then."""
-    world = started()
+    world = running()
     for step in steps:
         take(world, *step)
         world.carry_out()
@@ -104,7 +98,7 @@ def test_a_fleet_that_is_looked_at_on_time_is_never_behind(steps: list[tuple[Any
 
 @pytest.mark.parametrize("seconds", [0, 39, 61])
 def test_looking_again_is_never_asked_for_at_once(seconds: float) -> None:
-    world = started()
+    world = running()
     world.report(4, weights=unacknowledged(seconds_ago=0))
     world.seconds = seconds
     again = world.plan().again_after

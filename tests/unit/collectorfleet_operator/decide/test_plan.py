@@ -86,65 +86,6 @@ def test_a_fleet_that_is_being_deleted_is_left_to_the_garbage_collector() -> Non
     assert plan(seen, NOON) == Plan()
 
 
-class TestScaling:
-    def test_growing_asks_for_more_pods_at_once(self) -> None:
-        world = World({"spec.collectors.replicas": 2})
-        world.start()
-        world.edit({"spec.collectors.replicas": 5})
-        assert kinds(world.carry_out()) == ["Update RayCluster"]
-        assert replicas(world) == 5
-        assert world.carry_out() == ()
-
-    def test_pods_stay_until_the_driver_has_retired_collectors(self) -> None:
-        world = World({"spec.collectors.replicas": 4})
-        world.start()
-        world.edit({"spec.collectors.replicas": 2})
-        assert world.carry_out() == ()
-        world.report(2, desired=2)
-        assert kinds(world.carry_out()) == ["Update RayCluster"]
-        assert replicas(world) == 2
-
-    def test_the_pods_without_collectors_go_by_name(self) -> None:
-        world = World({"spec.collectors.replicas": 4})
-        world.start()
-        first, second, third, fourth = map(name_of, world.pods("worker"))
-        world.edit({"spec.collectors.replicas": 2})
-        rows: list[dict[str, Any]] = [
-            {"name": "c0", "state": "Retired", "pod": first},
-            {"name": "c1", "state": "Ready", "pod": second},
-            {"name": "c2", "state": "Retired", "pod": third},
-            {"name": "c3", "state": "Ready", "pod": fourth},
-        ]
-        world.report(2, desired=2, collectors=rows)
-        world.carry_out()
-        assert to_delete(world) == sorted([first, third])
-
-    def test_names_stay_listed_until_their_pods_are_gone_and_then_vanish(self) -> None:
-        world = World({"spec.collectors.replicas": 2})
-        world.start()
-        world.edit({"spec.collectors.replicas": 1})
-        world.report(1, desired=1)
-        world.carry_out()
-        (going,) = to_delete(world)
-        (pod,) = (pod for pod in world.pods("worker") if name_of(pod) == going)
-        pod["metadata"]["deletionTimestamp"] = "2026-07-01T12:00:00Z"
-        world.store(pod)
-        assert world.carry_out() == ()
-        world.collect(pod)
-        assert kinds(world.carry_out()) == ["Update RayCluster"]
-        assert to_delete(world) == []
-        assert replicas(world) == 1
-
-    def test_without_a_driver_nobody_is_waited_for(self) -> None:
-        world = World({"spec.collectors.replicas": 3})
-        world.carry_out()
-        world.make_pods()
-        world.edit({"spec.collectors.replicas": 1})
-        world.carry_out()
-        assert replicas(world) == 1
-        assert len(to_delete(world)) == 2
-
-
 class TestChangedSpec:
     def test_a_running_driver_keeps_its_cluster_and_only_replicas_follow(self) -> None:
         world = World({"spec.collectors.replicas": 2})

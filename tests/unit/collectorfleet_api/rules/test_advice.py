@@ -1,0 +1,101 @@
+"""What works but is hardly meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.manifests import ABSENT, fleet
+
+from collectorfleet_api.rules.advice import warnings
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        pytest.param(
+            {
+                "spec.collection": {"mode": "Async", "framesPerBatch": 100, "maxStaleness": 2},
+                "spec.collectors.replicas": 16,
+            },
+            "spec.collection.maxStaleness: at most 3 of 16 collectors busy: a new version may follow each "
+            "batch, so no more than 3 may be under way; raise it to 15, or use 3 collectors",
+            id="a bound that idles collectors",
+        ),
+        pytest.param(
+            {
+                "spec.collection": {"mode": "Async", "framesPerBatch": 100, "maxStaleness": 2},
+                "spec.collectors.replicas": 16,
+                "spec.weights.updateAfterEachBatch": False,
+            },
+            "spec.collection.maxStaleness: at most 3 of 16 collectors busy: a new version may follow each "
+            "batch, so no more than 3 may be under way; raise it to 15, or use 3 collectors",
+            id="the same where the training function publishes",
+        ),
+        pytest.param(
+            {"spec.driver": ABSENT, "spec.output": {"path": "/data"}},
+            "spec.collection.totalFrames: absent: batches are written until the fleet is deleted or the volume is full;"
+            " set it to stop earlier",
+            id="endless output",
+        ),
+        pytest.param(
+            {"spec.collectors.resources.gpu": 0.6, "spec.collectors.devices.device": "cuda"},
+            "spec.collectors.resources.gpu: 0.4 of the 1 GPU of each worker pod is used by no collector: "
+            "1 of 0.6 GPU fit",
+            id="a GPU that is left over",
+        ),
+        pytest.param(
+            {"spec.environment.kwargs": {"seed": None}},
+            "spec.environment.kwargs.seed: `kubectl apply` drops a null; "
+            "leave it out, and give the function that default",
+            id="a keyword that is null",
+        ),
+        pytest.param(
+            {"spec.collection.shares": 2},
+            "spec.collectors.replicas: at most 2 of 4 collectors busy: a batch has 2 shares",
+            id="fewer shares than collectors",
+        ),
+        pytest.param(
+            {
+                "spec.collection.stragglers": {"firstShares": 2},
+                "spec.collection.maxStaleness": 1,
+                "spec.collectors.replicas": 8,
+            },
+            "spec.collectors.replicas: at most 4 of 8 collectors busy: a batch has 2 shares, and 2 batches may be "
+            "under way (collection.maxStaleness 1)",
+            id="far fewer first shares than collectors",
+        ),
+        pytest.param(
+            {"spec.collectors.resources.gpu": 0.25},
+            "spec.collectors.devices: absent: 0.25 GPU of each collector is used only by code that asks for cuda "
+            "itself; set device to cuda to have TorchRL put environment and policy there",
+            id="a GPU without a device",
+        ),
+        pytest.param(
+            {"spec.weights.models": [{"path": "env.model", "factory": "a:b", "kwargs": {"width": None}}]},
+            "spec.weights.models[0].kwargs.width: `kubectl apply` drops a null; "
+            "leave it out, and give the function that default",
+            id="a keyword that is null, in a list",
+        ),
+    ],
+)
+def test_what_is_hardly_meant_is_warned_of(changes: dict[str, Any], sentence: str) -> None:
+    assert [str(found) for found in warnings(fleet(changes))] == [sentence]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({}, id="plain"),
+        pytest.param({"spec.collection": {"mode": "Async", "framesPerBatch": 100}}, id="unbounded Async"),
+        pytest.param(
+            {
+                "spec.collection": {"mode": "Async", "framesPerBatch": 100, "maxStaleness": 1},
+                "spec.collectors.replicas": 2,
+            },
+            id="a bound that lets all work",
+        ),
+    ],
+)
+def test_nothing_is_said_where_nothing_is_odd(changes: dict[str, Any]) -> None:
+    assert warnings(fleet(changes)) == []

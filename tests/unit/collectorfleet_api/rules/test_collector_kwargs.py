@@ -1,0 +1,28 @@
+"""Arguments of TorchRL's collectors are said once."""
+
+from __future__ import annotations
+
+import pytest
+from tests.manifests import manifest
+
+from collectorfleet_api.rules.collector_kwargs import FIELDS
+from collectorfleet_api.rules.validation import read
+from collectorfleet_api.schema.crd import schema
+from collectorfleet_api.v1alpha1 import CollectorFleet
+
+
+def test_an_argument_of_torchrls_collector_is_said_once() -> None:
+    assert isinstance(read(manifest({"spec.collectors.kwargs": {"cat_results": "stack"}})), CollectorFleet)
+    found = read(manifest({"spec.collectors.kwargs": {"max_frames_per_traj": 100, "weight_updater": None}}))
+    assert isinstance(found, list)
+    assert [str(problem) for problem in found] == [
+        "spec.collectors.kwargs.max_frames_per_traj: it has a field of its own; use spec.collection.maxFramesPerTraj",
+        "spec.collectors.kwargs.weight_updater: it has a field of its own; use spec.weights",
+    ]
+
+
+@pytest.mark.parametrize("field", sorted(set(FIELDS.values())))
+def test_the_field_to_use_instead_exists(field: str) -> None:
+    node = schema()["properties"]["spec"]
+    for part in field.split("."):
+        node = node["properties"][part]

@@ -1,0 +1,71 @@
+"""The driver's Job."""
+
+from __future__ import annotations
+
+from tests.unit.collectorfleet_operator.children.fleets import driver, env, fleet
+
+from collectorfleet_api import names
+from collectorfleet_operator.children.driver_job import driver_job
+
+
+def test_the_driver_is_tried_again_unless_the_user_has_to_change_something() -> None:
+    job = driver_job(fleet())["spec"]
+    fail, ignore = job["podFailurePolicy"]["rules"]
+    assert fail["action"] == "FailJob"
+    assert fail["onExitCodes"] == {"containerName": "driver", "operator": "In", "values": [64]}
+    assert ignore["action"] == "Ignore"
+    assert job["template"]["spec"]["restartPolicy"] == "Never"
+    assert "ttlSecondsAfterFinished" not in job
+
+
+def test_the_driver_knows_its_fleet_and_where_ray_is() -> None:
+    known = env(driver())
+    assert known[names.ENV_NAME] == "cheetah"
+    assert known[names.ENV_UID] == "u-1"
+    assert known[names.ENV_RAY_ADDRESS] == "cheetah-head-svc.lab.svc.cluster.local:6379"
+    assert known["RAY_AUTH_TOKEN_PATH"] == "/var/run/secrets/collectorfleet/ray/auth_token"
+
+
+def test_the_driver_waits_for_the_token_instead_of_starting_without() -> None:
+    (token,) = (v for v in driver()["spec"]["volumes"] if v["name"] == "ray-token")
+    assert token["secret"] == {"secretName": "cheetah"}
+
+
+def test_the_driver_gets_the_resources_that_it_asks_for() -> None:
+    resources = {"spec.driver.resources": {"cpu": "500m", "memory": "4Gi", "gpu": 1}}
+    template = driver(resources)
+    container = template["spec"]["containers"][0]
+    assert container["resources"] == {
+        "requests": {"cpu": "500m", "memory": "4Gi"},
+        "limits": {"memory": "4Gi", "nvidia.com/gpu": 1},
+    }
+    assert "NVIDIA_VISIBLE_DEVICES" not in env(template)
+
+
+def test_the_driver_finds_its_checkpoints_where_the_claim_is_mounted() -> None:
+    spec = driver({"spec.driver.checkpoint": {"claimName": "cheetah", "subPath": "runs/2"}})["spec"]
+    (volume,) = (v for v in spec["volumes"] if v["name"] == "checkpoints")
+    assert volume == {"name": "checkpoints", "persistentVolumeClaim": {"claimName": "cheetah"}}
+    (mount,) = (m for m in spec["containers"][0]["volumeMounts"] if m["name"] == "checkpoints")
+    assert mount == {"name": "checkpoints", "mountPath": names.CHECKPOINT_MOUNT, "subPath": "runs/2"}
+    assert {"name": names.ENV_CHECKPOINTS, "value": names.CHECKPOINT_MOUNT} in spec["containers"][0]["env"]
+    # Not root: the volume is made writable for the driver's group.
+    assert spec["securityContext"]["fsGroup"] == spec["securityContext"]["runAsGroup"]
+
+
+def test_the_driver_mounts_the_root_of_a_claim_unless_told_otherwise_and_nothing_without_one() -> None:
+    spec = driver({"spec.driver.checkpoint": {"claimName": "cheetah"}})["spec"]
+    assert {"name": "checkpoints", "mountPath": names.CHECKPOINT_MOUNT} in spec["containers"][0]["volumeMounts"]
+    assert "checkpoints" not in [volume["name"] for volume in driver()["spec"]["volumes"]]
+
+
+def test_the_driver_says_where_its_metrics_are() -> None:
+    template = driver()
+    assert template["spec"]["containers"][0]["ports"] == [{"name": "metrics", "containerPort": names.METRICS_PORT}]
+    assert template["metadata"]["annotations"] == {
+        "prometheus.io/scrape": "true",
+        "prometheus.io/port": str(names.METRICS_PORT),
+        "prometheus.io/path": "/metrics",
+    }
+    quiet = {"metadata": {"annotations": {"prometheus.io/scrape": "false"}}}
+    assert driver({"spec.driver.template": quiet})["metadata"]["annotations"]["prometheus.io/scrape"] == "false"

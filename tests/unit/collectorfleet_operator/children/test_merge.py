@@ -1,0 +1,33 @@
+"""Pod templates merge as kubectl does it."""
+
+from __future__ import annotations
+
+import pytest
+
+from collectorfleet_operator.children.merge import merge
+from collectorfleet_operator.objects import Object
+
+
+@pytest.mark.parametrize(
+    ("base", "over", "merged"),
+    [
+        pytest.param({"a": 1}, {"b": 2}, {"a": 1, "b": 2}, id="objects merge"),
+        pytest.param({"a": {"b": 1, "c": 2}}, {"a": {"b": None}}, {"a": {"c": 2}}, id="null removes"),
+        pytest.param({}, {"a": {"b": None, "c": 1}}, {"a": {"c": 1}}, id="null of nothing"),
+        pytest.param({"args": ["x"]}, {"args": ["y"]}, {"args": ["y"]}, id="plain lists are replaced"),
+        pytest.param(
+            {"env": [{"name": "A", "value": "1"}]},
+            {"env": [{"name": "A", "valueFrom": {"x": 1}}]},
+            {"env": [{"name": "A", "valueFrom": {"x": 1}}]},
+            id="an env entry is taken whole",
+        ),
+        pytest.param(
+            {"volumeMounts": [{"name": "v", "mountPath": "/a"}]},
+            {"volumeMounts": [{"name": "v", "mountPath": "/b"}]},
+            {"volumeMounts": [{"name": "v", "mountPath": "/a"}, {"name": "v", "mountPath": "/b"}]},
+            id="a volume may be mounted twice",
+        ),
+    ],
+)
+def test_merges_as_kubectl_does(base: Object, over: Object, merged: Object) -> None:
+    assert merge(base, over) == merged

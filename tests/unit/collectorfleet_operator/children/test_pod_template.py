@@ -1,0 +1,74 @@
+"""What every pod of a fleet has, and what users put over it."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.collectorfleet_operator.children.fleets import cluster, driver, env, head, worker
+
+from collectorfleet_api import names
+from collectorfleet_operator.objects import Object
+
+TEMPLATES = pytest.mark.parametrize(
+    "template", [head(cluster()), worker(cluster()), driver()], ids=["head", "worker", "driver"]
+)
+
+
+@TEMPLATES
+def test_a_pod_runs_without_privileges(template: Object) -> None:
+    pod = template["spec"]
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert pod["securityContext"]["runAsUser"] == 1000
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    for container in pod["containers"]:
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+        }
+
+
+@TEMPLATES
+def test_a_pod_says_whose_it_is(template: Object) -> None:
+    assert template["metadata"]["labels"][names.FLEET_LABEL] == "cheetah"
+    assert template["metadata"]["labels"][names.ROLE_LABEL] in ("head", "worker", "driver")
+
+
+@TEMPLATES
+def test_a_pod_sees_no_gpu_that_it_did_not_ask_for(template: Object) -> None:
+    assert env(template)["NVIDIA_VISIBLE_DEVICES"] == "void"
+
+
+def test_a_pod_takes_the_mounted_code_before_that_of_the_image() -> None:
+    code = {"spec.code": {"configMap": "code"}}
+    for template in (head(cluster(code)), worker(cluster(code)), driver(code)):
+        (volume,) = (v for v in template["spec"]["volumes"] if v["name"] == "code")
+        assert volume == {"name": "code", "configMap": {"name": "code"}}
+        container = template["spec"]["containers"][0]
+        assert {"name": "code", "mountPath": names.CODE_MOUNT, "readOnly": True} in container["volumeMounts"]
+        assert f'PYTHONPATH="{names.CODE_MOUNT}${{PYTHONPATH:+:$PYTHONPATH}}"' in " ".join(container["command"])
+
+
+def test_containers_merge_by_name_and_the_users_fields_win() -> None:
+    sidecar = {"name": "metrics", "image": "metrics:1"}
+    own = {
+        "name": "ray-worker",
+        "env": [{"name": "SEED", "value": "1"}],
+        "resources": {"limits": {"memory": "9Gi"}},
+    }
+    pod = {"nodeSelector": {"gpu": "a100"}, "containers": [sidecar, own]}
+    template = worker(cluster({"spec.workers.template": {"spec": pod}}))
+    ray, metrics = template["spec"]["containers"]
+    # KubeRay takes the first container for Ray's.
+    assert ray["name"] == "ray-worker"
+    assert metrics == sidecar
+    assert env(template)["SEED"] == "1"
+    assert env(template)["RAY_enable_worker_prestart"] == "1"
+    assert ray["resources"]["limits"]["memory"] == "9Gi"
+    assert ray["image"] == "ghcr.io/you/cheetah:1.0"
+    assert template["spec"]["nodeSelector"] == {"gpu": "a100"}
+
+
+def test_a_users_template_cannot_hide_a_pod_from_its_fleet() -> None:
+    mine = {"metadata": {"labels": {names.FLEET_LABEL: "other", "team": "rl"}}}
+    labels = driver({"spec.driver.template": mine})["metadata"]["labels"]
+    assert labels[names.FLEET_LABEL] == "cheetah"
+    assert labels["team"] == "rl"

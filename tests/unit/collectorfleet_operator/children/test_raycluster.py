@@ -1,0 +1,45 @@
+"""The RayCluster that a fleet becomes."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.collectorfleet_operator.children.fleets import cluster, fleet, head, worker
+
+from collectorfleet_api import names
+from collectorfleet_operator.children.group_sizes import worker_groups
+from collectorfleet_operator.children.raycluster import as_applied, raycluster
+
+
+def test_the_head_gives_collectors_nothing_to_run_on() -> None:
+    params = cluster()["spec"]["headGroupSpec"]["rayStartParams"]
+    assert params["num-cpus"] == params["num-gpus"] == "0"
+    assert params["system-config"] == "'{\"free_objects_period_milliseconds\": 100}'"
+
+
+def test_ray_checks_tokens_and_pods_hold_none_of_kubernetes() -> None:
+    made = cluster()
+    assert made["spec"]["authOptions"] == {"mode": "token"}
+    for template in (head(made), worker(made)):
+        assert template["spec"]["automountServiceAccountToken"] is False
+
+
+def test_a_cluster_is_deleted_with_its_fleet() -> None:
+    (owner,) = cluster()["metadata"]["ownerReferences"]
+    assert (owner["uid"], owner["controller"]) == ("u-1", True)
+
+
+def test_all_collectors_of_a_fleet_are_in_one_group() -> None:
+    assert list(worker_groups(cluster())) == [names.WORKER_GROUP]
+
+
+def test_what_the_api_server_and_others_added_is_not_applied_again() -> None:
+    made = cluster()
+    stored = {**made, "status": {"state": "ready"}}
+    annotations = {**made["metadata"]["annotations"], "kubectl.kubernetes.io/restartedAt": "now"}
+    stored["metadata"] = {**made["metadata"], "uid": "c-1", "resourceVersion": "5", "annotations": annotations}
+    assert as_applied(stored) == made
+
+
+def test_a_spec_that_no_pod_can_hold_is_not_built() -> None:
+    with pytest.raises(ValueError, match="more than one GPU and not whole"):
+        raycluster(fleet({"spec.collectors.resources.gpu": 1.5}))

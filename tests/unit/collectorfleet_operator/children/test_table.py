@@ -1,0 +1,55 @@
+"""The table of children: what stands in it can be made, found, and is allowed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.unit.collectorfleet_operator.children.fleets import fleet
+
+from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.children.table import CHILDREN, LISTED, LISTED_OFTEN, PROVIDERS, WATCHED, Child, News
+from collectorfleet_operator.objects import Key, Kind, controller_uid, name_of, namespace_of
+
+MANIFESTS = Path(__file__).parents[4] / "operator" / "manifests" / "operator.yaml"
+ROWS = pytest.mark.parametrize("row", CHILDREN.values(), ids=map(str, CHILDREN))
+
+
+def verbs(kind: Kind) -> set[str]:
+    """What the operator's ClusterRole allows."""
+    roles: list[Any] = [one for one in yaml.safe_load_all(MANIFESTS.read_text()) if one["kind"] == "ClusterRole"]
+    rules = [rule for role in roles for rule in role["rules"]]
+    return {v for r in rules if kind.group in r["apiGroups"] and kind.plural in r["resources"] for v in r["verbs"]}
+
+
+@ROWS
+def test_a_child_is_built_under_the_name_by_which_it_is_found(row: Child) -> None:
+    made = row.build(fleet())
+    assert (made["apiVersion"], made["kind"]) == (row.kind.api_version, row.kind.kind)
+    assert Key(namespace_of(made), name_of(made)) == row.key(Key("lab", "cheetah"))
+    assert controller_uid(made) == "u-1"
+
+
+@ROWS
+def test_a_child_does_not_differ_from_itself(row: Child) -> None:
+    assert row.difference(row.build(fleet()), row.build(fleet())) == ""
+
+
+@ROWS
+def test_the_operator_may_do_what_a_row_asks_of_it(row: Child) -> None:
+    asked = {"get", "list", "create", "patch"} | ({"watch"} if row.news is News.WATCHED else set())
+    assert asked <= verbs(row.kind)
+
+
+@pytest.mark.parametrize("kind", [FLEET, POD], ids=str)
+def test_fleets_and_pods_are_followed_as_well(kind: Kind) -> None:
+    assert kind in WATCHED
+    assert {"list", "watch"} <= verbs(kind)
+
+
+def test_what_is_watched_or_listed_often_is_listed_too() -> None:
+    assert {*WATCHED, *LISTED_OFTEN, *PROVIDERS} <= set(LISTED)
+    assert len(LISTED) == len(set(LISTED)) == len(CHILDREN) + 2

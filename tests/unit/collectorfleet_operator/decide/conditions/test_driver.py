@@ -1,0 +1,76 @@
+"""What DriverRunning says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.unit.collectorfleet_operator.world import DRIVER, World, running, told
+
+from collectorfleet_api.v1alpha1 import Phase
+from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.decide.deadlines import LOST_AFTER
+from collectorfleet_operator.decide.observed import Warned
+from collectorfleet_operator.objects import uid_of
+
+
+def test_a_warning_about_a_child_explains_pods_that_never_come() -> None:
+    world = World()
+    world.carry_out()
+    warned = Warned(uid_of(world.get(JOB, DRIVER)), "FailedCreate", "exceeded quota: gpus")
+    seen = world.look(warnings=[warned])
+    assert told(seen, "DriverRunning") == ("False", "FailedCreate", "exceeded quota: gpus")
+
+
+def test_a_lease_that_is_not_renewed_is_a_lost_driver() -> None:
+    world = running()
+    world.seconds = LOST_AFTER.total_seconds() + 1
+    seen = world.look()
+    assert told(seen, "DriverRunning")[:2] == ("False", "DriverLost")
+    assert told(seen, "CollectorsAvailable")[:2] == ("False", "DriverNotRunning")
+    assert told(seen, "Ready")[:2] == ("False", "DriverLost")
+    assert seen.phase is Phase.DEGRADED
+    assert seen.replicas == 0
+
+
+def test_a_lease_of_an_earlier_driver_says_nothing_about_this_one() -> None:
+    world = running()
+    world.renew_lease(holder="cheetah-driver-before")
+    world.seconds = 10 * LOST_AFTER.total_seconds()
+    assert told(world.look(), "DriverRunning")[0] == "True"
+
+
+def test_a_failed_driver_is_tried_again_and_says_why() -> None:
+    world = running()
+    world.end_driver(1, "the head at cheetah-head-svc:6379 is gone")
+    job = world.get(JOB, DRIVER)
+    world.store({**job, "status": {"failed": 1}})
+    seen = world.look()
+    status, reason, message = told(seen, "DriverRunning")
+    assert (status, reason) == ("False", "Restarting")
+    assert message.endswith("failed (1 of 7 tries): the head at cheetah-head-svc:6379 is gone")
+    assert seen.driver is not None
+    assert seen.driver.restarts == 1
+
+
+def test_the_log_of_a_driver_without_a_last_word_is_read_from_its_end() -> None:
+    world = running()
+    world.end_driver(1, 'Traceback (most recent call last):\n  File "x.py"\nConnectionError: no route to host\n')
+    assert told(world.look(), "DriverRunning")[2].endswith(": ConnectionError: no route to host")
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "said"),
+    [
+        pytest.param({}, ": it started over, because there is no spec.driver.checkpoint", id="starts over"),
+        pytest.param({"spec.driver.checkpoint": {"claimName": "cheetah"}}, "", id="goes on"),
+    ],
+)
+def test_a_driver_that_was_started_again_says_what_was_lost(checkpoint: dict[str, Any], said: str) -> None:
+    world = running(checkpoint)
+    before = told(world.look(), "DriverRunning")[2]
+    world.report(4, driverIncarnation=2, progress={"framesLost": 800})
+    assert told(world.look(), "DriverRunning") == (
+        *("True", "Running"),
+        f"{before}; start 2, 800 frames were lost with earlier ones{said}",
+    )

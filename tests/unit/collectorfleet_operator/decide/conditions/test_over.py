@@ -1,0 +1,66 @@
+"""What is said of a fleet whose run is over."""
+
+from __future__ import annotations
+
+from tests.unit.collectorfleet_operator.world import DRIVER, later, running, told
+
+from collectorfleet_api.v1alpha1 import Phase
+from collectorfleet_operator.children.driver_job import JOB
+
+
+def test_the_end_is_told_before_the_job_says_so() -> None:
+    world = running()
+    world.end_driver(0)
+    assert told(world.look(), "Ready")[:2] == ("True", "Completed")
+    world = running()
+    world.end_driver(64, "no such game")
+    assert told(world.look(), "Stalled")[:2] == ("True", "Failed")
+    assert told(world.look(), "DriverRunning")[2].startswith("no such game; ")
+
+
+def test_completed_is_ready_for_good() -> None:
+    world = running()
+    world.end_driver(0)
+    world.end_job("Complete", completionTime="2026-07-01T12:00:00Z")
+    world.carry_out()
+    seen = world.look()
+    assert told(seen, "Ready")[:2] == ("True", "Completed")
+    assert told(seen, "Completed")[:2] == ("True", "Completed")
+    assert "after 12000 frames in 3 batches" in told(seen, "Completed")[2]
+    assert told(seen, "Reconciling")[0] == told(seen, "Stalled")[0] == "False"
+    assert seen.phase is Phase.COMPLETED
+    assert seen.replicas == 0
+    world.collect(world.get(JOB, DRIVER), *world.pods("driver"))
+    assert world.look(later(60)) == seen
+
+
+def test_failed_says_the_first_cause_and_what_is_kept() -> None:
+    world = running()
+    cause = "environment my_envs:make (collector c0): ValueError: no such game"
+    world.end_driver(64, f"{cause}\nTraceback (most recent call last):\n  ...")
+    world.end_job("Failed")
+    seen = world.look()
+    text = f"{cause}; the RayCluster is deleted, Job cheetah-driver and its pods are kept for their logs"
+    assert told(seen, "Stalled") == ("True", "Failed", text)
+    assert told(seen, "Completed") == ("False", "Failed", text)
+    assert told(seen, "Ready") == ("False", "Failed", text)
+    assert told(seen, "Reconciling")[0] == "False"
+    assert seen.phase is Phase.FAILED
+
+
+def test_the_cause_outlives_the_pod_that_told_it() -> None:
+    world = running()
+    world.end_driver(64, "no such game")
+    world.end_job("Failed")
+    before = world.look()
+    world.collect(*world.pods("driver"))
+    assert told(world.look(later(60)), "Completed") == told(before, "Completed")
+
+
+def test_infrastructure_that_keeps_failing_is_told_with_the_limit() -> None:
+    world = running()
+    world.end_driver(137, reason="OOMKilled")
+    world.end_job("Failed", failed=7)
+    message = told(world.look(), "Stalled")[2]
+    assert message.startswith("the driver failed 7 times (backoffLimit is 6), the last time: container driver was")
+    assert "killed at its memory limit of 2Gi" in message

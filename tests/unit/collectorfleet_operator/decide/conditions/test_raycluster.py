@@ -1,0 +1,109 @@
+"""What RayClusterReady says of head and workers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.unit.collectorfleet_operator.world import DRIVER, World, condition, running, started, told
+
+from collectorfleet_api.v1alpha1 import ConditionStatus
+from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
+from collectorfleet_operator.decide.observed import Refused
+from collectorfleet_operator.objects import name_of
+
+
+def test_the_head_comes_before_the_workers() -> None:
+    world = started()
+    assert told(world.look(), "RayClusterReady")[1] == "HeadStarting"
+    world.run_pods("head")
+    assert told(world.look(), "RayClusterReady") == ("False", "WorkersStarting", "0 of 4 worker pods are ready")
+    world.run_pods("worker")
+    assert told(world.look(), "RayClusterReady") == ("True", "Ready", "the head and 4 of 4 worker pods are ready")
+
+
+def test_an_image_that_cannot_be_pulled_reaches_ready_in_kubernetes_words() -> None:
+    world = started()
+    world.run_pods("head")
+    world.hold_up("worker", "ErrImagePull", "ghcr.io/you/cheetah:1.0: not found")
+    seen = world.look()
+    text = "4 of 4 worker pods: ghcr.io/you/cheetah:1.0: not found"
+    assert told(seen, "RayClusterReady") == ("False", "ImagePullBackOff", text)
+    assert told(seen, "Ready") == ("False", "ImagePullBackOff", text)
+
+
+@pytest.mark.parametrize(
+    ("role", "type_", "reason"),
+    [
+        ("head", "RayClusterReady", "HeadUnschedulable"),
+        ("worker", "RayClusterReady", "CollectorUnschedulable"),
+        ("driver", "DriverRunning", "DriverUnschedulable"),
+    ],
+)
+def test_a_pod_that_fits_nowhere_says_so_in_the_schedulers_words(role: str, type_: str, reason: str) -> None:
+    world = started()
+    if role == "worker":
+        world.run_pods("head")
+    words = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
+    unschedulable = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": words}
+    for pod in world.pods(role):
+        world.set_pod(pod, phase="Pending", conditions=[unschedulable])
+    found = told(world.look(), type_)
+    assert found[:2] == ("False", reason)
+    assert words in found[2]
+
+
+def test_a_worker_killed_for_memory_says_its_limit() -> None:
+    world = running()
+    state = {
+        "name": "ray-worker",
+        "ready": False,
+        "restartCount": 2,
+        "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 20s restarting failed container"}},
+        "lastState": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}},
+    }
+    for pod in world.pods("worker"):
+        world.set_pod(pod, phase="Running", containerStatuses=[state])
+    assert told(world.look(), "RayClusterReady") == (
+        "False",
+        "OOMKilled",
+        "4 of 4 worker pods: container ray-worker was killed at its memory limit of 3Gi, restarted 2 times",
+    )
+
+
+def test_without_kuberay_the_fleet_is_stalled_and_says_how_to_install_it() -> None:
+    seen = World().look(kuberay_installed=False)
+    assert told(seen, "Stalled")[:2] == ("True", "KubeRayMissing")
+    assert told(seen, "Reconciling")[0] == "False"
+    assert "helm install" in told(seen, "Ready")[2]
+
+
+def test_a_child_that_is_refused_stalls_the_fleet_in_the_api_servers_words() -> None:
+    refused = Refused(RAYCLUSTER, "Refused", "apply RayCluster default/cheetah: .spec.x: field not declared in schema")
+    seen = World().look(refused=[refused])
+    for type_, status in (("Stalled", "True"), ("RayClusterReady", "False"), ("Ready", "False")):
+        assert told(seen, type_) == (status, "Refused", refused.message)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"), [("Failed", "Evicted"), ("Failed", "NodeLost")], ids=["evicted", "node lost"]
+)
+def test_a_pod_that_kubernetes_ended_says_why(status: str, reason: str) -> None:
+    world = running()
+    pod = world.pods("head")[0]
+    world.set_pod(pod, phase=status, reason=reason, message="The node was low on resource: memory.")
+    assert told(world.look(), "RayClusterReady")[1:] == (
+        reason,
+        "1 of 1 head pods: The node was low on resource: memory.",
+    )
+
+
+def test_pods_of_an_earlier_cluster_are_named_while_they_are_waited_for() -> None:
+    world = running()
+    pods = world.pods("head") + world.pods("worker")
+    world.replace_fleet()
+    world.collect(world.get(RAYCLUSTER), world.get(JOB, DRIVER))
+    found: Any = condition(world.look(), "RayClusterReady")
+    assert (found.status, found.reason) == (ConditionStatus.FALSE, "WaitingForDeletion")
+    assert name_of(pods[0]) in found.message

@@ -1,0 +1,77 @@
+"""What the conditions of a run under way add up to."""
+
+from __future__ import annotations
+
+from tests.unit.collectorfleet_operator.world import World, later, running, started, told
+
+from collectorfleet_api.v1alpha1 import Phase
+
+
+def test_ready_when_enough_collectors_are_available_although_a_worker_pod_is_not() -> None:
+    world = running()
+    pod = world.pods("worker")[0]
+    world.set_pod(pod, phase="Pending")
+    world.report(3)
+    seen = world.look()
+    assert told(seen, "Ready") == ("True", "Collecting", "3 of 4 collectors run acknowledged weights")
+    assert told(seen, "Reconciling")[:2] == ("True", "SomeUnavailable")
+    assert seen.phase is Phase.COLLECTING
+    assert seen.replicas == 3
+
+
+def test_a_fleet_as_its_spec_asks_reconciles_no_more() -> None:
+    seen = running().look()
+    assert told(seen, "Ready")[0] == "True"
+    assert told(seen, "Reconciling")[:2] == ("False", "AllAvailable")
+    assert seen.selector == "collectorfleet.dev/fleet=cheetah,collectorfleet.dev/role=worker"
+
+
+def test_a_driver_with_a_problem_comes_before_a_head_that_starts() -> None:
+    world = started()
+    world.hold_up("driver", "CreateContainerConfigError", 'configmap "code" not found')
+    ready = told(world.look(), "Ready")
+    assert ready[1] == "CreateContainerConfigError"
+    assert 'configmap "code" not found' in ready[2]
+
+
+def test_an_invalid_spec_stalls_the_fleet_with_all_its_problems() -> None:
+    seen = World({"spec.collectors.resources": {"gpu": 1.5}, "spec.driver.resources": {"gpu": 0.5}}).look()
+    status, reason, message = told(seen, "Stalled")
+    assert (status, reason) == ("True", "InvalidSpec")
+    assert "1.5 is more than one GPU and not whole" in message
+    assert "the driver gets whole GPUs" in message
+    assert told(seen, "Ready")[:2] == ("False", "InvalidSpec")
+    assert seen.phase is Phase.FAILED
+
+
+def test_a_run_goes_on_while_its_changed_spec_is_invalid() -> None:
+    world = running()
+    world.edit({"spec.collectors.resources": {"gpu": 1.5}})
+    seen = world.look()
+    assert told(seen, "Stalled")[1] == "InvalidSpec"
+    assert told(seen, "CollectorsAvailable")[0] == "True"
+
+
+def test_a_report_of_an_earlier_fleet_of_this_name_is_ignored() -> None:
+    world = running()
+    world.report(4, fleetUID="fleet-0")
+    seen = world.look()
+    assert told(seen, "CollectorsAvailable")[:2] == ("Unknown", "NoReport")
+    assert told(seen, "Ready")[0] == "False"
+
+
+def test_a_report_from_before_the_driver_was_replaced_is_ignored() -> None:
+    world = running()
+    world.report(4, at=later(-60))
+    assert told(world.look(), "CollectorsAvailable")[:2] == ("Unknown", "NoReport")
+
+
+def test_a_changed_spec_that_the_driver_cannot_take_up_is_told() -> None:
+    world = running()
+    world.edit({"spec.image": "ghcr.io/you/cheetah:2.0"})
+    seen = world.look()
+    assert told(seen, "Ready")[0] == "True"
+    status, reason, message = told(seen, "Reconciling")
+    assert (status, reason) == ("True", "RestartNeeded")
+    assert "runs generation 1" in message
+    assert "delete Job cheetah-driver to start over with generation 2" in message

@@ -1,0 +1,56 @@
+"""Which warnings about a fleet's children are told."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from tests.unit.collectorfleet_operator.world import NOON
+
+from collectorfleet_operator.decide.warnings import relevant
+from collectorfleet_operator.objects import Object
+
+
+def warning(kind: str = "Pod", lasted: float = 60, ago: float = 5, **more: Any) -> Object:
+    last = NOON - timedelta(seconds=ago)
+    times = {"firstTimestamp": last - timedelta(seconds=lasted), "lastTimestamp": last}
+    return {
+        "involvedObject": {"kind": kind, "uid": "u"},
+        "reason": "FailedMount",
+        "message": "secret not found",
+        **{key: time.isoformat().replace("+00:00", "Z") for key, time in times.items()},
+        **more,
+    }
+
+
+def found(*events: Object) -> list[str]:
+    return [one.reason for one in relevant(events, {"u"}, NOON)]
+
+
+def test_a_warning_that_goes_on_counts() -> None:
+    assert found(warning()) == ["FailedMount"]
+
+
+def test_a_warning_of_every_start_does_not_count() -> None:
+    assert found(warning(lasted=1)) == []
+
+
+def test_a_warning_about_a_job_counts_at_once() -> None:
+    assert found(warning("Job", lasted=0, reason="FailedCreate")) == ["FailedCreate"]
+
+
+def test_an_old_warning_and_one_about_others_do_not_count() -> None:
+    other = warning(involvedObject={"kind": "Pod", "uid": "v"})
+    assert found(warning(ago=600), other) == []
+
+
+def test_a_warning_in_the_newer_form_of_events_has_its_time() -> None:
+    newer = warning("RayCluster", eventTime="2026-07-01T11:59:58.000000Z", firstTimestamp=None, lastTimestamp=None)
+    assert found(newer) == ["FailedMount"]
+
+
+def test_the_newest_warning_comes_first() -> None:
+    assert found(warning(ago=20, reason="Older"), warning(ago=2, reason="Newer")) == [
+        "Newer",
+        "Older",
+    ]
