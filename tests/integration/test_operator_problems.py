@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tests.cluster.control_plane import ControlPlane
-from tests.integration.played import Pods, manifest, message, told
+from tests.integration.played import Pods, manifest, message, report, told
 
 pytestmark = pytest.mark.usefixtures("fleet_operator")
 
@@ -123,3 +125,26 @@ def test_a_raycluster_of_somebody_else_is_left_alone(control_plane: ControlPlane
     assert (after["spec"], after["metadata"]["uid"]) == (before["spec"], before["metadata"]["uid"])
     control_plane.delete("cfleet/fleet", namespace)
     assert control_plane.find("raycluster/fleet", namespace) is not None
+
+
+def test_a_driver_that_falls_silent_is_lost_although_nothing_happens_and_found_when_it_renews(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    control_plane.apply(manifest(replicas=1), namespace)
+    pods = Pods(control_plane, namespace)
+    pods.run("head", 1)
+    pods.run("worker", 1)
+    pods.run("driver", 1)
+    report(control_plane, namespace, available=1)
+    (driver,) = pods.of("driver")
+    renew(control_plane, namespace, driver["metadata"]["name"], "12:00:00")
+    control_plane.wait_for("cfleet/fleet", "Ready", namespace)
+    lost = control_plane.wait_for("cfleet/fleet", lambda f: told(f, "Ready")[0] == "False", namespace, within=60)
+    assert told(lost, "DriverRunning") == ("False", "DriverLost")
+    renew(control_plane, namespace, driver["metadata"]["name"], "12:01:00")
+    control_plane.wait_for("cfleet/fleet", "Ready", namespace, within=15)
+
+
+def renew(plane: ControlPlane, namespace: str, holder: str, time: str) -> None:
+    spec = {"holderIdentity": holder, "renewTime": f"2026-01-01T{time}.000000Z"}
+    plane.kubectl("patch", "lease/fleet-driver", "-n", namespace, "--type=merge", "-p", json.dumps({"spec": spec}))

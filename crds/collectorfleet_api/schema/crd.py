@@ -17,6 +17,7 @@ import yaml
 from collectorfleet_api.names import GROUP, KIND, PLURAL, VERSION
 from collectorfleet_api.rules.cel import RULES
 from collectorfleet_api.v1alpha1.base import Model, one_kind_of_number
+from collectorfleet_api.v1alpha1.reasons import ConditionType
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 from collectorfleet_api.v1alpha1.status import CollectorFleetStatus
 
@@ -34,7 +35,7 @@ _DROPPED: Final = frozenset({"title", "$defs"})
 
 # (name, type, path, shown only with `-o wide`)
 COLUMNS: Final = (
-    ("Ready", "string", '.status.conditions[?(@.type=="Ready")].status', False),
+    ("Ready", "string", f'.status.conditions[?(@.type=="{ConditionType.READY}")].status', False),
     ("Collectors", "string", ".status.progress.collectors.summary", False),
     # What every available collector runs; empty while that is unknown. The wide column has what was published.
     ("Weights", "integer", ".status.weights.acknowledged", False),
@@ -47,7 +48,7 @@ COLUMNS: Final = (
     ("Published", "integer", ".status.weights.published", True),
     ("Of", "integer", ".spec.collection.totalFrames", True),
     ("Restarts", "integer", ".status.driver.restarts", True),
-    ("Reason", "string", '.status.conditions[?(@.type=="Ready")].reason', True),
+    ("Reason", "string", f'.status.conditions[?(@.type=="{ConditionType.READY}")].reason', True),
 )
 
 

@@ -78,7 +78,7 @@ class Session:
         """Run until the process is told to stop, or until the next session has to begin."""
         if not await self._first_lists():
             return
-        missing = await self._resync.missing()
+        missing = await self._resync.missing_kinds()
         for kind in missing:
             log.warning("no %s in this Kubernetes: fleets wait until %s is installed", kind.full_name, PROVIDERS[kind])
         kinds = [kind for kind in WATCHED if kind not in missing]
@@ -106,7 +106,7 @@ class Session:
         said = ""
         while not self._stop.is_set():
             try:
-                for key in await self._resync.full():
+                for key in await self._resync.list_all():
                     self._queue.add(key)
             except (NotServedError, UnavailableError) as error:
                 if isinstance(error, NotServedError):
@@ -144,16 +144,16 @@ class Session:
             self._health.heard()
 
     async def _list_again(self, ticks: int, everything: bool) -> None:
-        concerned = await self._resync.often()
+        concerned = await self._resync.list_often()
         if ticks % 2 == 0:
-            concerned |= await self._resync.warned()
+            concerned |= await self._resync.newly_warned()
         if everything:
-            concerned |= await self._resync.full()
+            concerned |= await self._resync.list_all()
         for key in concerned:
             self._queue.add(key)
 
     async def _served_kinds_changed(self, missing: set[Kind]) -> bool:
-        now_missing = await self._resync.missing()
+        now_missing = await self._resync.missing_kinds()
         for kind in now_missing ^ missing:
             log.info("%s %s", kind.full_name, "ceased to be served" if kind in now_missing else "is served now")
         return now_missing != missing

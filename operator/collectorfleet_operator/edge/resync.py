@@ -38,7 +38,7 @@ class Resync:
         self._now = now
         self.warnings: dict[Key, list[Warned]] = {}
 
-    async def full(self) -> set[Key]:
+    async def list_all(self) -> set[Key]:
         """All that is ours or Kubernetes' own; NotServedError if there are no CollectorFleets in this Kubernetes."""
         for kind in LISTED:
             if kind not in PROVIDERS:
@@ -46,21 +46,21 @@ class Resync:
         # Whatever was missed, every fleet is looked at.
         return set(self._cache.fleets())
 
-    async def missing(self) -> set[Kind]:
+    async def missing_kinds(self) -> set[Kind]:
         """List the kinds that somebody else brings; those that are not served."""
         return {kind for kind in PROVIDERS if not await self._is_served(kind)}
 
-    async def often(self) -> set[Key]:
-        """What is listed often; fleets whose driver counted as lost and renewed its Lease.
+    async def list_often(self) -> set[Key]:
+        """Fleets whose driver counted as lost and renewed its Lease.
 
-        That a driver is lost needs no news: a fleet is looked at again when it would be.
+        That a driver is lost is no news: a fleet is looked at again when it would be.
         """
         lost = self._lost()
         for kind in LISTED_OFTEN:
             await self._list(kind)
         return lost - self._lost()
 
-    async def warned(self) -> set[Key]:
+    async def newly_warned(self) -> set[Key]:
         """Fleets that are not ready and about whose children there is another warning than before."""
         waiting = {key for key in self._cache.fleets() if not _is_settled(self._cache.get(FLEET, key))}
         found: dict[Key, list[Warned]] = {}

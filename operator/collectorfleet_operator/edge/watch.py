@@ -18,10 +18,10 @@ from collectorfleet_operator.objects import Kind, Object
 # would be wrong for after the API server is back.
 _ERROR_BACKOFFS_SECONDS: Final = (0.5, 1, 1, 2, 2, 2, 2, 2)
 
-News = Callable[[Kind, str | None, Object], None]
+OnNews = Callable[[Kind, str | None, Object], None]
 
 
-async def watch(kinds: Iterable[Kind], settings: Settings, news: News, stop: asyncio.Event) -> None:
+async def watch(kinds: Iterable[Kind], settings: Settings, news: OnNews, stop: asyncio.Event) -> None:
     """Call ``news`` with the kind, the type of event and the object, until ``stop`` is set or the process is signalled.
 
     Returns on both; raises when kopf cannot go on. Cancels every task that was started meanwhile.
@@ -40,7 +40,7 @@ async def watch(kinds: Iterable[Kind], settings: Settings, news: News, stop: asy
     )
 
 
-def _subscribe(registry: kopf.OperatorRegistry, kind: Kind, news: News) -> None:
+def _subscribe(registry: kopf.OperatorRegistry, kind: Kind, news: OnNews) -> None:
     @kopf.on.event(kind.group, kind.version, kind.plural, registry=registry, id=kind.plural)
     async def on_event(event: Any, **_: Any) -> None:
         news(kind, event["type"], event["object"])
