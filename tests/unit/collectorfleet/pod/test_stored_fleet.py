@@ -9,7 +9,8 @@ from tests.manifests import manifest
 
 from collectorfleet.pod.stored_fleet import last_report, starting_report
 from collectorfleet.run.position import Position
-from collectorfleet_api import conditions
+from collectorfleet_api.conditions.collectors import collectors_available
+from collectorfleet_api.conditions.weights import weights_fresh
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
 LATER = datetime(2026, 7, 1, 18, tzinfo=UTC)
@@ -61,6 +62,6 @@ def test_its_collectors_are_starting_and_its_weights_are_with_nobody_yet() -> No
     spec = stored(None).spec
     for before in (None, last_report(stored(REPORT))):
         begins = starting_report(4, before)
-        assert conditions.collectors_available(spec, begins).reason == "CollectorsStarting"
-        assert conditions.weights_fresh(spec, begins, LATER).status == "Unknown"
+        assert collectors_available(spec, begins).reason == "CollectorsStarting"
+        assert weights_fresh(spec, begins, LATER).status == "Unknown"
     assert len(starting_report(1000, None).collectors) == 100
