@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from tensordict import TensorDictBase
 
 from collectorfleet.fleet.collector import FleetCollector
-from collectorfleet.gather.state.versions import PublishResult
 from collectorfleet.run.batch_boundary import BatchBoundary
 from collectorfleet.run.position import Position
 
@@ -34,6 +33,6 @@ class RunCollector(FleetCollector):
     def iterator(self) -> Iterator[TensorDictBase | None]:
         return self._boundary.batches(super().iterator(), self.position)
 
-    def update_policy_weights_(self, *args: Any, **kwargs: Any) -> Mapping[str, PublishResult] | None:
+    def update_policy_weights_(self, *args: Any, **kwargs: Any) -> Any:
         self._boundary.before_publish(self.position())
         return super().update_policy_weights_(*args, **kwargs)
