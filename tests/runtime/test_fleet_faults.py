@@ -141,7 +141,7 @@ def test_a_slow_consumer_is_waited_for(make: Make) -> None:
     collector = make(sync=False, num_collectors=1, request_timeout=timedelta(minutes=5))
     batches = iter(collector)
     next(batches)
-    admissions = collector._gather.shared.gather.admissions
+    admissions = collector._engine.consumer.shared.gather.admissions
     with collector.pause():
         assert admissions.frames_waiting <= 2 * 20
 

@@ -147,7 +147,7 @@ def test_the_newest_weights_are_taken_and_old_ones_are_let_go(make: Make) -> Non
     results = collector.update_policy_weights_(wait=True)
     assert results is not None
     assert results["c0"].acknowledged
-    versions = collector._gather.shared.versions
+    versions = collector._engine.consumer.shared.versions
     assert versions.newest is not None
     assert versions.kept == [versions.newest.version]
     published = collector.status().weights

@@ -6,10 +6,41 @@ from collections.abc import Sequence
 
 from tensordict import LazyStackedTensorDict, TensorDict, TensorDictBase, pad
 from torch import Tensor
+from torchrl.collectors.utils import split_trajectories
 
 from collectorfleet.codec import tensors
-from collectorfleet.codec.frames import MASK_KEY, TRAJECTORY_KEY, VERSION_KEY, Part, distinct_trajectories, versions_of
+from collectorfleet.codec.frames import (
+    COLLECTOR,
+    MASK_KEY,
+    TRAJECTORY_KEY,
+    VERSION_KEY,
+    Part,
+    distinct_trajectories,
+    versions_of,
+)
+from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.pool import BufferPool
+
+
+class Assembler:
+    """Makes batches as the options say, in memory that is used again."""
+
+    def __init__(self, options: FleetOptions) -> None:
+        self._stacked = options.sync
+        self._copy = options.copy
+        self._split_trajs = options.split_trajs
+        self._postproc = options.postproc
+        self._pool = BufferPool()
+
+    def batch(self, parts: Sequence[Part | None]) -> TensorDictBase | None:
+        """What is handed out; None if the collectors wrote it into a replay buffer."""
+        there = [part for part in parts if part is not None]
+        if not there:
+            return None
+        made = assemble(there, stacked=self._stacked, pool=self._pool, copy=self._copy)
+        if self._split_trajs:
+            made = split_trajectories(made, prefix=COLLECTOR)
+        return made if self._postproc is None else self._postproc(made)
 
 
 def assemble(parts: Sequence[Part], *, stacked: bool, pool: BufferPool, copy: bool = True) -> TensorDictBase:

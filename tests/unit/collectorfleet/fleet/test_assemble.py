@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tensordict import TensorDict
+from tensordict import TensorDict, TensorDictBase
 
 from collectorfleet.codec import tensors as wire
 from collectorfleet.codec.frames import MASK_KEY, VERSION_KEY, Part
-from collectorfleet.fleet.assemble import assemble
+from collectorfleet.fleet.assemble import Assembler, assemble
+from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.pool import BufferPool
 from collectorfleet.messages import Segment
 
@@ -37,3 +38,17 @@ def test_padded_trajectories_of_a_batch_are_as_long_as_the_longest_of_them_all(c
 def test_an_answer_that_is_a_batch_of_its_own_stays_as_it_is() -> None:
     batch = assemble([answer(3, 1)], stacked=False, pool=BufferPool())
     assert batch["step"].tolist() == [[1, 2, 3], [1, 0, 0]]
+
+
+def test_a_batch_is_made_as_the_options_say() -> None:
+    def doubled(batch: TensorDictBase) -> TensorDictBase:
+        return batch.set("step", batch["step"] * 2)
+
+    assembler = Assembler(FleetOptions(len, frames_per_batch=4, sync=True, postproc=doubled))
+    made = assembler.batch([answer(2), answer(2, life=1)])
+    assert made is not None
+    assert made["step"].tolist() == [[[2, 4]], [[2, 4]]]
+
+
+def test_nothing_is_handed_out_that_collectors_wrote_into_a_replay_buffer() -> None:
+    assert Assembler(FleetOptions(len, frames_per_batch=4)).batch([None]) is None

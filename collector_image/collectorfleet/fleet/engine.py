@@ -1,0 +1,95 @@
+"""What collects for a FleetCollector: collectors behind a transport, the gather thread, a watch over Ray's store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import ray
+import torch
+
+from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.fleet.options import FleetOptions
+from collectorfleet.fleet.plans import plan_of, replanning
+from collectorfleet.fleet.recipes import Recipes
+from collectorfleet.fleet.weights import WeightsSource
+from collectorfleet.gather.consumer import Consumer
+from collectorfleet.gather.loop import GatherLoop
+from collectorfleet.gather.shared import Limits, Shared
+from collectorfleet.gather.state.gather import Gather
+from collectorfleet.policies.failure import ReplaceWithBackoff
+from collectorfleet.policies.scaling import EmptyWholePods
+from collectorfleet.transport.ray.store import SpillWatch, room_for_batches
+from collectorfleet.transport.ray.transport import RayTransport
+from collectorfleet_api import ray_settings
+
+
+@dataclass(frozen=True)
+class Engine:
+    """All parts, none of which runs before :meth:`start`."""
+
+    transport: RayTransport
+    consumer: Consumer
+    loop: GatherLoop
+    spills: SpillWatch
+
+    def start(self) -> None:
+        self.loop.start()
+        self.spills.start()
+
+    def stop(self, timeout: float | None) -> None:
+        """End the collectors; blocks for at most ``timeout`` seconds."""
+        self.spills.stop()
+        self.consumer.close()
+        self.loop.join(timeout)
+
+
+def engine(options: FleetOptions, source: WeightsSource) -> Engine:
+    """What the options ask for, on a Ray that is initialised by then."""
+    plan = plan_of(options)
+    _ensure_ray(options.ray_init_config or {})
+    shared = Shared(
+        Gather(replace(plan, store_bytes=room_for_batches())),
+        options.collectors,
+        Limits(
+            options.request_timeout,
+            options.first_request_timeout,
+            options.available_timeout,
+            options.min_available,
+        ),
+        has_weights=source.has_weights,
+    )
+    transport = _transport(options, source, shared)
+    consumer = Consumer(
+        shared, transport, options.scaling_policy or EmptyWholePods(), replanned=replanning(options)
+    )
+    if options.resume_from is not None:
+        consumer.restore(options.resume_from)
+    loop = GatherLoop(shared, transport, options.failure_policy or ReplaceWithBackoff())
+    return Engine(transport, consumer, loop, SpillWatch(consumer.note))
+
+
+def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> RayTransport:
+    recipes = Recipes(options)
+    clients = [] if options.replay_buffer is None else options.replay_buffer.clients(options.collectors)
+
+    def config_of(name: str) -> CollectorConfig:
+        index = int(name[1:])
+        client = clients[index % len(clients)] if clients else None
+        return recipes.config(index, shared.gather.plan.frames_per_share, client)
+
+    return RayTransport(
+        config_of,
+        lambda name: recipes.remote_options(int(name[1:])),
+        policy=source.for_collectors(),
+        seed=torch.initial_seed(),
+    )
+
+
+def _ensure_ray(init: Mapping[str, Any]) -> None:
+    if not ray.is_initialized():
+        for name, value in ray_settings.environment().items():
+            os.environ.setdefault(name, value)
+        ray.init(**init)

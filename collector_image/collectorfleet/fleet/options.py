@@ -1,0 +1,226 @@
+"""The options of a fleet: each argument of FleetCollector once, with its type, its default and what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy as shallow_copy
+from dataclasses import KW_ONLY, dataclass, fields
+from datetime import timedelta
+from typing import Any, Final
+
+import torch
+from tensordict import TensorDictBase
+from torch import nn
+from torchrl.collectors import BaseCollector, Collector, MultiAsyncCollector, MultiCollector, MultiSyncCollector
+from torchrl.envs.utils import ExplorationType
+
+from collectorfleet.fleet import per_collector
+from collectorfleet.fleet.per_collector import PerCollector
+from collectorfleet.fleet.rules.table import check
+from collectorfleet.policies.failure import FailurePolicy
+from collectorfleet.policies.scaling import ScalingPolicy
+
+_CLASSES: Final[dict[str, type[BaseCollector]]] = {
+    "single": Collector,
+    "sync": MultiSyncCollector,
+    "async": MultiAsyncCollector,
+}
+# Arguments of TorchRL's own collectors, which get them as they are.
+_PASSED_ON: Final = (
+    *("reset_at_each_iter", "exploration_type", "trust_policy", "no_cuda_sync", "trajs_per_batch"),
+    *("pre_collect_hook", "post_collect_hook"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class FleetOptions:
+    """What a fleet is asked to be. It refers to none of the caller's lists and dicts, and what it says can work.
+
+    Args:
+        create_env_fn: builds the environment of a collector, in the collector. A :class:`~collectorfleet.Factory`
+            travels as an import path; any other callable is pickled. A list gives each collector its own.
+        policy: the module that is trained; published as version 1 before the first request.
+
+    Keyword Args:
+        policy_factory: builds the policy in each collector, when there is no ``policy``; a list gives each its own.
+            Their weights are version 0 until ``update_policy_weights_(weights)`` publishes some.
+        trust_policy, max_frames_per_traj, reset_at_each_iter, exploration_type, no_cuda_sync, trajs_per_batch,
+            pre_collect_hook, post_collect_hook, use_env_creator: as in TorchRL.
+        frames_per_batch: Sync: frames of one batch, over all shares. Async: frames of one collector's batch.
+        total_frames: iteration ends once this many frames were handed out; -1 is endless.
+        device, storing_device, env_device, policy_device: one for all, or a list with one for each collector.
+        create_env_kwargs: arguments of ``create_env_fn``, for all or as a list.
+        init_random_frames: frames with random actions before the policy acts, counted over all collectors, in whole
+            requests.
+        postproc, split_trajs: applied to each batch, here. Trajectory ids are unique over collectors and their lives.
+        collector_class: "single", "sync", "async" or a class: what runs in each actor.
+        num_workers_per_collector: processes of one collector, with "sync" or "async".
+        collector_kwargs: more arguments of ``collector_class``, for all or as a list; they win over those given here.
+        num_collectors: how many collectors; needed when no argument is a list.
+        sync: batches of shares from all collectors, or each collector's batch as it comes.
+        remote_configs: options of the Ray actors, for all or as a list; default ``{"num_cpus": 1}``.
+        ray_init_config: arguments of ``ray.init`` if Ray is not initialised yet; a Ray that this starts gives memory
+            back faster than it would by itself, see ``collectorfleet_api.ray_settings``. ``shutdown()`` leaves Ray
+            running.
+        update_after_each_batch: publish ``policy`` whenever the next batch is asked for.
+        max_weight_update_interval: publish it after every so many batches; -1 never does.
+        replay_buffer: one with ``service_backend="ray"``; collectors write into it and the iteration yields None.
+        weight_updater, weight_sync_schemes, weight_recv_schemes: refused; weights have one way.
+        envs_per_collector: environments stepped together in one collector (``SerialEnv``).
+        shares: Sync: equal shares of a batch, whatever the number of collectors. Default: one for each collector, and
+            anew when the fleet is resized.
+        max_staleness: how many versions behind a frame may be when it is handed out. Sync: default 0, strictly
+            on-policy. Async: None is unbounded, with two requests in flight per collector.
+        exact_staleness: Sync: every share of a batch is made with the version that was published when it was asked for;
+            with ``max_staleness=1`` each batch but the first is exactly one version behind.
+        first_shares: Sync: a batch is the first so many answers; later ones go into the next. Needs ``max_staleness``.
+        preemptive_threshold: Sync: once this part of the shares is there, the others return what they have. Missing
+            frames have trajectory id -1 and are False in ``("collector", "mask")``.
+        weights_dtype: floating tensors travel as this dtype, such as ``torch.bfloat16``.
+        weights_filter: what travels, by prefixes of names or a function of the name; the rest stays as it was built.
+        models: further modules to publish, by their attribute path in the collector: ``{"env.world_model": module}``.
+        update_between_steps: new weights are loaded between two steps of a running rollout.
+        copy: False hands out views of the object store, which must not be written to.
+        threads_per_collector: threads of torch in a collector.
+        min_available: fewest available collectors; fewer for ``available_timeout`` ends the iteration with
+            :class:`~collectorfleet.TooFewCollectors`.
+        available_timeout: for how long there may be too few, from the start as well.
+        request_timeout: least time that one request may take, from the start of its execution, before its collector
+            counts as hung; more if past requests took long.
+        first_request_timeout: the same for the first request of a collector.
+        failure_policy: decides what becomes of a lost collector.
+        scaling_policy: decides which collectors leave a smaller fleet.
+        resume_from: what ``state_dict()`` returned: counters go on, and the first version is the next one.
+
+    Raises:
+        InvalidOption: an option that cannot work, alone or with the others; :mod:`collectorfleet.fleet.rules` has them.
+        TypeError: a replay buffer that collectors cannot write to, as TorchRL has it.
+    """
+
+    create_env_fn: Any
+    policy: nn.Module | Callable[[TensorDictBase], TensorDictBase] | None = None
+    _: KW_ONLY
+    # As RayCollector has them, with its defaults.
+    policy_factory: Callable[[], Any] | Sequence[Callable[[], Any]] | None = None
+    trust_policy: bool | None = None
+    frames_per_batch: int
+    total_frames: int = -1
+    device: Any = None
+    storing_device: Any = None
+    env_device: Any = None
+    policy_device: Any = None
+    create_env_kwargs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
+    max_frames_per_traj: int | None = -1
+    init_random_frames: int | None = -1
+    reset_at_each_iter: bool = False
+    postproc: Callable[[TensorDictBase], TensorDictBase] | None = None
+    split_trajs: bool = False
+    exploration_type: ExplorationType = ExplorationType.RANDOM
+    collector_class: str | type[BaseCollector] = Collector
+    collector_kwargs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
+    num_workers_per_collector: int = 1
+    sync: bool = False
+    ray_init_config: Mapping[str, Any] | None = None
+    remote_configs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
+    num_collectors: int | None = None
+    update_after_each_batch: bool = False
+    max_weight_update_interval: int = -1
+    replay_buffer: Any = None
+    weight_updater: Any = None
+    weight_sync_schemes: Any = None
+    weight_recv_schemes: Any = None
+    use_env_creator: bool = False
+    no_cuda_sync: bool | None = None
+    trajs_per_batch: int | None = None
+    pre_collect_hook: Callable[[], None] | None = None
+    post_collect_hook: Callable[[TensorDictBase], None] | None = None
+    # Beyond RayCollector.
+    envs_per_collector: int = 1
+    shares: int | None = None
+    max_staleness: int | None = None
+    exact_staleness: bool = False
+    first_shares: int | None = None
+    preemptive_threshold: float | None = None
+    weights_dtype: torch.dtype | None = None
+    weights_filter: Sequence[str] | Callable[[str], bool] | None = None
+    models: Mapping[str, nn.Module] | None = None
+    update_between_steps: bool = False
+    copy: bool = True
+    threads_per_collector: int = 1
+    min_available: int = 1
+    available_timeout: timedelta = timedelta(minutes=10)
+    request_timeout: timedelta = timedelta(minutes=1)
+    first_request_timeout: timedelta = timedelta(minutes=5)
+    failure_policy: FailurePolicy | None = None
+    scaling_policy: ScalingPolicy | None = None
+    resume_from: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            object.__setattr__(self, field.name, _own(getattr(self, field.name)))
+        check(self)
+
+    @property
+    def collectors(self) -> int:
+        """How many at first: as many as asked for, else as the lists are long, else 1."""
+        if self.num_collectors is not None:
+            return self.num_collectors
+        return max(per_collector.lengths(self).values(), default=1)
+
+    @property
+    def collector_type(self) -> type[BaseCollector]:
+        """What runs in each actor."""
+        given: Any = self.collector_class
+        found: type[BaseCollector] = _CLASSES.get(str(given), given)
+        return found
+
+    @property
+    def has_processes(self) -> bool:
+        """Whether a collector is more than one process, so that its shape is settled when it is built."""
+        return issubclass(self.collector_type, MultiCollector)
+
+    @property
+    def mixes_versions(self) -> bool:
+        """Whether a rollout may have frames of several versions: processes that never pause, spanning trajectories."""
+        return (
+            issubclass(self.collector_type, MultiAsyncCollector) or self.keywords(0).get("trajs_per_batch") is not None
+        )
+
+    @property
+    def frames_of_a_step(self) -> int:
+        """How many frames a collector makes at once, of which a request is a multiple."""
+        # Every request of an asynchronous collector is answered by one of its processes.
+        together = 1 if issubclass(self.collector_type, MultiAsyncCollector) else self.num_workers_per_collector
+        return self.envs_per_collector * together
+
+    @property
+    def shares_at_first(self) -> int:
+        """Into how many requests a batch is split as long as the fleet has its first size."""
+        return (self.first_shares or self.shares or self.collectors) if self.sync else 1
+
+    @property
+    def random_frames(self) -> int:
+        """``init_random_frames``, which is -1 or None where there are none."""
+        return max(0, self.init_random_frames or 0)
+
+    def of_each(self, name: str) -> PerCollector:
+        """The option ``name``, which is one value for all or a list, by the index of a collector."""
+        return PerCollector.of(getattr(self, name))
+
+    def keywords(self, index: int) -> dict[str, Any]:
+        """Arguments of ``collector_type`` for one collector: what is given for it alone wins over what is for all."""
+        given = {name: getattr(self, name) for name in _PASSED_ON}
+        given["max_frames_per_traj"] = max(0, self.max_frames_per_traj or 0) or None
+        given |= {name: self.of_each(name)[index] for name in per_collector.DEVICES}
+        # None is left to TorchRL.
+        given = {name: value for name, value in given.items() if value is not None}
+        return given | dict(self.of_each("collector_kwargs")[index] or {})
+
+
+def _own(value: Any) -> Any:
+    """``value`` with lists and dicts of its own, so that it stays as it is when the caller's change."""
+    if type(value) is dict:
+        return {key: _own(inner) for key, inner in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_own(inner) for inner in value)
+    return shallow_copy(value) if isinstance(value, dict | list) else value

@@ -1,0 +1,88 @@
+"""Rules about what is in a batch, frames that are missing and versions that are mixed, and about where it goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from collectorfleet.fleet.rules.rule import Rule, not_both
+
+if TYPE_CHECKING:
+    from collectorfleet.fleet.options import FleetOptions
+
+_ONLY_SINGLE: Final = "only with collector_class 'single' and without trajs_per_batch"
+
+
+def _cut_short(options: FleetOptions) -> bool:
+    return options.preemptive_threshold is not None
+
+
+def _whole_trajectories(options: FleetOptions) -> bool:
+    return options.keywords(0).get("trajs_per_batch") is not None
+
+
+def _not_into_a_buffer(name: str) -> Rule:
+    return Rule(
+        "replay_buffer_without_batches",
+        name,
+        not_both(name, "replay_buffer"),
+        "not together with replay_buffer, which collectors write to themselves; "
+        "give the buffer a transform, or extend it with the batches that the iteration yields",
+    )
+
+
+BATCHES: Final = (
+    Rule(
+        "cut_short_in_one_process",
+        "preemptive_threshold",
+        lambda options: not (_cut_short(options) and options.has_processes),
+        _ONLY_SINGLE,
+    ),
+    Rule(
+        "cut_short_without_whole_trajectories",
+        "preemptive_threshold",
+        lambda options: not (_cut_short(options) and _whole_trajectories(options)),
+        _ONLY_SINGLE,
+    ),
+    Rule(
+        "cut_short_without_whole_trajectories",
+        "split_trajs",
+        not_both("split_trajs", "preemptive_threshold"),
+        "not together with preemptive_threshold, whose batches have gaps",
+    ),
+    Rule(
+        "update_between_steps_in_one_process",
+        "update_between_steps",
+        lambda options: not (options.update_between_steps and options.has_processes),
+        "only with collector_class 'single'",
+    ),
+    Rule(
+        "exact_staleness_without_update_between_steps",
+        "update_between_steps",
+        not_both("update_between_steps", "exact_staleness"),
+        "not together with exact_staleness, which allows one version only",
+    ),
+    Rule(
+        "compact_observations_of_one_version",
+        "compact_obs",
+        lambda options: not (options.mixes_versions and options.keywords(0).get("compact_obs")),
+        "not with trajs_per_batch or collector_class 'async'",
+    ),
+    Rule(
+        "exact_staleness_without_mixed_versions",
+        "exact_staleness",
+        lambda options: not (options.mixes_versions and options.exact_staleness),
+        "not with trajs_per_batch or collector_class 'async', whose batches mix versions",
+    ),
+    _not_into_a_buffer("split_trajs"),
+    _not_into_a_buffer("postproc"),
+    Rule(
+        "replay_buffer_is_shared",
+        "replay_buffer",
+        lambda options: (
+            options.replay_buffer is None or getattr(options.replay_buffer, "service_backend", None) == "ray"
+        ),
+        "collectors in other processes cannot write to a buffer of this one; build it with "
+        "ReplayBuffer(..., service_backend='ray'), or extend it with the batches that the iteration yields",
+        TypeError,
+    ),
+)

@@ -1,0 +1,97 @@
+"""Rules about what one collector is made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from torchrl.collectors import BaseCollector
+from torchrl.envs import EnvBase
+
+from collectorfleet.fleet.rules.rule import Rule, not_both
+
+if TYPE_CHECKING:
+    from collectorfleet.fleet.options import FleetOptions
+
+# Arguments of TorchRL's collectors that the fleet gives them itself, and what to do instead.
+FLEETS_OWN: Final = {
+    "frames_per_batch": "pass frames_per_batch to FleetCollector",
+    "total_frames": "pass total_frames to FleetCollector",
+    "init_random_frames": "pass init_random_frames to FleetCollector, which counts them over all collectors",
+    "split_trajs": "pass split_trajs to FleetCollector, which knows the trajectories of all collectors",
+    "replay_buffer": "pass replay_buffer to FleetCollector",
+    "interruptor": "pass preemptive_threshold to FleetCollector",
+    "weight_sync_schemes": "weights travel by update_policy_weights_() of FleetCollector",
+    "weight_updater": "weights travel by update_policy_weights_() of FleetCollector",
+}
+
+
+def _fleets_own(options: FleetOptions) -> list[str]:
+    given = options.of_each("collector_kwargs").values
+    return [name for keywords in given for name in FLEETS_OWN if name in (keywords or {})]
+
+
+def _say_fleets_own(options: FleetOptions) -> str:
+    name = _fleets_own(options)[0]
+    return f"{name} is the fleet's; {FLEETS_OWN[name]}"
+
+
+def _no_environments(options: FleetOptions) -> list[Any]:
+    """What is given for an environment, and neither is nor builds one."""
+    given = options.of_each("create_env_fn").values
+    return [one for one in given if not isinstance(one, EnvBase) and not callable(one)]
+
+
+def _built(options: FleetOptions) -> list[EnvBase]:
+    return [one for one in options.of_each("create_env_fn").values if isinstance(one, EnvBase)]
+
+
+def _is_torchrls(options: FleetOptions) -> bool:
+    found = options.collector_type
+    return isinstance(found, type) and issubclass(found, BaseCollector)
+
+
+COLLECTORS: Final = (
+    Rule(
+        "collector_class_is_known",
+        "collector_class",
+        _is_torchrls,
+        lambda options: f"{options.collector_class!r}; use 'single', 'sync', 'async' or a class of TorchRL's",
+    ),
+    Rule(
+        "workers_need_processes",
+        "num_workers_per_collector",
+        lambda options: options.num_workers_per_collector == 1 or options.has_processes,
+        lambda options: (
+            f"{options.num_workers_per_collector} processes need collector_class 'sync' or 'async'; "
+            f"{options.collector_type.__name__} has one, use envs_per_collector for several environments in it"
+        ),
+    ),
+    Rule("keywords_are_not_the_fleets", "collector_kwargs", lambda options: not _fleets_own(options), _say_fleets_own),
+    Rule(
+        "environments_need_a_function",
+        "envs_per_collector",
+        lambda options: options.envs_per_collector == 1 or not _built(options),
+        lambda options: (
+            f"{options.envs_per_collector} environments need a function that builds them; "
+            f"create_env_fn is a {type(_built(options)[0]).__name__}"
+        ),
+    ),
+    Rule(
+        "environment_is_or_builds_one",
+        "create_env_fn",
+        lambda options: not _no_environments(options),
+        lambda options: f"a {type(_no_environments(options)[0]).__name__} neither is nor builds an environment",
+    ),
+    Rule(
+        "one_policy",
+        "policy_factory",
+        not_both("policy", "policy_factory"),
+        "there is a policy already; pass one of the two",
+    ),
+    Rule(
+        "policy_has_weights",
+        "policy",
+        lambda options: getattr(options.policy, "service_backend", None) is None,
+        "an inference service has no weights to publish; pass the module itself",
+    ),
+)

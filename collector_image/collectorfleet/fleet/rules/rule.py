@@ -1,0 +1,49 @@
+"""What a rule about the options of a fleet is, and how most of them ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from collectorfleet.errors import InvalidOption
+
+if TYPE_CHECKING:
+    from collectorfleet.fleet.options import FleetOptions
+
+Question = Callable[["FleetOptions"], bool]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What has to hold, and the sentence about ``option`` for when it does not.
+
+    A rule that manifests have too has the same ``name`` there, see ``collectorfleet_api.rules``.
+    """
+
+    name: str
+    option: str
+    holds: Question
+    sentence: str | Callable[[FleetOptions], str]
+    error: type[Exception] = InvalidOption
+
+    def broken(self, options: FleetOptions) -> Exception:
+        """The error that says so."""
+        sentence = self.sentence if isinstance(self.sentence, str) else self.sentence(options)
+        return self.error(f"{self.option}: {sentence}")
+
+
+def given(options: FleetOptions, name: str) -> bool:
+    """Whether the option says something: None and False do not."""
+    value = getattr(options, name)
+    return value is not None and value is not False
+
+
+def absent(name: str) -> Question:
+    """The option is left out."""
+    return lambda options: not given(options, name)
+
+
+def not_both(one: str, other: str) -> Question:
+    """At most one of the two options is given."""
+    return lambda options: not (given(options, one) and given(options, other))

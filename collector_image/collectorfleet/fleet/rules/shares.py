@@ -1,0 +1,75 @@
+"""Rules about the shares of a Sync batch, and about what Async has instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from collectorfleet.fleet.rules.rule import Rule, given, not_both
+from collectorfleet_api.packing.shares import divides
+
+if TYPE_CHECKING:
+    from collectorfleet.fleet.options import FleetOptions
+
+
+def _needs_sync(rule: str, name: str) -> Rule:
+    return Rule(
+        rule,
+        name,
+        lambda options: options.sync or not given(options, name),
+        "only with sync=True; in Async every answer is a batch of its own",
+    )
+
+
+def _without_first_shares(rule: str, name: str) -> Rule:
+    return Rule(rule, "first_shares", not_both("first_shares", name), f"not together with {name}; choose one")
+
+
+def _divides(options: FleetOptions) -> bool:
+    return not options.sync or divides(options.frames_per_batch, options.shares_at_first, options.frames_of_a_step)
+
+
+def _does_not_divide(options: FleetOptions) -> str:
+    number, step = options.shares_at_first, options.frames_of_a_step
+    return (
+        f"{options.frames_per_batch} does not divide into {number} shares of whole steps of {step} environments; "
+        f"use a multiple of {number * step}"
+    )
+
+
+SHARES: Final = (
+    Rule(
+        "async_staleness_above_0",
+        "max_staleness",
+        lambda options: options.sync or options.max_staleness != 0,
+        "0 in Async leaves one collector busy; use sync=True, or at least 1",
+    ),
+    _needs_sync("shares_need_sync", "shares"),
+    _needs_sync("exact_staleness_needs_sync", "exact_staleness"),
+    _needs_sync("stragglers_need_sync", "first_shares"),
+    _needs_sync("stragglers_need_sync", "preemptive_threshold"),
+    Rule(
+        "first_shares_below_collectors",
+        "first_shares",
+        lambda options: options.first_shares is None or 1 <= options.first_shares < options.collectors,
+        lambda options: f"{options.first_shares} of {options.collectors} collectors; use 1 to {options.collectors - 1}",
+    ),
+    Rule(
+        "first_shares_need_staleness",
+        "first_shares",
+        lambda options: options.first_shares is None or (options.max_staleness or 0) >= 1,
+        lambda options: (
+            f"{options.first_shares} leaves {options.collectors - (options.first_shares or 0)} shares to the next "
+            "batch, which are a version older by then; allow it with max_staleness=1 or more"
+        ),
+    ),
+    _without_first_shares("first_shares_are_all_shares", "shares"),
+    _without_first_shares("exact_staleness_without_first_shares", "exact_staleness"),
+    _without_first_shares("stragglers_have_one_way", "preemptive_threshold"),
+    Rule("batch_divides_into_shares", "frames_per_batch", _divides, _does_not_divide),
+    Rule(
+        "preemptive_threshold_is_a_part",
+        "preemptive_threshold",
+        lambda options: options.preemptive_threshold is None or 0 < options.preemptive_threshold < 1,
+        lambda options: f"{options.preemptive_threshold:g}; use a share between 0 and 1, such as 0.8",
+    ),
+)

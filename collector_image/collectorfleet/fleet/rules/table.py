@@ -1,0 +1,22 @@
+"""Every rule about the options of a fleet, in the order in which they are asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from collectorfleet.fleet.rules.batches import BATCHES
+from collectorfleet.fleet.rules.collectors import COLLECTORS
+from collectorfleet.fleet.rules.shares import SHARES
+from collectorfleet.fleet.rules.values import VALUES
+
+if TYPE_CHECKING:
+    from collectorfleet.fleet.options import FleetOptions
+
+RULES: Final = (*VALUES, *COLLECTORS, *SHARES, *BATCHES)
+
+
+def check(options: FleetOptions) -> None:
+    """Raise what the first rule that does not hold says: InvalidOption, or TypeError where TorchRL does."""
+    for rule in RULES:
+        if not rule.holds(options):
+            raise rule.broken(options)

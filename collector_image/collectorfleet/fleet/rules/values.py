@@ -1,0 +1,57 @@
+"""Rules about one option at a time: what it may be, and how long its list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from collectorfleet.fleet.per_collector import NAMES, is_list, lengths
+from collectorfleet.fleet.rules.rule import Rule, absent
+
+if TYPE_CHECKING:
+    from collectorfleet.fleet.options import FleetOptions
+
+
+def _not_empty(name: str) -> Rule:
+    def holds(options: FleetOptions) -> bool:
+        value = getattr(options, name)
+        return not is_list(value) or len(value) > 0
+
+    return Rule("list_not_empty", name, holds, "the list is empty; give one value for each collector")
+
+
+def _one_for_each(name: str) -> Rule:
+    def holds(options: FleetOptions) -> bool:
+        return lengths(options).get(name, options.collectors) == options.collectors
+
+    def sentence(options: FleetOptions) -> str:
+        length, number = lengths(options)[name], options.collectors
+        return f"a list of {length} for {number} collectors; pass one value, or a list of {number}"
+
+    return Rule("list_has_one_for_each", name, holds, sentence)
+
+
+def _at_least(least: int, name: str) -> Rule:
+    def holds(options: FleetOptions) -> bool:
+        value = getattr(options, name)
+        return value is None or bool(value >= least)
+
+    return Rule("at_least", name, holds, lambda options: f"{getattr(options, name)} is fewer than {least}")
+
+
+VALUES: Final = (
+    *(
+        Rule(
+            "weights_have_one_way",
+            name,
+            absent(name),
+            "weights of a fleet are published with collector.update_policy_weights_() or update_after_each_batch=True, "
+            "and acknowledged by every collector; drop this argument",
+        )
+        for name in ("weight_updater", "weight_sync_schemes", "weight_recv_schemes")
+    ),
+    # An empty list of remote_configs is taken for none.
+    *(_not_empty(name) for name in NAMES if name != "remote_configs"),
+    _at_least(1, "num_collectors"),
+    _at_least(1, "num_workers_per_collector"),
+    *(_one_for_each(name) for name in NAMES),
+)

@@ -1,0 +1,47 @@
+"""A constructor that takes the fields of an options class, and whose body gets them as one object."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
+
+from collectorfleet_api.rules.sentences import did_you_mean
+
+_P = ParamSpec("_P")
+_Self = TypeVar("_Self")
+_Options = TypeVar("_Options")
+
+
+def takes(
+    options: Callable[_P, _Options],
+) -> Callable[[Callable[[_Self, _Options], None]], Callable[Concatenate[_Self, _P], None]]:
+    """Give a constructor the arguments and the documentation of ``options``, for type checkers and at run time.
+
+    The constructor raises what ``options`` raises, and TypeError for an argument that is missing or that it does not
+    know, with the one that was probably meant.
+    """
+    parameters = inspect.signature(options)
+
+    def decorated(init: Callable[[_Self, _Options], None]) -> Callable[Concatenate[_Self, _P], None]:
+        @wraps(init)
+        def constructor(self: _Self, /, *args: _P.args, **kwargs: _P.kwargs) -> None:
+            for name in kwargs:
+                if name not in parameters.parameters:
+                    meant = did_you_mean(name, list(parameters.parameters))
+                    raise TypeError(f"{init.__qualname__}() got an unexpected keyword argument '{name}'{meant}")
+            try:
+                parameters.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{init.__qualname__}() {error}") from None
+            init(self, options(*args, **kwargs))
+
+        itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        constructor.__signature__ = parameters.replace(  # type: ignore[attr-defined]
+            parameters=[itself, *parameters.parameters.values()]
+        )
+        constructor.__doc__ = options.__doc__
+        return constructor
+
+    return decorated

@@ -1,0 +1,302 @@
+"""Options of a fleet that cannot work are refused when they are said, each with its sentence."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests import envs
+from torchrl.data import LazyTensorStorage, ReplayBuffer
+
+from collectorfleet.errors import InvalidOption
+from collectorfleet.fleet.options import FleetOptions
+from collectorfleet.fleet.rules.table import RULES
+
+ONE_WAY = (
+    "weights of a fleet are published with collector.update_policy_weights_() or update_after_each_batch=True, and "
+    "acknowledged by every collector; drop this argument"
+)
+NEEDS_SYNC = "only with sync=True; in Async every answer is a batch of its own"
+EMPTY = "the list is empty; give one value for each collector"
+SINGLE = "only with collector_class 'single' and without trajs_per_batch"
+INTO_A_BUFFER = (
+    "not together with replay_buffer, which collectors write to themselves; give the buffer a transform, or extend it "
+    "with the batches that the iteration yields"
+)
+SHARED = SimpleNamespace(service_backend="ray")
+THRESHOLD = {"preemptive_threshold": 0.5}
+FIRST = {"first_shares": 1, "max_staleness": 1}
+
+REFUSED = [
+    *(
+        pytest.param(("weights_have_one_way", name), {name: {}}, ONE_WAY, id=name)
+        for name in ("weight_updater", "weight_sync_schemes", "weight_recv_schemes")
+    ),
+    *(
+        pytest.param(("list_not_empty", name), {name: []}, EMPTY, id=f"empty {name}")
+        for name in (
+            *("create_env_fn", "create_env_kwargs", "policy_factory", "collector_kwargs"),
+            *("device", "storing_device", "env_device", "policy_device"),
+        )
+    ),
+    *(
+        pytest.param(("at_least", name), {name: least - 1}, f"{least - 1} is fewer than {least}", id=f"least {name}")
+        for name, least in {
+            "num_collectors": 1,
+            "num_workers_per_collector": 1,
+        }.items()
+    ),
+    *(
+        pytest.param(
+            ("list_has_one_for_each", name),
+            {name: [given] * 3},
+            "a list of 3 for 2 collectors; pass one value, or a list of 2",
+            id=f"long {name}",
+        )
+        for name, given in {
+            "create_env_fn": envs.make_counting,
+            "create_env_kwargs": {},
+            "policy_factory": envs.make_policy,
+            "collector_kwargs": {},
+            "remote_configs": {},
+            "device": None,
+            "storing_device": "cpu",
+            "env_device": "cpu",
+            "policy_device": "cpu",
+        }.items()
+    ),
+    pytest.param(
+        ("collector_class_is_known", "collector_class"),
+        {"collector_class": "many"},
+        "'many'; use 'single', 'sync', 'async' or a class of TorchRL's",
+        id="a class by no name",
+    ),
+    pytest.param(
+        ("collector_class_is_known", "collector_class"),
+        {"collector_class": int},
+        "<class 'int'>; use 'single', 'sync', 'async' or a class of TorchRL's",
+        id="another class",
+    ),
+    pytest.param(
+        ("workers_need_processes", "num_workers_per_collector"),
+        {"num_workers_per_collector": 2},
+        "2 processes need collector_class 'sync' or 'async'; Collector has one, use envs_per_collector for several "
+        "environments in it",
+        id="workers of one process",
+    ),
+    *(
+        pytest.param(
+            ("keywords_are_not_the_fleets", "collector_kwargs"),
+            {"collector_kwargs": [None, {name: 5}]},
+            f"{name} is the fleet's; {instead}",
+            id=f"keyword {name}",
+        )
+        for name, instead in {
+            "frames_per_batch": "pass frames_per_batch to FleetCollector",
+            "total_frames": "pass total_frames to FleetCollector",
+            "init_random_frames": "pass init_random_frames to FleetCollector, which counts them over all collectors",
+            "split_trajs": "pass split_trajs to FleetCollector, which knows the trajectories of all collectors",
+            "replay_buffer": "pass replay_buffer to FleetCollector",
+            "interruptor": "pass preemptive_threshold to FleetCollector",
+            "weight_sync_schemes": "weights travel by update_policy_weights_() of FleetCollector",
+            "weight_updater": "weights travel by update_policy_weights_() of FleetCollector",
+        }.items()
+    ),
+    pytest.param(
+        ("environments_need_a_function", "envs_per_collector"),
+        {"create_env_fn": envs.make_counting(), "envs_per_collector": 2},
+        "2 environments need a function that builds them; create_env_fn is a Counting",
+        id="several of one environment",
+    ),
+    pytest.param(
+        ("environment_is_or_builds_one", "create_env_fn"),
+        {"create_env_fn": [envs.make_counting, "CartPole-v1"]},
+        "a str neither is nor builds an environment",
+        id="the name of an environment",
+    ),
+    pytest.param(
+        ("one_policy", "policy_factory"),
+        {"policy": envs.make_policy(), "policy_factory": envs.make_policy},
+        "there is a policy already; pass one of the two",
+        id="two policies",
+    ),
+    pytest.param(
+        ("policy_has_weights", "policy"),
+        {"policy": SHARED},
+        "an inference service has no weights to publish; pass the module itself",
+        id="an inference service",
+    ),
+    pytest.param(
+        ("async_staleness_above_0", "max_staleness"),
+        {"sync": False, "max_staleness": 0},
+        "0 in Async leaves one collector busy; use sync=True, or at least 1",
+        id="on-policy in Async",
+    ),
+    *(
+        pytest.param((rule, name), {"sync": False, name: value}, NEEDS_SYNC, id=f"{name} in Async")
+        for rule, name, value in (
+            ("shares_need_sync", "shares", 2),
+            ("exact_staleness_needs_sync", "exact_staleness", True),
+            ("stragglers_need_sync", "first_shares", 1),
+            ("stragglers_need_sync", "preemptive_threshold", 0.5),
+        )
+    ),
+    pytest.param(
+        ("first_shares_below_collectors", "first_shares"),
+        {"first_shares": 2, "max_staleness": 1},
+        "2 of 2 collectors; use 1 to 1",
+        id="all shares first",
+    ),
+    pytest.param(
+        ("first_shares_below_collectors", "first_shares"),
+        {"first_shares": 0, "max_staleness": 1},
+        "0 of 2 collectors; use 1 to 1",
+        id="no share first",
+    ),
+    pytest.param(
+        ("first_shares_need_staleness", "first_shares"),
+        {"first_shares": 1},
+        "1 leaves 1 shares to the next batch, which are a version older by then; allow it with max_staleness=1 or more",
+        id="late shares on-policy",
+    ),
+    *(
+        pytest.param(
+            (rule, "first_shares"), {**FIRST, name: value}, f"not together with {name}; choose one", id=f"late, {name}"
+        )
+        for rule, name, value in (
+            ("first_shares_are_all_shares", "shares", 2),
+            ("exact_staleness_without_first_shares", "exact_staleness", True),
+            ("stragglers_have_one_way", "preemptive_threshold", 0.5),
+        )
+    ),
+    pytest.param(
+        ("batch_divides_into_shares", "frames_per_batch"),
+        {"frames_per_batch": 20, "envs_per_collector": 3},
+        "20 does not divide into 2 shares of whole steps of 3 environments; use a multiple of 6",
+        id="parts of a step",
+    ),
+    pytest.param(
+        ("preemptive_threshold_is_a_part", "preemptive_threshold"),
+        {"preemptive_threshold": 1.0},
+        "1; use a share between 0 and 1, such as 0.8",
+        id="a threshold of all",
+    ),
+    pytest.param(
+        ("preemptive_threshold_is_a_part", "preemptive_threshold"),
+        {"preemptive_threshold": 0.0},
+        "0; use a share between 0 and 1, such as 0.8",
+        id="a threshold of none",
+    ),
+    pytest.param(
+        ("cut_short_in_one_process", "preemptive_threshold"),
+        {**THRESHOLD, "collector_class": "sync"},
+        SINGLE,
+        id="processes cut short",
+    ),
+    pytest.param(
+        ("cut_short_without_whole_trajectories", "preemptive_threshold"),
+        {**THRESHOLD, "trajs_per_batch": 2},
+        SINGLE,
+        id="trajectories cut short",
+    ),
+    pytest.param(
+        ("cut_short_without_whole_trajectories", "preemptive_threshold"),
+        {**THRESHOLD, "collector_kwargs": {"trajs_per_batch": 2}},
+        SINGLE,
+        id="trajectories of a keyword cut short",
+    ),
+    pytest.param(
+        ("cut_short_without_whole_trajectories", "split_trajs"),
+        {**THRESHOLD, "split_trajs": True},
+        "not together with preemptive_threshold, whose batches have gaps",
+        id="split trajectories cut short",
+    ),
+    pytest.param(
+        ("update_between_steps_in_one_process", "update_between_steps"),
+        {"update_between_steps": True, "collector_class": "sync"},
+        "only with collector_class 'single'",
+        id="between the steps of processes",
+    ),
+    pytest.param(
+        ("exact_staleness_without_update_between_steps", "update_between_steps"),
+        {"update_between_steps": True, "exact_staleness": True},
+        "not together with exact_staleness, which allows one version only",
+        id="exact and between",
+    ),
+    pytest.param(
+        ("compact_observations_of_one_version", "compact_obs"),
+        {"collector_kwargs": {"compact_obs": True}, "trajs_per_batch": 2},
+        "not with trajs_per_batch or collector_class 'async'",
+        id="compact observations of several versions",
+    ),
+    pytest.param(
+        ("exact_staleness_without_mixed_versions", "exact_staleness"),
+        {"exact_staleness": True, "collector_class": "async"},
+        "not with trajs_per_batch or collector_class 'async', whose batches mix versions",
+        id="exact and mixed",
+    ),
+    *(
+        pytest.param(
+            ("replay_buffer_without_batches", name), {"replay_buffer": SHARED, name: given}, INTO_A_BUFFER, id=name
+        )
+        for name, given in (("split_trajs", True), ("postproc", len))
+    ),
+]
+TORCHRLS = [
+    pytest.param(
+        ("replay_buffer_is_shared", "replay_buffer"),
+        {"replay_buffer": ReplayBuffer(storage=LazyTensorStorage(10))},
+        "collectors in other processes cannot write to a buffer of this one; build it with "
+        "ReplayBuffer(..., service_backend='ray'), or extend it with the batches that the iteration yields",
+        id="a buffer of this process",
+    ),
+]
+
+
+def options(changes: dict[str, Any]) -> FleetOptions:
+    given = {"create_env_fn": envs.make_counting, "frames_per_batch": 24, "num_collectors": 2, "sync": True}
+    return FleetOptions(**given | changes)
+
+
+@pytest.mark.parametrize(("rule", "changes", "sentence"), REFUSED)
+def test_options_that_cannot_work_are_refused(rule: tuple[str, str], changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidOption) as refused:
+        options(changes)
+    assert str(refused.value) == f"{rule[1]}: {sentence}"
+
+
+@pytest.mark.parametrize(("rule", "changes", "sentence"), TORCHRLS)
+def test_a_type_that_torchrl_refuses_is_a_type_error(
+    rule: tuple[str, str], changes: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(TypeError) as refused:
+        options(changes)
+    assert str(refused.value) == f"{rule[1]}: {sentence}"
+
+
+def test_each_rule_is_asked_once_and_broken_by_a_case_here() -> None:
+    rules = [(rule.name, rule.option) for rule in RULES]
+    assert len(rules) == len(set(rules))
+    assert set(rules) == {case.values[0] for case in REFUSED + TORCHRLS}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"max_staleness": 1, "exact_staleness": True}, id="one step behind"),
+        pytest.param(FIRST, id="late shares"),
+        pytest.param(THRESHOLD, id="cut short"),
+        pytest.param({"shares": 8}, id="more shares than collectors"),
+        pytest.param({"collector_class": "sync", "num_workers_per_collector": 4}, id="processes in step"),
+        pytest.param({"sync": False, "frames_per_batch": 20, "envs_per_collector": 3}, id="parts of a step in Async"),
+        pytest.param({"split_trajs": True, "trajs_per_batch": 2}, id="trajectories that are split again"),
+        pytest.param({"update_after_each_batch": True, "max_weight_update_interval": 3}, id="as RayCollector has it"),
+        pytest.param({"replay_buffer": SHARED, "copy": False}, id="a shared buffer"),
+        pytest.param({"remote_configs": []}, id="remote configurations of none"),
+        pytest.param({"create_env_fn": envs.make_counting()}, id="an environment"),
+        pytest.param({"total_frames": 0, "max_frames_per_traj": None, "init_random_frames": None}, id="none of it"),
+    ],
+)
+def test_options_that_go_together_are_taken(changes: dict[str, Any]) -> None:
+    assert options(changes).collectors == 2

@@ -1,0 +1,102 @@
+"""What a fleet is asked to be, as one object."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import FrozenInstanceError, fields
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from tests import envs
+from torchrl.collectors import Collector, MultiAsyncCollector, MultiSyncCollector
+from torchrl.envs.utils import ExplorationType
+
+from collectorfleet.fleet.options import FleetOptions
+
+
+def options(**given: Any) -> FleetOptions:
+    return FleetOptions(envs.make_counting, **{"frames_per_batch": 24} | given)
+
+
+def test_options_stay_as_they_were_said_when_the_callers_lists_and_dicts_change() -> None:
+    wrappers = ["frame stack"]
+    environments, kwargs = [envs.make_counting] * 2, [{"length": 3, "wrappers": wrappers}, {"length": 4}]
+    given = FleetOptions(environments, create_env_kwargs=kwargs, collector_kwargs={}, frames_per_batch=24)
+    environments.clear()
+    kwargs[0]["length"] = 5
+    kwargs.pop()
+    wrappers.append("noise")
+    assert given.collectors == 2
+    assert given.of_each("create_env_kwargs").values == [{"length": 3, "wrappers": ["frame stack"]}, {"length": 4}]
+
+
+def test_options_do_not_change_by_themselves_either() -> None:
+    with pytest.raises(FrozenInstanceError):
+        options().frames_per_batch = 30  # type: ignore[misc]
+
+
+def test_each_option_is_described_once() -> None:
+    described = re.findall(r"^ {8}(\w[\w, \n]*?): ", FleetOptions.__doc__ or "", flags=re.MULTILINE)
+    names = [name for entry in described for name in re.split(r",\s+", entry)]
+    errors = ["InvalidOption", "TypeError"]
+    assert sorted(names) == sorted([field.name for field in fields(FleetOptions)] + errors)
+
+
+@pytest.mark.parametrize(
+    ("given", "collectors"),
+    [
+        pytest.param({}, 1, id="one by default"),
+        pytest.param({"num_collectors": 3}, 3, id="as many as asked for"),
+        pytest.param({"storing_device": ["cpu", None]}, 2, id="as long as a list"),
+        pytest.param({"remote_configs": []}, 1, id="an empty list of remote configurations is none"),
+    ],
+)
+def test_there_are_as_many_collectors_as_are_asked_for(given: dict[str, Any], collectors: int) -> None:
+    assert options(**given).collectors == collectors
+
+
+@pytest.mark.parametrize(
+    ("given", "inside", "has_processes", "mixes_versions", "step"),
+    [
+        pytest.param({}, Collector, False, False, 3, id="single"),
+        pytest.param(
+            {"collector_class": "sync", "num_workers_per_collector": 2}, MultiSyncCollector, True, False, 6, id="sync"
+        ),
+        pytest.param(
+            {"collector_class": MultiAsyncCollector, "num_workers_per_collector": 2},
+            *(MultiAsyncCollector, True, True, 3),
+            id="async",
+        ),
+        pytest.param({"trajs_per_batch": 2}, Collector, False, True, 3, id="trajectories"),
+    ],
+)
+def test_what_follows_from_the_class_of_collector(
+    given: dict[str, Any], inside: type, has_processes: bool, mixes_versions: bool, step: int
+) -> None:
+    found = options(envs_per_collector=3, **given)
+    assert found.collector_type is inside
+    assert (found.has_processes, found.mixes_versions, found.frames_of_a_step) == (has_processes, mixes_versions, step)
+
+
+def test_what_is_given_for_one_collector_wins_over_what_is_given_for_all() -> None:
+    given = options(
+        max_frames_per_traj=7,
+        reset_at_each_iter=True,
+        storing_device=["cpu", None],
+        collector_kwargs=[None, {"max_frames_per_traj": 4, "compact_obs": True}],
+    )
+    passed_on = {"reset_at_each_iter": True, "exploration_type": ExplorationType.RANDOM}
+    assert given.keywords(0) == passed_on | {"max_frames_per_traj": 7, "storing_device": "cpu"}
+    assert given.keywords(1) == passed_on | {"max_frames_per_traj": 4, "compact_obs": True}
+
+
+@pytest.mark.parametrize("none", [-1, 0, None])
+def test_torchrls_ways_to_say_none_are_one(none: int | None) -> None:
+    given = options(max_frames_per_traj=none, init_random_frames=none)
+    assert "max_frames_per_traj" not in given.keywords(0)
+    assert given.random_frames == 0
+
+
+def test_times_are_written_as_times() -> None:
+    assert options().request_timeout == timedelta(minutes=1)

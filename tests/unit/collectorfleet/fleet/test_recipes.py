@@ -1,0 +1,67 @@
+"""What each collector of a fleet is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests import envs
+from torchrl.envs import EnvCreator
+
+from collectorfleet.actor.runner import CollectorConfig
+from collectorfleet.fleet.options import FleetOptions
+from collectorfleet.fleet.recipes import Recipes, Together
+
+
+def recipes(create_env_fn: Any = envs.make_counting, **given: Any) -> Recipes:
+    return Recipes(FleetOptions(create_env_fn, **{"frames_per_batch": 24} | given))
+
+
+def test_a_collector_is_made_of_the_options_and_of_what_a_request_asks_for() -> None:
+    given = recipes(
+        create_env_kwargs={"length": 3},
+        num_collectors=2,
+        update_between_steps=True,
+        threads_per_collector=4,
+        remote_configs={"num_cpus": 2, "num_gpus": 0.5},
+        device="cpu",
+    )
+    found = given.config(1, 12, "client")
+    assert found == CollectorConfig(
+        create_env=envs.make_counting,
+        policy=None,
+        frames_per_request=12,
+        create_env_kwargs={"length": 3},
+        options=found.options,
+        models=[],
+        replay_buffer="client",
+        update_between_steps=True,
+        threads=4,
+        gpu_fraction=0.5,
+    )
+    assert found.options["device"] == "cpu"
+    assert given.remote_options(1) == {"num_cpus": 2, "num_gpus": 0.5}
+
+
+def test_collectors_beyond_a_list_begin_it_anew() -> None:
+    given = recipes(policy_factory=[len, max], remote_configs=[{"num_cpus": 1}, {"num_cpus": 2}])
+    assert [given.config(index, 12).policy_factory for index in range(4)] == [len, max, len, max]
+    assert [given.remote_options(index)["num_cpus"] for index in range(4)] == [1, 2, 1, 2]
+
+
+@pytest.mark.parametrize("none", [None, [], {}])
+def test_a_collector_of_which_nothing_is_said_reserves_a_cpu(none: Any) -> None:
+    assert recipes(remote_configs=none).remote_options(0) == {"num_cpus": 1}
+
+
+def test_several_environments_of_a_collector_are_built_together() -> None:
+    together = recipes(envs_per_collector=3).config(0, 12).create_env
+    assert isinstance(together, Together)
+    assert together.__qualname__ == "make_counting"
+    assert together(length=5).batch_size == (3,)
+
+
+def test_an_environment_creator_is_made_where_it_is_asked_for() -> None:
+    assert isinstance(recipes(use_env_creator=True).config(0, 12).create_env, EnvCreator)
+    given = EnvCreator(envs.make_counting)
+    assert recipes(given, use_env_creator=True).config(0, 12).create_env is given
