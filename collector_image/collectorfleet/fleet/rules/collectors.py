@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # Arguments of TorchRL's collectors that the fleet gives them itself, and what to do instead.
 FLEETS_OWN: Final = {
+    "create_env_fn": "pass create_env_fn to FleetCollector",
+    "policy": "pass policy to FleetCollector",
     "frames_per_batch": "pass frames_per_batch to FleetCollector",
     "total_frames": "pass total_frames to FleetCollector",
     "init_random_frames": "pass init_random_frames to FleetCollector, which counts them over all collectors",
@@ -21,6 +23,7 @@ FLEETS_OWN: Final = {
     "replay_buffer": "pass replay_buffer to FleetCollector",
     "interruptor": "pass preemptive_threshold to FleetCollector",
     "weight_sync_schemes": "weights travel by update_policy_weights_() of FleetCollector",
+    "weight_recv_schemes": "weights travel by update_policy_weights_() of FleetCollector",
     "weight_updater": "weights travel by update_policy_weights_() of FleetCollector",
 }
 

@@ -51,7 +51,13 @@ VALUES: Final = (
     ),
     # An empty list of remote_configs is taken for none.
     *(_not_empty(name) for name in NAMES if name != "remote_configs"),
-    _at_least(1, "num_collectors"),
-    _at_least(1, "num_workers_per_collector"),
+    *(
+        _at_least(1, name)
+        for name in (
+            *("num_collectors", "num_workers_per_collector", "envs_per_collector", "threads_per_collector"),
+            *("frames_per_batch", "shares", "trajs_per_batch"),
+        )
+    ),
+    _at_least(0, "max_staleness"),
     *(_one_for_each(name) for name in NAMES),
 )

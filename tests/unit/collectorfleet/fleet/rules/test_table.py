@@ -45,6 +45,12 @@ REFUSED = [
         for name, least in {
             "num_collectors": 1,
             "num_workers_per_collector": 1,
+            "envs_per_collector": 1,
+            "threads_per_collector": 1,
+            "frames_per_batch": 1,
+            "shares": 1,
+            "trajs_per_batch": 1,
+            "max_staleness": 0,
         }.items()
     ),
     *(
@@ -93,6 +99,8 @@ REFUSED = [
             id=f"keyword {name}",
         )
         for name, instead in {
+            "create_env_fn": "pass create_env_fn to FleetCollector",
+            "policy": "pass policy to FleetCollector",
             "frames_per_batch": "pass frames_per_batch to FleetCollector",
             "total_frames": "pass total_frames to FleetCollector",
             "init_random_frames": "pass init_random_frames to FleetCollector, which counts them over all collectors",
@@ -100,6 +108,7 @@ REFUSED = [
             "replay_buffer": "pass replay_buffer to FleetCollector",
             "interruptor": "pass preemptive_threshold to FleetCollector",
             "weight_sync_schemes": "weights travel by update_policy_weights_() of FleetCollector",
+            "weight_recv_schemes": "weights travel by update_policy_weights_() of FleetCollector",
             "weight_updater": "weights travel by update_policy_weights_() of FleetCollector",
         }.items()
     ),
