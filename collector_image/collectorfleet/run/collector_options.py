@@ -1,142 +1,132 @@
-"""From a fleet's spec to the arguments of FleetCollector, as far as they are plain values. Pure.
+"""From a fleet's spec to the arguments of FleetCollector: which field becomes which argument, and how.
 
-What the user's factories build is in ``own_code``, what is torch's in ``torch_options``. An absent field gives no
-argument: FleetCollector's own default holds.
+An absent field gives no argument: FleetCollector's own default holds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
+import torch
+from torchrl.envs.utils import ExplorationType
+
+from collectorfleet.run.derived_options import device_here, publishes_after_each_batch, remote_config, split
 from collectorfleet.user_code import Factory, Function
-from collectorfleet_api.names import COLLECTOR_RESOURCE
 from collectorfleet_api.packing.quantity import whole_cpus
-from collectorfleet_api.packing.shares import fewer
-from collectorfleet_api.packing.shares import shares as next_shares
-from collectorfleet_api.v1alpha1 import (
-    Collection,
-    CollectorClass,
-    CollectorFleetSpec,
-    Collectors,
-    Devices,
-    Mode,
-    Weights,
-)
-
-Options = dict[str, Any]
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Environment, Mode
 
 
-def collector_options(spec: CollectorFleetSpec, gpu_per_collector: float) -> Options:
-    """Arguments of FleetCollector that follow from the spec.
+def _same(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True)
+class Plain:
+    """The value of the field, or what ``convert`` makes of it."""
+
+    argument: str
+    convert: Callable[[Any], Any] = _same
+
+
+@dataclass(frozen=True)
+class Derived:
+    """What follows from the whole spec, or from the GPUs that a collector has on this machine."""
+
+    argument: str
+    value: Callable[[CollectorFleetSpec, float], Any]
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a factory of the user builds, in the driver and with or without a Ray; messages call it ``what``."""
+
+    argument: str
+    what: str
+    needs_ray: bool = False
+
+
+def _environment(environment: Environment) -> Factory:
+    return Factory(environment.factory, environment.kwargs)
+
+
+def _seconds(seconds: int) -> timedelta:
+    return timedelta(seconds=seconds)
+
+
+# By the path of the field below `spec`; a factory is one field, whatever its kwargs.
+ARGUMENTS: Final[dict[str, Plain | Derived | Built]] = {
+    "environment": Plain("create_env_fn", _environment),
+    "environment.perCollector": Plain("envs_per_collector"),
+    "policy": Built("policy", "policy"),
+    "policy.trust": Plain("trust_policy"),
+    "collection.mode": Plain("sync", lambda mode: mode is Mode.SYNC),
+    "collection.framesPerBatch": Plain("frames_per_batch"),
+    "collection.totalFrames": Plain("total_frames"),
+    "collection.maxStaleness": Plain("max_staleness"),
+    "collection.exactStaleness": Plain("exact_staleness"),
+    "collection.shares": Derived("shares", lambda spec, _: split(spec).shares),
+    "collection.stragglers.firstShares": Derived("first_shares", lambda spec, _: split(spec).first_shares),
+    "collection.stragglers.preemptiveThreshold": Plain("preemptive_threshold"),
+    "collection.maxFramesPerTraj": Plain("max_frames_per_traj"),
+    "collection.resetAtEachIter": Plain("reset_at_each_iter"),
+    "collection.initRandomFrames": Plain("init_random_frames"),
+    "collection.explorationType": Plain("exploration_type", lambda asked: ExplorationType[asked.name]),
+    "collection.splitTrajs": Plain("split_trajs"),
+    "collection.trajsPerBatch": Plain("trajs_per_batch"),
+    "collection.postproc": Built("postproc", "postproc"),
+    "collection.copy": Plain("copy"),
+    "collectors.replicas": Derived("num_collectors", lambda spec, _: split(spec).collectors),
+    "collectors.minAvailable": Plain("min_available"),
+    "collectors.resources.cpu": Plain("threads_per_collector", whole_cpus),
+    "collectors.resources.gpu": Derived("remote_configs", lambda _, gpus: remote_config(gpus)),
+    "collectors.class": Plain("collector_class", str.lower),
+    "collectors.numWorkersPerCollector": Plain("num_workers_per_collector"),
+    "collectors.devices.device": Derived("device", lambda s, gpus: device_here(s.collectors.devices.device, gpus)),
+    "collectors.devices.storingDevice": Derived(
+        "storing_device", lambda spec, gpus: device_here(spec.collectors.devices.storing_device, gpus)
+    ),
+    "collectors.devices.envDevice": Derived(
+        "env_device", lambda spec, gpus: device_here(spec.collectors.devices.env_device, gpus)
+    ),
+    "collectors.devices.policyDevice": Derived(
+        "policy_device", lambda spec, gpus: device_here(spec.collectors.devices.policy_device, gpus)
+    ),
+    "collectors.noCudaSync": Plain("no_cuda_sync"),
+    "collectors.preCollectHook": Plain("pre_collect_hook", Function),
+    "collectors.postCollectHook": Plain("post_collect_hook", Function),
+    "collectors.kwargs": Plain("collector_kwargs", lambda kwargs: kwargs or None),
+    "collectors.requestTimeoutSeconds": Plain("request_timeout", _seconds),
+    "collectors.firstRequestTimeoutSeconds": Plain("first_request_timeout", _seconds),
+    "collectors.availableTimeoutSeconds": Plain("available_timeout", _seconds),
+    "collectors.failurePolicy": Built("failure_policy", "failure_policy"),
+    "collectors.scalingPolicy": Built("scaling_policy", "scaling_policy"),
+    "weights.updateAfterEachBatch": Derived(
+        "update_after_each_batch", lambda spec, _: publishes_after_each_batch(spec)
+    ),
+    "weights.maxWeightUpdateInterval": Plain("max_weight_update_interval"),
+    "weights.dtype": Plain("weights_dtype", lambda asked: getattr(torch, asked.lower())),
+    "weights.include": Plain("weights_filter"),
+    "weights.models": Built("models", "model"),
+    "weights.updateBetweenSteps": Plain("update_between_steps"),
+    "replayBuffer": Built("replay_buffer", "replayBuffer", needs_ray=True),
+}
+
+
+def collector_options(spec: CollectorFleetSpec, gpu_per_collector: float) -> dict[str, Any]:
+    """Arguments of FleetCollector that follow from the spec, without what the user's factories build.
 
     ``gpu_per_collector`` is less than ``spec`` says on a machine that has less. ``num_collectors`` is fewer than
     ``replicas`` where those would not divide a batch, as after scaling: resize the collector to ``replicas`` then.
     """
-    total = spec.collection.total_frames
-    options = {
-        "create_env_fn": Factory(spec.environment.factory, spec.environment.kwargs),
-        "envs_per_collector": spec.environment.per_collector,
-        "trust_policy": spec.policy.trust,
-        "total_frames": -1 if total is None else total,
-        **_collection_options(spec.collection),
-        **_share_options(spec),
-        **_collectors_options(spec.collectors),
-        **_device_options(spec.collectors.devices, gpu_per_collector),
-        **_weights_options(spec.weights, trains=spec.driver.train is not None),
-        "remote_configs": {
-            "num_cpus": 1,
-            "num_gpus": gpu_per_collector,
-            # Keeps collectors on worker pods: the head and the driver have none of it.
-            "resources": {COLLECTOR_RESOURCE: 1},
-        },
-    }
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _collection_options(collection: Collection) -> Options:
-    return {
-        "frames_per_batch": collection.frames_per_batch,
-        "sync": collection.mode is Mode.SYNC,
-        "max_staleness": collection.max_staleness,
-        "exact_staleness": collection.exact_staleness,
-        "max_frames_per_traj": collection.max_frames_per_traj,
-        "reset_at_each_iter": collection.reset_at_each_iter,
-        "init_random_frames": collection.init_random_frames,
-        "split_trajs": collection.split_trajs,
-        "trajs_per_batch": collection.trajs_per_batch,
-        "copy": collection.copied,
-    }
-
-
-def _share_options(spec: CollectorFleetSpec) -> Options:
-    if spec.collection.mode is Mode.ASYNC:
-        return {"num_collectors": spec.collectors.replicas}
-    stragglers, shares = spec.collection.stragglers, spec.collection.shares
-    collectors = spec.collectors.replicas
-    first = stragglers.first_shares if stragglers else None
-    if first is not None and first >= collectors:
-        # Scaled down to so few that each batch waits for all: of the same shape as before.
-        first, shares = None, first
-    elif first is None and shares is None:
-        batch = (spec.collection.frames_per_batch, collectors, spec.frames_per_step)
-        if spec.collectors.collector_class is CollectorClass.SINGLE:
-            # FleetCollector splits a batch anew whenever it is resized, which the session does next.
-            collectors = fewer(*batch)
-        else:
-            shares = next_shares(*batch)  # for good: several processes cannot change what they are asked for
-    return {
-        "num_collectors": collectors,
-        "shares": shares,
-        "first_shares": first,
-        "preemptive_threshold": stragglers.preemptive_threshold if stragglers else None,
-    }
-
-
-def _collectors_options(collectors: Collectors) -> Options:
-    return {
-        "min_available": collectors.min_available,
-        "collector_class": collectors.collector_class.lower(),
-        "num_workers_per_collector": collectors.num_workers_per_collector,
-        "collector_kwargs": collectors.kwargs or None,
-        "threads_per_collector": whole_cpus(collectors.resources.cpu),
-        "no_cuda_sync": collectors.no_cuda_sync,
-        "pre_collect_hook": _function(collectors.pre_collect_hook),
-        "post_collect_hook": _function(collectors.post_collect_hook),
-        "request_timeout": timedelta(seconds=collectors.request_timeout_seconds),
-        "first_request_timeout": timedelta(seconds=collectors.first_request_timeout_seconds),
-        "available_timeout": timedelta(seconds=collectors.available_timeout_seconds),
-    }
-
-
-def _function(path: str | None) -> Function | None:
-    return Function(path) if path else None
-
-
-def _device_options(devices: Devices, gpus: float) -> Options:
-    named = {
-        "device": devices.device,
-        "storing_device": devices.storing_device,
-        "env_device": devices.env_device,
-        "policy_device": devices.policy_device,
-    }
-    return {name: device and _device_here(device, gpus) for name, device in named.items()}
-
-
-def _device_here(device: str, gpus: float) -> str:
-    """``device``, or what stands for it on a machine that has fewer GPUs than the manifest asks for."""
-    kind, _, index = device.partition(":")
-    if kind != "cuda":
-        return device
-    if gpus == 0:
-        return "cpu"
-    return device if int(index or 0) < max(gpus, 1) else "cuda:0"
-
-
-def _weights_options(weights: Weights, *, trains: bool) -> Options:
-    return {
-        "update_after_each_batch": trains and weights.update_after_each_batch,
-        "max_weight_update_interval": weights.max_weight_update_interval,
-        "weights_filter": weights.include,
-        "update_between_steps": weights.update_between_steps,
-    }
+    options: dict[str, Any] = {}
+    for path, row in ARGUMENTS.items():
+        match row:
+            case Plain(argument, convert):
+                value = spec.at(path)
+                options[argument] = None if value is None else convert(value)
+            case Derived(argument, derive):
+                options[argument] = derive(spec, gpu_per_collector)
+    return {argument: value for argument, value in options.items() if value is not None}

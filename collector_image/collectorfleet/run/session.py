@@ -29,11 +29,10 @@ from collectorfleet.run.history import RunHistory
 from collectorfleet.run.milestones import Milestone, log_milestone
 from collectorfleet.run.output.formats import open_writer
 from collectorfleet.run.output.interface import OutputWriter
-from collectorfleet.run.own_code import OwnCode, build
+from collectorfleet.run.own_code import OwnCode, built_options
 from collectorfleet.run.resume_point import ResumePoint, resume_point
 from collectorfleet.run.run_collector import RunCollector
 from collectorfleet.run.stop import StopRequest
-from collectorfleet.run.torch_options import torch_options
 from collectorfleet.run.work import train, write_out
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport, Progress
 
@@ -42,7 +41,6 @@ log = logging.getLogger(__name__)
 SHUTDOWN_SECONDS: Final = 10
 INCARNATIONS_PER_DRIVER: Final = 2**20
 EVERY_SECONDS: Final = 60  # between checkpoints of a local run whose manifest has none
-_POLICY: Final = "policy"
 
 
 class Session:
@@ -132,8 +130,7 @@ def _writer(fleet: CollectorFleet, run_id: str) -> OutputWriter | None:
 def _training_state(code: OwnCode, checkpoint: Checkpoint | None) -> TrainingState:
     """With the policy and the models in it, which are as they were at the checkpoint by then."""
     state = TrainingState(checkpoint.state_file if checkpoint else None)
-    modules = {_POLICY: code.policy, **{f"model {path}": model for path, model in code.built.get("models", {}).items()}}
-    for name, module in modules.items():
+    for name, module in code.modules.items():
         if isinstance(module, nn.Module):
             state.keep({name: module})
     return state
@@ -154,9 +151,6 @@ def _collector(
 ) -> RunCollector:
     spec, position = fleet.spec, resume.position
     options: dict[str, Any] = collector_options(spec, gpu_per_collector)
-    if spec.replay_buffer is not None:
-        # Not in the user's other code, which is built before there is a Ray.
-        options["replay_buffer"] = build("replayBuffer", spec.replay_buffer)
     resume_from = {
         "frames": position.frames,
         "batches": position.batches,
@@ -167,11 +161,10 @@ def _collector(
     collector = RunCollector(
         boundary,
         position.frames_lost,
-        policy=code.policy,
         resume_from=resume_from,
         **options,
-        **torch_options(spec),
         **code.built,
+        **built_options(spec, on_ray=True),
     )
     if spec.collectors.replicas != options["num_collectors"]:
         collector.resize(spec.collectors.replicas)

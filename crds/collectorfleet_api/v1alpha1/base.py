@@ -61,6 +61,16 @@ class Model(BaseModel):
         """The JSON object as the API server stores it; absent fields stay absent."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
+    def at(self, path: str) -> Any:
+        """What stands at a path of manifests, such as ``stragglers.firstShares``; None below a part that is absent.
+
+        Raises KeyError for a path that this model does not have.
+        """
+        alias, _, rest = path.partition(".")
+        attribute = {field.alias: name for name, field in type(self).model_fields.items()}[alias]
+        value = getattr(self, attribute)
+        return value.at(rest) if rest and value is not None else value
+
 
 def inner_model(annotation: Any) -> type[Model] | None:
     """The model in a field's annotation, such as ``Train | None`` or ``list[CollectorStatus]``, if there is one."""

@@ -6,10 +6,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import torch
 from tests.manifests import ABSENT, fleet
+from torchrl.envs.utils import ExplorationType
 
 from collectorfleet.run.collector_options import collector_options
 from collectorfleet.user_code import Factory, Function
+from collectorfleet_api import v1alpha1 as api
 
 
 def options(changes: dict[str, Any] | None = None, *, gpu: float = 0) -> dict[str, Any]:
@@ -31,6 +34,7 @@ def test_every_field_arrives_under_its_own_name() -> None:
             "maxFramesPerTraj": 500,
             "resetAtEachIter": True,
             "initRandomFrames": 2000,
+            "explorationType": "Mean",
             "splitTrajs": True,
             "trajsPerBatch": 10,
             "copy": False,
@@ -53,6 +57,7 @@ def test_every_field_arrives_under_its_own_name() -> None:
         "spec.weights": {
             "updateAfterEachBatch": False,
             "maxWeightUpdateInterval": 4,
+            "dtype": "BFloat16",
             "include": ["actor."],
             "updateBetweenSteps": True,
         },
@@ -71,6 +76,7 @@ def test_every_field_arrives_under_its_own_name() -> None:
         "max_frames_per_traj": 500,
         "reset_at_each_iter": True,
         "init_random_frames": 2000,
+        "exploration_type": ExplorationType.MEAN,
         "split_trajs": True,
         "trajs_per_batch": 10,
         "copy": False,
@@ -93,6 +99,7 @@ def test_every_field_arrives_under_its_own_name() -> None:
         "available_timeout": timedelta(minutes=15),
         "update_after_each_batch": False,
         "max_weight_update_interval": 4,
+        "weights_dtype": torch.bfloat16,
         "weights_filter": ["actor."],
         "update_between_steps": True,
         # One CPU is one collector slot of a worker pod; the resource keeps collectors off head and driver.
@@ -112,7 +119,8 @@ def test_late_shares_join_the_next_batch_where_so_many_come_first() -> None:
 def test_what_is_absent_is_left_to_the_collector() -> None:
     assert set(options()) == {
         *("create_env_fn", "envs_per_collector", "remote_configs", "num_collectors", "min_available"),
-        *("frames_per_batch", "total_frames", "sync", "exact_staleness", "reset_at_each_iter", "split_trajs", "copy"),
+        *("frames_per_batch", "sync", "exact_staleness", "reset_at_each_iter", "split_trajs", "copy"),
+        "exploration_type",
         *("collector_class", "num_workers_per_collector", "threads_per_collector"),
         *("request_timeout", "first_request_timeout", "available_timeout"),
         *("update_after_each_batch", "update_between_steps"),
@@ -133,8 +141,16 @@ def test_a_machine_with_fewer_gpus_than_the_manifest_uses_those_it_has(asked: st
     assert options({"spec.collectors.devices.device": asked}, gpu=gpu)["device"] == there
 
 
-def test_a_fleet_without_an_end_collects_without_one() -> None:
-    assert options()["total_frames"] == -1
+@pytest.mark.parametrize("asked", list(api.ExplorationType))
+def test_torchrl_explores_as_the_manifest_says(asked: api.ExplorationType) -> None:
+    found = options({"spec.collection.explorationType": asked.value})["exploration_type"]
+    assert found is ExplorationType[asked.value.upper()]
+
+
+@pytest.mark.parametrize("asked", list(api.WeightsDtype))
+def test_weights_travel_as_the_type_that_the_manifest_says(asked: api.WeightsDtype) -> None:
+    found = options({"spec.weights.dtype": asked.value})["weights_dtype"]
+    assert repr(found) == f"torch.{asked.value.lower()}"
 
 
 @pytest.mark.parametrize(

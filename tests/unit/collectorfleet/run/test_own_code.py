@@ -9,7 +9,7 @@ import pytest
 from tests.manifests import ABSENT, fleet
 
 from collectorfleet.errors import UserCodeError
-from collectorfleet.run.own_code import OwnCode, load_own_code
+from collectorfleet.run.own_code import OwnCode, built_options, load_own_code
 
 # The standard library's functions stand in for the user's: here they are called, and not used.
 FLEET: dict[str, Any] = {
@@ -24,10 +24,10 @@ def own_code(**changes: Any) -> OwnCode:
 
 def test_the_policy_is_built_and_the_training_function_is_only_imported() -> None:
     code = own_code()
-    assert code.policy == 1
     assert code.train is not None
     assert (code.train.path, code.train.function(1, 2), code.train.kwargs) == ("operator:add", 3, {"lr": 1})
-    assert code.built == {}
+    assert code.built == {"policy": 1}
+    assert code.modules == {"policy": 1}
 
 
 def test_a_fleet_that_only_collects_has_no_training_function() -> None:
@@ -38,20 +38,28 @@ def test_what_factories_of_the_driver_build_arrives_under_the_collectors_names()
     def part(denominator: int) -> dict[str, Any]:
         return {"factory": "fractions:Fraction", "kwargs": {"numerator": 1, "denominator": denominator}}
 
-    built = own_code(
+    code = own_code(
         **{
             "spec.collection.postproc": part(2),
             "spec.collectors.failurePolicy": part(3),
             "spec.collectors.scalingPolicy": part(4),
             "spec.weights.models": [{"path": "env.model", **part(5)}, {"path": "reward_model", **part(6)}],
         }
-    ).built
-    assert {name: value for name, value in built.items() if name != "models"} == {
+    )
+    assert {name: value for name, value in code.built.items() if name != "models"} == {
+        "policy": 1,
         "postproc": Fraction(1, 2),
         "failure_policy": Fraction(1, 3),
         "scaling_policy": Fraction(1, 4),
     }
-    assert built["models"] == {"env.model": Fraction(1, 5), "reward_model": Fraction(1, 6)}
+    assert code.built["models"] == {"env.model": Fraction(1, 5), "reward_model": Fraction(1, 6)}
+    assert code.modules == {"policy": 1, "model env.model": Fraction(1, 5), "model reward_model": Fraction(1, 6)}
+
+
+def test_a_replay_buffer_is_built_once_there_is_a_ray() -> None:
+    spec = fleet(FLEET | {"spec.replayBuffer": {"factory": "fractions:Fraction", "kwargs": {"numerator": 7}}}).spec
+    assert load_own_code(spec).built == {"policy": 1}
+    assert built_options(spec, on_ray=True) == {"replay_buffer": 7}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,61 @@
+"""Arguments of FleetCollector that follow from several fields of a spec, or from what the machine has. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from collectorfleet_api.names import COLLECTOR_RESOURCE
+from collectorfleet_api.packing.shares import fewer
+from collectorfleet_api.packing.shares import shares as next_shares
+from collectorfleet_api.v1alpha1 import CollectorClass, CollectorFleetSpec, Mode
+
+
+@dataclass(frozen=True)
+class Split:
+    """With how many collectors a fleet begins, and the shares of its batches; None: FleetCollector's own default."""
+
+    collectors: int
+    shares: int | None = None
+    first_shares: int | None = None
+
+
+def split(spec: CollectorFleetSpec) -> Split:
+    """``collectors`` is fewer than ``replicas`` where those would not divide a batch, as after scaling."""
+    replicas, shares = spec.collectors.replicas, spec.collection.shares
+    first = spec.collection.stragglers.first_shares if spec.collection.stragglers else None
+    if first is not None and first >= replicas:
+        # Scaled down to so few that each batch waits for all: of the same shape as before.
+        return Split(replicas, shares=first)
+    if first is not None or shares is not None or spec.collection.mode is Mode.ASYNC:
+        return Split(replicas, shares, first)
+    batch = (spec.collection.frames_per_batch, replicas, spec.frames_per_step)
+    if spec.collectors.collector_class is CollectorClass.SINGLE:
+        # FleetCollector splits a batch anew whenever it is resized, which the session does next.
+        return Split(fewer(*batch))
+    return Split(replicas, next_shares(*batch))  # for good: several processes cannot change what they are asked for
+
+
+def device_here(device: str | None, gpus: float) -> str | None:
+    """``device``, or what stands for it on a machine that has fewer GPUs than the manifest asks for."""
+    kind, _, index = (device or "").partition(":")
+    if kind != "cuda":
+        return device
+    if gpus == 0:
+        return "cpu"
+    return device if int(index or 0) < max(gpus, 1) else "cuda:0"
+
+
+def remote_config(gpus: float) -> dict[str, Any]:
+    """Options of the Ray actor of a collector."""
+    return {
+        "num_cpus": 1,
+        "num_gpus": gpus,
+        # Keeps collectors on worker pods: the head and the driver have none of it.
+        "resources": {COLLECTOR_RESOURCE: 1},
+    }
+
+
+def publishes_after_each_batch(spec: CollectorFleetSpec) -> bool:
+    """Without a training function the weights stay as they are."""
+    return spec.driver.train is not None and spec.weights.update_after_each_batch
