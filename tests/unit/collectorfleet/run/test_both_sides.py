@@ -1,0 +1,234 @@
+"""An option of a fleet, its default and its rules are the same in a manifest and in Python, or it says here why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import MISSING, fields
+from functools import reduce
+from types import SimpleNamespace
+from typing import Any, get_origin
+
+import pytest
+from pydantic.fields import FieldInfo
+from tests.combinations import GO_TOGETHER, REFUSED
+from tests.manifests import ABSENT, fleet
+
+from collectorfleet.errors import InvalidOption
+from collectorfleet.fleet.options import FleetOptions
+from collectorfleet.fleet.rules.collectors import FLEETS_OWN
+from collectorfleet.fleet.rules.table import RULES
+from collectorfleet.run.collector_options import ARGUMENTS, Built, collector_options
+from collectorfleet_api.rules.collector_kwargs import FIELDS
+from collectorfleet_api.rules.combinations import COMBINATIONS
+from collectorfleet_api.rules.validation import CHECKS
+from collectorfleet_api.schema.crd import schema
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Factory, Model
+from collectorfleet_api.v1alpha1.base import inner_model
+
+PARTS = ("environment", "policy", "collection", "collectors", "weights", "replayBuffer")
+
+# ---------------------------------------------------------------- what one side has alone, and why
+FIELDS_ONLY_IN_MANIFESTS = {
+    "collectors.resources.memory": "worker pods are sized by it; Ray reserves none for a collector",
+    "weights.transport": "there is one; the field says its name",
+}
+OPTIONS_ONLY_IN_PYTHON = {
+    "create_env_kwargs": "a factory of a manifest has its kwargs with it",
+    "policy_factory": "a manifest's policy is built in the driver, which trains it",
+    "ray_init_config": "the operator makes the Ray cluster, or `collectorfleet run` a local one",
+    "use_env_creator": "collectors build their environments themselves",
+    "weight_updater": "refused",
+    "weight_sync_schemes": "refused",
+    "weight_recv_schemes": "refused",
+    "resume_from": "a restarted driver goes on by itself",
+}
+OTHER_DEFAULTS = {
+    "collection.mode": "Sync; Python keeps RayCollector's default, Async",
+    "collectors.class": "a name for the same class",
+    "collectors.replicas": "in Python lists say how many collectors there are too",
+    "collectors.resources.gpu": "on Kubernetes a collector is placed by a resource that only worker pods have",
+    "policy": "a manifest always names one; in Python there may be a factory, or actions are random",
+    "weights.updateAfterEachBatch": "a training function wants it; Python keeps RayCollector's default, not to",
+}
+LEAST_ONLY_IN_MANIFESTS = {
+    "collection.totalFrames": "-1 is endless, and 0 hands out nothing, as RayCollector has it",
+    "collection.maxFramesPerTraj": "-1 and 0 are none, as TorchRL has it",
+    "collection.initRandomFrames": "-1 and 0 are none, as TorchRL has it",
+    "collectors.minAvailable": "with 0 the fleet is never given up",
+    "collectors.resources.gpu": "Ray's own rule for its actors",
+    "collectors.requestTimeoutSeconds": "a timedelta may be shorter than a second",
+    "collectors.firstRequestTimeoutSeconds": "a timedelta may be shorter than a second",
+    "collectors.availableTimeoutSeconds": "a timedelta may be shorter than a second",
+    "weights.maxWeightUpdateInterval": "-1 is never, as RayCollector has it",
+}
+LEAST_ONLY_IN_PYTHON = {"threads_per_collector": "of any CPUs that a manifest names at least one is made"}
+RULES_ONLY_IN_MANIFESTS = {
+    **dict.fromkeys(
+        (
+            *("name_fits_the_cluster", "collectors_fit_into_pods", "driver_has_whole_gpus", "memory_fits_a_process"),
+            *("ray_knows_tokens", "secrets_named_once", "templates_can_be_merged"),
+        ),
+        "about pods and the cluster",
+    ),
+    **dict.fromkeys(
+        ("driver_or_output", "output_buffer_needs_its_format"), "about what a run does with batches, which Python's has"
+    ),
+    **dict.fromkeys(
+        (
+            *("exact_staleness_needs_training", "update_between_steps_needs_training"),
+            *("interval_needs_training", "replay_buffer_needs_training"),
+        ),
+        "in Python nobody knows whether the one who iterates trains",
+    ),
+    **dict.fromkeys(
+        ("cuda_needs_a_gpu", "cuda_index_within_gpus"), "in Python remote_configs and the user's Ray say what is there"
+    ),
+    "interval_without_each_batch": "RayCollector takes both, and publishes after each batch",
+    "keywords_said_once": "in Python what is given for a collector wins over what is given for all",
+    "models_named_once": "a dict has each key once",
+    "trajectories_split_once": "it splits what traj_format='cat' leaves in one row",
+}
+RULES_ONLY_IN_PYTHON = {
+    **dict.fromkeys(("list_not_empty", "list_has_one_for_each"), "collectors of a manifest are replicas"),
+    **dict.fromkeys(("at_least", "collector_class_is_known"), "said by the types of the manifest's fields"),
+    **dict.fromkeys(
+        ("environments_need_a_function", "environment_is_or_builds_one", "one_policy"), "a manifest names factories"
+    ),
+    **dict.fromkeys(
+        ("policy_has_weights", "replay_buffer_is_shared"), "known once the user's factory has built it, in the driver"
+    ),
+    "weights_have_one_way": "no fields of a manifest",
+    "keywords_are_not_the_fleets": "keywords_said_once refuses these and more",
+    "compact_observations_of_one_version": "manifests do not look into collectors.kwargs, but for what has a field",
+}
+# By the id of the case.
+TAKEN_IN_PYTHON = {
+    "no way with stragglers": "an empty part of a manifest is no argument",
+    "a replay buffer and batches as they should be": "no batch is handed out, copied or not",
+}
+
+
+# ---------------------------------------------------------------- the walk
+def leaves(model: type[Model], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Every field below ``model`` that is not a part with fields of its own; a factory is one field."""
+    for name, field in model.model_fields.items():
+        path, inner = f"{prefix}{field.alias or name}", inner_model(field.annotation)
+        if inner is None or get_origin(field.annotation) is list:
+            yield path, field
+        elif issubclass(inner, Factory):
+            yield path, field
+            own = inner.model_fields.keys() - Factory.model_fields.keys()
+            yield from ((f"{path}.{leaf.alias}", leaf) for key, leaf in inner.model_fields.items() if key in own)
+        else:
+            yield from leaves(inner, f"{path}.")
+
+
+LEAVES = {path: field for path, field in leaves(CollectorFleetSpec) if path.partition(".")[0] in PARTS}
+DEFAULTS = {field.name: field.default for field in fields(FleetOptions)}
+
+
+def test_the_walk_finds_fields_of_every_part() -> None:
+    assert {path.partition(".")[0] for path in LEAVES} == set(PARTS)
+
+
+def test_each_field_of_a_manifest_is_an_argument() -> None:
+    assert LEAVES.keys() - ARGUMENTS.keys() == FIELDS_ONLY_IN_MANIFESTS.keys()
+    assert ARGUMENTS.keys() - LEAVES.keys() == set()
+
+
+def test_each_argument_is_a_field_of_a_manifest_and_of_one_only() -> None:
+    named = [row.argument for row in ARGUMENTS.values()]
+    assert len(named) == len(set(named))
+    assert DEFAULTS.keys() - set(named) == OPTIONS_ONLY_IN_PYTHON.keys()
+    assert set(named) - DEFAULTS.keys() == set()
+
+
+def test_a_field_that_is_left_out_means_what_an_argument_that_is_left_out_does() -> None:
+    said = collector_options(fleet({"spec.collectors": ABSENT, "spec.collection.mode": ABSENT}).spec, 0)
+
+    def same(path: str, argument: str) -> bool:
+        default = DEFAULTS[argument]
+        if LEAVES[path].is_required():
+            return default is MISSING
+        return bool(said[argument] == default) if argument in said else default in (None, -1)
+
+    differing = {path for path, row in ARGUMENTS.items() if not same(path, row.argument)}
+    assert differing == OTHER_DEFAULTS.keys()
+
+
+def _least(path: str) -> int | None:
+    node = reduce(lambda inner, part: inner["properties"][part], path.split("."), schema()["properties"]["spec"])
+    least: int | None = node.get("minimum") if "type" in node else None  # a quantity has none
+    return least
+
+
+def _refusal(argument: str, value: Any) -> str:
+    try:
+        FleetOptions(**{"create_env_fn": len, "frames_per_batch": 24, "sync": True, argument: value})
+    except InvalidOption as refused:
+        return str(refused)
+    return ""
+
+
+def test_a_number_has_the_same_least_value() -> None:
+    least = {path: number for path in ARGUMENTS if (number := _least(path)) is not None}
+    arguments = {path: ARGUMENTS[path].argument for path in least}
+    bounded = {rule.option for rule in RULES if rule.name == "at_least"}
+    assert bounded - set(arguments.values()) == LEAST_ONLY_IN_PYTHON.keys()
+    too_small = {path: _refusal(arguments[path], number - 1) for path, number in least.items()}
+    taken = {path for path, refusal in too_small.items() if not refusal.startswith(f"{arguments[path]}: ")}
+    assert taken == LEAST_ONLY_IN_MANIFESTS.keys()
+    enough = {path: _refusal(arguments[path], number) for path, number in least.items()}
+    assert {path for path, refusal in enough.items() if "is fewer than" in refusal} == set()
+
+
+def test_each_rule_is_one_of_both_sides() -> None:
+    manifests = {*CHECKS, *(combination.name for combination in COMBINATIONS)} - {"combinations"}
+    python = {rule.name for rule in RULES}
+    assert manifests - python == RULES_ONLY_IN_MANIFESTS.keys()
+    assert python - manifests == RULES_ONLY_IN_PYTHON.keys()
+
+
+def test_what_the_fleet_gives_torchrls_collector_itself_no_manifest_may_give_either() -> None:
+    assert FLEETS_OWN.keys() <= FIELDS.keys()
+
+
+# ---------------------------------------------------------------- the same manifests, said in Python
+def in_python(spec: CollectorFleetSpec) -> FleetOptions:
+    """The options of ``spec``, with something for what the user's factories would build."""
+    built = {row.argument: row for path, row in ARGUMENTS.items() if isinstance(row, Built) and spec.at(path)}
+    stand_ins = {name: {} if name == "models" else SimpleNamespace(service_backend="ray") for name in built}
+    gpus = spec.collectors.resources.gpu
+    return FleetOptions(**collector_options(spec, gpus) | stand_ins | {"policy": None})
+
+
+@pytest.mark.parametrize("changes", GO_TOGETHER)
+def test_what_goes_together_in_a_manifest_goes_together_in_python(changes: dict[str, Any]) -> None:
+    spec = fleet(changes).spec
+    assert in_python(spec).frames_per_batch == spec.collection.frames_per_batch
+
+
+def _refused_by_both(changes: dict[str, Any]) -> bool:
+    spec = fleet(changes).spec
+    broken = {combination.name for combination in COMBINATIONS if not combination.holds(spec)}
+    return bool(broken - RULES_ONLY_IN_MANIFESTS.keys())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param(case.values[0], id=case.id)
+        for case in REFUSED
+        if _refused_by_both(case.values[0]) and case.id not in TAKEN_IN_PYTHON
+    ],
+)
+def test_what_a_manifest_refuses_by_a_rule_of_both_sides_python_refuses_too(changes: dict[str, Any]) -> None:
+    with pytest.raises(InvalidOption):
+        in_python(fleet(changes).spec)
+
+
+@pytest.mark.parametrize(
+    "changes", [pytest.param(case.values[0], id=case.id) for case in REFUSED if case.id in TAKEN_IN_PYTHON]
+)
+def test_what_python_takes_of_it_is_as_good_as_not_said(changes: dict[str, Any]) -> None:
+    assert in_python(fleet(changes).spec).collectors == 4
