@@ -64,23 +64,23 @@ class FleetCollector(FleetControl):
     @property
     def num_collectors(self) -> int:
         """Collectors that are wanted."""
-        return self._engine.consumer.shared.slots.desired
+        return self._gather.shared.slots.desired
 
     num_workers = num_collectors
 
     @property
     def remote_collectors(self) -> list[Any]:
         """The Ray actors of the collectors that live now."""
-        return self._engine.transport.handles()
+        return self._transport.handles()
 
     # ---------------------------------------------------------------- batches
     def iterator(self) -> Iterator[TensorDictBase | None]:
         while True:
             if self._batches_since_update and 0 <= self._interval <= self._batches_since_update:
-                if not self._engine.consumer.finished:
+                if not self._gather.finished:
                     self._stage()
                 self._batches_since_update = 0
-            found = self._engine.consumer.next()
+            found = self._gather.next()
             if found is None:
                 self.shutdown()
                 return
@@ -118,7 +118,7 @@ class FleetCollector(FleetControl):
         if len(given) > 1:
             raise InvalidOption("update_policy_weights_: weights came in several arguments; pass one of them")
         staged = self._stage(given[0] if given else None, model_id)
-        return self._engine.consumer.wait_applied(staged, timeout) if wait and staged else None
+        return self._gather.wait_applied(staged, timeout) if wait and staged else None
 
     def _stage(self, given: Any = None, model: str | None = None) -> Staged | None:
         snapshot = self._source.take(given, model)
@@ -126,4 +126,4 @@ class FleetCollector(FleetControl):
             if given is not None or model is not None:
                 raise InvalidOption("update_policy_weights_: there is no tensor in what was passed")
             return None
-        return self._engine.consumer.stage(snapshot)
+        return self._gather.stage(snapshot)

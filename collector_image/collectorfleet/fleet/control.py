@@ -18,6 +18,8 @@ from torchrl.collectors import BaseCollector
 from collectorfleet.errors import CollectorClosed, InvalidOption
 from collectorfleet.fleet.engine import Engine
 from collectorfleet.fleet.report import report, stats
+from collectorfleet.gather.consumer import Consumer
+from collectorfleet.transport.ray.transport import RayTransport
 from collectorfleet_api.v1alpha1.status import DriverReport
 
 
@@ -38,21 +40,29 @@ class FleetControl(BaseCollector):
     def _stage(self) -> object:
         """Have the policy published as it is now."""
 
+    @property
+    def _gather(self) -> Consumer:
+        return self._engine.consumer
+
+    @property
+    def _transport(self) -> RayTransport:
+        return self._engine.transport
+
     def status(self) -> DriverReport:
         """What is true now: ``weights``, ``progress`` (without ``metrics``) and ``collectors``.
 
         Any thread may call it; it still answers after ``shutdown()``.
         """
-        with self._engine.consumer.shared.changed:
-            return report(self._engine.consumer.shared, time.monotonic(), self._engine.transport.name, self._engine.spills.bytes)
+        with self._gather.shared.changed:
+            return report(self._gather.shared, time.monotonic(), self._transport.name, self._engine.spills.bytes)
 
     def stats(
         self, workers: Literal["aggregate", "per_worker", "both"] = "aggregate", *, timeout: float | None = None
     ) -> dict[str, int | float | bool]:
         """Progress as TorchRL has it, from what is known here: asks no collector and so needs no ``timeout``."""
         del timeout
-        with self._engine.consumer.shared.changed:
-            return stats(self._engine.consumer.shared, workers, self.requested_frames_per_batch)
+        with self._gather.shared.changed:
+            return stats(self._gather.shared, workers, self.requested_frames_per_batch)
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
         """Block until something changed that a person wants to know at once, or ``timeout`` seconds passed.
@@ -60,15 +70,15 @@ class FleetControl(BaseCollector):
         Such a change is a collector that becomes available or is lost, the first batch, an error, the end. Returns the
         number of changes so far; pass it as ``seen`` the next time (0 at first).
         """
-        shared = self._engine.consumer.shared
+        shared = self._gather.shared
         with shared.changed:
             shared.changed.wait_for(lambda: shared.changes > seen, timeout)
             return shared.changes
 
     def counters(self) -> dict[str, Any]:
         """What :meth:`state_dict` has of the fleet itself; asks no collector."""
-        with self._engine.consumer.shared.changed:
-            return self._engine.consumer.counters()
+        with self._gather.shared.changed:
+            return self._gather.counters()
 
     def state_dict(self, timeout: float = 60.0) -> OrderedDict[str, Any]:
         """Counters, the policy's state, and the state of each collector's environment (such as running statistics).
@@ -87,13 +97,13 @@ class FleetControl(BaseCollector):
         Raises:
             InvalidOption: batches were collected already.
         """
-        self._engine.consumer.restore(state_dict)
+        self._gather.restore(state_dict)
         if isinstance(self.policy, nn.Module) and "policy_state_dict" in state_dict:
             self.policy.load_state_dict(state_dict["policy_state_dict"])
-        there = self._engine.consumer.wait_built(timeout)
+        there = self._gather.wait_built(timeout)
         saved = state_dict.get("collectors", {})
         asked = [
-            self._engine.transport.ask(there[name], "load_environment_state", saved[name]) for name in saved if name in there
+            self._transport.ask(there[name], "load_environment_state", saved[name]) for name in saved if name in there
         ]
         _answers(asked, timeout, "load_state_dict")
         self._stage()
@@ -103,17 +113,21 @@ class FleetControl(BaseCollector):
 
         A collector that is replaced later gets a seed of its own, so that it does not repeat the lost one's episodes.
         """
-        for name, address in sorted(self._engine.consumer.wait_built(timeout).items(), key=lambda item: int(item[0][1:])):
+        for name, address in sorted(self._gather.wait_built(timeout).items(), key=lambda item: int(item[0][1:])):
             (seed,) = _answers(
-                [self._engine.transport.ask(address, "set_seed", seed, static_seed)], timeout, f"{name}.set_seed"
+                [self._transport.ask(address, "set_seed", seed, static_seed)], timeout, f"{name}.set_seed"
             )
-        self._engine.transport.seed_later_incarnations(seed)
+        self._transport.seed_later_incarnations(seed)
         return seed
 
     def _ask_all(self, method: str, timeout: float) -> dict[str, Any]:
-        there = self._engine.consumer.wait_built(timeout)
+        there = self._gather.wait_built(timeout)
         return dict(
-            zip(there, _answers([self._engine.transport.ask(a, method) for a in there.values()], timeout, method), strict=True)
+            zip(
+                there,
+                _answers([self._transport.ask(a, method) for a in there.values()], timeout, method),
+                strict=True,
+            )
         )
 
     # ---------------------------------------------------------------- size and end
@@ -121,7 +135,7 @@ class FleetControl(BaseCollector):
         """Change how many collectors there are, and how few are enough, while iterating or not."""
         if num_collectors < 1:
             raise InvalidOption(f"num_collectors: {num_collectors} is fewer than 1")
-        self._engine.consumer.resize(num_collectors, min_available)
+        self._gather.resize(num_collectors, min_available)
 
     def start(self) -> None:
         """Collect on a thread of its own, into ``replay_buffer``."""
@@ -143,14 +157,14 @@ class FleetControl(BaseCollector):
         Raises:
             TimeoutError: they were not within ``timeout`` seconds; collection goes on.
         """
-        if not self._engine.consumer.pause(timeout):
-            self._engine.consumer.resume()
+        if not self._gather.pause(timeout):
+            self._gather.resume()
             raise TimeoutError(f"pause: requests are still under way after {timeout:g} s")
         try:
             yield
         finally:
             if resume:
-                self._engine.consumer.resume()
+                self._gather.resume()
 
     def shutdown(
         self,

@@ -62,9 +62,7 @@ def engine(options: FleetOptions, source: WeightsSource) -> Engine:
         has_weights=source.has_weights,
     )
     transport = _transport(options, source, shared)
-    consumer = Consumer(
-        shared, transport, options.scaling_policy or EmptyWholePods(), replanned=replanning(options)
-    )
+    consumer = Consumer(shared, transport, options.scaling_policy or EmptyWholePods(), replanned=replanning(options))
     if options.resume_from is not None:
         consumer.restore(options.resume_from)
     loop = GatherLoop(shared, transport, options.failure_policy or ReplaceWithBackoff())

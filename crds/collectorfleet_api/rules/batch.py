@@ -14,7 +14,7 @@ from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 _FRAMES: Final = "spec.collection.framesPerBatch"
 
 
-def batch_problems(fleet: CollectorFleet) -> Iterator[Problem]:
+def share_problems(fleet: CollectorFleet) -> Iterator[Problem]:
     spec = fleet.spec
     frames, step = spec.collection.frames_per_batch, spec.frames_per_step
     if frames % step:
@@ -26,7 +26,6 @@ def batch_problems(fleet: CollectorFleet) -> Iterator[Problem]:
         )
     elif spec.collection.mode is Mode.SYNC:
         yield from _unequal_shares(fleet)
-    yield from _all_shares_first(fleet)
 
 
 def _unequal_shares(fleet: CollectorFleet) -> Iterator[Problem]:
@@ -45,7 +44,7 @@ def _unequal_shares(fleet: CollectorFleet) -> Iterator[Problem]:
     )
 
 
-def _all_shares_first(fleet: CollectorFleet) -> Iterator[Problem]:
+def first_shares_problems(fleet: CollectorFleet) -> Iterator[Problem]:
     stragglers, replicas = fleet.spec.collection.stragglers, fleet.spec.collectors.replicas
     first = stragglers.first_shares if stragglers else None
     # A stored fleet may be scaled to any number: a batch then waits for all collectors.

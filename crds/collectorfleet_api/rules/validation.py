@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from collectorfleet_api.names import MAX_NAME_LENGTH
 from collectorfleet_api.packing.pods import Refusal, pack_groups
 from collectorfleet_api.packing.quantity import parse_quantity
-from collectorfleet_api.rules.batch import batch_problems
+from collectorfleet_api.rules.batch import first_shares_problems, share_problems
 from collectorfleet_api.rules.collector_kwargs import collector_kwargs_problems
 from collectorfleet_api.rules.combinations.table import COMBINATIONS
 from collectorfleet_api.rules.problem import Problem
@@ -56,7 +56,7 @@ def read_stored(obj: dict[str, Any]) -> CollectorFleet | list[Problem]:
 
 def problems(fleet: CollectorFleet) -> list[Problem]:
     """What no single field shows. Empty for a fleet that can run."""
-    return [problem for check in _CHECKS for problem in check(fleet)]
+    return [problem for check in CHECKS.values() for problem in check(fleet)]
 
 
 def _metadata_problems(metadata: Any) -> Iterator[Problem]:
@@ -138,15 +138,17 @@ def _templates(fleet: CollectorFleet) -> Iterator[Problem]:
     yield from template_problems(fleet.spec.ray.head.template, "spec.ray.head.template")
 
 
-_CHECKS: Final[tuple[Callable[[CollectorFleet], Iterator[Problem]], ...]] = (
-    _name,
-    _combinations,
-    batch_problems,
-    _collector_kwargs,
-    _packing,
-    _memory,
-    _ray_version,
-    _pull_secrets,
-    _models,
-    _templates,
-)
+# By the name of what has to hold, as combinations and FleetCollector's own rules have one.
+CHECKS: Final[dict[str, Callable[[CollectorFleet], Iterator[Problem]]]] = {
+    "name-fits-the-cluster": _name,
+    "combinations": _combinations,
+    "batch-divides-into-shares": share_problems,
+    "first-shares-below-collectors": first_shares_problems,
+    "keywords-said-once": _collector_kwargs,
+    "collectors-fit-into-pods": _packing,
+    "memory-fits-a-process": _memory,
+    "ray-knows-tokens": _ray_version,
+    "secrets-named-once": _pull_secrets,
+    "models-named-once": _models,
+    "templates-can-be-merged": _templates,
+}

@@ -22,7 +22,7 @@ def _whole_trajectories(options: FleetOptions) -> bool:
 
 def _not_into_a_buffer(name: str) -> Rule:
     return Rule(
-        "replay_buffer_without_batches",
+        "replay-buffer-or-batches",
         name,
         not_both(name, "replay_buffer"),
         "not together with replay_buffer, which collectors write to themselves; "
@@ -32,43 +32,43 @@ def _not_into_a_buffer(name: str) -> Rule:
 
 BATCHES: Final = (
     Rule(
-        "cut_short_in_one_process",
+        "threshold-needs-class-single",
         "preemptive_threshold",
         lambda options: not (_cut_short(options) and options.has_processes),
         _ONLY_SINGLE,
     ),
     Rule(
-        "cut_short_without_whole_trajectories",
+        "threshold-or-whole-trajectories",
         "preemptive_threshold",
         lambda options: not (_cut_short(options) and _whole_trajectories(options)),
         _ONLY_SINGLE,
     ),
     Rule(
-        "cut_short_without_whole_trajectories",
+        "threshold-or-whole-trajectories",
         "split_trajs",
         not_both("split_trajs", "preemptive_threshold"),
         "not together with preemptive_threshold, whose batches have gaps",
     ),
     Rule(
-        "update_between_steps_in_one_process",
+        "update-between-steps-needs-class-single",
         "update_between_steps",
         lambda options: not (options.update_between_steps and options.has_processes),
         "only with collector_class 'single'",
     ),
     Rule(
-        "exact_staleness_without_update_between_steps",
+        "exact-staleness-or-update-between-steps",
         "update_between_steps",
         not_both("update_between_steps", "exact_staleness"),
         "not together with exact_staleness, which allows one version only",
     ),
     Rule(
-        "compact_observations_of_one_version",
+        "compact-observations-of-one-version",
         "compact_obs",
         lambda options: not (options.mixes_versions and options.keywords(0).get("compact_obs")),
         "not with trajs_per_batch or collector_class 'async'",
     ),
     Rule(
-        "exact_staleness_without_mixed_versions",
+        "exact-staleness-or-mixed-versions",
         "exact_staleness",
         lambda options: not (options.mixes_versions and options.exact_staleness),
         "not with trajs_per_batch or collector_class 'async', whose batches mix versions",
@@ -76,7 +76,7 @@ BATCHES: Final = (
     _not_into_a_buffer("split_trajs"),
     _not_into_a_buffer("postproc"),
     Rule(
-        "replay_buffer_is_shared",
+        "replay-buffer-is-shared",
         "replay_buffer",
         lambda options: (
             options.replay_buffer is None or getattr(options.replay_buffer, "service_backend", None) == "ray"

@@ -55,13 +55,13 @@ def _is_torchrls(options: FleetOptions) -> bool:
 
 COLLECTORS: Final = (
     Rule(
-        "collector_class_is_known",
+        "collector-class-is-known",
         "collector_class",
         _is_torchrls,
         lambda options: f"{options.collector_class!r}; use 'single', 'sync', 'async' or a class of TorchRL's",
     ),
     Rule(
-        "workers_need_processes",
+        "class-single-has-one-worker",
         "num_workers_per_collector",
         lambda options: options.num_workers_per_collector == 1 or options.has_processes,
         lambda options: (
@@ -69,9 +69,9 @@ COLLECTORS: Final = (
             f"{options.collector_type.__name__} has one, use envs_per_collector for several environments in it"
         ),
     ),
-    Rule("keywords_are_not_the_fleets", "collector_kwargs", lambda options: not _fleets_own(options), _say_fleets_own),
+    Rule("keywords-are-not-the-fleets", "collector_kwargs", lambda options: not _fleets_own(options), _say_fleets_own),
     Rule(
-        "environments_need_a_function",
+        "environments-need-a-function",
         "envs_per_collector",
         lambda options: options.envs_per_collector == 1 or not _built(options),
         lambda options: (
@@ -80,19 +80,19 @@ COLLECTORS: Final = (
         ),
     ),
     Rule(
-        "environment_is_or_builds_one",
+        "environment-is-or-builds-one",
         "create_env_fn",
         lambda options: not _no_environments(options),
         lambda options: f"a {type(_no_environments(options)[0]).__name__} neither is nor builds an environment",
     ),
     Rule(
-        "one_policy",
+        "one-policy",
         "policy_factory",
         not_both("policy", "policy_factory"),
         "there is a policy already; pass one of the two",
     ),
     Rule(
-        "policy_has_weights",
+        "policy-has-weights",
         "policy",
         lambda options: getattr(options.policy, "service_backend", None) is None,
         "an inference service has no weights to publish; pass the module itself",

@@ -38,23 +38,23 @@ def _does_not_divide(options: FleetOptions) -> str:
 
 SHARES: Final = (
     Rule(
-        "async_staleness_above_0",
+        "staleness-in-async",
         "max_staleness",
         lambda options: options.sync or options.max_staleness != 0,
         "0 in Async leaves one collector busy; use sync=True, or at least 1",
     ),
-    _needs_sync("shares_need_sync", "shares"),
-    _needs_sync("exact_staleness_needs_sync", "exact_staleness"),
-    _needs_sync("stragglers_need_sync", "first_shares"),
-    _needs_sync("stragglers_need_sync", "preemptive_threshold"),
+    _needs_sync("shares-in-sync", "shares"),
+    _needs_sync("exact-staleness-in-sync", "exact_staleness"),
+    _needs_sync("stragglers-in-sync", "first_shares"),
+    _needs_sync("stragglers-in-sync", "preemptive_threshold"),
     Rule(
-        "first_shares_below_collectors",
+        "first-shares-below-collectors",
         "first_shares",
         lambda options: options.first_shares is None or 1 <= options.first_shares < options.collectors,
         lambda options: f"{options.first_shares} of {options.collectors} collectors; use 1 to {options.collectors - 1}",
     ),
     Rule(
-        "first_shares_need_staleness",
+        "first-shares-need-staleness",
         "first_shares",
         lambda options: options.first_shares is None or (options.max_staleness or 0) >= 1,
         lambda options: (
@@ -62,12 +62,12 @@ SHARES: Final = (
             "batch, which are a version older by then; allow it with max_staleness=1 or more"
         ),
     ),
-    _without_first_shares("first_shares_are_all_shares", "shares"),
-    _without_first_shares("exact_staleness_without_first_shares", "exact_staleness"),
-    _without_first_shares("stragglers_have_one_way", "preemptive_threshold"),
-    Rule("batch_divides_into_shares", "frames_per_batch", _divides, _does_not_divide),
+    _without_first_shares("first-shares-or-shares", "shares"),
+    _without_first_shares("exact-staleness-or-first-shares", "exact_staleness"),
+    _without_first_shares("one-way-with-stragglers", "preemptive_threshold"),
+    Rule("batch-divides-into-shares", "frames_per_batch", _divides, _does_not_divide),
     Rule(
-        "preemptive_threshold_is_a_part",
+        "threshold-between-0-and-1",
         "preemptive_threshold",
         lambda options: options.preemptive_threshold is None or 0 < options.preemptive_threshold < 1,
         lambda options: f"{options.preemptive_threshold:g}; use a share between 0 and 1, such as 0.8",

@@ -16,7 +16,7 @@ def _not_empty(name: str) -> Rule:
         value = getattr(options, name)
         return not is_list(value) or len(value) > 0
 
-    return Rule("list_not_empty", name, holds, "the list is empty; give one value for each collector")
+    return Rule("list-not-empty", name, holds, "the list is empty; give one value for each collector")
 
 
 def _one_for_each(name: str) -> Rule:
@@ -27,7 +27,7 @@ def _one_for_each(name: str) -> Rule:
         length, number = lengths(options)[name], options.collectors
         return f"a list of {length} for {number} collectors; pass one value, or a list of {number}"
 
-    return Rule("list_has_one_for_each", name, holds, sentence)
+    return Rule("list-has-one-for-each", name, holds, sentence)
 
 
 def _at_least(least: int, name: str) -> Rule:
@@ -35,13 +35,13 @@ def _at_least(least: int, name: str) -> Rule:
         value = getattr(options, name)
         return value is None or bool(value >= least)
 
-    return Rule("at_least", name, holds, lambda options: f"{getattr(options, name)} is fewer than {least}")
+    return Rule("at-least", name, holds, lambda options: f"{getattr(options, name)} is fewer than {least}")
 
 
 VALUES: Final = (
     *(
         Rule(
-            "weights_have_one_way",
+            "weights-have-one-way",
             name,
             absent(name),
             "weights of a fleet are published with collector.update_policy_weights_() or update_after_each_batch=True, "

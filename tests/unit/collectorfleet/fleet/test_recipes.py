@@ -8,7 +8,7 @@ import pytest
 from tests import envs
 from torchrl.envs import EnvCreator
 
-from collectorfleet.actor.runner import CollectorConfig
+from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.recipes import Recipes, Together
 

@@ -19,7 +19,7 @@ from collectorfleet.fleet.rules.collectors import FLEETS_OWN
 from collectorfleet.fleet.rules.table import RULES
 from collectorfleet.run.collector_options import ARGUMENTS, Built, collector_options
 from collectorfleet_api.rules.collector_kwargs import FIELDS
-from collectorfleet_api.rules.combinations import COMBINATIONS
+from collectorfleet_api.rules.combinations.table import COMBINATIONS
 from collectorfleet_api.rules.validation import CHECKS
 from collectorfleet_api.schema.crd import schema
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Factory, Model
@@ -65,41 +65,42 @@ LEAST_ONLY_IN_PYTHON = {"threads_per_collector": "of any CPUs that a manifest na
 RULES_ONLY_IN_MANIFESTS = {
     **dict.fromkeys(
         (
-            *("name_fits_the_cluster", "collectors_fit_into_pods", "driver_has_whole_gpus", "memory_fits_a_process"),
-            *("ray_knows_tokens", "secrets_named_once", "templates_can_be_merged"),
+            *("name-fits-the-cluster", "collectors-fit-into-pods", "driver-gpus-are-whole", "memory-fits-a-process"),
+            *("ray-knows-tokens", "secrets-named-once", "templates-can-be-merged"),
         ),
         "about pods and the cluster",
     ),
     **dict.fromkeys(
-        ("driver_or_output", "output_buffer_needs_its_format"), "about what a run does with batches, which Python's has"
+        ("train-or-output", "not-train-and-output", "output-format-with-its-buffer"),
+        "about what a run does with batches, which Python's has",
     ),
     **dict.fromkeys(
         (
-            *("exact_staleness_needs_training", "update_between_steps_needs_training"),
-            *("interval_needs_training", "replay_buffer_needs_training"),
+            *("exact-staleness-needs-train", "update-between-steps-needs-train"),
+            *("interval-needs-train", "replay-buffer-needs-train"),
         ),
         "in Python nobody knows whether the one who iterates trains",
     ),
     **dict.fromkeys(
-        ("cuda_needs_a_gpu", "cuda_index_within_gpus"), "in Python remote_configs and the user's Ray say what is there"
+        ("cuda-needs-gpu", "cuda-index-within-gpus"), "in Python remote_configs and the user's Ray say what is there"
     ),
-    "interval_without_each_batch": "RayCollector takes both, and publishes after each batch",
-    "keywords_said_once": "in Python what is given for a collector wins over what is given for all",
-    "models_named_once": "a dict has each key once",
-    "trajectories_split_once": "it splits what traj_format='cat' leaves in one row",
+    "interval-or-each-batch": "RayCollector takes both, and publishes after each batch",
+    "keywords-said-once": "in Python what is given for a collector wins over what is given for all",
+    "models-named-once": "a dict has each key once",
+    "split-trajs-or-trajs-per-batch": "it splits what traj_format='cat' leaves in one row",
 }
 RULES_ONLY_IN_PYTHON = {
-    **dict.fromkeys(("list_not_empty", "list_has_one_for_each"), "collectors of a manifest are replicas"),
-    **dict.fromkeys(("at_least", "collector_class_is_known"), "said by the types of the manifest's fields"),
+    **dict.fromkeys(("list-not-empty", "list-has-one-for-each"), "collectors of a manifest are replicas"),
+    **dict.fromkeys(("at-least", "collector-class-is-known"), "said by the types of the manifest's fields"),
     **dict.fromkeys(
-        ("environments_need_a_function", "environment_is_or_builds_one", "one_policy"), "a manifest names factories"
+        ("environments-need-a-function", "environment-is-or-builds-one", "one-policy"), "a manifest names factories"
     ),
     **dict.fromkeys(
-        ("policy_has_weights", "replay_buffer_is_shared"), "known once the user's factory has built it, in the driver"
+        ("policy-has-weights", "replay-buffer-is-shared"), "known once the user's factory has built it, in the driver"
     ),
-    "weights_have_one_way": "no fields of a manifest",
-    "keywords_are_not_the_fleets": "keywords_said_once refuses these and more",
-    "compact_observations_of_one_version": "manifests do not look into collectors.kwargs, but for what has a field",
+    "weights-have-one-way": "no fields of a manifest",
+    "keywords-are-not-the-fleets": "keywords_said_once refuses these and more",
+    "compact-observations-of-one-version": "manifests do not look into collectors.kwargs, but for what has a field",
 }
 # By the id of the case.
 TAKEN_IN_PYTHON = {
@@ -173,7 +174,7 @@ def _refusal(argument: str, value: Any) -> str:
 def test_a_number_has_the_same_least_value() -> None:
     least = {path: number for path in ARGUMENTS if (number := _least(path)) is not None}
     arguments = {path: ARGUMENTS[path].argument for path in least}
-    bounded = {rule.option for rule in RULES if rule.name == "at_least"}
+    bounded = {rule.option for rule in RULES if rule.name == "at-least"}
     assert bounded - set(arguments.values()) == LEAST_ONLY_IN_PYTHON.keys()
     too_small = {path: _refusal(arguments[path], number - 1) for path, number in least.items()}
     taken = {path for path, refusal in too_small.items() if not refusal.startswith(f"{arguments[path]}: ")}

@@ -30,18 +30,18 @@ FIRST = {"first_shares": 1, "max_staleness": 1}
 
 REFUSED = [
     *(
-        pytest.param(("weights_have_one_way", name), {name: {}}, ONE_WAY, id=name)
+        pytest.param(("weights-have-one-way", name), {name: {}}, ONE_WAY, id=name)
         for name in ("weight_updater", "weight_sync_schemes", "weight_recv_schemes")
     ),
     *(
-        pytest.param(("list_not_empty", name), {name: []}, EMPTY, id=f"empty {name}")
+        pytest.param(("list-not-empty", name), {name: []}, EMPTY, id=f"empty {name}")
         for name in (
             *("create_env_fn", "create_env_kwargs", "policy_factory", "collector_kwargs"),
             *("device", "storing_device", "env_device", "policy_device"),
         )
     ),
     *(
-        pytest.param(("at_least", name), {name: least - 1}, f"{least - 1} is fewer than {least}", id=f"least {name}")
+        pytest.param(("at-least", name), {name: least - 1}, f"{least - 1} is fewer than {least}", id=f"least {name}")
         for name, least in {
             "num_collectors": 1,
             "num_workers_per_collector": 1,
@@ -55,7 +55,7 @@ REFUSED = [
     ),
     *(
         pytest.param(
-            ("list_has_one_for_each", name),
+            ("list-has-one-for-each", name),
             {name: [given] * 3},
             "a list of 3 for 2 collectors; pass one value, or a list of 2",
             id=f"long {name}",
@@ -73,19 +73,19 @@ REFUSED = [
         }.items()
     ),
     pytest.param(
-        ("collector_class_is_known", "collector_class"),
+        ("collector-class-is-known", "collector_class"),
         {"collector_class": "many"},
         "'many'; use 'single', 'sync', 'async' or a class of TorchRL's",
         id="a class by no name",
     ),
     pytest.param(
-        ("collector_class_is_known", "collector_class"),
+        ("collector-class-is-known", "collector_class"),
         {"collector_class": int},
         "<class 'int'>; use 'single', 'sync', 'async' or a class of TorchRL's",
         id="another class",
     ),
     pytest.param(
-        ("workers_need_processes", "num_workers_per_collector"),
+        ("class-single-has-one-worker", "num_workers_per_collector"),
         {"num_workers_per_collector": 2},
         "2 processes need collector_class 'sync' or 'async'; Collector has one, use envs_per_collector for several "
         "environments in it",
@@ -93,7 +93,7 @@ REFUSED = [
     ),
     *(
         pytest.param(
-            ("keywords_are_not_the_fleets", "collector_kwargs"),
+            ("keywords-are-not-the-fleets", "collector_kwargs"),
             {"collector_kwargs": [None, {name: 5}]},
             f"{name} is the fleet's; {instead}",
             id=f"keyword {name}",
@@ -113,31 +113,31 @@ REFUSED = [
         }.items()
     ),
     pytest.param(
-        ("environments_need_a_function", "envs_per_collector"),
+        ("environments-need-a-function", "envs_per_collector"),
         {"create_env_fn": envs.make_counting(), "envs_per_collector": 2},
         "2 environments need a function that builds them; create_env_fn is a Counting",
         id="several of one environment",
     ),
     pytest.param(
-        ("environment_is_or_builds_one", "create_env_fn"),
+        ("environment-is-or-builds-one", "create_env_fn"),
         {"create_env_fn": [envs.make_counting, "CartPole-v1"]},
         "a str neither is nor builds an environment",
         id="the name of an environment",
     ),
     pytest.param(
-        ("one_policy", "policy_factory"),
+        ("one-policy", "policy_factory"),
         {"policy": envs.make_policy(), "policy_factory": envs.make_policy},
         "there is a policy already; pass one of the two",
         id="two policies",
     ),
     pytest.param(
-        ("policy_has_weights", "policy"),
+        ("policy-has-weights", "policy"),
         {"policy": SHARED},
         "an inference service has no weights to publish; pass the module itself",
         id="an inference service",
     ),
     pytest.param(
-        ("async_staleness_above_0", "max_staleness"),
+        ("staleness-in-async", "max_staleness"),
         {"sync": False, "max_staleness": 0},
         "0 in Async leaves one collector busy; use sync=True, or at least 1",
         id="on-policy in Async",
@@ -145,26 +145,26 @@ REFUSED = [
     *(
         pytest.param((rule, name), {"sync": False, name: value}, NEEDS_SYNC, id=f"{name} in Async")
         for rule, name, value in (
-            ("shares_need_sync", "shares", 2),
-            ("exact_staleness_needs_sync", "exact_staleness", True),
-            ("stragglers_need_sync", "first_shares", 1),
-            ("stragglers_need_sync", "preemptive_threshold", 0.5),
+            ("shares-in-sync", "shares", 2),
+            ("exact-staleness-in-sync", "exact_staleness", True),
+            ("stragglers-in-sync", "first_shares", 1),
+            ("stragglers-in-sync", "preemptive_threshold", 0.5),
         )
     ),
     pytest.param(
-        ("first_shares_below_collectors", "first_shares"),
+        ("first-shares-below-collectors", "first_shares"),
         {"first_shares": 2, "max_staleness": 1},
         "2 of 2 collectors; use 1 to 1",
         id="all shares first",
     ),
     pytest.param(
-        ("first_shares_below_collectors", "first_shares"),
+        ("first-shares-below-collectors", "first_shares"),
         {"first_shares": 0, "max_staleness": 1},
         "0 of 2 collectors; use 1 to 1",
         id="no share first",
     ),
     pytest.param(
-        ("first_shares_need_staleness", "first_shares"),
+        ("first-shares-need-staleness", "first_shares"),
         {"first_shares": 1},
         "1 leaves 1 shares to the next batch, which are a version older by then; allow it with max_staleness=1 or more",
         id="late shares on-policy",
@@ -174,87 +174,85 @@ REFUSED = [
             (rule, "first_shares"), {**FIRST, name: value}, f"not together with {name}; choose one", id=f"late, {name}"
         )
         for rule, name, value in (
-            ("first_shares_are_all_shares", "shares", 2),
-            ("exact_staleness_without_first_shares", "exact_staleness", True),
-            ("stragglers_have_one_way", "preemptive_threshold", 0.5),
+            ("first-shares-or-shares", "shares", 2),
+            ("exact-staleness-or-first-shares", "exact_staleness", True),
+            ("one-way-with-stragglers", "preemptive_threshold", 0.5),
         )
     ),
     pytest.param(
-        ("batch_divides_into_shares", "frames_per_batch"),
+        ("batch-divides-into-shares", "frames_per_batch"),
         {"frames_per_batch": 20, "envs_per_collector": 3},
         "20 does not divide into 2 shares of whole steps of 3 environments; use a multiple of 6",
         id="parts of a step",
     ),
     pytest.param(
-        ("preemptive_threshold_is_a_part", "preemptive_threshold"),
+        ("threshold-between-0-and-1", "preemptive_threshold"),
         {"preemptive_threshold": 1.0},
         "1; use a share between 0 and 1, such as 0.8",
         id="a threshold of all",
     ),
     pytest.param(
-        ("preemptive_threshold_is_a_part", "preemptive_threshold"),
+        ("threshold-between-0-and-1", "preemptive_threshold"),
         {"preemptive_threshold": 0.0},
         "0; use a share between 0 and 1, such as 0.8",
         id="a threshold of none",
     ),
     pytest.param(
-        ("cut_short_in_one_process", "preemptive_threshold"),
+        ("threshold-needs-class-single", "preemptive_threshold"),
         {**THRESHOLD, "collector_class": "sync"},
         SINGLE,
         id="processes cut short",
     ),
     pytest.param(
-        ("cut_short_without_whole_trajectories", "preemptive_threshold"),
+        ("threshold-or-whole-trajectories", "preemptive_threshold"),
         {**THRESHOLD, "trajs_per_batch": 2},
         SINGLE,
         id="trajectories cut short",
     ),
     pytest.param(
-        ("cut_short_without_whole_trajectories", "preemptive_threshold"),
+        ("threshold-or-whole-trajectories", "preemptive_threshold"),
         {**THRESHOLD, "collector_kwargs": {"trajs_per_batch": 2}},
         SINGLE,
         id="trajectories of a keyword cut short",
     ),
     pytest.param(
-        ("cut_short_without_whole_trajectories", "split_trajs"),
+        ("threshold-or-whole-trajectories", "split_trajs"),
         {**THRESHOLD, "split_trajs": True},
         "not together with preemptive_threshold, whose batches have gaps",
         id="split trajectories cut short",
     ),
     pytest.param(
-        ("update_between_steps_in_one_process", "update_between_steps"),
+        ("update-between-steps-needs-class-single", "update_between_steps"),
         {"update_between_steps": True, "collector_class": "sync"},
         "only with collector_class 'single'",
         id="between the steps of processes",
     ),
     pytest.param(
-        ("exact_staleness_without_update_between_steps", "update_between_steps"),
+        ("exact-staleness-or-update-between-steps", "update_between_steps"),
         {"update_between_steps": True, "exact_staleness": True},
         "not together with exact_staleness, which allows one version only",
         id="exact and between",
     ),
     pytest.param(
-        ("compact_observations_of_one_version", "compact_obs"),
+        ("compact-observations-of-one-version", "compact_obs"),
         {"collector_kwargs": {"compact_obs": True}, "trajs_per_batch": 2},
         "not with trajs_per_batch or collector_class 'async'",
         id="compact observations of several versions",
     ),
     pytest.param(
-        ("exact_staleness_without_mixed_versions", "exact_staleness"),
+        ("exact-staleness-or-mixed-versions", "exact_staleness"),
         {"exact_staleness": True, "collector_class": "async"},
         "not with trajs_per_batch or collector_class 'async', whose batches mix versions",
         id="exact and mixed",
     ),
     *(
-        pytest.param(
-            ("replay_buffer_without_batches", name), {"replay_buffer": SHARED, name: given}, INTO_A_BUFFER, id=name
-        )
+        pytest.param(("replay-buffer-or-batches", name), {"replay_buffer": SHARED, name: given}, INTO_A_BUFFER, id=name)
         for name, given in (("split_trajs", True), ("postproc", len))
     ),
 ]
 TORCHRLS = [
     pytest.param(
-        ("replay_buffer_is_shared", "replay_buffer"),
+        ("replay-buffer-is-shared", "replay_buffer"),
         {"replay_buffer": ReplayBuffer(storage=LazyTensorStorage(10))},
         "collectors in other processes cannot write to a buffer of this one; build it with "
         "ReplayBuffer(..., service_backend='ray'), or extend it with the batches that the iteration yields",
