@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from collectorfleet_api import names
 from collectorfleet_api.packing.quantity import format_cpu, format_memory, parse_quantity
-from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_api.v1alpha1 import Checkpoint, CollectorFleet, DriverResources
 from collectorfleet_operator.children.hashes import hash_annotations
 from collectorfleet_operator.children.owner import manifest
 from collectorfleet_operator.children.pod_template import GPU_RESOURCE, PodRole, import_code_first, pod_template
@@ -21,6 +21,14 @@ CONTAINER: Final = "driver"
 # Of the spec that the driver runs. A new one need not mean another run: replicas count too.
 GENERATION_ANNOTATION: Final = f"{names.GROUP}/generation"
 BACKOFF_LIMIT: Final = 6
+_FAILURE_RULES: Final = (
+    {
+        "action": "FailJob",
+        "onExitCodes": {"containerName": CONTAINER, "operator": "In", "values": [names.EXIT_USER_ERROR]},
+    },
+    # Drained nodes and preemptions do not count against the backoff limit.
+    {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+)
 _TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name)
 _SHM_VOLUME: Final = "shm"
 _CHECKPOINT_VOLUME: Final = "checkpoints"
@@ -41,20 +49,7 @@ def driver_job(fleet: CollectorFleet) -> Object:
             "backoffLimit": BACKOFF_LIMIT,
             # Two drivers of one fleet would both publish weights: the next starts when the last is gone.
             "podReplacementPolicy": "Failed",
-            "podFailurePolicy": {
-                "rules": [
-                    {
-                        "action": "FailJob",
-                        "onExitCodes": {
-                            "containerName": CONTAINER,
-                            "operator": "In",
-                            "values": [names.EXIT_USER_ERROR],
-                        },
-                    },
-                    # Drained nodes and preemptions do not count against the backoff limit.
-                    {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
-                ]
-            },
+            "podFailurePolicy": {"rules": list(_FAILURE_RULES)},
             "template": _template(fleet),
         },
     )
@@ -66,66 +61,66 @@ def driver_job(fleet: CollectorFleet) -> Object:
 
 
 def _template(fleet: CollectorFleet) -> Object:
-    name, namespace = fleet.metadata.name, fleet.metadata.namespace
-    resources = fleet.spec.driver.resources
-    memory = format_memory(parse_quantity(resources.memory))
-    container: Object = {
-        "name": CONTAINER,
-        "command": _command(fleet),
-        "resources": _resources(fleet, memory),
-        "ports": [{"name": names.METRICS_PORT_NAME, "containerPort": names.METRICS_PORT}],
-        "env": [
-            {"name": names.ENV_NAMESPACE, "value": namespace},
-            {"name": names.ENV_NAME, "value": name},
-            {"name": names.ENV_UID, "value": fleet.metadata.uid},
-            {"name": names.ENV_POD, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-            {"name": names.ENV_RAY_ADDRESS, "value": names.head_address(name, namespace)},
-            {"name": "RAY_AUTH_MODE", "value": "token"},
-            {"name": "RAY_AUTH_TOKEN_PATH", "value": f"{names.TOKEN_MOUNT}/{names.TOKEN_SECRET_KEY}"},
-            *_checkpoint_env(fleet),
-        ],
-        "volumeMounts": [
-            {"name": _TOKEN_VOLUME, "mountPath": names.TOKEN_MOUNT, "readOnly": True},
-            {"name": _SHM_VOLUME, "mountPath": "/dev/shm"},  # noqa: S108  (a mount point)
-            *_checkpoint_mounts(fleet),
-        ],
-        # What the driver writes as its last word; a driver that was killed leaves the end of its log instead.
-        "terminationMessagePolicy": "FallbackToLogsOnError",
-    }
+    driver = fleet.spec.driver
     return pod_template(
         fleet,
         PodRole.DRIVER,
-        container,
-        fleet.spec.driver.template,
-        gpus=int(resources.gpu),
+        _container(fleet),
+        driver.template,
+        gpus=int(driver.resources.gpu),
         annotations=_SCRAPED,
         restartPolicy="Never",
-        serviceAccountName=names.driver_name(name),
+        serviceAccountName=names.driver_name(fleet.metadata.name),
         volumes=[
             # Made by KubeRay; the pod waits for it, not the operator.
-            {"name": _TOKEN_VOLUME, "secret": {"secretName": names.cluster_name(name)}},
+            {"name": _TOKEN_VOLUME, "secret": {"secretName": names.cluster_name(fleet.metadata.name)}},
             # Ray's object store. What lies in it counts as the container's memory.
-            {"name": _SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": memory}},
-            *_checkpoint_volumes(fleet),
+            {"name": _SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": _memory(driver.resources)}},
+            *_checkpoint_volumes(driver.checkpoint),
         ],
     )
 
 
-def _checkpoint_env(fleet: CollectorFleet) -> list[Object]:
-    if fleet.spec.driver.checkpoint is None:
-        return []
-    return [{"name": names.ENV_CHECKPOINTS, "value": names.CHECKPOINT_MOUNT}]
+def _container(fleet: CollectorFleet) -> Object:
+    return {
+        "name": CONTAINER,
+        "command": _command(fleet),
+        "resources": _resources(fleet.spec.driver.resources),
+        "ports": [{"name": names.METRICS_PORT_NAME, "containerPort": names.METRICS_PORT}],
+        "env": _env(fleet),
+        "volumeMounts": [
+            {"name": _TOKEN_VOLUME, "mountPath": names.TOKEN_MOUNT, "readOnly": True},
+            {"name": _SHM_VOLUME, "mountPath": "/dev/shm"},  # noqa: S108  (a mount point)
+            *_checkpoint_mounts(fleet.spec.driver.checkpoint),
+        ],
+        # What the driver writes as its last word; a driver that was killed leaves the end of its log instead.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+    }
 
 
-def _checkpoint_volumes(fleet: CollectorFleet) -> list[Object]:
-    checkpoint = fleet.spec.driver.checkpoint
+def _env(fleet: CollectorFleet) -> list[Object]:
+    name, namespace = fleet.metadata.name, fleet.metadata.namespace
+    env: list[Object] = [
+        {"name": names.ENV_NAMESPACE, "value": namespace},
+        {"name": names.ENV_NAME, "value": name},
+        {"name": names.ENV_UID, "value": fleet.metadata.uid},
+        {"name": names.ENV_POD, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        {"name": names.ENV_RAY_ADDRESS, "value": names.head_address(name, namespace)},
+        {"name": "RAY_AUTH_MODE", "value": "token"},
+        {"name": "RAY_AUTH_TOKEN_PATH", "value": f"{names.TOKEN_MOUNT}/{names.TOKEN_SECRET_KEY}"},
+    ]
+    if fleet.spec.driver.checkpoint is not None:
+        env.append({"name": names.ENV_CHECKPOINTS, "value": names.CHECKPOINT_MOUNT})
+    return env
+
+
+def _checkpoint_volumes(checkpoint: Checkpoint | None) -> list[Object]:
     if checkpoint is None:
         return []
     return [{"name": _CHECKPOINT_VOLUME, "persistentVolumeClaim": {"claimName": checkpoint.claim_name}}]
 
 
-def _checkpoint_mounts(fleet: CollectorFleet) -> list[Object]:
-    checkpoint = fleet.spec.driver.checkpoint
+def _checkpoint_mounts(checkpoint: Checkpoint | None) -> list[Object]:
     if checkpoint is None:
         return []
     mount = {"name": _CHECKPOINT_VOLUME, "mountPath": names.CHECKPOINT_MOUNT}
@@ -138,9 +133,13 @@ def _command(fleet: CollectorFleet) -> list[str]:
     return ["/bin/bash", "-c", f"{before} && exec {' '.join(drive)}"] if before else drive
 
 
-def _resources(fleet: CollectorFleet, memory: str) -> Object:
-    resources = fleet.spec.driver.resources
+def _resources(resources: DriverResources) -> Object:
+    memory = _memory(resources)
     limits: dict[str, Any] = {"memory": memory}
     if resources.gpu:
         limits[GPU_RESOURCE] = int(resources.gpu)
     return {"requests": {"cpu": format_cpu(parse_quantity(resources.cpu)), "memory": memory}, "limits": limits}
+
+
+def _memory(resources: DriverResources) -> str:
+    return format_memory(parse_quantity(resources.memory))

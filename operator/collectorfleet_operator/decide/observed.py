@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TypeGuard
 
 from collectorfleet_api.packing.pods import Packing, Refusal, pack_groups
-from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
+from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport, Reason
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.hashes import changed_parts
 from collectorfleet_operator.children.pod_template import PodRole
@@ -31,7 +31,7 @@ class Refused:
     """A write that the API server refuses for as long as nobody changes something."""
 
     kind: Kind
-    reason: str  # NameTaken, Refused
+    reason: Reason
     message: str  # names the object
 
 

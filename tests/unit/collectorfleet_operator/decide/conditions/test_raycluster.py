@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.unit.collectorfleet_operator.world import DRIVER, World, condition, running, started, told
 
-from collectorfleet_api.v1alpha1 import ConditionStatus
+from collectorfleet_api.v1alpha1 import ConditionStatus, Reason
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide.observed import Refused
@@ -80,7 +80,9 @@ def test_without_kuberay_the_fleet_is_stalled_and_says_how_to_install_it() -> No
 
 
 def test_a_child_that_is_refused_stalls_the_fleet_in_the_api_servers_words() -> None:
-    refused = Refused(RAYCLUSTER, "Refused", "apply RayCluster default/cheetah: .spec.x: field not declared in schema")
+    refused = Refused(
+        RAYCLUSTER, Reason.REFUSED, "apply RayCluster default/cheetah: .spec.x: field not declared in schema"
+    )
     seen = World().look(refused=[refused])
     for type_, status in (("Stalled", "True"), ("RayClusterReady", "False"), ("Ready", "False")):
         assert told(seen, type_) == (status, "Refused", refused.message)
