@@ -52,7 +52,8 @@ def cluster_difference(stored: Object, asked: Object) -> str:
 
 
 def _size_of(group: Object) -> GroupSize:
-    return GroupSize(int(group.get("replicas", 0)), tuple(group.get("scaleStrategy", {}).get("workersToDelete", ())))
+    strategy = group.get("scaleStrategy") or {}
+    return GroupSize(int(group.get("replicas", 0)), tuple(strategy.get("workersToDelete") or ()))
 
 
 def _resize(group: Object, size: GroupSize) -> None:

@@ -24,7 +24,7 @@ def sized(seen: Observed, stored: Object, desired: Object) -> Object:
     present = sizes_of(stored)
     return resized(
         desired,
-        {name: next_size(seen, name, present.get(name), size.pods) for name, size in sizes_of(desired).items()},
+        {name: _next_size(seen, name, present.get(name), size.pods) for name, size in sizes_of(desired).items()},
     )
 
 
@@ -39,7 +39,7 @@ def following_replicas(seen: Observed, stored: Object) -> Object:
     return resized(stored, sizes)
 
 
-def next_size(seen: Observed, group: str, present: GroupSize | None, wanted: int) -> GroupSize:
+def _next_size(seen: Observed, group: str, present: GroupSize | None, wanted: int) -> GroupSize:
     """How many pods of a group to ask KubeRay for, and the names of those that it shall delete.
 
     Names stay listed until their pods are gone: KubeRay counts a terminating pod as one that runs, and would delete

@@ -111,7 +111,7 @@ def test_a_fleet_is_never_worked_on_twice_at_once() -> None:
     async def scenario() -> tuple[int, int]:
         at_once, most, runs, enough = 0, 0, 0, asyncio.Event()
 
-        async def work(_: str) -> float | None:
+        async def work(_: str) -> timedelta | None:
             nonlocal at_once, most, runs
             at_once += 1
             most = max(most, at_once)
