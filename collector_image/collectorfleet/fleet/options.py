@@ -169,7 +169,7 @@ class FleetOptions:
 
     @property
     def collector_type(self) -> type[BaseCollector]:
-        """What runs in each actor."""
+        """What runs in each actor: the class by that name, or the one that was given."""
         given: Any = self.collector_class
         found: type[BaseCollector] = _CLASSES.get(str(given), given)
         return found

@@ -22,25 +22,27 @@ def takes(
     The constructor raises what ``options`` raises, and TypeError for an argument that is missing or that it does not
     know, with the one that was probably meant.
     """
-    parameters = inspect.signature(options)
+    signature = inspect.signature(options, eval_str=True)
+    known = list(signature.parameters)
 
     def decorated(init: Callable[[_Self, _Options], None]) -> Callable[Concatenate[_Self, _P], None]:
         @wraps(init)
         def constructor(self: _Self, /, *args: _P.args, **kwargs: _P.kwargs) -> None:
             for name in kwargs:
-                if name not in parameters.parameters:
-                    meant = did_you_mean(name, list(parameters.parameters))
+                if name not in known:
+                    meant = did_you_mean(name, known)
                     raise TypeError(f"{init.__qualname__}() got an unexpected keyword argument '{name}'{meant}")
             try:
-                parameters.bind(*args, **kwargs)
+                signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise TypeError(f"{init.__qualname__}() {error}") from None
             init(self, options(*args, **kwargs))
 
         itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-        constructor.__signature__ = parameters.replace(  # type: ignore[attr-defined]
-            parameters=[itself, *parameters.parameters.values()]
+        constructor.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[itself, *signature.parameters.values()]
         )
+        constructor.__annotations__ = {name: it.annotation for name, it in signature.parameters.items()}
         constructor.__doc__ = options.__doc__
         return constructor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -47,7 +47,8 @@ def test_the_body_gets_the_options_as_one_object() -> None:
 
 
 def test_the_signature_and_the_documentation_are_those_of_the_options() -> None:
-    assert str(inspect.signature(Guest)) == "(soup: 'str', cups_of_tea: 'int' = 1) -> None"
+    assert str(inspect.signature(Guest)) == "(soup: str, cups_of_tea: int = 1) -> None"
+    assert get_type_hints(Guest.__init__) == {"soup": str, "cups_of_tea": int}
     assert Guest.__init__.__doc__ == Meal.__doc__
     assert Guest.__init__.__qualname__ == "Guest.__init__"
 
@@ -79,7 +80,7 @@ def test_what_the_options_raise_stays_as_it_is() -> None:
 
 
 def test_the_collector_takes_what_its_options_are() -> None:
-    taken, options = inspect.signature(FleetCollector), inspect.signature(FleetOptions)
+    taken, options = inspect.signature(FleetCollector), inspect.signature(FleetOptions, eval_str=True)
     assert list(taken.parameters.values()) == list(options.parameters.values())
 
 
