@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -16,6 +17,7 @@ from ray.exceptions import ObjectLostError
 from tensordict import TensorDictBase
 from tests import envs
 from tests.contract.in_process import InProcess
+from tests.wait import eventually
 from torch import nn
 
 from collectorfleet.actor.config import CollectorConfig
@@ -113,6 +115,19 @@ class Harness:
     def offer(self, collector: CollectorId, weights: Weights) -> Applied:
         self.transport.offer(collector, weights)
         return self.hear(Applied, collector)
+
+
+C0 = CollectorId("c0", 1)
+AGAIN = CollectorId("c0", 2)
+
+
+def misbehaving(how: str, at: int = 5) -> partial[envs.Counting]:
+    return partial(envs.make_counting, misbehaves=how, at=at)
+
+
+def waits_at(gate: Path) -> None:
+    """Block until the rollout has come to the gate."""
+    eventually((gate.parent / "waits").exists, within=60, what="a rollout at the gate")
 
 
 def batch_of(answer: Answer) -> TensorDictBase:

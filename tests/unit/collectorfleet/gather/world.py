@@ -10,6 +10,7 @@ from typing import Any
 from collectorfleet.gather.consumer import Consumer
 from collectorfleet.gather.loop import GatherLoop
 from collectorfleet.gather.shared import Limits, Shared
+from collectorfleet.gather.state.collectors import Collector
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.messages import (
@@ -164,3 +165,13 @@ class Played:
 
     def remote(self, name: str) -> Remote:
         return next(remote for remote in self.world.alive.values() if remote.id.name == name)
+
+
+def join(gather: Gather, id_: CollectorId, version: int, now: float) -> Collector:
+    """A collector that becomes available."""
+    gather.collectors.starting(id_, int(id_.name[1:]), now)
+    one = gather.collectors.find(id_)
+    assert one is not None
+    gather.collectors.built(one, "pod", 1)
+    gather.collectors.applied(one, version, now)
+    return one

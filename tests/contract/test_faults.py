@@ -1,0 +1,109 @@
+"""What every transport has to do when something breaks, and at the end."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from tests import envs
+from tests.contract.harness import (
+    AGAIN,
+    C0,
+    PLAIN,
+    Harness,
+    make_gated,
+    misbehaving,
+    waits_at,
+)
+
+from collectorfleet.messages import Answer, CollectorId, Fault, Lost, Raised
+
+
+def test_an_error_of_the_environment_says_whose_it_is(harness: Harness) -> None:
+    harness.config = replace(PLAIN, create_env=misbehaving("raise"))
+    harness.start()
+    harness.ask(C0)
+    raised = harness.hear(Raised)
+    assert raised.where.startswith("environment")
+    assert raised.cause == "ValueError: the game is broken"
+
+
+def test_an_error_of_the_policy_says_whose_it_is(harness: Harness) -> None:
+    harness.use_policy(envs.make_broken_policy())
+    harness.transport.start(C0)  # TorchRL tries the policy while it builds the collector
+    raised = harness.hear(Raised)
+    assert (raised.where, raised.cause) == ("policy", "ZeroDivisionError: the policy is broken")
+
+
+def test_a_collector_without_memory_is_lost_and_not_the_users_error(harness: Harness) -> None:
+    harness.config = replace(PLAIN, create_env=misbehaving("run out of memory"))
+    harness.start()
+    harness.ask(C0)
+    lost = harness.hear(Lost)
+    assert (lost.collector, lost.fault, lost.request_id) == (C0, Fault.OUT_OF_MEMORY, None)
+
+
+def test_the_death_of_an_idle_collector_is_noticed_without_asking(harness: Harness) -> None:
+    started = harness.start()
+    harness.backdoor.kill(started)
+    lost = harness.hear(Lost)
+    assert (lost.collector, lost.fault, lost.request_id) == (C0, Fault.DIED, None)
+
+
+def test_the_death_of_one_that_works_is_noticed_and_another_takes_its_slot(harness: Harness, gate: Path) -> None:
+    harness.config = replace(PLAIN, create_env=partial(make_gated, str(gate)))
+    started = harness.start()
+    harness.ask(C0)
+    waits_at(gate)
+    harness.backdoor.kill(started)
+    assert harness.hear(Lost).request_id is None
+    harness.transport.stop(C0)
+    gate.touch()
+    harness.start(incarnation=2)
+    harness.ask(AGAIN)
+    assert harness.hear(Answer).collector == AGAIN
+
+
+def test_an_answer_that_is_lost_costs_that_request_alone(harness: Harness) -> None:
+    harness.start()
+    request = harness.ask(C0)
+    harness.backdoor.lose(request.id)
+    lost = harness.hear(Lost)
+    assert (lost.collector, lost.request_id) == (C0, request.id)
+    again = harness.ask(C0)
+    assert harness.hear(Answer).request_id == again.id
+
+
+def test_nothing_is_heard_of_a_collector_that_was_stopped(harness: Harness, gate: Path) -> None:
+    harness.config = replace(PLAIN, create_env=partial(make_gated, str(gate)))
+    harness.start()
+    harness.ask(C0)
+    waits_at(gate)
+    harness.transport.stop(C0)  # returns although the rollout runs
+    gate.touch()
+    harness.start("c1")
+    harness.ask(CollectorId("c1", 1))
+    assert harness.hear(Answer).collector.name == "c1"
+    assert not [message for message in harness.heard if message.collector == C0]
+
+
+def test_stopping_what_is_not_there_does_nothing(harness: Harness) -> None:
+    harness.transport.stop(C0)
+
+
+def test_waiting_ends_with_its_time_or_when_somebody_wakes_it(harness: Harness) -> None:
+    assert harness.transport.wait(0.01) == []
+    harness.transport.wake()
+    started = time.monotonic()
+    assert harness.transport.wait(60) == []
+    assert time.monotonic() - started < 30  # it did not wait for its time
+
+
+def test_closing_ends_all(harness: Harness) -> None:
+    harness.start("c0")
+    harness.start("c1")
+    harness.ask(C0)
+    harness.transport.close()
+    assert harness.transport.wait(0.2) == []

@@ -1,0 +1,98 @@
+"""What every transport has to do with weights."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import torch
+from tests import envs
+from tests.contract.harness import (
+    C0,
+    PLAIN,
+    Harness,
+    make_gated,
+    values_of,
+    waits_at,
+)
+
+from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Raised
+
+
+def test_an_idle_collector_applies_an_offer_at_once_and_proves_it(harness: Harness) -> None:
+    harness.start()
+    weights = harness.store(1, 2.0)
+    applied = harness.offer(C0, weights)
+    assert applied == Applied(C0, 1, weights.stored.digest, POLICY)
+    harness.ask(C0, min_version=1)
+    answer = harness.hear(Answer)
+    assert (answer.version, values_of(answer)) == (1, {2.0})
+
+
+def test_an_offer_waits_for_no_rollout_and_the_newest_replaces_the_others(harness: Harness, gate: Path) -> None:
+    harness.config = replace(PLAIN, create_env=partial(make_gated, str(gate)))
+    harness.start()
+    harness.ask(C0)
+    waits_at(gate)
+    for version in (1, 2, 3):
+        harness.transport.offer(C0, harness.store(version, float(version)))
+    harness.backdoor.settle(C0)
+    gate.touch()
+    assert harness.hear(Answer).version == 0
+    assert harness.hear(Applied).version == 3
+    harness.ask(C0, min_version=3)
+    assert values_of(harness.hear(Answer)) == {3.0}
+
+
+def test_weights_come_along_with_a_request(harness: Harness) -> None:
+    harness.start()
+    harness.ask(C0, min_version=1, weights=harness.store(1, 4.0))
+    answer = harness.hear(Answer)
+    assert (answer.version, values_of(answer)) == (1, {4.0})
+    assert harness.hear(Applied).version == 1
+
+
+def test_an_older_version_that_comes_along_replaces_no_newer_one(harness: Harness) -> None:
+    harness.start()
+    older = harness.store(1, 1.0)
+    harness.offer(C0, harness.store(2, 2.0))
+    harness.ask(C0, min_version=1, weights=older)
+    assert harness.hear(Answer).version == 2
+
+
+def test_exactly_a_version_is_run_with_whatever_is_newer(harness: Harness) -> None:
+    harness.start()
+    older, newer = harness.store(1, 1.0), harness.store(2, 2.0)
+    harness.offer(C0, newer)
+    harness.ask(C0, min_version=1, version=1, weights=older)
+    answer = harness.hear(Answer)
+    assert (answer.version, values_of(answer)) == (1, {1.0})
+
+
+def test_what_was_stored_stays_what_it_was_when_the_policy_is_trained_on(harness: Harness) -> None:
+    harness.start()
+    policy = envs.make_policy(1.0)
+    weights = harness.store(1, policy)
+    with torch.no_grad():
+        for parameter in policy.parameters():
+            parameter.fill_(7.0)
+    assert harness.offer(C0, weights).digest == weights.stored.digest
+    harness.ask(C0, min_version=1)
+    assert values_of(harness.hear(Answer)) == {1.0}
+
+
+def test_every_collector_has_a_policy_of_its_own(harness: Harness) -> None:
+    harness.start("c0")
+    harness.start("c1")
+    harness.offer(C0, harness.store(1, 1.0))
+    harness.ask(CollectorId("c1", 1))
+    assert values_of(harness.hear(Answer)) == {0.0}
+
+
+def test_weights_of_another_policy_are_refused_by_name(harness: Harness) -> None:
+    harness.start()
+    harness.transport.offer(C0, harness.store(1, envs.make_wide_policy()))
+    raised = harness.hear(Raised)
+    assert (raised.collector, raised.where) == (C0, "policy")
+    assert "no tensor" in raised.cause
