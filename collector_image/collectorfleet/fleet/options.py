@@ -52,7 +52,7 @@ class FleetOptions:
         create_env_kwargs: arguments of ``create_env_fn``, for all or as a list.
         init_random_frames: frames with random actions before the policy acts, counted over all collectors, in whole
             requests.
-        postproc, split_trajs: applied to each batch, here. Trajectory ids are unique over collectors and their lives.
+        postproc, split_trajs: applied to each batch, here. Trajectory ids are unique over all incarnations.
         collector_class: "single", "sync", "async" or a class: what runs in each actor.
         num_workers_per_collector: processes of one collector, with "sync" or "async".
         collector_kwargs: more arguments of ``collector_class``, for all or as a list; they win over those given here.
