@@ -15,6 +15,7 @@ from collectorfleet.errors import TooFewCollectors, UserCodeError
 from collectorfleet.gather.shared import Shared
 from collectorfleet.gather.state.collectors import Collector
 from collectorfleet.gather.state.offers import Pace
+from collectorfleet.gather.state.shortage import Shortage
 from collectorfleet.messages import (
     Answer,
     Applied,
@@ -58,7 +59,7 @@ class GatherLoop:
         limits = shared.limits
         self._deadline = LearnedDeadline(limits.request.total_seconds(), limits.first_request.total_seconds())
         self._pace = Pace()
-        self._too_few_since: float | None = clock()
+        self._shortage = Shortage(clock())
         self._thread = threading.Thread(target=self._run, name="collectorfleet-gather", daemon=True)
 
     def start(self) -> None:
@@ -280,17 +281,8 @@ class GatherLoop:
                 self._lost(one, f"no batch within {allowed:.0f} s", Fault.HUNG, now)
 
     def _check_available(self, now: float) -> None:
-        shared = self._shared
-        available, desired = shared.gather.collectors.available, shared.slots.desired
-        needed = min(shared.limits.min_available, desired)
-        if available >= needed:
-            self._too_few_since = None
-            return
-        if self._too_few_since is None:
-            self._too_few_since = now
-        too_long = now - self._too_few_since > shared.limits.available.total_seconds()
-        if too_long or desired - shared.slots.lost_for_good < needed:
-            cause = f"; first cause, {shared.slots.first_cause}" if shared.slots.first_cause else ""
-            state = f"available for {now - self._too_few_since:.0f} s" if too_long else "left"
-            text = f"only {available} of {desired} collectors {state} (minAvailable is {needed}){cause}"
-            shared.abort(TooFewCollectors(text))
+        shared, limits = self._shared, self._shared.limits
+        available = shared.gather.collectors.available
+        verdict = self._shortage.verdict(available, shared.slots, limits.min_available, limits.available, now)
+        if verdict is not None:
+            shared.abort(TooFewCollectors(verdict))

@@ -1,0 +1,32 @@
+"""When a fleet has too few collectors to go on, and what to say then."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from collectorfleet.gather.state.slots import Slots
+
+
+class Shortage:
+    """Times are of the caller's monotonic clock, in seconds. A fleet that begins has too few."""
+
+    def __init__(self, now: float) -> None:
+        self._since: float | None = now
+
+    def verdict(self, available: int, slots: Slots, min_available: int, patience: timedelta, now: float) -> str | None:
+        """Why the fleet cannot go on, with the numbers and the first cause; None while it can.
+
+        It cannot once fewer than ``min_available`` were there for longer than ``patience``, or can be there at all.
+        """
+        needed = min(min_available, slots.desired)
+        if available >= needed:
+            self._since = None
+            return None
+        if self._since is None:
+            self._since = now
+        too_long = now - self._since > patience.total_seconds()
+        if not too_long and slots.desired - slots.lost_for_good >= needed:
+            return None
+        cause = f"; first cause, {slots.first_cause}" if slots.first_cause else ""
+        state = f"available for {now - self._since:.0f} s" if too_long else "left"
+        return f"only {available} of {slots.desired} collectors {state} (minAvailable is {needed}){cause}"
