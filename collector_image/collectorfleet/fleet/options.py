@@ -100,7 +100,7 @@ class FleetOptions:
     create_env_fn: Any
     policy: nn.Module | Callable[[TensorDictBase], TensorDictBase] | None = None
     _: KW_ONLY
-    # As RayCollector has them, with its defaults.
+    # As RayCollector documents them, with its defaults.
     policy_factory: Callable[[], Any] | Sequence[Callable[[], Any]] | None = None
     trust_policy: bool | None = None
     frames_per_batch: int
