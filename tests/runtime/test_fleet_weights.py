@@ -106,8 +106,9 @@ def test_publishing_waits_for_nobody_and_asking_says_what_each_collector_has(mak
 
 
 def test_a_held_back_publish_says_that_the_bound_holds_it(make: Make) -> None:
-    collector = make(num_collectors=1, max_staleness=1)
-    next(iter(collector))  # the next batch is under way
+    # Exactly: the next batch, which is under way, is made with the first version however late it begins.
+    collector = make(num_collectors=1, max_staleness=1, exact_staleness=True)
+    next(iter(collector))
     collector.update_policy_weights_(wait=True)
     results = collector.update_policy_weights_(wait=True, timeout=0.2)
     assert results is not None
