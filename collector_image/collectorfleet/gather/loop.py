@@ -245,7 +245,7 @@ class GatherLoop:
         if not joined and version <= (one.applied_version or 0):
             return  # one of an exact request, older than what it has
         shared.gather.collectors.applied(one, version, now)
-        log.log(logging.INFO if joined else logging.DEBUG, "%s applied version %d", one.id.name, version)
+        log.info("%s applied version %d", one.id.name, version)
         shared.versions.acknowledged(shared.gather.collectors.acknowledged)
         shared.note_change(urgent=joined)
 
