@@ -14,12 +14,13 @@ import pytest
 @pytest.fixture(scope="session")
 def local_ray() -> Iterator[None]:
     import ray
+    from tests import ray_forks
 
+    ray_forks.use()
     # Ray's sockets have paths of at most 107 bytes, which pytest's own folders are too long for.
     folder = tempfile.mkdtemp(prefix="cf-ray-")
     # Ray's processes inherit it: workers import the project and the tests' environments as this process does.
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    os.environ["RAY_preload_python_modules"] = "torch,torchrl.collectors"  # noqa: SIM112  (as Ray reads it)
     ray.init(
         _temp_dir=folder,
         num_cpus=4,
