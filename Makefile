@@ -44,7 +44,7 @@ test-unit: $(READY) ## Run the tests of pure functions
 	$(PY) -m pytest tests/unit $(PYTEST)
 
 .PHONY: check
-check: lint types contracts validate ## Check all that needs neither root nor Go: style, types, contracts, unit tests, a local Ray
+check: lint types contracts validate ## Check in three minutes: style, types, contracts, pure functions, the data plane on a local Ray
 	$(PY) -m pytest tests/unit tests/contract tests/runtime $(PYTEST)
 
 .PHONY: test-images

@@ -14,6 +14,7 @@ import pytest
 @pytest.fixture(scope="session")
 def local_ray() -> Iterator[None]:
     import ray
+
     from tests import ray_forks
 
     ray_forks.use()

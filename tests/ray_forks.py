@@ -58,7 +58,6 @@ def _ask(at: str, argv: list[str]) -> None:
 
 
 def _fork_for_all(at: str) -> None:
-    import ray._private.workers.default_worker
     import torchrl.collectors
     import torchrl.envs  # noqa: F401
 

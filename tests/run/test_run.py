@@ -21,7 +21,7 @@ from tensordict import TensorDict
 from tests.cluster.binaries import ROOT
 from tests.cluster.process import free_ports
 from tests.e2e import fleets
-from tests.runtime.run_process import run, start, write
+from tests.run.run_process import run, start, write
 
 from collectorfleet.run.metrics.families import families
 from collectorfleet_api.v1alpha1 import DriverReport

@@ -15,7 +15,7 @@ import pytest
 import torch
 from tensordict import TensorDict
 from tests.e2e import fleets
-from tests.runtime.run_process import run, start, write
+from tests.run.run_process import run, start, write
 from tests.wait import eventually
 
 FRAMES = 200

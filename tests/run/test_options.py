@@ -8,10 +8,10 @@ from typing import Any
 
 from tests.cluster.binaries import ROOT
 from tests.manifests import ABSENT, manifest
-from tests.runtime.option_code import make_plain_buffer
-from tests.runtime.run_process import run, write
+from tests.run.option_code import make_plain_buffer
+from tests.run.run_process import run, write
 
-CODE = "tests.runtime.option_code"
+CODE = "tests.run.option_code"
 PYTHONPATH = f"{ROOT}:{ROOT}/crds:{ROOT}/collector_image"
 SMALL = {
     "spec.environment": {"factory": "tests.envs:make_counting"},
