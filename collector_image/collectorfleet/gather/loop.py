@@ -231,6 +231,7 @@ class GatherLoop:
     def _answered(self, one: Collector, answer: Answer, now: float) -> None:
         shared = self._shared
         self._deadline.took(answer.seconds)
+        self._pace.answered()
         shared.gather.answered(one, answer, now)
         shared.statistics.collected(answer.frames, answer.pickled)
         slot = shared.slots.by_name[one.id.name]

@@ -21,6 +21,14 @@ def test_a_small_fleet_gets_all_of_its_offers_at_once_and_a_large_one_over_time(
     assert taken(pace, 100.0) == AT_ONCE  # what was not used is not saved up
 
 
+def test_an_answer_earns_an_offer() -> None:
+    pace = Pace()
+    assert taken(pace, 0.0) == AT_ONCE
+    for _ in range(3):
+        pace.answered()
+    assert taken(pace, 0.0) == 3
+
+
 def working(collectors: Collectors, name: str, since: float) -> Collector:
     """One that is built, was offered version 1, and works."""
     collectors.starting(CollectorId(name, 1), int(name[1:]), 0.0)
