@@ -158,6 +158,9 @@ class Admissions:
             self.window.remove(one.oldest_version)
         # In the order of the collectors, as users of RayCollector expect; which of them took which share is chance.
         shares = sorted((share for one in chosen for share in one.shares), key=lambda share: share.slot)
+        for one in chosen:
+            # A share knows its admission: in a circle, 54 MB of rollout would wait for the garbage collector.
+            one.shares.clear()
         batch = Batch(shares, staleness)
         self.frames -= batch.frames
         self.frames_waiting -= batch.frames

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
 
 from tests.unit.collectorfleet.gather.world import join
@@ -155,3 +157,24 @@ def test_the_object_store_is_not_filled_beyond_its_budget() -> None:
     assert chosen is not None
     gather.hand_out(chosen)
     assert list(gather.submissions(0.0)) == []  # seven shares of 100 bytes are under way
+
+
+class Rollout:
+    """Tens of megabytes of a shared object store."""
+
+
+def test_a_rollout_is_gone_with_the_last_who_uses_it_and_waits_for_no_garbage_collector() -> None:
+    gather = gather_of(ASYNC)
+    list(gather.submissions(0.0))
+    gather.asked = True
+    payload = Rollout()
+    one, lives = named(gather, "c0"), weakref.ref(payload)
+    gather.answered(one, Answer(one.id, one.in_flight[0], payload, FRAMES, 1, 1.0), 0.0)
+    gc.disable()
+    try:
+        batch = gather.hand_out(gather.due() or [])
+        assert batch.shares[0].payload is payload
+        del batch, payload
+        assert lives() is None
+    finally:
+        gc.enable()
