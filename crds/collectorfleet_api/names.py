@@ -16,8 +16,8 @@ DRIVER_MANAGER: Final = "collectorfleet-driver"
 FLEET_LABEL: Final = f"{GROUP}/fleet"
 ROLE_LABEL: Final = f"{GROUP}/role"
 
-# KubeRay refuses longer RayCluster names, and the RayCluster has the fleet's name.
-MAX_NAME_LENGTH: Final = 53
+# The RayCluster has the fleet's name. KubeRay takes 53 characters, but cuts the name of its token's Secret to 50.
+MAX_NAME_LENGTH: Final = 50
 
 # The Ray resource of worker pods, one unit for each collector slot: actors that ask for it land on no other pod.
 COLLECTOR_RESOURCE: Final = "collector"
@@ -31,6 +31,14 @@ CODE_MOUNT: Final = "/opt/collectorfleet/code"
 # Where the driver pod sees `driver.checkpoint`; each fleet has a folder of its own name in it.
 CHECKPOINT_MOUNT: Final = "/var/lib/collectorfleet/checkpoints"
 
+# The spec that a driver was started with: on its pod as JSON, and there as a file. It stays with the Job, so that a
+# driver that starts again runs what its image and its pods were made for.
+SPEC_ANNOTATION: Final = f"{GROUP}/spec"
+SPEC_MOUNT: Final = "/etc/collectorfleet"
+SPEC_FILE: Final = "spec.json"
+# Of 256 KiB that all annotations of an object may have.
+MAX_SPEC_BYTES: Final = 200 * 1024
+
 # The driver's Prometheus metrics; KubeRay calls the port of its pods' metrics the same.
 METRICS_PORT: Final = 8080
 METRICS_PORT_NAME: Final = "metrics"
@@ -41,6 +49,7 @@ ENV_NAME: Final = "COLLECTORFLEET_NAME"
 ENV_UID: Final = "COLLECTORFLEET_UID"
 ENV_RAY_ADDRESS: Final = "COLLECTORFLEET_RAY_ADDRESS"
 ENV_POD: Final = "COLLECTORFLEET_POD"
+ENV_SPEC: Final = "COLLECTORFLEET_SPEC"
 ENV_CHECKPOINTS: Final = "COLLECTORFLEET_CHECKPOINTS"
 
 # Exit codes of the driver. The Job's podFailurePolicy reads them: a user error is not tried again.

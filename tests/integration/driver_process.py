@@ -101,6 +101,7 @@ class Driver:
             names.ENV_UID: fleet["metadata"]["uid"],
             names.ENV_POD: pod,
             names.ENV_RAY_ADDRESS: address,
+            names.ENV_SPEC: str(_spec_file(fleet, folder)),
         }
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -165,6 +166,13 @@ def kubeconfig(plane: ControlPlane, fleet: Object, folder: Path) -> Path:
     path = folder / "driver.kubeconfig"
     path.touch(mode=0o600)
     path.write_text(json.dumps(config))
+    return path
+
+
+def _spec_file(fleet: Object, folder: Path) -> Path:
+    """Where its pod has the spec that it was started with."""
+    path = folder / names.SPEC_FILE
+    path.write_text(json.dumps(fleet["spec"]))
     return path
 
 

@@ -84,7 +84,7 @@ def test_ready_follows_the_collectors_and_the_end_frees_the_cluster(
 
     events = control_plane.items("events", namespace)
     reasons = {e["reason"] for e in events if e["involvedObject"]["kind"] == "CollectorFleet"}
-    assert reasons == {"Created", "RayClusterReady", "DriverRunning", "CollectorsAvailable", "Completed"}
+    assert reasons == {"Created", "RayClusterReady", "DriverRunning", "CollectorsAvailable", "Completed", "Deleted"}
 
 
 def test_worker_pods_follow_replicas_up_and_down(control_plane: ControlPlane, namespace: str) -> None:
@@ -164,6 +164,56 @@ def test_a_fleet_made_again_under_its_name_starts_afresh(control_plane: ControlP
     )
 
 
+def test_a_corrected_manifest_replaces_a_run_that_never_delivered_a_batch(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    control_plane.apply(manifest(replicas=1, image="test.local/flet:1"), namespace)
+    pods = Pods(control_plane, namespace)
+    pods.wait("driver", 1)
+    pods.wait("head", 1)
+    control_plane.apply(manifest(replicas=1, image="test.local/fleet:1"), namespace)
+
+    def images() -> set[str]:
+        return {one["spec"]["containers"][0]["image"] for role in ("head", "worker", "driver") for one in pods.of(role)}
+
+    eventually(images, until=lambda found: found == {"test.local/fleet:1"}, within=60, what="pods of the right image")
+    events = control_plane.kubectl("get", "events", "-n", namespace, "-o", "jsonpath={.items[*].message}")
+    assert "it has delivered no batch, and generation 2 of the spec is another try" in events
+
+
+def test_what_a_run_needs_is_made_again_while_its_changed_spec_is_held(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    control_plane.apply(manifest(replicas=1), namespace)
+    pods = Pods(control_plane, namespace)
+    pods.run("head", 1)
+    pods.run("worker", 1)
+    pods.run("driver", 1)
+    played.report(control_plane, namespace, available=1)
+    control_plane.wait_for("cfleet/fleet", "Ready", namespace)
+    control_plane.apply(manifest(replicas=1, image="test.local/fleet:2"), namespace)
+    control_plane.wait_for("cfleet/fleet", lambda f: told(f, "UpToDate")[1] == "RestartNeeded", namespace)
+    old = control_plane.get("role/fleet-driver", namespace)["metadata"]["uid"]
+    control_plane.delete("role/fleet-driver", namespace)
+    control_plane.delete("raycluster/fleet", namespace)
+
+    def uid(name: str) -> str:
+        found = control_plane.find(name, namespace)
+        return str(found["metadata"]["uid"]) if found else ""
+
+    eventually(
+        lambda: uid("role/fleet-driver"), until=lambda now: now not in ("", old), within=60, what="the Role again"
+    )
+    again = eventually(
+        lambda: control_plane.find("raycluster/fleet", namespace),
+        until=lambda one: one is not None and "deletionTimestamp" not in one["metadata"],
+        within=60,
+        what="the RayCluster again",
+    )
+    head = again["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]
+    assert head["image"] == manifest(replicas=1)["spec"]["image"]
+
+
 def test_a_changed_spec_waits_for_a_running_driver_and_starts_when_its_job_is_deleted(
     control_plane: ControlPlane, namespace: str
 ) -> None:
@@ -175,7 +225,7 @@ def test_a_changed_spec_waits_for_a_running_driver_and_starts_when_its_job_is_de
     played.report(control_plane, namespace, available=1)
     control_plane.wait_for("cfleet/fleet", "Ready", namespace)
     control_plane.apply(manifest(replicas=1, image="test.local/fleet:2"), namespace)
-    held = control_plane.wait_for("cfleet/fleet", lambda f: told(f, "Reconciling")[1] == "RestartNeeded", namespace)
+    held = control_plane.wait_for("cfleet/fleet", lambda f: told(f, "UpToDate")[1] == "RestartNeeded", namespace)
     assert told(held, "Ready")[0] == "True"
 
     control_plane.delete("job/fleet-driver", namespace)

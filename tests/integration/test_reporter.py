@@ -66,7 +66,9 @@ def reporter(
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig(control_plane, fleet, tmp_path)))
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     metadata = fleet["metadata"]
-    return Reporter(DriverSettings(metadata["namespace"], metadata["name"], metadata["uid"], "pod-1", "-"), stop)
+    return Reporter(
+        DriverSettings(metadata["namespace"], metadata["name"], metadata["uid"], "pod-1", "-", fleet["spec"]), stop
+    )
 
 
 def test_a_fleet_has_a_true_status_before_its_collectors_exist(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from collectorfleet.pod.objects import Object
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
 
@@ -18,9 +17,3 @@ class FleetSize:
     @classmethod
     def of(cls, fleet: CollectorFleet) -> FleetSize:
         return cls(fleet.spec.collectors.replicas, fleet.spec.collectors.min_available)
-
-    @classmethod
-    def of_stored(cls, fleet: Object) -> FleetSize:
-        """Of a fleet whose spec may have changed since it was checked; what it is besides does not matter."""
-        collectors = fleet["spec"].get("collectors", {})
-        return cls(collectors.get("replicas", 1), collectors.get("minAvailable", 1))

@@ -8,7 +8,6 @@ import threading
 import time
 from typing import Final
 
-from collectorfleet.pod.fleet_size import FleetSize
 from collectorfleet.pod.lease_loop import LeaseLoop
 from collectorfleet.pod.report_schedule import EVERY_SECONDS
 from collectorfleet.pod.reported_run import ReportedRun
@@ -76,5 +75,5 @@ class ReportLoop:
         if stored is None:
             return False
         # The answer to a write is the fleet as it is now: what is followed live needs no watch.
-        self._run.follow(FleetSize.of_stored(stored))
+        self._run.follow(stored)
         return True

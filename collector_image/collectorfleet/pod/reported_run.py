@@ -7,7 +7,9 @@ import threading
 from typing import Final, Protocol
 
 from collectorfleet.pod.fleet_size import FleetSize
-from collectorfleet.pod.stored_fleet import last_report, starting_report
+from collectorfleet.pod.objects import Object
+from collectorfleet.pod.settings import DriverSettings
+from collectorfleet.pod.stored_fleet import checked_fleet, last_report, starting_report
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
 
 log = logging.getLogger(__name__)
@@ -26,10 +28,10 @@ class RunningSession(Protocol):
 
 
 class ReportedRun:
-    """Of the driver of the fleet with ``uid``. Any thread may ask; the fleet and the session come once they exist."""
+    """Of the driver with those ``settings``. Any thread may ask; the fleet and the session come once they exist."""
 
-    def __init__(self, uid: str) -> None:
-        self._uid = uid
+    def __init__(self, settings: DriverSettings) -> None:
+        self._settings = settings
         self._size = FleetSize(replicas=0, min_available=1)
         self._before: DriverReport | None = None
         self._session: RunningSession | None = None
@@ -50,7 +52,7 @@ class ReportedRun:
         session = self._session
         report = session.report() if session else starting_report(self._size.replicas, self._before)
         incarnation = ((self._before and self._before.driver_incarnation) or 0) + 1
-        return report.model_copy(update={"fleet_uid": self._uid, "driver_incarnation": incarnation})
+        return report.model_copy(update={"fleet_uid": self._settings.uid, "driver_incarnation": incarnation})
 
     def wait_for_change(self, seen: int, timeout_seconds: float) -> int:
         """Block until something turned, or for so long; returns the number of changes so far, to be ``seen`` next."""
@@ -60,9 +62,14 @@ class ReportedRun:
             return 0
         return session.wait_for_change(seen, timeout_seconds)
 
-    def follow(self, size: FleetSize) -> None:
-        """Tell the session how many collectors the fleet wants, if that is news."""
-        if self._session is None or size == self._size:
+    def follow(self, stored: Object) -> None:
+        """Tell the session how many collectors the stored fleet wants, if that is news."""
+        if self._session is None:
+            return
+        # The status that came with it says nothing of a size.
+        fleet = checked_fleet({key: value for key, value in stored.items() if key != "status"}, self._settings)
+        size = FleetSize.of(fleet)
+        if size == self._size:
             return
         was, self._size = self._size, size
         log.info(

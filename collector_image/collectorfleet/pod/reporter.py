@@ -38,7 +38,7 @@ class Reporter:
     def __init__(self, settings: DriverSettings, stop: StopRequest) -> None:
         self._settings = settings
         self._stop = stop
-        self._run = ReportedRun(settings.uid)
+        self._run = ReportedRun(settings)
         self._fleet: Future[CollectorFleet] = Future()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run_thread, name="reporter", daemon=True)

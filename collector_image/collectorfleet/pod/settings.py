@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from collectorfleet_api import names
 
@@ -25,6 +26,7 @@ class DriverSettings:
     uid: str
     pod: str
     ray_address: str  # host:port of the head's GCS
+    spec: dict[str, Any]  # the fleet's as the driver was started with it, whatever is stored by now
     checkpoints: Path | None = None  # where `driver.checkpoint` is mounted
 
     @property
@@ -41,6 +43,7 @@ class DriverSettings:
             "uid": names.ENV_UID,
             "pod": names.ENV_POD,
             "ray_address": names.ENV_RAY_ADDRESS,
+            "spec": names.ENV_SPEC,
         }
         missing = [variable for variable in variables.values() if not env.get(variable)]
         if missing:
@@ -49,7 +52,8 @@ class DriverSettings:
                 "`collectorfleet run FILE` runs a fleet on this machine"
             )
         mounted = env.get(names.ENV_CHECKPOINTS)
+        found = {field: env[variable] for field, variable in variables.items()}
         return cls(
-            **{field: env[variable] for field, variable in variables.items()},
+            **found | {"spec": json.loads(Path(found["spec"]).read_text())},
             checkpoints=Path(mounted) if mounted else None,
         )

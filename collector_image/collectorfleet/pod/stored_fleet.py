@@ -8,7 +8,7 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet.pod.objects import Object
 from collectorfleet.pod.settings import DriverSettings
 from collectorfleet.run.exit import FleetGone
-from collectorfleet_api.rules.validation import read_stored
+from collectorfleet_api.rules.followed import as_run
 from collectorfleet_api.v1alpha1 import (
     CollectorCounts,
     CollectorFleet,
@@ -23,9 +23,12 @@ MOST_ROWS: Final = 100  # of a status
 
 
 def checked_fleet(stored: Object, settings: DriverSettings) -> CollectorFleet:
-    """The stored fleet. Raises FleetGone if it is another one, InvalidOption with every problem of its spec."""
+    """The fleet that this driver runs: the spec that it was started with, and what it follows of the stored one.
+
+    Raises FleetGone if the stored fleet is another one, InvalidOption with every problem of the spec.
+    """
     check_uid(stored, settings)
-    fleet = read_stored(stored)
+    fleet = as_run(stored, settings.spec)
     if isinstance(fleet, list):
         raise InvalidOption("; ".join(str(problem) for problem in fleet))
     return fleet

@@ -48,7 +48,7 @@ class Rule:
 _NAME = [
     Rule(
         f"self.metadata.name.size() <= {MAX_NAME_LENGTH}",
-        f"metadata.name: at most {MAX_NAME_LENGTH} characters, because the Ray cluster's pods are named after it",
+        f"metadata.name: at most {MAX_NAME_LENGTH} characters, because its Ray cluster is named after it",
         f"'metadata.name: %d characters are too long for the Ray cluster that is named after it; "
         f"use at most {MAX_NAME_LENGTH}'.format([self.metadata.name.size()])",
     ),

@@ -6,13 +6,14 @@ first (unknown fields, types), and only for a manifest of the right shape what i
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from pydantic import ValidationError
 
-from collectorfleet_api.names import MAX_NAME_LENGTH
+from collectorfleet_api.names import MAX_NAME_LENGTH, MAX_SPEC_BYTES
 from collectorfleet_api.packing.pods import Refusal, pack_groups
 from collectorfleet_api.packing.quantity import parse_quantity
 from collectorfleet_api.rules.batch import first_shares_problems, share_problems
@@ -139,6 +140,13 @@ def _templates(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 # By the name of what has to hold, as combinations and FleetCollector's own rules have one.
+def _size(fleet: CollectorFleet) -> Iterator[Problem]:
+    found = len(json.dumps(fleet.spec.to_wire()).encode())
+    if found > MAX_SPEC_BYTES:
+        most = f"{MAX_SPEC_BYTES // 1024} KiB"
+        yield Problem("spec", f"{found // 1024} KiB of JSON are too many for a pod to carry; at most {most}")
+
+
 CHECKS: Final[dict[str, Callable[[CollectorFleet], Iterator[Problem]]]] = {
     "name-fits-the-cluster": _name,
     "combinations": _combinations,
@@ -151,4 +159,5 @@ CHECKS: Final[dict[str, Callable[[CollectorFleet], Iterator[Problem]]]] = {
     "secrets-named-once": _pull_secrets,
     "models-named-once": _models,
     "templates-can-be-merged": _templates,
+    "spec-fits-an-annotation": _size,
 }

@@ -19,6 +19,7 @@ class ConditionType(StrEnum):
     COLLECTORS_AVAILABLE = "CollectorsAvailable"
     WEIGHTS_FRESH = "WeightsFresh"
     COMPLETED = "Completed"
+    UP_TO_DATE = "UpToDate"
 
 
 class Reason(StrEnum):
@@ -27,8 +28,7 @@ class Reason(StrEnum):
     # Ready, Reconciling, Stalled
     COLLECTING = "Collecting"
     PROGRESSING = "Progressing"
-    INVALID_SPEC = "InvalidSpec"
-    RESTART_NEEDED = "RestartNeeded"
+    INVALID_SPEC = "InvalidSpec"  # UpToDate gives it too
 
     # RayClusterReady and DriverRunning
     PENDING = "Pending"
@@ -71,13 +71,18 @@ class Reason(StrEnum):
     WEIGHT_UPDATE_FAILED = "WeightUpdateFailed"
     STALENESS_BOUND_EXCEEDED = "StalenessBoundExceeded"
 
+    # UpToDate
+    UP_TO_DATE = "UpToDate"
+    RESTART_NEEDED = "RestartNeeded"
+
     # Every condition, at the end; the last one only of a run on one machine
     COMPLETED = "Completed"
     FAILED = "Failed"
     INTERRUPTED = "Interrupted"
 
-    # No condition: an Event about a child that was made
+    # No condition: an Event about a child that was made, or deleted
     CREATED = "Created"
+    DELETED = "Deleted"
 
 
 class Phase(StrEnum):

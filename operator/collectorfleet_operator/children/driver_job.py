@@ -6,6 +6,7 @@ trying again would not help.
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 from collectorfleet_api import names
@@ -14,7 +15,7 @@ from collectorfleet_api.v1alpha1 import Checkpoint, CollectorFleet, DriverResour
 from collectorfleet_operator.children.hashes import hash_annotations
 from collectorfleet_operator.children.owner import manifest
 from collectorfleet_operator.children.pod_template import GPU_RESOURCE, PodRole, import_code_first, pod_template
-from collectorfleet_operator.objects import Kind, Object
+from collectorfleet_operator.objects import Kind, Object, annotation
 
 JOB: Final = Kind("batch/v1", "Job", "jobs")
 CONTAINER: Final = "driver"
@@ -30,8 +31,13 @@ _FAILURE_RULES: Final = (
     {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
 )
 _TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name)
+_SPEC_VOLUME: Final = "spec"
 _SHM_VOLUME: Final = "shm"
 _CHECKPOINT_VOLUME: Final = "checkpoints"
+_SPEC_ITEM: Final = {
+    "path": names.SPEC_FILE,
+    "fieldRef": {"fieldPath": f"metadata.annotations['{names.SPEC_ANNOTATION}']"},
+}
 # What a Prometheus that goes by annotations reads; one that goes by PodMonitors names the port.
 _SCRAPED: Final = {
     "prometheus.io/scrape": "true",
@@ -62,7 +68,7 @@ def driver_job(fleet: CollectorFleet) -> Object:
 
 def _template(fleet: CollectorFleet) -> Object:
     driver = fleet.spec.driver
-    return pod_template(
+    template = pod_template(
         fleet,
         PodRole.DRIVER,
         _container(fleet),
@@ -74,11 +80,22 @@ def _template(fleet: CollectorFleet) -> Object:
         volumes=[
             # Made by KubeRay; the pod waits for it, not the operator.
             {"name": _TOKEN_VOLUME, "secret": {"secretName": names.cluster_name(fleet.metadata.name)}},
+            {"name": _SPEC_VOLUME, "downwardAPI": {"items": [_SPEC_ITEM]}},
             # Ray's object store. What lies in it counts as the container's memory.
             {"name": _SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": _memory(driver.resources)}},
             *_checkpoint_volumes(driver.checkpoint),
         ],
     )
+    # Whatever the user's template says.
+    template["metadata"]["annotations"][names.SPEC_ANNOTATION] = json.dumps(fleet.spec.to_wire())
+    return template
+
+
+def started_with(job: Object) -> Object | None:
+    """The spec that a stored Job of ours carries; None if it carries none."""
+    found = annotation(job["spec"]["template"], names.SPEC_ANNOTATION)
+    spec: Object | None = json.loads(found) if found else None
+    return spec
 
 
 def _container(fleet: CollectorFleet) -> Object:
@@ -90,6 +107,7 @@ def _container(fleet: CollectorFleet) -> Object:
         "env": _env(fleet),
         "volumeMounts": [
             {"name": _TOKEN_VOLUME, "mountPath": names.TOKEN_MOUNT, "readOnly": True},
+            {"name": _SPEC_VOLUME, "mountPath": names.SPEC_MOUNT, "readOnly": True},
             {"name": _SHM_VOLUME, "mountPath": "/dev/shm"},  # noqa: S108  (a mount point)
             *_checkpoint_mounts(fleet.spec.driver.checkpoint),
         ],
@@ -105,6 +123,7 @@ def _env(fleet: CollectorFleet) -> list[Object]:
         {"name": names.ENV_NAME, "value": name},
         {"name": names.ENV_UID, "value": fleet.metadata.uid},
         {"name": names.ENV_POD, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        {"name": names.ENV_SPEC, "value": f"{names.SPEC_MOUNT}/{names.SPEC_FILE}"},
         {"name": names.ENV_RAY_ADDRESS, "value": names.head_address(name, namespace)},
         {"name": "RAY_AUTH_MODE", "value": "token"},
         {"name": "RAY_AUTH_TOKEN_PATH", "value": f"{names.TOKEN_MOUNT}/{names.TOKEN_SECRET_KEY}"},

@@ -47,14 +47,6 @@ def raycluster(fleet: CollectorFleet) -> Object:
     return cluster
 
 
-def as_applied(cluster: Object) -> Object:
-    """A stored RayCluster of ours as the manifest that it was made from."""
-    kept = cluster["metadata"]
-    mine = {key: kept[key] for key in ("name", "namespace", "labels", "ownerReferences")}
-    mine["annotations"] = {key: value for key, value in kept["annotations"].items() if key.startswith(names.GROUP)}
-    return {"apiVersion": cluster["apiVersion"], "kind": cluster["kind"], "metadata": mine, "spec": cluster["spec"]}
-
-
 def _head_group(fleet: CollectorFleet) -> Object:
     container: Object = {
         "name": HEAD_CONTAINER,

@@ -49,6 +49,7 @@ _ORDINARY: Final[Mapping[str, Collection[str]]] = {
     ConditionType.DRIVER_RUNNING: (Reason.PENDING, Reason.STARTING, Reason.WAITING_FOR_DELETION, *_AT_THE_END),
     ConditionType.COLLECTORS_AVAILABLE: (Reason.COLLECTORS_STARTING, Reason.DRIVER_NOT_RUNNING, *_AT_THE_END),
     ConditionType.WEIGHTS_FRESH: _AT_THE_END,
+    ConditionType.UP_TO_DATE: (Reason.UP_TO_DATE, Reason.FAILED),
     # What a child is stuck on is told once, as the child's.
     ConditionType.STALLED: (Reason.PROGRESSING, Reason.KUBERAY_MISSING, Reason.NAME_TAKEN, Reason.REFUSED),
 }
@@ -67,13 +68,19 @@ class Change:
 def story(before: list[Condition], after: OperatorStatus) -> list[Change]:
     """What there is to tell about the way from one set of conditions to the next."""
     old = {condition.type: condition for condition in before}
-    told = (change for new in after.conditions for change in _changes(old.get(new.type), new))
-    return list(told)
+    told = [change for new in after.conditions for change in _changes(old.get(new.type), new)]
+    # Several conditions may say the same.
+    return list({(change.reason, change.message): change for change in reversed(told)}.values())[::-1]
 
 
 def made(why: str, uid: str) -> Change:
     """A child was made."""
     return Change(NORMAL, Reason.CREATED, why, f"made {uid}")
+
+
+def deleted(why: str, uid: str) -> Change:
+    """A child was deleted, which a person may wonder about."""
+    return Change(NORMAL, Reason.DELETED, why, f"deleted {uid}")
 
 
 def _changes(old: Condition | None, new: Condition) -> Iterator[Change]:
@@ -84,9 +91,8 @@ def _changes(old: Condition | None, new: Condition) -> Iterator[Change]:
     if new.type in _GOOD and new.status is ConditionStatus.TRUE:
         if old is None or old.status is not ConditionStatus.TRUE:
             yield Change(NORMAL, new.type, new.message, identity)
-    elif new.type == ConditionType.RECONCILING:
-        if new.reason == Reason.RESTART_NEEDED:
-            yield Change(NORMAL, new.reason, new.message, identity)
+    elif new.reason == Reason.RESTART_NEEDED:
+        yield Change(NORMAL, new.reason, new.message, identity)
     elif new.reason not in _ORDINARY.get(new.type, (new.reason,)) and _is_bad(new):
         yield Change(WARNING, new.reason, new.message, identity)
 

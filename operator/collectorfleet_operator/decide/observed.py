@@ -49,10 +49,12 @@ class Observed:
     """A fleet, its children and its pods.
 
     A child is there if an object of its kind and name is, whoever owns it. ``problems`` are what is wrong with the
-    spec, in sentences.
+    stored spec, in sentences. ``running`` is the fleet as its driver runs it, with the spec of its Job; None without a
+    Job, or where this release cannot read what the Job carries.
     """
 
     fleet: CollectorFleet
+    running: CollectorFleet | None = None
     children: Mapping[Kind, Object] = field(default_factory=dict)
     pods: Sequence[Object] = ()
     problems: Sequence[str] = ()
@@ -73,9 +75,14 @@ class Observed:
         return self.children.get(JOB)
 
     @property
+    def present(self) -> CollectorFleet:
+        """What there is to be tended: the fleet as its driver runs it, else as it is stored."""
+        return self.running or self.fleet
+
+    @property
     def groups(self) -> Mapping[str, Packing] | Refusal:
-        """How the collectors of each worker group are packed, by the stored spec."""
-        return pack_groups(self.fleet.spec.worker_groups)
+        """How the collectors of each worker group are packed."""
+        return pack_groups(self.present.spec.worker_groups)
 
     @property
     def heads(self) -> list[Object]:
@@ -103,7 +110,17 @@ class Observed:
     @property
     def spec_is_held(self) -> bool:
         """Whether the driver was made from another spec than the stored one."""
-        return self.job is not None and bool(changed_parts(self.job, self.fleet.spec))
+        if not self.is_usable(self.job):
+            return False
+        return bool(self.problems or changed_parts(self.job, self.fleet.spec))
+
+    @property
+    def has_progress(self) -> bool:
+        """Whether a driver of this fleet ever delivered a batch: what a new start would throw away."""
+        report = self.fleet.status
+        if report is None or report.fleet_uid != self.fleet.metadata.uid or report.progress is None:
+            return False
+        return bool(report.progress.batches)
 
     @property
     def report(self) -> DriverReport | None:

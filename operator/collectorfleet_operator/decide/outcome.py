@@ -30,7 +30,8 @@ def _outcome_of(seen: Observed, job: Object) -> Outcome:
     if has_condition(job, "Complete") or (pod is not None and pods.phase_of(pod) == "Succeeded"):
         return Completed(_completed(seen))
     failed = has_condition(job, "Failed") or (pod is not None and _exit_code(pod) == names.EXIT_USER_ERROR)
-    return Failed(_failed(seen, job)) if failed and not seen.spec_is_held else Running()
+    is_tried_again = seen.spec_is_held and not seen.problems
+    return Failed(_failed(seen, job)) if failed and not is_tried_again else Running()
 
 
 def _completed(seen: Observed) -> str:

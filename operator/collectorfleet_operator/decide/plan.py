@@ -15,13 +15,13 @@ from typing import assert_never
 from collectorfleet_api.conditions.outcome import Completed, Failed, Over, Pending, Running
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.hashes import changed_parts
-from collectorfleet_operator.children.raycluster import RAYCLUSTER, as_applied
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import CHILDREN, Child, News
 from collectorfleet_operator.decide.actions import Action, Create, Delete, Update
 from collectorfleet_operator.decide.deadlines import retry_after, until_next_deadline
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
-from collectorfleet_operator.decide.scaling import following_replicas, sized
+from collectorfleet_operator.decide.scaling import sized
 from collectorfleet_operator.objects import Kind, Object, has_condition, name_of, uid_of
 
 
@@ -53,28 +53,38 @@ def _free_the_cluster(seen: Observed, end: Over) -> Iterator[Action]:
 
 def _go_on(seen: Observed) -> Iterator[Action]:
     job = seen.job
-    if seen.problems:
-        # A run that goes on does so as it was started.
+    if not seen.is_usable(job):
+        if not seen.problems:
+            yield from _tend(seen)
         return
-    if seen.is_usable(job) and seen.spec_is_held and has_condition(job, "Failed"):
-        # A failed run holds nothing worth keeping but its log: a changed spec replaces it.
+    why = _why_replace(seen, job)
+    if why:
         generation = seen.fleet.metadata.generation
-        yield _delete(JOB, job, f"it failed, and generation {generation} of the spec is another try")
-    elif seen.spec_is_held:
-        yield from _follow_replicas(seen)
-    elif _has_room(seen):
+        yield _delete(JOB, job, f"{why}, and generation {generation} of the spec is another try")
+    elif seen.running is not None:
+        yield from _tend(seen)
+
+
+def _why_replace(seen: Observed, job: Object) -> str:
+    """Why a changed spec takes the place of what runs; empty if it does not.
+
+    A spec is held for the sake of progress and for nothing else: a failed run holds nothing but its log, and one that
+    never delivered a batch may hang on what the change mends.
+    """
+    if not seen.spec_is_held or seen.problems:
+        return ""
+    if has_condition(job, "Failed"):
+        return "it failed"
+    return "" if seen.has_progress else "it has delivered no batch"
+
+
+def _tend(seen: Observed) -> Iterator[Action]:
+    """Make what is missing and put right what differs, by the spec that runs."""
+    if _has_room(seen):
         for child in CHILDREN.values():
             yield from _keep(seen, child)
     else:
         yield from _make_room(seen)
-
-
-def _follow_replicas(seen: Observed) -> Iterator[Action]:
-    """While an older spec runs, replicas are followed and all else stays as the driver knows it."""
-    stored = seen.cluster
-    if seen.is_usable(stored):
-        desired = following_replicas(seen, as_applied(stored))
-        yield from _put_right(CHILDREN[RAYCLUSTER], stored, sized(seen, stored, desired))
 
 
 def _has_room(seen: Observed) -> bool:
@@ -82,7 +92,7 @@ def _has_room(seen: Observed) -> bool:
     if seen.cluster is None:
         if seen.leftovers(seen.ray_pods, None):
             return False
-    elif not seen.is_usable(seen.cluster) or changed_parts(seen.cluster, seen.fleet.spec):
+    elif not seen.is_usable(seen.cluster) or changed_parts(seen.cluster, seen.present.spec):
         return False
     if seen.job is None:
         return not seen.leftovers(seen.driver_pods, None)
@@ -91,7 +101,7 @@ def _has_room(seen: Observed) -> bool:
 
 def _make_room(seen: Observed) -> Iterator[Action]:
     cluster = seen.cluster
-    if seen.is_usable(cluster) and changed_parts(cluster, seen.fleet.spec):
+    if seen.is_usable(cluster) and changed_parts(cluster, seen.present.spec):
         generation = seen.fleet.metadata.generation
         why = f"it was made from another spec; generation {generation} starts on a new one"
         yield _delete(RAYCLUSTER, cluster, why)
@@ -99,7 +109,7 @@ def _make_room(seen: Observed) -> Iterator[Action]:
 
 def _keep(seen: Observed, child: Child) -> Iterator[Action]:
     """Make a child that is missing, and put right one that differs."""
-    desired, stored = child.build(seen.fleet), seen.children.get(child.kind)
+    desired, stored = child.build(seen.present), seen.children.get(child.kind)
     # One of a deleted fleet may be listed although it is gone, where its kind is not watched.
     if stored is None or (child.news is not News.WATCHED and not seen.is_ours(stored)):
         yield Create(child.kind, desired, _told(child.kind, desired, child.summary(desired)))

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from collectorfleet_api.packing.pods import pods_for
 from collectorfleet_api.v1alpha1 import CollectorState
-from collectorfleet_operator.children.group_sizes import GroupSize, resized, sizes_of, worker_groups
-from collectorfleet_operator.children.worker_group import collectors_per_pod
+from collectorfleet_operator.children.group_sizes import GroupSize, resized, sizes_of
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.objects import Object, is_terminating, name_of
@@ -26,17 +24,6 @@ def sized(seen: Observed, stored: Object, desired: Object) -> Object:
         desired,
         {name: _next_size(seen, name, present.get(name), size.pods) for name, size in sizes_of(desired).items()},
     )
-
-
-def following_replicas(seen: Observed, stored: Object) -> Object:
-    """``stored`` with as many worker pods as the fleet's replicas need, by what its own pods hold."""
-    asked = seen.fleet.spec.worker_groups
-    sizes = {
-        name: GroupSize(pods_for(asked[name].replicas, collectors_per_pod(group)))
-        for name, group in worker_groups(stored).items()
-        if name in asked
-    }
-    return resized(stored, sizes)
 
 
 def _next_size(seen: Observed, group: str, present: GroupSize | None, wanted: int) -> GroupSize:
@@ -80,7 +67,7 @@ def _driver_has_drained(seen: Observed) -> bool:
     progress = seen.report.progress if seen.report else None
     if progress is None or progress.collectors is None:
         return True
-    wanted = seen.fleet.spec.collectors.replicas
+    wanted = seen.present.spec.collectors.replicas
     # Those that leave are available until their last answer is there.
     return progress.collectors.desired <= wanted and progress.collectors.available <= wanted
 

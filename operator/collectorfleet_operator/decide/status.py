@@ -53,7 +53,7 @@ def status(seen: Observed, now: datetime) -> OperatorStatus:
 def _conditions(seen: Observed, found: Outcome, now: datetime) -> list[Condition]:
     match found:
         case Completed() | Failed():
-            return over.conditions_after(found)
+            return over.conditions_after(seen, found)
         case Pending() | Running():
             return underway.conditions_of(seen, found, now)
         case _:
@@ -63,10 +63,20 @@ def _conditions(seen: Observed, found: Outcome, now: datetime) -> list[Condition
 def invalid(problems: list[str], before: CollectorFleetStatus | None, generation: int, now: datetime) -> OperatorStatus:
     """The status of a fleet that cannot even be read; the API server lets none through that fits the installed CRD."""
     message = "; ".join(problems)
+    done = before.condition(ConditionType.COMPLETED) if before else None
+    if before is not None and done is not None and is_true(done):
+        # What is over stays over, or a corrected spec would train again.
+        not_run = condition(ConditionType.UP_TO_DATE, False, Reason.INVALID_SPEC, message)
+        kept = [one for one in before.conditions if one.type != ConditionType.UP_TO_DATE]
+        conditions = stamped([*kept, not_run], before.conditions, now, generation)
+        return OperatorStatus(
+            observed_generation=generation, phase=Phase.COMPLETED, conditions=conditions, driver=before.driver
+        )
     found = [
         condition(ConditionType.READY, False, Reason.INVALID_SPEC, message),
         condition(ConditionType.RECONCILING, False, Reason.INVALID_SPEC, message),
         condition(ConditionType.STALLED, True, Reason.INVALID_SPEC, message),
+        condition(ConditionType.UP_TO_DATE, False, Reason.INVALID_SPEC, message),
     ]
     conditions = stamped(found, before.conditions if before else (), now, generation)
     return OperatorStatus(observed_generation=generation, phase=Phase.FAILED, conditions=conditions)
@@ -115,9 +125,9 @@ def _ray_cluster(seen: Observed) -> RayClusterStatus | None:
 
 
 def _gpus(seen: Observed) -> list[Packing]:
-    """The groups of the stored spec whose collectors use GPUs; none while an older spec runs."""
+    """The groups whose collectors use GPUs."""
     groups = seen.groups
-    if isinstance(groups, Refusal) or seen.spec_is_held:
+    if isinstance(groups, Refusal):
         return []
     return [group for group in groups.values() if group.gpu_units]
 

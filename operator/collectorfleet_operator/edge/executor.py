@@ -10,7 +10,7 @@ from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import Reason
 from collectorfleet_operator.children.table import CHILDREN
 from collectorfleet_operator.decide.actions import Action, Create, Delete, Update
-from collectorfleet_operator.decide.events import Change, made
+from collectorfleet_operator.decide.events import Change, deleted, made
 from collectorfleet_operator.decide.observed import Refused
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
@@ -64,6 +64,7 @@ class Executor:
             case Delete(kind, name, uid, why):
                 await self._kube.delete(kind, Key(key.namespace, name), uid)
                 log.info("%s: deleted %s", key, why)
+                return deleted(why, uid) if CHILDREN[kind].announced else None
         return None
 
     async def _create(self, key: Key, kind: Kind, manifest: Object, why: str) -> Change | Refused | None:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pydantic import ValidationError
+
 from collectorfleet_api import names
-from collectorfleet_api.rules.validation import problems
+from collectorfleet_api.rules.followed import as_run
+from collectorfleet_api.rules.validation import problems, read_stored
 from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.driver_job import JOB, started_with
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.table import CHILDREN
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.edge.cache import Cache
-from collectorfleet_operator.objects import Key, Kind, Object, metadata, name_of
+from collectorfleet_operator.objects import Key, Kind, Object, controller_uid, is_terminating, metadata, name_of, uid_of
 
 
 def observe(
@@ -22,15 +26,17 @@ def observe(
     key: Key,
     fleet: CollectorFleet,
     *,
+    unreadable: Sequence[str] = (),
     kuberay_installed: bool,
     refused: Sequence[Refused] = (),
     warnings: Sequence[Warned] = (),
 ) -> Observed:
     seen = Observed(
         fleet=fleet,
+        running=running(cache, key),
         children=children_of(cache, key),
         pods=cache.of_fleet(POD, key),
-        problems=[str(problem) for problem in problems(fleet)],
+        problems=unreadable or [str(problem) for problem in problems(fleet)],
         kuberay_installed=kuberay_installed,
         refused=refused,
         warnings=warnings,
@@ -40,6 +46,34 @@ def observe(
     if lease is not None and pod is not None and _holds(pod, lease):
         return replace(seen, driver_quiet_for=cache.quiet_for(CHILDREN[LEASE].key(key)))
     return seen
+
+
+def read(cache: Cache, key: Key, stored: Object) -> tuple[CollectorFleet, Sequence[str]] | None:
+    """The stored fleet; one that cannot be read as its driver runs it, with what is wrong in sentences.
+
+    None if it cannot be read and nothing of it runs.
+    """
+    try:
+        return CollectorFleet.parse_stored(stored), ()
+    except ValidationError:
+        present = running(cache, key)
+        return None if present is None else (present, problems_of(stored))
+
+
+def problems_of(stored: Object) -> list[str]:
+    """What is wrong with a stored fleet, in sentences."""
+    found = read_stored(stored)
+    return [str(problem) for problem in found] if isinstance(found, list) else []
+
+
+def running(cache: Cache, key: Key) -> CollectorFleet | None:
+    """The fleet as its driver runs it, whatever is stored by now; None without a Job of this fleet."""
+    stored, job = cache.get(FLEET, key), cache.get(JOB, CHILDREN[JOB].key(key))
+    if stored is None or job is None or controller_uid(job) != uid_of(stored) or is_terminating(job):
+        return None
+    spec = started_with(job)
+    found = as_run(stored, spec) if spec else None
+    return found if isinstance(found, CollectorFleet) else None
 
 
 def children_of(cache: Cache, key: Key) -> dict[Kind, Object]:

@@ -6,9 +6,6 @@ import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
-from pydantic import ValidationError
-
-from collectorfleet_api.rules.validation import read_stored
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus, Reason
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.decide.events import Change, story
@@ -20,7 +17,7 @@ from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import NotFoundError
 from collectorfleet_operator.edge.event_writer import EventWriter
 from collectorfleet_operator.edge.executor import Executor, Result
-from collectorfleet_operator.edge.observe import observe
+from collectorfleet_operator.edge.observe import observe, problems_of, read
 from collectorfleet_operator.edge.status_writer import StatusWriter
 from collectorfleet_operator.objects import Key, Object, is_terminating, metadata
 
@@ -47,26 +44,28 @@ class Reconciler:
             return None
         if is_terminating(stored):
             return None
-        try:
-            fleet = CollectorFleet.parse_stored(stored)
-        except ValidationError:
+        found = read(self._cache, key, stored)
+        if found is None:
             await self._say_unreadable(key, stored)
             return None
-        return await self._bring_on(key, stored, fleet)
+        return await self._bring_on(key, stored, *found)
 
-    async def _bring_on(self, key: Key, stored: Object, fleet: CollectorFleet) -> timedelta | None:
-        before = plan(self._observe(key, fleet, Result()), self._now())
+    async def _bring_on(
+        self, key: Key, stored: Object, fleet: CollectorFleet, unreadable: Sequence[str]
+    ) -> timedelta | None:
+        before = plan(self._observe(key, fleet, unreadable, Result()), self._now())
         result = await self._executor.carry_out(key, before.actions)
-        seen = self._observe(key, fleet, result)
+        seen = self._observe(key, fleet, unreadable, result)
         await self._write(key, stored, seen, result.changes)
         self._log_refused(key, result.refused)
         return plan(seen, self._now()).again_after
 
-    def _observe(self, key: Key, fleet: CollectorFleet, result: Result) -> Observed:
+    def _observe(self, key: Key, fleet: CollectorFleet, unreadable: Sequence[str], result: Result) -> Observed:
         return observe(
             self._cache,
             key,
             fleet,
+            unreadable=unreadable,
             kuberay_installed=result.kuberay_installed,
             refused=result.refused,
             warnings=self.warnings.get(key, ()),
@@ -85,8 +84,7 @@ class Reconciler:
             self._cache.put(FLEET, written)
 
     async def _say_unreadable(self, key: Key, stored: Object) -> None:
-        found = read_stored(stored)
-        problems = [str(problem) for problem in found] if isinstance(found, list) else []
+        problems = problems_of(stored)
         before = CollectorFleetStatus.from_wire(stored.get("status") or {}, ignore_unknown=True)
         new = invalid(problems, before, int(metadata(stored)["generation"]), self._now())
         written = await self._status.write(key, stored, new)

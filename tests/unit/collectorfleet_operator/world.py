@@ -14,7 +14,7 @@ from typing import Any
 from tests.manifests import manifest
 
 from collectorfleet_api import names
-from collectorfleet_api.v1alpha1 import CollectorFleet, Condition, OperatorStatus
+from collectorfleet_api.v1alpha1 import Condition, OperatorStatus
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.group_sizes import worker_groups
 from collectorfleet_operator.children.lease import LEASE
@@ -29,7 +29,7 @@ from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.plan import Plan, plan
 from collectorfleet_operator.decide.status import status
 from collectorfleet_operator.edge.cache import Cache
-from collectorfleet_operator.edge.observe import observe
+from collectorfleet_operator.edge.observe import observe, read
 from collectorfleet_operator.objects import Key, Kind, Object, label, metadata, name_of, uid_of
 
 NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
@@ -84,8 +84,10 @@ class World:
         self.store(fleet)
 
     def seen(self, **known: Any) -> Observed:
-        fleet = CollectorFleet.parse_stored(self.get(FLEET))
-        return observe(self.cache, KEY, fleet, **{"kuberay_installed": True, **known})
+        found = read(self.cache, KEY, self.get(FLEET))
+        assert found is not None, "the fleet cannot be read, and nothing of it runs"
+        fleet, unreadable = found
+        return observe(self.cache, KEY, fleet, unreadable=unreadable, **{"kuberay_installed": True, **known})
 
     @property
     def now(self) -> datetime:

@@ -75,7 +75,7 @@ def _running(seen: Observed, pod: Object) -> Finding:
 
 
 def _what_is_lost(seen: Observed) -> str:
-    report, spec = seen.report, seen.fleet.spec
+    report, spec = seen.report, seen.present.spec
     if report is None or report.progress is None or (report.driver_incarnation or 1) == 1:
         return ""
     lost = f"; start {report.driver_incarnation}, {report.progress.frames_lost} frames were lost with earlier ones"

@@ -6,9 +6,11 @@ from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.conditions.outcome import Over
 from collectorfleet_api.conditions.summary import completed, ready, stalled
 from collectorfleet_api.v1alpha1 import Condition, ConditionType
+from collectorfleet_operator.decide.conditions.up_to_date import up_to_date_after
+from collectorfleet_operator.decide.observed import Observed
 
 
-def conditions_after(end: Over) -> list[Condition]:
+def conditions_after(seen: Observed, end: Over) -> list[Condition]:
     collectors = f"the fleet {end.verb}; its collectors are gone"
     return [
         ready(end, []),
@@ -19,6 +21,7 @@ def conditions_after(end: Over) -> list[Condition]:
         _gone(ConditionType.COLLECTORS_AVAILABLE, end, collectors),
         _gone(ConditionType.WEIGHTS_FRESH, end, collectors),
         completed(end),
+        up_to_date_after(seen, end),
     ]
 
 

@@ -10,12 +10,11 @@ from collectorfleet_api.conditions.outcome import Underway
 from collectorfleet_api.conditions.summary import completed, ready, stalled
 from collectorfleet_api.conditions.weights import weights_fresh
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
-from collectorfleet_operator.children.driver_job import GENERATION_ANNOTATION
 from collectorfleet_operator.decide.conditions.driver import driver_running
 from collectorfleet_operator.decide.conditions.finding import Finding
 from collectorfleet_operator.decide.conditions.raycluster import raycluster_ready
+from collectorfleet_operator.decide.conditions.up_to_date import up_to_date
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.objects import Object, annotation, name_of
 
 
 def conditions_of(seen: Observed, run: Underway, now: datetime) -> list[Condition]:
@@ -25,30 +24,31 @@ def conditions_of(seen: Observed, run: Underway, now: datetime) -> list[Conditio
     is_stalled = _stalled(seen, run, ray, driver)
     return [
         is_ready,
-        _reconciling(seen, is_ready, is_stalled, collectors),
+        _reconciling(is_ready, is_stalled, collectors),
         is_stalled,
         ray.condition,
         driver.condition,
         collectors,
         weights,
         completed(run),
+        up_to_date(seen),
     ]
 
 
 def _collectors(seen: Observed, driver: Condition) -> Condition:
     if seen.report is not None and not is_true(driver):
         return condition(ConditionType.COLLECTORS_AVAILABLE, False, Reason.DRIVER_NOT_RUNNING, driver.message)
-    return collectors_available(seen.fleet.spec, seen.report)
+    return collectors_available(seen.present.spec, seen.report)
 
 
 def _weights(seen: Observed, driver: Condition, now: datetime) -> Condition:
     if seen.report is not None and not is_true(driver):
         return condition(ConditionType.WEIGHTS_FRESH, None, Reason.DRIVER_NOT_RUNNING, driver.message)
-    return weights_fresh(seen.fleet.spec, seen.report, now)
+    return weights_fresh(seen.present.spec, seen.report, now)
 
 
 def _ready(seen: Observed, run: Underway, ray: Finding, driver: Finding, collectors: Condition) -> Condition:
-    if seen.problems:
+    if seen.problems and not seen.spec_is_held:
         return condition(ConditionType.READY, False, Reason.INVALID_SPEC, "; ".join(seen.problems))
     required = [driver, Finding(collectors)]
     if not is_true(collectors):
@@ -61,28 +61,17 @@ def _ready(seen: Observed, run: Underway, ray: Finding, driver: Finding, collect
 
 
 def _stalled(seen: Observed, run: Underway, *children: Finding) -> Condition:
-    if seen.problems:
+    if seen.problems and not seen.spec_is_held:
         return condition(ConditionType.STALLED, True, Reason.INVALID_SPEC, "; ".join(seen.problems))
     stuck = next((one.condition for one in children if one.needs_the_user), None)
     return condition(ConditionType.STALLED, True, stuck.reason, stuck.message) if stuck else stalled(run)
 
 
-def _reconciling(seen: Observed, ready: Condition, stalled: Condition, collectors: Condition) -> Condition:
+def _reconciling(ready: Condition, stalled: Condition, collectors: Condition) -> Condition:
     if is_true(stalled):
         return condition(ConditionType.RECONCILING, False, ready.reason, "nothing is on its way")
     if not is_true(ready):
         return condition(ConditionType.RECONCILING, True, ready.reason, ready.message)
-    if seen.spec_is_held and seen.job is not None:
-        text = _restart_needed(seen, seen.job)
-        return condition(ConditionType.RECONCILING, True, Reason.RESTART_NEEDED, text)
     if collectors.reason != Reason.ALL_AVAILABLE:
         return condition(ConditionType.RECONCILING, True, collectors.reason, collectors.message)
     return condition(ConditionType.RECONCILING, False, Reason.ALL_AVAILABLE, "the fleet is as its spec asks")
-
-
-def _restart_needed(seen: Observed, job: Object) -> str:
-    old, new = annotation(job, GENERATION_ANNOTATION), seen.fleet.metadata.generation
-    return (
-        f"the driver runs generation {old} of the spec and takes up only collectors.replicas; "
-        f"delete Job {name_of(job)} to start over with generation {new}"
-    )

@@ -9,7 +9,7 @@ from tests.manifests import manifest
 
 from collectorfleet.pod.settings import DriverSettings
 
-SETTINGS = DriverSettings("default", "cheetah", uid="u-1", pod="pod-1", ray_address="-")
+SETTINGS = DriverSettings("default", "cheetah", uid="u-1", pod="pod-1", ray_address="-", spec=manifest()["spec"])
 
 Object = dict[str, Any]
 

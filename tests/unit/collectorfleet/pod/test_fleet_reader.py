@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 
 import pytest
 from kubernetes.aio.client import ApiException
+from tests.manifests import manifest
 from tests.unit.collectorfleet.pod.played_api import SETTINGS, PlayedApi
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet.pod import fleet_reader
 from collectorfleet.pod.fleet_reader import read_fleet
+from collectorfleet.pod.settings import DriverSettings
 from collectorfleet.run.exit import FleetGone
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
 
-def read(api: PlayedApi, closing: threading.Event | None = None) -> CollectorFleet | None:
-    return asyncio.run(read_fleet(api, SETTINGS, closing or threading.Event()))  # type: ignore[arg-type]
+def read(
+    api: PlayedApi, closing: threading.Event | None = None, settings: DriverSettings = SETTINGS
+) -> CollectorFleet | None:
+    return asyncio.run(read_fleet(api, settings, closing or threading.Event()))  # type: ignore[arg-type]
 
 
 def test_an_api_server_that_is_away_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,12 +45,21 @@ def test_a_fleet_that_was_replaced_is_another_drivers() -> None:
         read(api)
 
 
-def test_every_problem_of_a_stored_spec_is_said() -> None:
+def test_the_spec_is_the_one_that_the_driver_was_started_with_and_only_its_size_the_stored_one() -> None:
     api = PlayedApi()
-    api.stored["spec"]["collection"]["framesPerBatch"] = 0
-    api.stored["spec"]["collectors"]["replicas"] = 0
-    with pytest.raises(InvalidOption, match=r"framesPerBatch.*; .*replicas"):
-        read(api)
+    api.stored["spec"] |= {"image": "ghcr.io/you/cheetah:2.0", "collection": {"framesPerBatch": 0}}
+    api.stored["spec"]["collectors"]["replicas"] = 7
+    fleet = read(api)
+    assert fleet is not None
+    assert fleet.spec.image == SETTINGS.spec["image"]
+    assert fleet.spec.collection.frames_per_batch == SETTINGS.spec["collection"]["framesPerBatch"]
+    assert fleet.spec.collectors.replicas == 7
+
+
+def test_every_problem_of_its_spec_is_said() -> None:
+    wrong = manifest({"spec.collection.framesPerBatch": 0, "spec.driver.resources": {"cpu": "much"}})["spec"]
+    with pytest.raises(InvalidOption, match=r"framesPerBatch.*; .*cpu|cpu.*; .*framesPerBatch"):
+        read(PlayedApi(), settings=replace(SETTINGS, spec=wrong))
 
 
 def test_a_run_that_is_over_needs_no_fleet() -> None:

@@ -45,7 +45,7 @@ class Session:
 
 def reported(api: PlayedApi, stop: StopRequest, batches: list[int], *, lease_is_held: bool = True) -> list[int]:
     """Report a run to its end; returns the number of batches in each report that was sent."""
-    closing, run, lease = threading.Event(), ReportedRun("u-1"), Lease()
+    closing, run, lease = threading.Event(), ReportedRun(SETTINGS), Lease()
     run.attach(Session(batches, closing))
     lease.is_held = lease_is_held
     loop = ReportLoop(run, StatusWriter(api, SETTINGS), lease, stop)  # type: ignore[arg-type]

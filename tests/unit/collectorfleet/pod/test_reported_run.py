@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.manifests import manifest
+from tests.unit.collectorfleet.pod.played_api import SETTINGS
 
-from collectorfleet.pod.fleet_size import FleetSize
 from collectorfleet.pod.reported_run import ReportedRun
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport, Progress
 
@@ -34,13 +35,21 @@ def stored(replicas: int, **status: Any) -> CollectorFleet:
     return CollectorFleet.parse_stored(fleet)
 
 
+def asking(replicas: int, min_available: int, changes: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What the API server answers to a report."""
+    collectors = {"spec.collectors.replicas": replicas, "spec.collectors.minAvailable": min_available}
+    fleet = manifest(collectors | (changes or {}))
+    fleet["metadata"]["uid"] = "u-1"
+    return fleet
+
+
 def test_before_the_fleet_is_read_nothing_is_claimed() -> None:
-    report = ReportedRun("u-1").report()
+    report = ReportedRun(SETTINGS).report()
     assert (report.fleet_uid, report.driver_incarnation, report.collectors) == ("u-1", 1, [])
 
 
 def test_collectors_are_starting_until_there_is_a_session() -> None:
-    run = ReportedRun("u-1")
+    run = ReportedRun(SETTINGS)
     run.begin(stored(replicas=2, driverIncarnation=4))
     report = run.report()
     assert report.driver_incarnation == 5
@@ -53,32 +62,48 @@ def test_collectors_are_starting_until_there_is_a_session() -> None:
 
 
 def test_the_session_is_resized_when_the_fleet_wants_another_size_and_only_then() -> None:
-    run, session = ReportedRun("u-1"), Scripted()
+    run, session = ReportedRun(SETTINGS), Scripted()
     run.begin(stored(replicas=2))
     run.attach(session)
     for size in [(2, 1), (5, 1), (5, 1), (5, 4)]:
-        run.follow(FleetSize(*size))
+        run.follow(asking(*size))
     assert session.sizes == [(5, 1), (5, 4)]
 
 
 def test_a_fleet_that_is_scaled_while_its_driver_starts_is_resized_once_it_has_started() -> None:
-    run, session = ReportedRun("u-1"), Scripted()
+    run, session = ReportedRun(SETTINGS), Scripted()
     run.begin(stored(replicas=2))
-    run.follow(FleetSize(5, 1))
+    run.follow(asking(5, 1))
     run.attach(session)
-    run.follow(FleetSize(5, 1))
+    run.follow(asking(5, 1))
     assert session.sizes == [(5, 1)]
 
 
 def test_a_change_is_waited_for_in_the_session_once_there_is_one() -> None:
-    run = ReportedRun("u-1")
+    run = ReportedRun(SETTINGS)
     assert run.wait_for_change(7, 60) == 0
     run.attach(Scripted())
     assert run.wait_for_change(7, 60) == 8
 
 
-def test_the_size_of_a_stored_fleet_is_read_whatever_else_is_in_its_spec() -> None:
-    assert FleetSize.of_stored({"spec": {"mood": 1}}) == FleetSize(1, 1)
-    found = FleetSize.of_stored({"spec": {"collectors": {"replicas": 5, "minAvailable": 4}}})
-    assert found == FleetSize(5, 4)
-    assert FleetSize.of(stored(replicas=3)) == FleetSize(3, 1)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"spec.image": "ghcr.io/you/cheetah:2.0"}, id="another image"),
+        pytest.param({"spec.collectors.resources.gpu": 1.5}, id="what cannot run"),
+        pytest.param({"spec.mood": 1, "spec.collection": 7}, id="what cannot be read"),
+    ],
+)
+def test_the_size_is_followed_whatever_else_the_stored_spec_says(changes: dict[str, Any]) -> None:
+    run, session = ReportedRun(SETTINGS), Scripted()
+    run.attach(session)
+    run.follow(asking(5, 4, changes))
+    assert session.sizes == [(5, 4)]
+
+
+def test_a_size_that_no_fleet_can_have_is_not_followed() -> None:
+    run, session = ReportedRun(SETTINGS), Scripted()
+    run.begin(stored(replicas=4))
+    run.attach(session)
+    run.follow(asking(0, 1))
+    assert session.sizes == []

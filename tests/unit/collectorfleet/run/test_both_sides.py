@@ -66,7 +66,7 @@ RULES_ONLY_IN_MANIFESTS = {
     **dict.fromkeys(
         (
             *("name-fits-the-cluster", "collectors-fit-into-pods", "driver-gpus-are-whole", "memory-fits-a-process"),
-            *("ray-knows-tokens", "secrets-named-once", "templates-can-be-merged"),
+            *("ray-knows-tokens", "secrets-named-once", "templates-can-be-merged", "spec-fits-an-annotation"),
         ),
         "about pods and the cluster",
     ),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.unit.collectorfleet_operator.children.fleets import driver, env, fleet
 
 from collectorfleet_api import names
-from collectorfleet_operator.children.driver_job import driver_job
+from collectorfleet_operator.children.driver_job import driver_job, started_with
 
 
 def test_the_driver_is_tried_again_unless_the_user_has_to_change_something() -> None:
@@ -62,10 +64,26 @@ def test_the_driver_mounts_the_root_of_a_claim_unless_told_otherwise_and_nothing
 def test_the_driver_says_where_its_metrics_are() -> None:
     template = driver()
     assert template["spec"]["containers"][0]["ports"] == [{"name": "metrics", "containerPort": names.METRICS_PORT}]
-    assert template["metadata"]["annotations"] == {
-        "prometheus.io/scrape": "true",
-        "prometheus.io/port": str(names.METRICS_PORT),
-        "prometheus.io/path": "/metrics",
+    assert template["metadata"]["annotations"].items() >= {
+        ("prometheus.io/scrape", "true"),
+        ("prometheus.io/port", str(names.METRICS_PORT)),
+        ("prometheus.io/path", "/metrics"),
     }
     quiet = {"metadata": {"annotations": {"prometheus.io/scrape": "false"}}}
     assert driver({"spec.driver.template": quiet})["metadata"]["annotations"]["prometheus.io/scrape"] == "false"
+
+
+def test_the_driver_has_the_spec_that_it_was_made_from_as_a_file() -> None:
+    template = driver({"spec.image": "ghcr.io/you/cheetah:2.0"})
+    assert json.loads(template["metadata"]["annotations"][names.SPEC_ANNOTATION])["image"] == "ghcr.io/you/cheetah:2.0"
+    (volume,) = (v for v in template["spec"]["volumes"] if v["name"] == "spec")
+    (item,) = volume["downwardAPI"]["items"]
+    (mount,) = (m for m in template["spec"]["containers"][0]["volumeMounts"] if m["name"] == "spec")
+    assert item["fieldRef"]["fieldPath"] == f"metadata.annotations['{names.SPEC_ANNOTATION}']"
+    assert env(template)[names.ENV_SPEC] == f"{mount['mountPath']}/{item['path']}"
+    assert started_with(driver_job(fleet())) == fleet().spec.to_wire()
+
+
+def test_no_template_of_a_user_replaces_that_spec() -> None:
+    mine = {"metadata": {"annotations": {names.SPEC_ANNOTATION: "{}"}}}
+    assert json.loads(driver({"spec.driver.template": mine})["metadata"]["annotations"][names.SPEC_ANNOTATION])

@@ -7,7 +7,7 @@ from tests.unit.collectorfleet_operator.children.fleets import cluster, fleet, h
 
 from collectorfleet_api import names
 from collectorfleet_operator.children.group_sizes import worker_groups
-from collectorfleet_operator.children.raycluster import as_applied, raycluster
+from collectorfleet_operator.children.raycluster import raycluster
 
 
 def test_the_head_gives_collectors_nothing_to_run_on() -> None:
@@ -30,14 +30,6 @@ def test_a_cluster_is_deleted_with_its_fleet() -> None:
 
 def test_all_collectors_of_a_fleet_are_in_one_group() -> None:
     assert list(worker_groups(cluster())) == [names.WORKER_GROUP]
-
-
-def test_what_the_api_server_and_others_added_is_not_applied_again() -> None:
-    made = cluster()
-    stored = {**made, "status": {"state": "ready"}}
-    annotations = {**made["metadata"]["annotations"], "kubectl.kubernetes.io/restartedAt": "now"}
-    stored["metadata"] = {**made["metadata"], "uid": "c-1", "resourceVersion": "5", "annotations": annotations}
-    assert as_applied(stored) == made
 
 
 def test_a_spec_that_no_pod_can_hold_is_not_built() -> None:

@@ -12,9 +12,12 @@ from tests.unit.collectorfleet_operator.world import DRIVER, KEY, NOON, World, k
 from collectorfleet_api import names
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.group_sizes import GroupSize, sizes_of
+from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.role import ROLE
+from collectorfleet_operator.children.role_binding import ROLE_BINDING
+from collectorfleet_operator.children.service_account import SERVICE_ACCOUNT
 from collectorfleet_operator.decide.actions import Delete, Update
 from collectorfleet_operator.decide.plan import Plan, plan
 from collectorfleet_operator.objects import name_of
@@ -27,6 +30,10 @@ EVERYTHING = [
     "Create Lease",
     "Create Job",
 ]
+
+
+# What is a run's besides its Job.
+OWN = [(RAYCLUSTER, KEY), (ROLE, DRIVER), (ROLE_BINDING, DRIVER), (SERVICE_ACCOUNT, DRIVER), (LEASE, DRIVER)]
 
 
 def replicas(world: World) -> int:
@@ -96,6 +103,66 @@ class TestChangedSpec:
         assert replicas(world) == 3
         assert world.get(RAYCLUSTER)["spec"]["headGroupSpec"] == before
         assert world.carry_out() == ()
+
+    @pytest.mark.parametrize("problem", ["ErrImagePull", "Unschedulable"])
+    def test_a_run_that_never_delivered_a_batch_is_replaced_at_once(self, problem: str) -> None:
+        world = World()
+        world.carry_out()
+        world.make_pods()
+        world.hold_up("driver", problem, "nothing to be done")
+        world.report(0, progress={"batches": 0})
+        world.edit({"spec.image": "ghcr.io/you/cheetah:2.0"})
+        (gone,) = world.carry_out()
+        assert (gone.kind, gone.why) == (
+            JOB,
+            "Job cheetah-driver: it has delivered no batch, and generation 2 of the spec is another try",
+        )
+        assert kinds(world.carry_out()) == ["Delete RayCluster"]
+        world.collect(*world.cache.of_fleet(POD, KEY))
+        assert kinds(world.carry_out()) == ["Create RayCluster", "Create Job"]
+
+    def test_a_run_that_never_delivered_a_batch_is_not_replaced_by_what_cannot_run(self) -> None:
+        world = World()
+        world.carry_out()
+        world.edit({"spec.collectors.resources": {"gpu": 1.5}})
+        assert world.carry_out() == ()
+
+    def test_what_an_earlier_driver_delivered_is_progress_too(self) -> None:
+        world = World()
+        world.start()
+        world.end_driver(1)
+        world.make_pods()
+        world.report(0, driverIncarnation=2)
+        world.edit({"spec.image": "ghcr.io/you/cheetah:2.0"})
+        assert world.carry_out() == ()
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            pytest.param({"spec.image": "ghcr.io/you/cheetah:2.0"}, id="held"),
+            pytest.param({"spec.collectors.resources": {"gpu": 1.5}}, id="invalid"),
+            pytest.param({"spec.collection": 7}, id="unreadable"),
+        ],
+    )
+    def test_what_belongs_to_a_run_is_tended_as_it_was_started(self, changes: dict[str, Any]) -> None:
+        world = World()
+        world.start()
+        before = {kind: world.get(kind, key)["metadata"].get("annotations") for kind, key in OWN}
+        world.edit(changes)
+        assert world.carry_out() == ()
+        for kind, key in OWN:
+            world.collect(world.get(kind, key))
+            if kind == RAYCLUSTER:
+                world.collect(*world.pods("head"), *world.pods("worker"))
+            assert kinds(world.carry_out()) == [f"Create {kind.kind}"]
+            assert world.get(kind, key)["metadata"].get("annotations") == before[kind]
+
+    def test_a_run_whose_stored_spec_is_unreadable_follows_replicas(self) -> None:
+        world = World()
+        world.start()
+        world.edit({"spec.collection": 7, "spec.collectors.replicas": 6})
+        assert kinds(world.carry_out()) == ["Update RayCluster"]
+        assert replicas(world) == 6
 
     def test_deleting_the_job_starts_over_with_the_new_spec_on_a_new_cluster(self) -> None:
         world = World()
@@ -180,25 +247,24 @@ def test_a_plan_that_was_carried_out_asks_for_nothing_more(steps: list[tuple[Any
     world = World()
     for step in steps:
         take(world, *step)
-        first = world.carry_out()
-        if any(isinstance(action, Delete) for action in first):
-            # What follows a deletion is the next step.
-            world.carry_out()
+        # What follows a deletion is the next step: of a Job its RayCluster.
+        while any(isinstance(action, Delete) for action in world.carry_out()):
+            pass
         assert world.plan().actions == ()
 
 
 @given(STEPS)
 @settings(max_examples=60, deadline=None)
-def test_a_pod_named_for_deletion_exists_and_a_running_driver_keeps_its_job(steps: list[tuple[Any, ...]]) -> None:
+def test_a_pod_named_for_deletion_exists_and_a_driver_with_progress_keeps_its_job(steps: list[tuple[Any, ...]]) -> None:
     world = World()
     for step in steps:
         take(world, *step)
         names = set(map(name_of, world.pods("worker")))
         job = world.cache.get(JOB, DRIVER)
-        over = bool((job or {}).get("status"))
+        replaced = bool((job or {}).get("status")) or not world.seen().has_progress
         actions = world.carry_out()
         for action in actions:
             if isinstance(action, Update) and action.kind == RAYCLUSTER:
                 assert set(to_delete(world)) <= names
             if isinstance(action, Delete) and action.kind == JOB:
-                assert over
+                assert replaced

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.unit.collectorfleet_operator.world import World, later, running, started, told
 
 from collectorfleet_api.v1alpha1 import Phase
@@ -48,8 +49,12 @@ def test_a_run_goes_on_while_its_changed_spec_is_invalid() -> None:
     world = running()
     world.edit({"spec.collectors.resources": {"gpu": 1.5}})
     seen = world.look()
-    assert told(seen, "Stalled")[1] == "InvalidSpec"
-    assert told(seen, "CollectorsAvailable")[0] == "True"
+    status, reason, message = told(seen, "UpToDate")
+    assert (status, reason) == ("False", "InvalidSpec")
+    assert "more than one GPU" in message
+    assert message.endswith("the driver goes on with generation 1 of the spec")
+    # Nothing is broken that deployment tools should give up on.
+    assert [told(seen, type_)[0] for type_ in ("Ready", "Stalled", "Reconciling")] == ["True", "False", "False"]
 
 
 def test_a_report_of_an_earlier_fleet_of_this_name_is_ignored() -> None:
@@ -70,8 +75,32 @@ def test_a_changed_spec_that_the_driver_cannot_take_up_is_told() -> None:
     world = running()
     world.edit({"spec.image": "ghcr.io/you/cheetah:2.0"})
     seen = world.look()
-    assert told(seen, "Ready")[0] == "True"
-    status, reason, message = told(seen, "Reconciling")
-    assert (status, reason) == ("True", "RestartNeeded")
+    # Reconciling would be for ever: tools that wait for the end of a change come to one.
+    assert [told(seen, type_)[0] for type_ in ("Ready", "Stalled", "Reconciling")] == ["True", "False", "False"]
+    status, reason, message = told(seen, "UpToDate")
+    assert (status, reason) == ("False", "RestartNeeded")
     assert "runs generation 1" in message
     assert "delete Job cheetah-driver to start over with generation 2" in message
+    world.edit({})
+    assert told(world.look(), "UpToDate")[:2] == ("True", "UpToDate")
+
+
+def test_a_held_spec_is_told_of_a_fleet_that_is_not_ready_too() -> None:
+    world = running()
+    world.report(0)
+    world.edit({"spec.image": "ghcr.io/you/cheetah:2.0"})
+    seen = world.look()
+    assert told(seen, "Ready")[0] == "False"
+    assert told(seen, "UpToDate")[:2] == ("False", "RestartNeeded")
+
+
+@pytest.mark.parametrize(("code", "how"), [(0, "Complete"), (64, "Failed")], ids=["completed", "failed"])
+def test_a_fleet_that_is_over_says_that_it_does_not_run_a_changed_spec(code: int, how: str) -> None:
+    world = running()
+    world.end_driver(code, "boom")
+    world.end_job(how)
+    assert told(world.look(), "UpToDate")[0] == "True"
+    world.edit({"spec.collectors.resources": {"gpu": 1.5}})
+    status, reason, message = told(world.look(), "UpToDate")
+    assert (status, reason) == ("False", "Completed" if how == "Complete" else "Failed")
+    assert message.startswith("generation 2 of the spec is not run")

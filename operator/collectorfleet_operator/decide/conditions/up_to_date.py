@@ -1,0 +1,51 @@
+"""``UpToDate``: whether what runs is what the stored spec asks for, and what to do where it is not. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from collectorfleet_api.conditions.condition import condition
+from collectorfleet_api.conditions.outcome import Over
+from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
+from collectorfleet_operator.children.driver_job import GENERATION_ANNOTATION
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.objects import Object, annotation, name_of
+
+_TYPE: Final = ConditionType.UP_TO_DATE
+
+
+def up_to_date(seen: Observed) -> Condition:
+    """Of a run under way, or of one that is to be."""
+    problems = "; ".join(seen.problems)
+    if seen.job is not None and seen.spec_is_held:
+        if problems:
+            text = f"{problems}; the driver goes on with {_generation(seen.job)}"
+            return condition(_TYPE, False, Reason.INVALID_SPEC, text)
+        return condition(_TYPE, False, Reason.RESTART_NEEDED, _restart_needed(seen, seen.job))
+    if problems:
+        return condition(_TYPE, False, Reason.INVALID_SPEC, problems)
+    return _true(seen)
+
+
+def up_to_date_after(seen: Observed, end: Over) -> Condition:
+    """Of a run that is over, which nothing changes any more."""
+    if seen.job is None or not seen.spec_is_held:
+        return _true(seen)
+    text = f"generation {seen.fleet.metadata.generation} of the spec is not run: the fleet {end.verb}"
+    return condition(_TYPE, False, end.reason, "; ".join([text, *seen.problems]))
+
+
+def _true(seen: Observed) -> Condition:
+    text = f"generation {seen.fleet.metadata.generation} of the spec is what there is"
+    return condition(_TYPE, True, Reason.UP_TO_DATE, text)
+
+
+def _restart_needed(seen: Observed, job: Object) -> str:
+    return (
+        f"the driver runs {_generation(job)} and takes up only collectors.replicas; "
+        f"delete Job {name_of(job)} to start over with generation {seen.fleet.metadata.generation}"
+    )
+
+
+def _generation(job: Object) -> str:
+    return f"generation {annotation(job, GENERATION_ANNOTATION)} of the spec"
