@@ -125,6 +125,21 @@ def test_names_that_no_ray_cluster_can_have_are_refused(control_plane: ControlPl
     )
 
 
+@pytest.mark.parametrize(
+    ("field", "changes"),
+    [
+        ("spec.collectors.replicas", {"spec.collectors.replicas": 0}),
+        ("spec.environment.perCollector", {"spec.environment.perCollector": 0}),
+    ],
+)
+def test_none_at_all_is_refused_by_its_field_and_not_by_arithmetic(
+    control_plane: ControlPlane, namespace: str, field: str, changes: dict[str, Any]
+) -> None:
+    told = refusal(control_plane, namespace, manifest(changes))
+    assert f"{field}: Invalid value: 0: {field} in body should be greater than or equal to 1" in told
+    assert "modulus" not in told
+
+
 def test_a_typo_under_plain_apply_is_told_by_name(control_plane: ControlPlane, namespace: str) -> None:
     with pytest.raises(KubectlError, match=r'unknown field "spec.collectors.replicaz"'):
         control_plane.kubectl(

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 from collectorfleet_api.v1alpha1.base import Model, Time
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 from collectorfleet_api.v1alpha1.status import CollectorFleetStatus
+from collectorfleet_api.v1alpha1.understood import understood
 
 
 class Metadata(Model):
@@ -46,8 +47,12 @@ class CollectorFleet(Model):
     @classmethod
     def parse_stored(cls, obj: dict[str, Any]) -> Self:
         """Read an object of the API server. Unknown fields are dropped: the installed CRD may be newer than this code,
-        and its defaults then put fields into every stored fleet that this version has never heard of.
+        and its defaults then put fields into every stored fleet that this version has never heard of. Of the status,
+        values are dropped too: nobody but this system writes it, and a newer release has more words.
 
-        Raises pydantic.ValidationError.
+        Raises pydantic.ValidationError for what is not the status.
         """
-        return cls.from_wire(obj, ignore_unknown=True)
+        fleet = cls.from_wire({key: value for key, value in obj.items() if key != "status"}, ignore_unknown=True)
+        if not obj.get("status"):
+            return fleet
+        return fleet.model_copy(update={"status": understood(CollectorFleetStatus, obj["status"])})

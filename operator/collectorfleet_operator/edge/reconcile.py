@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus, Reason
+from collectorfleet_api.v1alpha1.understood import understood
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.decide.events import Change, story
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
@@ -85,7 +86,7 @@ class Reconciler:
 
     async def _say_unreadable(self, key: Key, stored: Object) -> None:
         problems = problems_of(stored)
-        before = CollectorFleetStatus.from_wire(stored.get("status") or {}, ignore_unknown=True)
+        before = understood(CollectorFleetStatus, stored.get("status") or {})
         new = invalid(problems, before, int(metadata(stored)["generation"]), self._now())
         written = await self._status.write(key, stored, new)
         if written is not None:

@@ -44,6 +44,34 @@ def test_a_stored_fleet_is_read_past_what_this_release_does_not_know() -> None:
         CollectorFleet.parse(stored)
 
 
+def test_of_a_stored_status_what_this_release_has_no_word_for_is_left_out_and_all_else_is_read() -> None:
+    stored = manifest()
+    ready = {"type": "Ready", "status": "True", "reason": "Collecting"}
+    rows = [{"name": f"c{i}", "state": "Dreaming" if i in (1, 9, 10) else "Ready"} for i in range(12)]
+    stored["status"] = {
+        "phase": "Dreaming",
+        "observedGeneration": 3,
+        "conditions": [{**ready, "status": "Perhaps"}, ready, {"type": "Lacks"}],
+        "collectors": rows,
+        "weights": {"published": 4, "staleness": {"max": "much"}},
+        "progress": 7,
+    }
+    found = CollectorFleet.parse_stored(stored).status
+    assert found is not None
+    assert (found.phase, found.observed_generation, found.progress) == (None, 3, None)
+    assert [one.type for one in found.conditions] == ["Ready"]
+    assert [row.name for row in found.collectors] == ["c0", *(f"c{i}" for i in range(2, 9)), "c11"]
+    assert found.weights is not None
+    assert found.weights.published == 4
+
+
+def test_a_status_that_is_none_at_all_is_left_out() -> None:
+    for status in ({"conditions": 1}, {"collectors": [None, 1]}, {}):
+        stored = {**manifest(), "status": status}
+        found = CollectorFleet.parse_stored(stored).status
+        assert found is None or (found.conditions, found.collectors) == ([], [])
+
+
 def test_a_manifest_is_read_by_the_names_of_manifests_only() -> None:
     with pytest.raises(ValidationError, match=r"spec\.code\.config_map"):
         fleet({"spec.code": {"config_map": "code"}})
