@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.cluster.client import KubectlError
 from tests.cluster.control_plane import ControlPlane
 from tests.manifests import manifest
 from tests.wait import eventually
@@ -16,8 +17,9 @@ from collectorfleet_api.v1alpha1 import CollectorFleet
 pytestmark = pytest.mark.usefixtures("fleet_crd")
 
 
-def apply_status(cluster: ControlPlane, namespace: str, manager: str, status: dict[str, Any]) -> None:
+def apply_status(cluster: ControlPlane, namespace: str, manager: str, status: dict[str, Any], **identity: str) -> None:
     body = {**manifest(), "status": status}
+    body["metadata"] |= identity
     del body["spec"]
     cluster.kubectl(
         *("apply", "--server-side", "--subresource=status", f"--field-manager={manager}", "-n", namespace, "-f", "-"),
@@ -41,6 +43,21 @@ def test_a_new_fleet_has_its_defaults_and_a_status_that_nobody_has_looked_at(
     read = CollectorFleet.parse_stored(stored)
     assert read.spec == CollectorFleet.parse(manifest()).spec
     assert read.metadata.uid == stored["metadata"]["uid"]
+
+
+def test_a_status_lands_only_on_the_object_that_it_was_decided_on(control_plane: ControlPlane, namespace: str) -> None:
+    control_plane.apply(manifest(), namespace)
+    seen = control_plane.get("cfleet/cheetah", namespace)["metadata"]
+    identity = {key: seen[key] for key in ("uid", "resourceVersion")}
+    apply_status(control_plane, namespace, OPERATOR_MANAGER, {"observedGeneration": 1}, **identity)
+    with pytest.raises(KubectlError, match=r"Conflict|modified"):
+        apply_status(control_plane, namespace, OPERATOR_MANAGER, {"observedGeneration": 2}, **identity)
+
+    control_plane.delete("cfleet/cheetah", namespace)
+    control_plane.apply(manifest(), namespace)
+    with pytest.raises(KubectlError, match=r"Conflict|modified|uid"):
+        apply_status(control_plane, namespace, OPERATOR_MANAGER, {"observedGeneration": 3}, **identity)
+    assert control_plane.get("cfleet/cheetah", namespace)["status"] == {"observedGeneration": -1}
 
 
 def test_kubectl_get_shows_how_a_fleet_is(control_plane: ControlPlane, namespace: str) -> None:

@@ -41,7 +41,10 @@ def _completed(seen: Observed) -> str:
 
 
 def _failed(seen: Observed, job: Object) -> str:
-    kept = f"the RayCluster is deleted, Job {_job_name(seen)} and its pods are kept for their logs"
+    kept = (
+        f"the RayCluster is deleted, Job {_job_name(seen)} and its pods are kept for their logs; to try again, change "
+        "the spec, or delete the Job"
+    )
     failed = [pod for pod in seen.belonging(seen.driver_pods, job) if pods.phase_of(pod) == "Failed"]
     last = pods.newest(failed)
     cause = first_line(last) if last is not None else None

@@ -21,7 +21,7 @@ from kubernetes.aio.dynamic.resource import Resource
 from collectorfleet_api import names
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.edge.errors import NotFoundError, UnavailableError, from_answer
-from collectorfleet_operator.objects import Key, Kind, Object, name_of, namespace_of
+from collectorfleet_operator.objects import Key, Kind, Object, metadata, name_of, namespace_of
 
 # The client's own default is five minutes.
 TIMEOUT_SECONDS: Final = 10
@@ -94,16 +94,15 @@ class Kube:
             self._resource(kind).server_side_apply(body=manifest, force_conflicts=True, **_APPLY),
         )
 
-    async def apply_status(self, key: Key, status: Object) -> Object:
-        """Write our part of a fleet's status; returns the fleet."""
-        body = {
-            "apiVersion": FLEET.api_version,
-            "kind": FLEET.kind,
-            "metadata": {"name": key.name, "namespace": key.namespace},
-            "status": status,
-        }
+    async def apply_status(self, seen: Object, status: Object) -> Object:
+        """Write our part of the status of a fleet; returns the fleet.
+
+        ConflictError if it is not the one that was ``seen`` any more: another has its name, or it has changed.
+        """
+        identity = {key: metadata(seen)[key] for key in ("name", "namespace", "uid", "resourceVersion")}
+        body = {"apiVersion": FLEET.api_version, "kind": FLEET.kind, "metadata": identity, "status": status}
         return await self._ask(
-            f"apply status of {FLEET} {key}",
+            f"apply status of {FLEET} {namespace_of(seen)}/{name_of(seen)}",
             self._resource(FLEET).status.server_side_apply(body=body, force_conflicts=True, **_APPLY),
         )
 

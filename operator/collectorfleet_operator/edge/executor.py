@@ -14,7 +14,7 @@ from collectorfleet_operator.decide.events import Change, deleted, made
 from collectorfleet_operator.decide.observed import Refused
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
-from collectorfleet_operator.edge.errors import ConflictError, NotServedError, RefusedError
+from collectorfleet_operator.edge.errors import ConflictError, KubeError, NotServedError, RefusedError
 from collectorfleet_operator.objects import Key, Kind, Object, controller_uid, metadata, name_of, namespace_of, uid_of
 
 log = logging.getLogger(__name__)
@@ -22,11 +22,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a plan."""
+    """What became of a plan; ``interrupted`` is what kept the rest of it from being done, for this time."""
 
     changes: Sequence[Change] = ()
     refused: Sequence[Refused] = ()
     kuberay_installed: bool = True
+    interrupted: KubeError | None = None
 
 
 class Executor:
@@ -37,7 +38,6 @@ class Executor:
         self._cache = cache
 
     async def carry_out(self, key: Key, actions: Iterable[Action]) -> Result:
-        """Raises ConflictError where something changed meanwhile, and UnavailableError."""
         changes: list[Change] = []
         for action in actions:
             try:
@@ -46,6 +46,8 @@ class Executor:
                 return Result(changes, kuberay_installed=False)
             except RefusedError as error:
                 became = Refused(action.kind, Reason.REFUSED, str(error))
+            except KubeError as error:
+                return Result(changes, interrupted=error)
             if isinstance(became, Refused):
                 return Result(changes, [became])
             if became is not None:

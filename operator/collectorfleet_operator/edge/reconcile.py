@@ -9,14 +9,14 @@ from datetime import datetime, timedelta
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus, Reason
 from collectorfleet_api.v1alpha1.understood import understood
 from collectorfleet_operator.children.owner import FLEET
-from collectorfleet_operator.decide.events import Change, story
+from collectorfleet_operator.decide.events import story
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.decide.plan import plan
 from collectorfleet_operator.decide.status import invalid, status
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import NotFoundError
-from collectorfleet_operator.edge.event_writer import EventWriter
+from collectorfleet_operator.edge.event_writer import EventWriter, Untold
 from collectorfleet_operator.edge.executor import Executor, Result
 from collectorfleet_operator.edge.observe import observe, problems_of, read
 from collectorfleet_operator.edge.status_writer import StatusWriter
@@ -32,6 +32,7 @@ class Reconciler:
         self._executor = Executor(kube, cache)
         self._status = StatusWriter(kube)
         self._events = EventWriter(kube, now)
+        self._untold = Untold()
         self._said: dict[Key, Sequence[Refused]] = {}
         # About children of fleets that are not ready; kept up to date by the resync.
         self.warnings: dict[Key, list[Warned]] = {}
@@ -42,6 +43,7 @@ class Reconciler:
         if stored is None:
             self.warnings.pop(key, None)
             self._said.pop(key, None)
+            self._untold.forget(key)
             return None
         if is_terminating(stored):
             return None
@@ -56,8 +58,11 @@ class Reconciler:
     ) -> timedelta | None:
         before = plan(self._observe(key, fleet, unreadable, Result()), self._now())
         result = await self._executor.carry_out(key, before.actions)
+        self._untold.add(key, fleet, result.changes)
+        if result.interrupted:
+            raise result.interrupted
         seen = self._observe(key, fleet, unreadable, result)
-        await self._write(key, stored, seen, result.changes)
+        await self._write(key, stored, seen)
         self._log_refused(key, result.refused)
         return plan(seen, self._now()).again_after
 
@@ -72,13 +77,14 @@ class Reconciler:
             warnings=self.warnings.get(key, ()),
         )
 
-    async def _write(self, key: Key, stored: Object, seen: Observed, changes: Sequence[Change]) -> None:
+    async def _write(self, key: Key, stored: Object, seen: Observed) -> None:
         new = status(seen, self._now())
         before = seen.fleet.status.conditions if seen.fleet.status else []
         # Told before it is written: a status that is written twice is one, a change that nobody saw is never told.
-        await self._events.tell(key, seen.fleet, [*changes, *story(before, new)])
+        await self._events.tell(key, seen.fleet, [*self._untold.of(key, seen.fleet), *story(before, new)])
+        self._untold.forget(key)
         try:
-            written = await self._status.write(key, stored, new)
+            written = await self._status.write(stored, new)
         except NotFoundError:
             return
         if written is not None:
@@ -88,7 +94,7 @@ class Reconciler:
         problems = problems_of(stored)
         before = understood(CollectorFleetStatus, stored.get("status") or {})
         new = invalid(problems, before, int(metadata(stored)["generation"]), self._now())
-        written = await self._status.write(key, stored, new)
+        written = await self._status.write(stored, new)
         if written is not None:
             log.warning("%s: %s: %s", key, Reason.INVALID_SPEC, "; ".join(problems))
             self._cache.put(FLEET, written)

@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 from collectorfleet_api.v1alpha1 import OperatorStatus
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import UndeclaredFieldError
-from collectorfleet_operator.objects import Key, Object
+from collectorfleet_operator.objects import Object
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ class StatusWriter:
         self._kube = kube
         self._undeclared: set[str] = set()
 
-    async def write(self, key: Key, stored: Object, new: OperatorStatus) -> Object | None:
+    async def write(self, stored: Object, new: OperatorStatus) -> Object | None:
         """Write ``new`` if it differs from what ``stored`` says; returns the fleet as stored then, or None."""
         wire = new.to_wire()
         for path in self._undeclared:
@@ -33,7 +33,7 @@ class StatusWriter:
             return None
         while True:
             try:
-                return await self._kube.apply_status(key, wire)
+                return await self._kube.apply_status(stored, wire)
             except UndeclaredFieldError as error:
                 # An older CRD fails the whole apply for one field, and would leave the fleet without any status.
                 if not drop(wire, error.path):

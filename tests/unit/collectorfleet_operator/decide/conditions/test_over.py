@@ -40,7 +40,10 @@ def test_failed_says_the_first_cause_and_what_is_kept() -> None:
     world.end_driver(64, f"{cause}\nTraceback (most recent call last):\n  ...")
     world.end_job("Failed")
     seen = world.look()
-    text = f"{cause}; the RayCluster is deleted, Job cheetah-driver and its pods are kept for their logs"
+    text = (
+        f"{cause}; the RayCluster is deleted, Job cheetah-driver and its pods are kept for their logs; to try again, "
+        "change the spec, or delete the Job"
+    )
     assert told(seen, "Stalled") == ("True", "Failed", text)
     assert told(seen, "Completed") == ("False", "Failed", text)
     assert told(seen, "Ready") == ("False", "Failed", text)
