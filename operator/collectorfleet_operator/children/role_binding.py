@@ -21,5 +21,11 @@ def role_binding(fleet: CollectorFleet) -> Object:
         ROLE_BINDING,
         driver,
         roleRef={"apiGroup": ROLE.group, "kind": ROLE.kind, "name": driver},
-        subjects=[{"kind": SERVICE_ACCOUNT.kind, "name": driver, "namespace": fleet.metadata.namespace}],
+        subjects=[{"kind": SERVICE_ACCOUNT.kind, "name": _account(fleet), "namespace": fleet.metadata.namespace}],
     )
+
+
+def _account(fleet: CollectorFleet) -> str:
+    """Whose pods the drivers are: a template may name an account of the user's, e.g. one that may read a bucket."""
+    named = (fleet.spec.driver.template.get("spec") or {}).get("serviceAccountName")
+    return str(named or names.driver_name(fleet.metadata.name))

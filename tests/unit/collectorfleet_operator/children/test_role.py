@@ -22,5 +22,12 @@ def test_a_driver_may_touch_nothing_but_its_own_fleet_and_lease() -> None:
     assert driver()["spec"]["serviceAccountName"] == subject["name"]
 
 
+def test_a_driver_with_an_account_of_the_users_has_its_rights_too() -> None:
+    changes = {"spec.driver.template": {"spec": {"serviceAccountName": "reads-a-bucket"}}}
+    assert driver(changes)["spec"]["serviceAccountName"] == "reads-a-bucket"
+    (subject,) = role_binding(fleet(changes))["subjects"]
+    assert subject["name"] == "reads-a-bucket"
+
+
 def _rule(group: str, resource: str, name: str, *verbs: str) -> Object:
     return {"apiGroups": [group], "resources": [resource], "resourceNames": [name], "verbs": list(verbs)}
