@@ -10,7 +10,7 @@ from collectorfleet_api import names
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.edge.renewals import Renewals
-from collectorfleet_operator.objects import Key, Kind, Object, label, metadata, name_of, namespace_of
+from collectorfleet_operator.objects import Key, Kind, Object, label, metadata, name_of, namespace_of, uid_of
 
 # The keys of `metadata` that nobody here reads and that make up most of a small object.
 _UNREAD: Final = ("managedFields",)
@@ -27,6 +27,8 @@ class Cache:
         self._fleet_of: dict[tuple[Kind, Key], Key] = {}
         self._of_fleet: dict[tuple[Kind, Key], set[Key]] = {}
         self._renewals = Renewals(clock)
+        # By uid, its namespace and the version with which it went: a list that was under way meanwhile still has it.
+        self._gone: dict[Kind, dict[str, tuple[str, int]]] = {}
 
     def fleets(self) -> list[Key]:
         return list(self._objects.get(FLEET, {}))
@@ -47,7 +49,7 @@ class Cache:
         """Take news of an object."""
         key = Key(namespace_of(obj), name_of(obj))
         stored = self.get(kind, key)
-        if stored is not None and not _newer(obj, stored):
+        if uid_of(obj) in self._gone.get(kind, {}) or (stored is not None and not _newer(obj, stored)):
             return set()
         self._objects.setdefault(kind, {})[key] = _trimmed(kind, obj)
         concerned = self._index(kind, key, obj)
@@ -59,7 +61,8 @@ class Cache:
         """Take news that an object is gone."""
         key = Key(namespace_of(obj), name_of(obj))
         stored = self.get(kind, key)
-        if stored is None or metadata(stored)["uid"] != metadata(obj)["uid"]:
+        self._gone.setdefault(kind, {})[uid_of(obj)] = (key.namespace, _version(obj))
+        if stored is None or uid_of(stored) != uid_of(obj):
             return set()
         return self._drop(kind, key)
 
@@ -74,6 +77,12 @@ class Cache:
             covered = namespace in (None, key.namespace)
             if covered and key not in listed and _version(stored) <= int(resource_version):
                 concerned |= self._drop(kind, key)
+        # What went before this list was taken comes in no later one.
+        gone = self._gone.get(kind, {})
+        for uid in [
+            uid for uid, (where, at) in gone.items() if namespace in (None, where) and at <= int(resource_version)
+        ]:
+            del gone[uid]
         return concerned
 
     def _index(self, kind: Kind, key: Key, obj: Object) -> set[Key]:

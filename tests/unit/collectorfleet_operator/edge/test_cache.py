@@ -66,6 +66,28 @@ def test_news_that_another_object_of_the_name_is_gone_is_late() -> None:
     assert seen.get(POD, Key("lab", "p")) is not None
 
 
+def test_what_is_deleted_while_it_is_listed_stays_gone() -> None:
+    seen = cache()
+    seen.put(POD, pod("p", 5))
+    assert seen.remove(POD, pod("p", 8)) == {FLEET_KEY}
+    # Asked for at version 7, taken at 8.
+    assert seen.replace(POD, None, [pod("p", 5)], "7") == set()
+    assert seen.of_fleet(POD, FLEET_KEY) == []
+    # It may also be heard of for the first time by its end.
+    assert seen.remove(POD, pod("q", 9, uid="q")) == set()
+    assert seen.put(POD, pod("q", 6, uid="q")) == set()
+    # Another one of the name is another one.
+    assert seen.put(POD, pod("p", 10, uid="new")) == {FLEET_KEY}
+
+
+def test_what_is_gone_is_remembered_no_longer_than_a_list_can_be_late() -> None:
+    seen = cache()
+    for number in range(100):
+        seen.remove(POD, pod(f"p{number}", number, uid=f"u{number}"))
+    seen.replace(POD, None, [], "200")
+    assert not any(seen._gone.values())
+
+
 def test_a_lease_that_is_made_again_was_never_held() -> None:
     seen = cache()
     key = Key("lab", "cheetah-driver")
