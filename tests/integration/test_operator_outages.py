@@ -97,6 +97,31 @@ def test_after_20_s_without_an_api_server_the_status_is_true_within_10_s(
     assert (len(pods.of("head")), len(pods.of("worker")), len(pods.of("driver"))) == (1, 1, 1)
 
 
+def test_a_list_that_is_forbidden_is_said_and_ends_nothing(
+    control_plane: ControlPlane, fleet_operator: Component, namespace: str
+) -> None:
+    role = control_plane.get("clusterrole/collectorfleet-operator")
+    without = [rule for rule in role["rules"] if "leases" not in rule["resources"]]
+    assert len(without) < len(role["rules"])
+    name = {"apiVersion": role["apiVersion"], "kind": role["kind"], "metadata": {"name": role["metadata"]["name"]}}
+    before = len(fleet_operator.log.read_text())
+
+    def says(words: str) -> bool:
+        return words in fleet_operator.log.read_text()[before:]
+
+    try:
+        control_plane.apply({**name, "rules": without})
+        eventually(lambda: says("the API server refuses a list: list leases"), within=30, what="the refusal in the log")
+        # What needs no Lease goes on.
+        control_plane.apply(manifest(replicas=1), namespace)
+        Pods(control_plane, namespace).wait("head", 1)
+    finally:
+        control_plane.apply({**name, "rules": role["rules"]})
+    eventually(lambda: says("the API server answers again"), within=30, what="the lists again")
+    assert fleet_operator.running
+    Pods(control_plane, namespace).wait("driver", 1)
+
+
 def test_without_kuberay_a_fleet_says_so_and_runs_once_it_is_installed(
     bare_plane: ControlPlane, tmp_path: Path
 ) -> None:

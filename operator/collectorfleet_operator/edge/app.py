@@ -18,7 +18,7 @@ from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.table import PROVIDERS, WATCHED
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
-from collectorfleet_operator.edge.errors import KubeError, NotServedError, UnavailableError
+from collectorfleet_operator.edge.errors import KubeError, NotServedError, RefusedError, UnavailableError
 from collectorfleet_operator.edge.health import Health, served
 from collectorfleet_operator.edge.reconcile import Reconciler
 from collectorfleet_operator.edge.resync import TICK_SECONDS, TICKS_PER_FULL_LIST, Resync
@@ -108,8 +108,9 @@ class Session:
             try:
                 for key in await self._resync.list_all():
                     self._queue.add(key)
-            except (NotServedError, UnavailableError) as error:
-                if isinstance(error, NotServedError):
+            except KubeError as error:
+                if not isinstance(error, UnavailableError):
+                    # It answers; starting anew would change nothing.
                     self._health.heard()
                 text = f"no {FLEET.full_name}: apply the CRD" if isinstance(error, NotServedError) else str(error)
                 if text != said:
@@ -133,9 +134,12 @@ class Session:
                 await self._list_again(ticks, everything)
                 if (everything or missing) and await self._served_kinds_changed(missing):
                     return
-            except UnavailableError as error:
+            except (UnavailableError, RefusedError) as error:
                 if reachable:
-                    log.warning("the API server does not answer: %s", error)
+                    refused = isinstance(error, RefusedError)
+                    log.warning("the API server %s: %s", "refuses a list" if refused else "does not answer", error)
+                if isinstance(error, RefusedError):
+                    self._health.heard()
                 reachable = False
                 continue
             if not reachable:
