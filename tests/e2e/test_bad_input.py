@@ -38,7 +38,9 @@ def test_an_error_of_the_users_code_fails_the_fleet_once_with_its_own_words(
     assert len(drivers) == 1
 
 
-def test_an_image_that_does_not_exist_is_named_in_the_condition(cluster: Client, namespace: str) -> None:
+def test_an_image_that_does_not_exist_is_named_in_the_condition_and_the_right_one_trains(
+    cluster: Client, namespace: str
+) -> None:
     cluster.apply([fleets.code(), fleets.fleet(image="example.invalid/nobody/nothing:1")], namespace)
 
     def names_the_image(fleet: Object) -> bool:
@@ -49,3 +51,6 @@ def test_an_image_that_does_not_exist_is_named_in_the_condition(cluster: Client,
     ready = condition(seen, "Ready")
     assert ready
     assert ready["status"] == "False"
+    cluster.apply(fleets.fleet(kwargs={"batches": 3}), namespace)
+    done = cluster.wait_for("cfleet/fleet", "Completed", namespace, within=180)
+    assert done["status"]["progress"]["batches"] == 3
