@@ -47,12 +47,10 @@ def _is_first(at: str) -> bool:
 
 def _ask(at: str, argv: list[str]) -> None:
     asks = socket.socket(socket.AF_UNIX)
-    while True:
-        try:
-            asks.connect(at)
-            break
-        except OSError:  # it still imports, or never will: then the raylet ends us with its patience
-            time.sleep(0.02)
+    while asks.connect_ex(at):  # it still imports
+        if not _is_alive(int(os.environ["RAY_RAYLET_PID"])):
+            return
+        time.sleep(0.02)
     worker = {"argv": argv, "env": dict(os.environ), "cwd": os.getcwd()}
     socket.send_fds(asks, [json.dumps(worker).encode()], [0, 1, 2])
 

@@ -127,3 +127,13 @@ def report(plane: ControlPlane, namespace: str, available: int, fleet: str = "fl
     body = {**{key: stored[key] for key in ("apiVersion", "kind")}, "metadata": {"name": fleet}, "status": status}
     options = ("--server-side", f"--field-manager={names.DRIVER_MANAGER}", "--force-conflicts")
     plane.kubectl("apply", "-n", namespace, "--subresource=status", *options, "-f", "-", input=json.dumps(body))
+
+
+def start(plane: ControlPlane, namespace: str) -> tuple[Pods, Object]:
+    """A fleet of one collector that collects: its pods, and the fleet."""
+    plane.apply(manifest(replicas=1), namespace)
+    pods = Pods(plane, namespace)
+    for role in ("head", "worker", "driver"):
+        pods.run(role, 1)
+    report(plane, namespace, available=1)
+    return pods, plane.wait_for("cfleet/fleet", "Ready", namespace)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from tests.cluster import binaries
 from tests.cluster import control_plane as control_planes
-from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.process import Component
 from tests.integration import played
@@ -31,16 +30,6 @@ def bare_plane(tmp_path: Path) -> Iterator[ControlPlane]:
         plane.stop()
 
 
-def start(plane: ControlPlane, namespace: str) -> Object:
-    plane.apply(manifest(replicas=1), namespace)
-    pods = Pods(plane, namespace)
-    pods.run("head", 1)
-    pods.run("worker", 1)
-    pods.run("driver", 1)
-    played.report(plane, namespace, available=1)
-    return plane.wait_for("cfleet/fleet", "Ready", namespace)
-
-
 def event_names(plane: ControlPlane, namespace: str) -> list[str]:
     events = plane.items("events", namespace)
     return sorted(e["metadata"]["name"] for e in events if e["involvedObject"]["kind"] == "CollectorFleet")
@@ -49,7 +38,7 @@ def event_names(plane: ControlPlane, namespace: str) -> list[str]:
 def test_a_killed_operator_that_returns_disturbs_nothing_and_sees_what_it_missed(
     control_plane: ControlPlane, fleet_operator: Component, namespace: str
 ) -> None:
-    start(control_plane, namespace)
+    played.start(control_plane, namespace)
     versions = [
         control_plane.get(name, namespace)["metadata"]["resourceVersion"]
         for name in ("role/fleet-driver", "lease/fleet-driver")
@@ -81,7 +70,7 @@ def test_a_killed_operator_that_returns_disturbs_nothing_and_sees_what_it_missed
 def test_after_20_s_without_an_api_server_the_status_is_true_within_10_s(
     control_plane: ControlPlane, fleet_operator: Component, namespace: str
 ) -> None:
-    start(control_plane, namespace)
+    played.start(control_plane, namespace)
     control_plane.kill("kube-apiserver")
     away = time.monotonic() + 20
     eventually(lambda: time.monotonic() > away, within=30, what="20 s without an API server")

@@ -184,13 +184,7 @@ def test_a_corrected_manifest_replaces_a_run_that_never_delivered_a_batch(
 def test_what_a_run_needs_is_made_again_while_its_changed_spec_is_held(
     control_plane: ControlPlane, namespace: str
 ) -> None:
-    control_plane.apply(manifest(replicas=1), namespace)
-    pods = Pods(control_plane, namespace)
-    pods.run("head", 1)
-    pods.run("worker", 1)
-    pods.run("driver", 1)
-    played.report(control_plane, namespace, available=1)
-    control_plane.wait_for("cfleet/fleet", "Ready", namespace)
+    played.start(control_plane, namespace)
     control_plane.apply(manifest(replicas=1, image="test.local/fleet:2"), namespace)
     control_plane.wait_for("cfleet/fleet", lambda f: told(f, "UpToDate")[1] == "RestartNeeded", namespace)
     old = control_plane.get("role/fleet-driver", namespace)["metadata"]["uid"]
@@ -217,13 +211,7 @@ def test_what_a_run_needs_is_made_again_while_its_changed_spec_is_held(
 def test_a_changed_spec_waits_for_a_running_driver_and_starts_when_its_job_is_deleted(
     control_plane: ControlPlane, namespace: str
 ) -> None:
-    control_plane.apply(manifest(replicas=1), namespace)
-    pods = Pods(control_plane, namespace)
-    pods.run("head", 1)
-    pods.run("worker", 1)
-    pods.run("driver", 1)
-    played.report(control_plane, namespace, available=1)
-    control_plane.wait_for("cfleet/fleet", "Ready", namespace)
+    pods, _ = played.start(control_plane, namespace)
     control_plane.apply(manifest(replicas=1, image="test.local/fleet:2"), namespace)
     held = control_plane.wait_for("cfleet/fleet", lambda f: told(f, "UpToDate")[1] == "RestartNeeded", namespace)
     assert told(held, "Ready")[0] == "True"

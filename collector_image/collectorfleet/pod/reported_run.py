@@ -66,9 +66,7 @@ class ReportedRun:
         """Tell the session how many collectors the stored fleet wants, if that is news."""
         if self._session is None:
             return
-        # The status that came with it says nothing of a size.
-        fleet = checked_fleet({key: value for key, value in stored.items() if key != "status"}, self._settings)
-        size = FleetSize.of(fleet)
+        size = FleetSize.of(checked_fleet(stored, self._settings))
         if size == self._size:
             return
         was, self._size = self._size, size

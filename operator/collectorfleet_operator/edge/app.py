@@ -76,9 +76,9 @@ class Session:
 
     async def run(self) -> None:
         """Run until the process is told to stop, or until the next session has to begin."""
-        if not await self._first_lists():
+        missing = await self._first_lists()
+        if missing is None:
             return
-        missing = await self._resync.missing_kinds()
         for kind in missing:
             log.warning("no %s in this Kubernetes: fleets wait until %s is installed", kind.full_name, PROVIDERS[kind])
         kinds = [kind for kind in WATCHED if kind not in missing]
@@ -101,13 +101,15 @@ class Session:
         if tasks[2] in done:
             self._stop.set()
 
-    async def _first_lists(self) -> bool:
-        """Fill the cache and queue every fleet; False if the process is told to stop before there is anything."""
+    async def _first_lists(self) -> set[Kind] | None:
+        """Fill the cache and queue every fleet; returns the kinds that are not served.
+
+        None if the process is told to stop before there is anything.
+        """
         said = ""
         while not self._stop.is_set():
             try:
-                for key in await self._resync.list_all():
-                    self._queue.add(key)
+                found, missing = await self._resync.list_all(), await self._resync.missing_kinds()
             except KubeError as error:
                 if not isinstance(error, UnavailableError):
                     # It answers; starting anew would change nothing.
@@ -119,9 +121,11 @@ class Session:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._stop.wait(), RETRY_SECONDS)
             else:
+                for key in found:
+                    self._queue.add(key)
                 self._health.serves()
-                return True
-        return False
+                return missing
+        return None
 
     async def _tick(self, missing: set[Kind]) -> None:
         """List again and again; returns when a kind begins or ceases to be served."""

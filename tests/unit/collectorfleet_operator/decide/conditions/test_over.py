@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tests.unit.collectorfleet_operator.world import DRIVER, later, running, told
+from tests.unit.collectorfleet_operator.world import DRIVER, NOON, later, running, told
 
 from collectorfleet_api.v1alpha1 import Phase
 from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.decide.status import invalid
 
 
 def test_the_end_is_told_before_the_job_says_so() -> None:
@@ -32,6 +33,18 @@ def test_completed_is_ready_for_good() -> None:
     assert seen.replicas == 0
     world.collect(world.get(JOB, DRIVER), *world.pods("driver"))
     assert world.look(later(60)) == seen
+
+
+def test_what_is_completed_stays_so_when_its_spec_cannot_be_read_and_its_job_is_tidied_up() -> None:
+    world = running()
+    world.end_driver(0)
+    world.end_job("Complete")
+    before = world.look()
+    found = invalid(["spec.collection: 7 is no mapping"], world.seen().fleet.status, 2, NOON)
+    assert told(found, "UpToDate")[:2] == ("False", "InvalidSpec")
+    for type_ in ("Ready", "Completed", "Stalled"):
+        assert told(found, type_) == told(before, type_)
+    assert (found.phase, found.driver, found.observed_generation) == (before.phase, before.driver, 2)
 
 
 def test_failed_says_the_first_cause_and_what_is_kept() -> None:
