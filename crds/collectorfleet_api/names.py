@@ -52,9 +52,11 @@ ENV_POD: Final = "COLLECTORFLEET_POD"
 ENV_SPEC: Final = "COLLECTORFLEET_SPEC"
 ENV_CHECKPOINTS: Final = "COLLECTORFLEET_CHECKPOINTS"
 
-# Exit codes of the driver. The Job's podFailurePolicy reads them: a user error is not tried again.
+# Exit codes of the driver. The Job's podFailurePolicy reads them: a user error is not tried again, and a driver that
+# ended because it was asked to starts again when the operator says so.
 EXIT_INFRASTRUCTURE: Final = 1
 EXIT_USER_ERROR: Final = 64
+EXIT_STOPPED: Final = 65
 
 
 def cluster_name(fleet: str) -> str:
@@ -68,5 +70,5 @@ def driver_name(fleet: str) -> str:
 
 
 def head_address(fleet: str, namespace: str) -> str:
-    """Where the head's GCS listens, by KubeRay's naming of the head service."""
-    return f"{fleet}-head-svc.{namespace}.svc.cluster.local:{RAY_PORT}"
+    """Where the head's GCS listens, by KubeRay's naming of the head service, in whatever domain the cluster has."""
+    return f"{fleet}-head-svc.{namespace}.svc:{RAY_PORT}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 Object = dict[str, Any]
@@ -60,6 +61,32 @@ def namespace_of(obj: Object) -> str:
 
 def uid_of(obj: Object) -> str:
     return str(metadata(obj)["uid"])
+
+
+def created_at(obj: Object) -> datetime:
+    return datetime.fromisoformat(metadata(obj)["creationTimestamp"])
+
+
+def changed_at(obj: Object) -> datetime | None:
+    """When somebody last wrote something else into it, to the second; None if nobody said so."""
+    times = [one["time"] for one in metadata(obj).get("managedFields") or [] if one.get("time")]
+    return datetime.fromisoformat(max(times)) if times else None
+
+
+def started_at(job: Object) -> datetime | None:
+    """When a Job began, by the Job controller; None until it has looked at it."""
+    found: str | None = (job.get("status") or {}).get("startTime")
+    return datetime.fromisoformat(found) if found else None
+
+
+def ended_at(job: Object) -> datetime | None:
+    """When a Job completed or failed; None while it has not."""
+    status: Object = job.get("status") or {}
+    ended = [
+        one["lastTransitionTime"] for one in status.get("conditions") or [] if one["type"] in ("Complete", "Failed")
+    ]
+    found: str | None = status.get("completionTime") or next(iter(ended), None)
+    return datetime.fromisoformat(found) if found else None
 
 
 def label(obj: Object, name: str) -> str | None:

@@ -58,6 +58,31 @@ def namespace(cluster: Client, request: pytest.FixtureRequest) -> Iterator[str]:
             print(diagnostics.describe(cluster, name))
 
 
+@pytest.fixture
+def claim(own_cluster: Cluster, namespace: str, tmp_path: Path) -> Iterator[str]:
+    """A claim that is bound to a folder of this machine."""
+    folder = tmp_path / "checkpoints"
+    folder.mkdir()
+    folder.chmod(0o777)  # the kubelet leaves the owner of such a folder alone
+    common = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": namespace},
+        "spec": {**common, "capacity": {"storage": "1Gi"}, "hostPath": {"path": str(folder)}},
+    }
+    wanted = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "checkpoints"},
+        "spec": {**common, "volumeName": namespace, "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    own_cluster.apply(volume)
+    own_cluster.apply(wanted, namespace)
+    yield "checkpoints"
+    own_cluster.delete(f"persistentvolume/{namespace}", wait=False)
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None]:
     outcome = yield

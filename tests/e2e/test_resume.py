@@ -3,40 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
-import pytest
 from tests.cluster.client import Object, condition
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
 
 FRAMES = 200
-
-
-@pytest.fixture
-def claim(own_cluster: Cluster, namespace: str, tmp_path: Path) -> Iterator[str]:
-    """A claim that is bound to a folder of this machine."""
-    folder = tmp_path / "checkpoints"
-    folder.mkdir()
-    folder.chmod(0o777)  # the kubelet leaves the owner of such a folder alone
-    common = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
-    volume = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": namespace},
-        "spec": {**common, "capacity": {"storage": "1Gi"}, "hostPath": {"path": str(folder)}},
-    }
-    wanted = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "checkpoints"},
-        "spec": {**common, "volumeName": namespace, "resources": {"requests": {"storage": "1Gi"}}},
-    }
-    own_cluster.apply(volume)
-    own_cluster.apply(wanted, namespace)
-    yield "checkpoints"
-    own_cluster.delete(f"persistentvolume/{namespace}", wait=False)
 
 
 def test_a_killed_driver_is_followed_by_one_that_goes_on_from_the_claim(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 from tests.cluster.client import Object, condition
@@ -51,6 +52,7 @@ class Pods:
 
     def run(self, role: str, count: int) -> None:
         """Wait for that many pods and let them be ready."""
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         for pod in self.wait(role, count):
             container = pod["spec"]["containers"][0]["name"]
             self.set_status(
@@ -59,7 +61,7 @@ class Pods:
                 podIP="10.0.0.1",
                 podIPs=[{"ip": "10.0.0.1"}],
                 conditions=[{"type": "Ready", "status": "True"}, {"type": "PodScheduled", "status": "True"}],
-                containerStatuses=[container_status(container, {"running": {"startedAt": NOW}}, ready=True)],
+                containerStatuses=[container_status(container, {"running": {"startedAt": now}}, ready=True)],
             )
 
     def hold_up(self, role: str, reason: str, message: str) -> None:

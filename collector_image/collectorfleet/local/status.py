@@ -48,7 +48,7 @@ def _verdict(ended: Exit) -> list[Condition]:
                 condition(ConditionType.COMPLETED, False, Reason.INTERRUPTED, message),
             ]
         case Completed(message):
-            outcome: outcomes.Outcome = outcomes.Completed(message)
+            outcome: outcomes.Over = outcomes.Completed(message)
         case UserError(message) | Broken(message):
             outcome = outcomes.Failed(message)
     return [ready(outcome, []), stalled(outcome), completed(outcome)]

@@ -35,11 +35,15 @@ class FleetApi:
         return _object(answer)
 
     async def apply_status(self, status: Object) -> Object:
-        """Write the driver's part of the status; returns the whole fleet as it is now."""
+        """Write the driver's part of the status; returns the whole fleet as it is now.
+
+        Of this very fleet: another one that has its name now is a conflict.
+        """
+        settings = self._settings
         body = {
             "apiVersion": names.API_VERSION,
             "kind": names.KIND,
-            "metadata": {"name": self._settings.name, "namespace": self._settings.namespace},
+            "metadata": {"name": settings.name, "namespace": settings.namespace, "uid": settings.uid},
             "status": status,
         }
         answer = await self._fleets.status.server_side_apply(

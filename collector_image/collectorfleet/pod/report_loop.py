@@ -12,9 +12,10 @@ from collectorfleet.pod.lease_loop import LeaseLoop
 from collectorfleet.pod.report_schedule import EVERY_SECONDS
 from collectorfleet.pod.reported_run import ReportedRun
 from collectorfleet.pod.status_writer import StatusWriter
+from collectorfleet.pod.stored_fleet import final_report
 from collectorfleet.run.exit import FleetGone
 from collectorfleet.run.stop import StopReason, StopRequest
-from collectorfleet_api.names import EXIT_INFRASTRUCTURE
+from collectorfleet_api.names import EXIT_INFRASTRUCTURE, EXIT_STOPPED
 from collectorfleet_api.v1alpha1 import DriverReport
 
 log = logging.getLogger(__name__)
@@ -23,6 +24,7 @@ RETRY_SECONDS: Final = 1.0
 # Between two looks at the session: of a thousand collectors that join, each is a change, and a report is milliseconds.
 LOOK_SECONDS: Final = 0.1
 LAST_REPORT_SECONDS: Final = 10.0
+_ORDERED: Final = StopReason("the operator, at the end of a batch", EXIT_STOPPED, patient=True)
 
 
 class ReportLoop:
@@ -60,7 +62,7 @@ class ReportLoop:
 
     async def _write_last(self) -> None:
         give_up = time.monotonic() + LAST_REPORT_SECONDS
-        report = self._run.report()
+        report = final_report(self._run.report())
         while self._lease.is_held and time.monotonic() < give_up:
             if self._writer.has_written(report) or await self._write(report):
                 return
@@ -76,4 +78,6 @@ class ReportLoop:
             return False
         # The answer to a write is the fleet as it is now: what is followed live needs no watch.
         self._run.follow(stored)
+        if self._run.is_told_to_stop(stored):
+            self._stop.request(_ORDERED)
         return True

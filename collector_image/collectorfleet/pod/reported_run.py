@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from collectorfleet.pod.fleet_size import FleetSize
 from collectorfleet.pod.objects import Object
 from collectorfleet.pod.settings import DriverSettings
-from collectorfleet.pod.stored_fleet import checked_fleet, last_report, starting_report
+from collectorfleet.pod.stored_fleet import checked_fleet, is_told_to_stop, last_report, starting_report
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
 
 log = logging.getLogger(__name__)
@@ -61,6 +61,10 @@ class ReportedRun:
             self._attached.wait(WAIT_FOR_SESSION_SECONDS)
             return 0
         return session.wait_for_change(seen, timeout_seconds)
+
+    def is_told_to_stop(self, stored: Object) -> bool:
+        """Whether the operator asks this driver, in the stored fleet, to end where its batch ends."""
+        return is_told_to_stop(stored, self._settings.pod)
 
     def follow(self, stored: Object) -> None:
         """Tell the session how many collectors the stored fleet wants, if that is news."""

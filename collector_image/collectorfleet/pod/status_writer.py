@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from typing import Final
 
 from kubernetes.aio.client import ApiException
 
@@ -19,6 +20,9 @@ from collectorfleet_api.v1alpha1 import DriverReport
 
 log = logging.getLogger(__name__)
 
+# A CRD may be updated while the driver runs.
+TRY_AGAIN_SECONDS: Final = 600.0
+
 
 class StatusWriter:
     """Remembers the last report that the API server took, and the fields that the installed CRD does not know."""
@@ -27,7 +31,7 @@ class StatusWriter:
         self._api = api
         self._settings = settings
         self._last: LastWrite | None = None
-        self._undeclared: set[FieldPath] = set()
+        self._undeclared: dict[FieldPath, float] = {}  # and when each was found to be
         self._outage = Outage("cannot write the status")
 
     def due(self, report: DriverReport) -> bool:
@@ -44,26 +48,38 @@ class StatusWriter:
         Raises FleetGone if the fleet was deleted or replaced.
         """
         try:
-            stored = await self._api.apply_status(without(report.to_wire(), self._undeclared))
+            stored = await self._api.apply_status(without(report.to_wire(), self._left_out()))
         except TRANSIENT as error:
             if self._learned_from(error):
                 return await self.write(report)
             self._outage.note(error)
             if is_status(error, 404):
                 raise FleetGone(f"{self._settings.fleet} was deleted") from None
+            if is_status(error, 409):
+                await self._check_uid()
             return None
         self._outage.over()
         self._last = LastWrite(report, time.monotonic())
-        check_uid(stored, self._settings)
         return stored
+
+    async def _check_uid(self) -> None:
+        try:
+            check_uid(await self._api.fleet(), self._settings)
+        except TRANSIENT as error:
+            self._outage.note(error)
+
+    def _left_out(self) -> set[FieldPath]:
+        now = time.monotonic()
+        return {path for path, since in self._undeclared.items() if now - since < TRY_AGAIN_SECONDS}
 
     def _learned_from(self, error: BaseException) -> bool:
         """Whether a refused report can go out again, without fields that the installed CRD does not know."""
         if not isinstance(error, ApiException) or error.status != 500:
             return False
-        new = set(undeclared_fields(error_text(error))) - self._undeclared
+        found = set(undeclared_fields(error_text(error))) - self._left_out()
+        new = found - self._undeclared.keys()
         if new:
             fields = ", ".join("status." + ".".join(path) for path in sorted(new))
             log.warning("the installed CRD does not know %s: reports go without; update the CRD", fields)
-        self._undeclared |= new
-        return bool(new)
+        self._undeclared |= dict.fromkeys(found, time.monotonic())
+        return bool(found)

@@ -20,6 +20,8 @@ from collectorfleet_api.v1alpha1 import (
 )
 
 MOST_ROWS: Final = 100  # of a status
+# Of a driver that runs, and of no other.
+_GONE: Final = {"frames_per_second": None, "driver_idle_ratio": None, "collector_idle_ratio": None}
 
 
 def checked_fleet(stored: Object, settings: DriverSettings) -> CollectorFleet:
@@ -43,6 +45,12 @@ def check_uid(stored: Object, settings: DriverSettings) -> None:
         )
 
 
+def is_told_to_stop(stored: Object, pod: str) -> bool:
+    """Whether the operator asks this very driver to end where its batch ends."""
+    orders = (stored.get("status") or {}).get("orders") or {}
+    return orders.get("driver") == pod and bool(orders.get("stopAtBatch"))
+
+
 def last_report(fleet: CollectorFleet) -> DriverReport | None:
     """What the driver before this one said last; None for the first driver of this fleet."""
     previous = fleet.status
@@ -57,8 +65,24 @@ def starting_report(replicas: int, before: DriverReport | None) -> DriverReport:
     rows = [CollectorStatus(name=f"c{i}", state=CollectorState.STARTING) for i in range(min(replicas, MOST_ROWS))]
     if before is None:
         return DriverReport(progress=Progress(collectors=counts), collectors=rows)
-    gone = {"frames_per_second": None, "driver_idle_ratio": None, "collector_idle_ratio": None}
-    progress = (before.progress or Progress()).model_copy(update={**gone, "collectors": counts})
+    progress = (before.progress or Progress()).model_copy(update={**_GONE, "collectors": counts})
     # The next driver has to know, should this one be lost before its first version.
     weights = before.weights and WeightsStatus(published=before.weights.published)
     return DriverReport(progress=progress, weights=weights, checkpoint=before.checkpoint, collectors=rows)
+
+
+def final_report(report: DriverReport) -> DriverReport:
+    """``report`` once its driver has ended: how far it came stays true, and there are no collectors any more."""
+    progress = report.progress
+    if progress is None:
+        return report.model_copy(update={"driver_ended": True})
+    counts = progress.collectors and progress.collectors.model_copy(
+        update={"available": 0, "summary": f"0/{progress.collectors.desired}"}
+    )
+    rows = [
+        row if row.state is CollectorState.FAILED else row.model_copy(update={"state": CollectorState.RETIRED})
+        for row in report.collectors
+    ]
+    ended = {**_GONE, "collectors": counts}
+    now = {"progress": progress.model_copy(update=ended), "collectors": rows, "driver_ended": True}
+    return report.model_copy(update=now)

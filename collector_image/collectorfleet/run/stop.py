@@ -2,7 +2,8 @@
 
 The first request is polite: ``run.stop_requested`` turns true and the collector's iteration ends with the batch in
 hand, so that a training function gets to save what it has. If it has not returned when its grace is over, or at a
-second request, :class:`StopNow` is raised in it.
+second signal, :class:`StopNow` is raised in it. A patient request has no such grace: the operator's, who asks long
+before it would kill.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class StopReason:
 
     text: str  # "SIGTERM", "the fleet was deleted"
     exit_code: int
+    patient: bool = False  # the batch in hand may take as long as it takes
 
 
 class StopRequest:
@@ -41,7 +43,10 @@ class StopRequest:
     def __init__(self, grace: timedelta = GRACE) -> None:
         self._grace = grace
         self._reason: StopReason | None = None
+        self._insisting = False
         self._ended = threading.Event()
+        # One that a signal handler may take while its thread has it.
+        self._lock = threading.RLock()
 
     @property
     def reason(self) -> StopReason | None:
@@ -58,9 +63,16 @@ class StopRequest:
 
     def request(self, reason: StopReason) -> None:
         """Ask for the end; returns at once. The first reason is kept; after the end there is nothing to ask for."""
-        if self._reason is None and not self._ended.is_set():
-            self._reason = reason
-            threading.Thread(target=self._insist, args=[reason], name="stop", daemon=True).start()
+        with self._lock:
+            if self._ended.is_set():
+                return
+            first, self._reason = self._reason is None, self._reason or reason
+            insist = not (reason.patient or self._insisting)
+            self._insisting = self._insisting or insist
+        if first or insist:
+            log.warning("stopping: %s", reason.text)
+        if insist:
+            threading.Thread(target=self._insist, name="stop", daemon=True).start()
 
     def run_ended(self) -> None:
         """The user's code has returned: nothing is left to interrupt."""
@@ -70,12 +82,11 @@ class StopRequest:
         """Handle SIGINT and SIGTERM. Raises StopNow at the second one."""
         if self._ended.is_set():
             return
-        if self._reason is not None:
+        if self._insisting:
             raise StopNow
         self.request(StopReason("Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name, 128 + number))
 
-    def _insist(self, reason: StopReason) -> None:
-        log.warning("stopping: %s", reason.text)
+    def _insist(self) -> None:
         if not self._ended.wait(self._grace.total_seconds()):
             log.warning("the run has not ended %.0f s later and is interrupted", self._grace.total_seconds())
             # A real signal, whose handler raises StopNow: it wakes the main thread from a lock that it waits for,

@@ -23,6 +23,11 @@ class Running:
 
 
 @dataclass(frozen=True)
+class Suspended:
+    """Its pods are gone or going, because somebody asked for that; it goes on when they ask for that."""
+
+
+@dataclass(frozen=True)
 class Completed:
     """Training returned, or the frames asked for were written out."""
 
@@ -34,10 +39,10 @@ class Completed:
 
 @dataclass(frozen=True)
 class Failed:
-    """The user's code raised; trying again would not help."""
+    """The user's code raised, or a deadline is over; trying again would not help."""
 
     message: str  # one sentence, the first cause in its own words
-    reason: ClassVar[Reason] = Reason.FAILED
+    reason: Reason = Reason.FAILED
     phase: ClassVar[Phase] = Phase.FAILED
     verb: ClassVar[str] = "failed"
 
@@ -45,4 +50,4 @@ class Failed:
 # Something of the run is there or will be; nothing of it is left but its records.
 Underway = Pending | Running
 Over = Completed | Failed
-Outcome = Underway | Over
+Outcome = Underway | Suspended | Over

@@ -6,12 +6,21 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from collectorfleet_api.conditions.condition import condition, is_true
-from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running
+from collectorfleet_api.conditions.outcome import (
+    Completed,
+    Failed,
+    Outcome,
+    Over,
+    Pending,
+    Running,
+    Suspended,
+    Underway,
+)
 from collectorfleet_api.v1alpha1.reasons import ConditionType, Reason
 from collectorfleet_api.v1alpha1.status import Condition
 
 
-def ready(outcome: Outcome, required: Sequence[Condition]) -> Condition:
+def ready(outcome: Underway | Over, required: Sequence[Condition]) -> Condition:
     """True once completed, or while all of ``required`` are true; else it says what the first missing one says.
 
     Deployment tools read Ready=True after the end as "done", so a completed fleet stays ready without collectors.
@@ -40,7 +49,7 @@ def stalled(outcome: Outcome) -> Condition:
     match outcome:
         case Failed():
             return condition(ConditionType.STALLED, True, outcome.reason, outcome.message)
-        case Pending() | Running() | Completed():
+        case Pending() | Running() | Suspended() | Completed():
             return condition(ConditionType.STALLED, False, Reason.PROGRESSING, "nothing waits for the user")
         case _:
             assert_never(outcome)
@@ -54,5 +63,7 @@ def completed(outcome: Outcome) -> Condition:
             return condition(ConditionType.COMPLETED, False, outcome.reason, outcome.message)
         case Pending() | Running():
             return condition(ConditionType.COMPLETED, False, Reason.RUNNING, "the driver has not finished")
+        case Suspended():
+            return condition(ConditionType.COMPLETED, False, Reason.SUSPENDED, "the driver has not finished")
         case _:
             assert_never(outcome)

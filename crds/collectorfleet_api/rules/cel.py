@@ -180,6 +180,9 @@ RULES: Final[dict[str, list[Rule]]] = {
         *_rules(one for one in COMBINATIONS if one not in TRAIN_OR_OUTPUT),
     ],
     "spec.collection": _rules(COMBINATIONS, "collection"),
+    "spec.collectors.replicas": [
+        Rule("self >= 1", "a fleet has at least one collector; to free all of its pods, set spec.suspend to true")
+    ],
     "spec.collectors.resources.gpu": _SHARE,
     "spec.driver.resources.gpu": _rules(COMBINATIONS, "driver.resources.gpu"),
     "spec.ray.version": [_RAY_VERSION],

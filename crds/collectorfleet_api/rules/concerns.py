@@ -60,6 +60,15 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "replayBuffer": _DRIVER,
     "output": _DRIVER,
     "ray": _ALL,
+    "updateStrategy": _NOBODY,
+    "progressDeadlineSeconds": _NOBODY,
+    "suspend": _NOBODY,
+    "whenFinished": _NOBODY,
+    "ttlSecondsAfterFinished": _NOBODY,
+    "activeDeadlineSeconds": _NOBODY,
+    "startupDeadlineSeconds": _NOBODY,
+    "idleTimeoutSeconds": _NOBODY,
+    "backoffLimit": _DRIVER,
 }
 
 

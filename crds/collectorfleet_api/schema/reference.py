@@ -9,6 +9,7 @@ from typing import Any
 
 from collectorfleet_api.names import API_VERSION, KIND
 from collectorfleet_api.rules.cel import RULES
+from collectorfleet_api.rules.concerns import CONCERNS, Part
 from collectorfleet_api.schema.crd import COLUMNS, schema
 from collectorfleet_api.v1alpha1.base import Model
 from collectorfleet_api.v1alpha1.status import DriverReport, OperatorStatus
@@ -21,6 +22,24 @@ _INTRODUCTION = f"""\
 
 Every field, as the API server knows it; `kubectl explain cfleet.spec` shows the same. A field without a default and
 without "required" may be left out. Quantities are those of Kubernetes: `2`, `0.5`, `500m`, `2Gi`.
+"""
+_CHANGES = """
+## What a change does to a fleet that runs
+
+A fleet that has not delivered a batch, or that failed, takes a changed spec at once: there is nothing to lose. One that
+has goes by `spec.updateStrategy.type`:
+
+* `OnDelete`: the change waits until the driver's Job is deleted. `UpToDate=False, reason=RestartNeeded` says so, with
+  the command; `Ready` is as the run is, and `Reconciling=False`, so that nobody waits for it.
+* `RollingUpdate`: it is carried out as below, with `UpToDate=False, reason=Updating` meanwhile. Where the next driver
+  could not go on from the one that runs (no `driver.checkpoint`, another claim, a checkpoint that cannot be written) it
+  waits like with `OnDelete`, `reason=CheckpointNeeded`. A fleet without `driver.train` goes on after what its output
+  has.
+
+A completed fleet runs no changed spec, and says so.
+
+| changed | RollingUpdate |
+|---|---|
 """
 _SECTIONS = {
     "spec": ("What the user asks for.", None),
@@ -43,10 +62,27 @@ def page() -> str:
         for path, rules in RULES.items()
         for rule in rules
     ]
+    parts.append(_changes())
     parts.append("\n## Columns of `kubectl get cfleet`\n\n| column | from | |\n|---|---|---|\n")
     for name, _, path, wide in COLUMNS:
         parts.append(f"| {name.upper()} | `{path}` | {'with `-o wide`' if wide else ''} |\n")
     return "".join(parts)
+
+
+def _changes() -> str:
+    """By the table that the operator decides on."""
+    said: dict[str, list[str]] = {}
+    for path, concerned in CONCERNS.items():
+        said.setdefault(_what_happens(concerned), []).append(f"`{path}`")
+    rows = "".join(f"| {', '.join(paths)} | {what} |\n" for what, paths in sorted(said.items()))
+    return f"{_CHANGES}{rows}"
+
+
+def _what_happens(concerned: frozenset[Part]) -> str:
+    if not concerned:
+        return "followed while the fleet runs, with both strategies"
+    driver = "the driver ends at the end of a batch, and the next one goes on from its checkpoint"
+    return f"{driver}, on the same RayCluster" if concerned == {Part.DRIVER} else f"{driver}, on a new RayCluster"
 
 
 def main() -> None:

@@ -27,6 +27,9 @@ from collectorfleet_api.v1alpha1.fleet import (
     CollectorFleet,
     Metadata,
 )
+from collectorfleet_api.v1alpha1.lifecycle import (
+    WhenFinished,
+)
 from collectorfleet_api.v1alpha1.output import (
     Output,
     OutputFormat,
@@ -62,6 +65,7 @@ from collectorfleet_api.v1alpha1.status import (
     DriverPodStatus,
     DriverReport,
     OperatorStatus,
+    Orders,
     Progress,
     Publishes,
     PublishLag,
@@ -70,6 +74,10 @@ from collectorfleet_api.v1alpha1.status import (
     WeightsFailure,
     WeightsStatus,
     WorkerPods,
+)
+from collectorfleet_api.v1alpha1.update_strategy import (
+    UpdateStrategy,
+    UpdateStrategyType,
 )
 from collectorfleet_api.v1alpha1.weights import (
     TravellingModule,
@@ -109,6 +117,7 @@ __all__ = [
     "Mode",
     "Model",
     "OperatorStatus",
+    "Orders",
     "Output",
     "OutputFormat",
     "Phase",
@@ -124,11 +133,14 @@ __all__ = [
     "Stragglers",
     "Train",
     "TravellingModule",
+    "UpdateStrategy",
+    "UpdateStrategyType",
     "Weights",
     "WeightsDtype",
     "WeightsFailure",
     "WeightsStatus",
     "WeightsTransport",
+    "WhenFinished",
     "WorkerPods",
     "Workers",
     "WorkersGpu",

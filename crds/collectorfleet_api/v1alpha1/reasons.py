@@ -20,6 +20,7 @@ class ConditionType(StrEnum):
     WEIGHTS_FRESH = "WeightsFresh"
     COMPLETED = "Completed"
     UP_TO_DATE = "UpToDate"
+    SUSPENDED = "Suspended"
 
 
 class Reason(StrEnum):
@@ -29,6 +30,7 @@ class Reason(StrEnum):
     COLLECTING = "Collecting"
     PROGRESSING = "Progressing"
     INVALID_SPEC = "InvalidSpec"  # UpToDate gives it too
+    PROGRESS_DEADLINE_EXCEEDED = "ProgressDeadlineExceeded"
 
     # RayClusterReady and DriverRunning
     PENDING = "Pending"
@@ -74,10 +76,19 @@ class Reason(StrEnum):
     # UpToDate
     UP_TO_DATE = "UpToDate"
     RESTART_NEEDED = "RestartNeeded"
+    CHECKPOINT_NEEDED = "CheckpointNeeded"
+    UPDATING = "Updating"
+
+    # Suspended, and every other condition of a fleet that is
+    SUSPENDED = "Suspended"
+    SUSPENDING = "Suspending"
+    NOT_SUSPENDED = "NotSuspended"
+    IDLE_TIMEOUT = "IdleTimeout"
 
     # Every condition, at the end; the last one only of a run on one machine
     COMPLETED = "Completed"
     FAILED = "Failed"
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
     INTERRUPTED = "Interrupted"
 
     # No condition: an Event about a child that was made, or deleted
@@ -92,5 +103,7 @@ class Phase(StrEnum):
     STARTING = "Starting"
     COLLECTING = "Collecting"
     DEGRADED = "Degraded"
+    SUSPENDING = "Suspending"
+    SUSPENDED = "Suspended"
     COMPLETED = "Completed"
     FAILED = "Failed"

@@ -6,6 +6,7 @@ A field's description is the user's documentation: it feeds the CRD, ``kubectl e
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import Field
 
@@ -16,8 +17,10 @@ from collectorfleet_api.v1alpha1.checkpoint import Checkpoint
 from collectorfleet_api.v1alpha1.collection import Collection
 from collectorfleet_api.v1alpha1.collectors import CollectorClass, Collectors, Resources
 from collectorfleet_api.v1alpha1.factory import Factory
+from collectorfleet_api.v1alpha1.lifecycle import WhenFinished
 from collectorfleet_api.v1alpha1.output import Output
 from collectorfleet_api.v1alpha1.types import ImportPath, PodTemplate, Preserved, RayVersion
+from collectorfleet_api.v1alpha1.update_strategy import UpdateStrategy
 from collectorfleet_api.v1alpha1.weights import Weights
 
 
@@ -155,6 +158,56 @@ class CollectorFleetSpec(Model):
     )
     output: Output | None = Field(default=None, description="Where a fleet without `driver.train` puts its batches.")
     ray: Ray = Field(default_factory=Ray, description="The Ray cluster underneath.")
+    update_strategy: UpdateStrategy = Field(
+        default_factory=UpdateStrategy, description="What a changed spec does to a fleet that has delivered a batch."
+    )
+    progress_deadline_seconds: Positive = Field(
+        default=600,
+        description=(
+            "A fleet whose driver delivers no first batch for so long is Stalled, and still tried; so long a driver "
+            "that is asked to end is waited for."
+        ),
+    )
+    suspend: bool = Field(
+        default=False,
+        description=(
+            "True: the driver stops where its batch ends, with a checkpoint if there is `driver.checkpoint`, and every "
+            "pod is deleted. False again: the run goes on from there."
+        ),
+    )
+    when_finished: WhenFinished = Field(
+        default=WhenFinished.DELETE,
+        description="Whether the RayCluster of a fleet that completed or failed is deleted, or kept to look into.",
+    )
+    ttl_seconds_after_finished: Annotated[int, Field(ge=0)] | None = Field(
+        default=None,
+        description=(
+            "So long after the end the driver's Job is deleted, with its pods and logs, and what `whenFinished` kept; "
+            "the fleet and its status stay. Absent: they stay as long as the fleet."
+        ),
+    )
+    active_deadline_seconds: Positive | None = Field(
+        default=None,
+        description="A driver that is not done so long after its Job started is ended, and the fleet has failed.",
+    )
+    startup_deadline_seconds: Positive | None = Field(
+        default=None,
+        description="A driver whose first batch is not there so long after its Job was made is ended the same way.",
+    )
+    idle_timeout_seconds: Positive | None = Field(
+        default=None,
+        description=(
+            "A fleet whose driver takes no batch for so long is suspended, as by `suspend`. Any change of the spec "
+            "resumes it."
+        ),
+    )
+    backoff_limit: Annotated[int, Field(ge=0, le=1000)] = Field(
+        default=6,
+        description=(
+            "How often a driver that was lost is started again before the fleet has failed. Pods that are evicted or "
+            "preempted do not count."
+        ),
+    )
 
     @property
     def frames_per_step(self) -> int:

@@ -52,6 +52,9 @@ class DriverPodStatus(Model):
     restarts: Count = Field(default=0, description="Driver pods that failed before this one.")
     start_time: Time | None = Field(default=None, description="When the driver Job started.")
     completion_time: Time | None = Field(default=None, description="When the driver Job ended.")
+    expires: Time | None = Field(
+        default=None, description="When the ended Job is deleted, by `ttlSecondsAfterFinished`. Absent: never."
+    )
 
 
 class Publishes(Model):
@@ -191,6 +194,9 @@ class DriverReport(Model):
         description="The fleet that this report is about; the operator ignores another's.",
     )
     driver_incarnation: int | None = Field(default=None, description="Which start of the driver reports.")
+    driver_ended: bool | None = Field(
+        default=None, description="True: the driver has ended its collectors, and this is its last report."
+    )
     weights: WeightsStatus | None = Field(default=None, description="The state of the weights.")
     progress: Progress | None = Field(default=None, description="The state of the collection.")
     checkpoint: CheckpointStatus | None = Field(
@@ -208,6 +214,14 @@ class DriverReport(Model):
     )
 
 
+class Orders(Model):
+    """What the operator asks of a driver, which reads it in the answers to its own status writes."""
+
+    driver: str = Field(description="Pod of the driver that is asked; no other follows.")
+    stop_at_batch: bool = Field(default=False, description="End where the batch ends, with a checkpoint.")
+    since: Time = Field(description="When that was asked first.")
+
+
 class OperatorStatus(Model):
     """What the operator writes, by server-side apply as `collectorfleet-operator`."""
 
@@ -223,10 +237,15 @@ class OperatorStatus(Model):
     )
     replicas: int | None = Field(default=None, description="Available collectors, for the scale subresource.")
     selector: str | None = Field(
-        default=None, description="Label selector of the worker pods, for the scale subresource."
+        default=None,
+        description=(
+            "Label selector for the scale subresource: of the worker pods where each holds one collector. Where a pod "
+            "holds several it matches nothing, or an autoscaler on pod metrics would take pods for collectors."
+        ),
     )
     ray_cluster: RayClusterStatus | None = Field(default=None, description="The Ray cluster underneath.")
     driver: DriverPodStatus | None = Field(default=None, description="The driver Job.")
+    orders: Orders | None = Field(default=None, description="What the driver is asked to do. Absent: nothing.")
 
     def condition(self, type_: ConditionType) -> Condition | None:
         """The condition of that type, if there is one."""

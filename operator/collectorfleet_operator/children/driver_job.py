@@ -1,7 +1,7 @@
 """The driver's Job: one pod that joins the Ray cluster as a node without CPUs, gathers, and trains.
 
 Kubernetes retries it after a loss of infrastructure; exit code 64 says that the user's code or spec is wrong, and that
-trying again would not help.
+trying again would not help, and 65 that the driver ended because the operator asked it to.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ JOB: Final = Kind("batch/v1", "Job", "jobs")
 CONTAINER: Final = "driver"
 # Of the spec that the driver runs. A new one need not mean another run: replicas count too.
 GENERATION_ANNOTATION: Final = f"{names.GROUP}/generation"
-BACKOFF_LIMIT: Final = 6
 _FAILURE_RULES: Final = (
     {
         "action": "FailJob",
-        "onExitCodes": {"containerName": CONTAINER, "operator": "In", "values": [names.EXIT_USER_ERROR]},
+        "onExitCodes": {
+            "containerName": CONTAINER,
+            "operator": "In",
+            "values": [names.EXIT_USER_ERROR, names.EXIT_STOPPED],
+        },
     },
     # Drained nodes and preemptions do not count against the backoff limit.
     {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
@@ -52,7 +55,7 @@ def driver_job(fleet: CollectorFleet) -> Object:
         JOB,
         names.driver_name(fleet.metadata.name),
         spec={
-            "backoffLimit": BACKOFF_LIMIT,
+            "backoffLimit": fleet.spec.backoff_limit,
             # Two drivers of one fleet would both publish weights: the next starts when the last is gone.
             "podReplacementPolicy": "Failed",
             "podFailurePolicy": {"rules": list(_FAILURE_RULES)},

@@ -1,7 +1,7 @@
 """What a child was made from: a hash of the spec's fields for each part of a fleet, as annotations.
 
-A run is one life of driver and RayCluster together, and both carry the hashes of all parts: a running driver cannot
-take up a changed spec, so a RayCluster that already follows the new one would not fit it.
+A driver cannot take up a changed spec while it runs, and needs a RayCluster that fits it: its Job carries the hashes of
+all parts. The RayCluster outlives drivers for as long as its own parts stay as they are.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 from collectorfleet_operator.objects import Object, metadata
 
 _PREFIX: Final = f"{names.GROUP}/hash-"
+_DRIVER: Final = f"{_PREFIX}{Part.DRIVER}"
 
 
 def hashes_of(spec: CollectorFleetSpec) -> dict[str, str]:
@@ -30,13 +31,24 @@ def hashes_of(spec: CollectorFleetSpec) -> dict[str, str]:
 
 
 def hash_annotations(spec: CollectorFleetSpec) -> dict[str, str]:
+    """Of all parts."""
     return {f"{_PREFIX}{part}": found for part, found in hashes_of(spec).items()}
+
+
+def cluster_hash_annotations(spec: CollectorFleetSpec) -> dict[str, str]:
+    """Of the parts that the RayCluster is made of."""
+    return {key: found for key, found in hash_annotations(spec).items() if key != _DRIVER}
 
 
 def changed_parts(child: Object, spec: CollectorFleetSpec) -> set[str]:
     """The parts that the child was made from other fields of than ``spec`` has."""
     before, now = _hashes_on(child), hashes_of(spec)
     return {part for part in before.keys() | now.keys() if before.get(part) != now.get(part)}
+
+
+def changed_cluster_parts(child: Object, spec: CollectorFleetSpec) -> set[str]:
+    """Those of them that the RayCluster is made of."""
+    return changed_parts(child, spec) - {Part.DRIVER.value}
 
 
 def _hashes_on(child: Object) -> dict[str, str]:

@@ -13,7 +13,8 @@ from collectorfleet_api import names
 from collectorfleet_api.packing.pods import Refusal, pack_groups
 from collectorfleet_api.ray_settings import SYSTEM_CONFIG
 from collectorfleet_api.v1alpha1 import CollectorFleet
-from collectorfleet_operator.children.hashes import hash_annotations
+from collectorfleet_operator.children.built import BUILT, built_hash
+from collectorfleet_operator.children.hashes import cluster_hash_annotations
 from collectorfleet_operator.children.owner import manifest
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.children.ray_pod import ray_pod_template
@@ -43,7 +44,10 @@ def raycluster(fleet: CollectorFleet) -> Object:
             "workerGroupSpecs": [worker_group(fleet, name, packing) for name, packing in groups.items()],
         },
     )
-    cluster["metadata"]["annotations"] = hash_annotations(fleet.spec)
+    cluster["metadata"]["annotations"] = {
+        **cluster_hash_annotations(fleet.spec),
+        BUILT: built_hash(cluster["spec"]),
+    }
     return cluster
 
 

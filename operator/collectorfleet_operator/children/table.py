@@ -60,6 +60,17 @@ def _immutable(_stored: Object, _asked: Object) -> str:
 
 
 _ROWS: Final = (
+    # In the order in which they are made: where a driver is refused, nothing is to hold GPUs without one.
+    Child(SERVICE_ACCOUNT, names.driver_name, service_account),
+    Child(
+        JOB,
+        names.driver_name,
+        driver_job,
+        difference=_immutable,
+        summary=lambda _: "the driver",
+        news=News.WATCHED,
+        announced=True,
+    ),
     Child(
         RAYCLUSTER,
         names.cluster_name,
@@ -70,19 +81,9 @@ _ROWS: Final = (
         announced=True,
         provider="KubeRay",
     ),
-    Child(SERVICE_ACCOUNT, names.driver_name, service_account),
     Child(ROLE, names.driver_name, role),
     Child(ROLE_BINDING, names.driver_name, role_binding),
     Child(LEASE, names.driver_name, lease, news=News.LISTED_OFTEN),
-    Child(
-        JOB,
-        names.driver_name,
-        driver_job,
-        difference=_immutable,
-        summary=lambda _: "the driver",
-        news=News.WATCHED,
-        announced=True,
-    ),
 )
 CHILDREN: Final[Mapping[Kind, Child]] = {row.kind: row for row in _ROWS}
 

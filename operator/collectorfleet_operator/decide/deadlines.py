@@ -6,22 +6,32 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from collectorfleet_api.conditions.weights import acknowledgement_late_from
+from collectorfleet_operator.decide.limits import expires, until_limit, until_stalled
+from collectorfleet_operator.decide.lost import LOST_AFTER, TAKES_LEASE_WITHIN
 from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.stopping import until_overdue
 
-# A driver renews its Lease several times in this time, whatever its training function does.
-LOST_AFTER: Final = timedelta(seconds=40)
 # What the API server refused may be allowed by then: a quota, a webhook, a foreign object that was in the way.
 RETRY_REFUSED_AFTER: Final = timedelta(seconds=10)
 
 
-def is_lost(quiet_for: timedelta | None) -> bool:
-    """Whether a driver whose Lease has not changed for that long counts as lost; None: it never held it."""
-    return quiet_for is not None and quiet_for >= LOST_AFTER
-
-
 def until_next_deadline(seen: Observed, now: datetime) -> timedelta | None:
     """How long until the next of these moments in a run under way; None where only an event changes anything."""
-    waits = (retry_after(seen), _acknowledgement_late_after(seen, now), _lost_after(seen))
+    waits = (
+        retry_after(seen),
+        _acknowledgement_late_after(seen, now),
+        _lost_after(seen),
+        _still(until_overdue(seen, now)),
+        _still(until_stalled(seen, now)),
+        until_limit(seen, now),
+    )
+    return min((wait for wait in waits if wait is not None), default=None)
+
+
+def until_next_deadline_after(seen: Observed, now: datetime) -> timedelta | None:
+    """The same of a run that is over."""
+    end = expires(seen)
+    waits = (retry_after(seen), _still(end - now) if end is not None else None)
     return min((wait for wait in waits if wait is not None), default=None)
 
 
@@ -35,6 +45,15 @@ def _acknowledgement_late_after(seen: Observed, now: datetime) -> timedelta | No
     return late_from - now if late_from is not None and late_from > now else None
 
 
+def _still(left: timedelta | None) -> timedelta | None:
+    """What is over changes nothing any more."""
+    return left if left is not None and left > timedelta(0) else None
+
+
 def _lost_after(seen: Observed) -> timedelta | None:
-    quiet_for = seen.driver_quiet_for
-    return None if quiet_for is None or is_lost(quiet_for) else LOST_AFTER - quiet_for
+    if seen.driver_is_lost:
+        return None
+    quiet, unheld = seen.driver_quiet_for, seen.driver_unheld_for
+    if quiet is not None:
+        return LOST_AFTER - quiet
+    return TAKES_LEASE_WITHIN - unheld if unheld is not None else None

@@ -38,8 +38,9 @@ _GOOD: Final = (
     ConditionType.DRIVER_RUNNING,
     ConditionType.COLLECTORS_AVAILABLE,
     ConditionType.COMPLETED,
+    ConditionType.SUSPENDED,
 )
-_AT_THE_END: Final = (Reason.COMPLETED, Reason.FAILED)
+_AT_THE_END: Final = (Reason.COMPLETED, Reason.FAILED, Reason.SUSPENDING, Reason.SUSPENDED, Reason.IDLE_TIMEOUT)
 # Told when the condition takes a reason that is none of these, which belong to every run.
 _ORDINARY: Final[Mapping[str, Collection[str]]] = {
     ConditionType.RAY_CLUSTER_READY: (
@@ -53,6 +54,10 @@ _ORDINARY: Final[Mapping[str, Collection[str]]] = {
     # What a child is stuck on is told once, as the child's.
     ConditionType.STALLED: (Reason.PROGRESSING, Reason.KUBERAY_MISSING, Reason.NAME_TAKEN, Reason.REFUSED),
 }
+
+
+# What becomes of a changed spec is news, and no trouble.
+_WAITING_OR_CARRIED_OUT: Final = (Reason.RESTART_NEEDED, Reason.CHECKPOINT_NEEDED, Reason.UPDATING)
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,7 @@ def _changes(old: Condition | None, new: Condition) -> Iterator[Change]:
     if new.type in _GOOD and new.status is ConditionStatus.TRUE:
         if old is None or old.status is not ConditionStatus.TRUE:
             yield Change(NORMAL, new.type, new.message, identity)
-    elif new.reason == Reason.RESTART_NEEDED:
+    elif new.reason in _WAITING_OR_CARRIED_OUT:
         yield Change(NORMAL, new.reason, new.message, identity)
     elif new.reason not in _ORDINARY.get(new.type, (new.reason,)) and _is_bad(new):
         yield Change(WARNING, new.reason, new.message, identity)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TypeGuard
 
 from collectorfleet_api.packing.pods import Packing, Refusal, pack_groups
@@ -15,6 +15,7 @@ from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.worker_group import GROUP_LABEL
 from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.lost import TAKES_LEASE_WITHIN, is_lost
 from collectorfleet_operator.objects import (
     Kind,
     Object,
@@ -63,6 +64,10 @@ class Observed:
     warnings: Sequence[Warned] = ()
     # Since the Lease was last seen to change, by this process's clock; None: the driver never held it.
     driver_quiet_for: timedelta | None = None
+    # Since the driver's container began, by the kubelet's clock, if the Lease is not its; None: it is.
+    driver_unheld_for: timedelta | None = None
+    # When the ConfigMap of the fleet's code last changed, if the run failed; None: not known.
+    code_changed_at: datetime | None = None
     # When the driver last wrote into the status, by the API server's clock, as Kubernetes writes times.
     reported_at: str | None = None
 
@@ -106,6 +111,12 @@ class Observed:
     def driver_pod(self) -> Object | None:
         """The newest driver pod of the present Job."""
         return pods.newest(self.belonging(self.driver_pods, self.job))
+
+    @property
+    def driver_is_lost(self) -> bool:
+        """Whether the driver renews its Lease no more, or never took it."""
+        unheld = self.driver_unheld_for
+        return is_lost(self.driver_quiet_for) or (unheld is not None and unheld >= TAKES_LEASE_WITHIN)
 
     @property
     def spec_is_held(self) -> bool:

@@ -2,49 +2,87 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Final
+
 from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import is_true
-from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running
-from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
-from collectorfleet_operator.children.driver_job import BACKOFF_LIMIT, CONTAINER
+from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running, Suspended
+from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason, WhenFinished
+from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.limits import code_is_newer, deadline_exceeded, expires, recorded
 from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.stopping import has_stopped, why_suspended_idle
 from collectorfleet_operator.objects import Object, has_condition
 
+_WITHOUT_A_JOB: Final = "set spec.suspend to true and back"
 
-def outcome(seen: Observed) -> Outcome:
+
+def outcome(seen: Observed, now: datetime) -> Outcome:
     """Told by the driver's pod and the Job; by the status where both are gone, so that tidying up starts nothing again.
 
     The Job says a second later what its pod says: a fleet that is done would look broken in between. A failed run is
-    over until the spec changes or its Job is deleted: both say "try again".
+    over until the spec changes or its Job is deleted: both say "try again", and so does one that is suspended.
     """
     job = seen.job
     if seen.is_usable(job):
-        return _outcome_of(seen, job)
+        return _outcome_of(seen, job, now)
     before = _previous(seen)
-    return Completed(before.message) if before is not None and is_true(before) else Pending()
+    if before is not None and is_true(before):
+        return Completed(before.message)
+    if seen.fleet.spec.suspend or why_suspended_idle(seen):
+        return Suspended()
+    if code_is_newer(seen):
+        return Pending()
+    return _failed_before(seen) or Pending()
 
 
-def _outcome_of(seen: Observed, job: Object) -> Outcome:
+def _failed_before(seen: Observed) -> Failed | None:
+    """A run that failed and whose Job was deleted for that, or by its time to live: not by a person who tries again."""
+    exceeded = recorded(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED)
+    if exceeded is not None:
+        return Failed(exceeded.message, Reason.DEADLINE_EXCEEDED)
+    failed = recorded(seen, ConditionType.COMPLETED, Reason.FAILED)
+    return Failed(failed.message) if failed is not None and expires(seen) is not None else None
+
+
+def _outcome_of(seen: Observed, job: Object, now: datetime) -> Outcome:
     pod = seen.driver_pod
     if has_condition(job, "Complete") or (pod is not None and pods.phase_of(pod) == "Succeeded"):
         return Completed(_completed(seen))
+    if seen.fleet.spec.suspend or has_stopped(seen):
+        return Running()
     failed = has_condition(job, "Failed") or (pod is not None and _exit_code(pod) == names.EXIT_USER_ERROR)
-    is_tried_again = seen.spec_is_held and not seen.problems
-    return Failed(_failed(seen, job)) if failed and not is_tried_again else Running()
+    if failed:
+        is_tried_again = (seen.spec_is_held and not seen.problems) or code_is_newer(seen)
+        return Running() if is_tried_again else Failed(_failed(seen, job))
+    late = _late(seen, now)
+    return Failed(late, Reason.DEADLINE_EXCEEDED) if late else Running()
+
+
+def _late(seen: Observed, now: datetime) -> str:
+    """Which deadline is over, and what stood in the way; empty if none is."""
+    before = recorded(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED)
+    if before is not None:
+        return before.message
+    exceeded = deadline_exceeded(seen, now)
+    if not exceeded:
+        return ""
+    is_ready = seen.fleet.status.condition(ConditionType.READY) if seen.fleet.status else None
+    because = f": {is_ready.message}" if is_ready is not None and not is_true(is_ready) else ""
+    return f"{exceeded}{because}; the driver is deleted; {_try_again(seen, _WITHOUT_A_JOB)}"
 
 
 def _completed(seen: Observed) -> str:
     progress = seen.report.progress if seen.report else None
     frames = f" after {progress.frames_delivered} frames in {progress.batches} batches" if progress else ""
-    return f"the driver finished{frames}; the RayCluster is deleted, Job {_job_name(seen)} is kept for its log"
+    return f"the driver finished{frames}; {_cluster(seen)}, Job {_job_name(seen)} is kept for its log"
 
 
 def _failed(seen: Observed, job: Object) -> str:
-    kept = (
-        f"the RayCluster is deleted, Job {_job_name(seen)} and its pods are kept for their logs; to try again, change "
-        "the spec, or delete the Job"
-    )
+    again = _try_again(seen, _WITHOUT_A_JOB if expires(seen) is not None else "delete the Job")
+    kept = f"{_cluster(seen)}, Job {_job_name(seen)} and its pods are kept for their logs; {again}"
     failed = [pod for pod in seen.belonging(seen.driver_pods, job) if pods.phase_of(pod) == "Failed"]
     last = pods.newest(failed)
     cause = first_line(last) if last is not None else None
@@ -57,7 +95,19 @@ def _failed(seen: Observed, job: Object) -> str:
         return f"{cause}; {kept}"
     # Kubernetes may have removed pods that failed earlier.
     failures = int(job["status"].get("failed", len(failed)))
-    return f"the driver failed {failures} times (backoffLimit is {BACKOFF_LIMIT}), the last time: {cause}; {kept}"
+    limit = job["spec"]["backoffLimit"]
+    return f"the driver failed {failures} times (backoffLimit is {limit}), the last time: {cause}; {kept}"
+
+
+def _cluster(seen: Observed) -> str:
+    kept = seen.fleet.spec.when_finished is WhenFinished.KEEP
+    return "the RayCluster is kept (spec.whenFinished)" if kept else "the RayCluster is deleted"
+
+
+def _try_again(seen: Observed, other: str) -> str:
+    code = seen.fleet.spec.code
+    change = f"change the spec or ConfigMap {code.config_map}" if code is not None else "change the spec"
+    return f"to try again, {change}, or {other}"
 
 
 def first_line(pod: Object) -> str | None:

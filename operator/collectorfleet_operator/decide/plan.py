@@ -12,16 +12,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from collectorfleet_api.conditions.outcome import Completed, Failed, Over, Pending, Running
+from collectorfleet_api.conditions.outcome import Completed, Failed, Over, Pending, Running, Suspended
+from collectorfleet_api.v1alpha1 import ConditionType, Reason, WhenFinished
+from collectorfleet_operator.children.built import as_it_was_built
 from collectorfleet_operator.children.driver_job import JOB
-from collectorfleet_operator.children.hashes import changed_parts
+from collectorfleet_operator.children.hashes import changed_cluster_parts
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import CHILDREN, Child, News
 from collectorfleet_operator.decide.actions import Action, Create, Delete, Update
-from collectorfleet_operator.decide.deadlines import retry_after, until_next_deadline
+from collectorfleet_operator.decide.deadlines import retry_after, until_next_deadline, until_next_deadline_after
+from collectorfleet_operator.decide.limits import code_is_newer, recorded
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.decide.scaling import sized
+from collectorfleet_operator.decide.stopping import has_stopped, stop_wanted, why_end
 from collectorfleet_operator.objects import Kind, Object, has_condition, name_of, uid_of
 
 
@@ -36,33 +40,60 @@ class Plan:
 def plan(seen: Observed, now: datetime) -> Plan:
     if seen.fleet.metadata.deletion_timestamp is not None:
         return Plan()
-    found = outcome(seen)
+    found = outcome(seen, now)
     match found:
         case Completed() | Failed():
-            return Plan(tuple(_free_the_cluster(seen, found)), retry_after(seen))
+            return Plan(tuple(_clear_up(seen, found, now)), until_next_deadline_after(seen, now))
+        case Suspended():
+            return Plan(tuple(_free_the_cluster(seen, "the fleet is suspended")), retry_after(seen))
         case Pending() | Running():
-            return Plan(tuple(_go_on(seen)), until_next_deadline(seen, now))
+            return Plan(tuple(_go_on(seen, now)), until_next_deadline(seen, now))
         case _:
             assert_never(found)
 
 
-def _free_the_cluster(seen: Observed, end: Over) -> Iterator[Action]:
+def _clear_up(seen: Observed, end: Over, now: datetime) -> Iterator[Action]:
+    """What goes at the end, and what only later; a Job goes once the status remembers how it ended."""
+    is_expired = _is_expired(seen, now)
+    if is_expired or seen.fleet.spec.when_finished is WhenFinished.DELETE:
+        yield from _free_the_cluster(seen, f"the fleet {end.verb}")
+    if seen.is_usable(seen.job):
+        if is_expired:
+            yield _delete(JOB, seen.job, f"spec.ttlSecondsAfterFinished is over since the fleet {end.verb}")
+        elif recorded(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED):
+            yield _delete(JOB, seen.job, end.message)
+
+
+def _is_expired(seen: Observed, now: datetime) -> bool:
+    before = seen.fleet.status.driver if seen.fleet.status else None
+    return before is not None and before.expires is not None and before.expires <= now
+
+
+def _free_the_cluster(seen: Observed, why: str) -> Iterator[Action]:
     if seen.is_usable(seen.cluster):
-        yield _delete(RAYCLUSTER, seen.cluster, f"the fleet {end.verb}")
+        yield _delete(RAYCLUSTER, seen.cluster, why)
 
 
-def _go_on(seen: Observed) -> Iterator[Action]:
+def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
     job = seen.job
     if not seen.is_usable(job):
         if not seen.problems:
             yield from _tend(seen)
         return
-    why = _why_replace(seen, job)
+    why = _why_stop(seen, now) or _why_replace(seen, job)
     if why:
-        generation = seen.fleet.metadata.generation
-        yield _delete(JOB, job, f"{why}, and generation {generation} of the spec is another try")
+        yield _delete(JOB, job, why)
     elif seen.running is not None:
         yield from _tend(seen)
+
+
+def _why_stop(seen: Observed, now: datetime) -> str:
+    """Why a driver that is to end, or that ended because it was asked to, goes now; empty if it does not."""
+    stop = stop_wanted(seen, now)
+    if stop is not None:
+        why = why_end(seen, stop, now)
+        return f"{stop.why}; {why}" if why else ""
+    return "its driver ended at the end of a batch, and is to go on" if has_stopped(seen) else ""
 
 
 def _why_replace(seen: Observed, job: Object) -> str:
@@ -71,11 +102,16 @@ def _why_replace(seen: Observed, job: Object) -> str:
     A spec is held for the sake of progress and for nothing else: a failed run holds nothing but its log, and one that
     never delivered a batch may hang on what the change mends.
     """
-    if not seen.spec_is_held or seen.problems:
+    if seen.problems:
         return ""
+    if has_condition(job, "Failed") and code_is_newer(seen):
+        return "it failed, and the ConfigMap of its code has changed since it began"
+    if not seen.spec_is_held:
+        return ""
+    again = f"and generation {seen.fleet.metadata.generation} of the spec is another try"
     if has_condition(job, "Failed"):
-        return "it failed"
-    return "" if seen.has_progress else "it has delivered no batch"
+        return f"it failed, {again}"
+    return "" if seen.has_progress else f"it has delivered no batch, {again}"
 
 
 def _tend(seen: Observed) -> Iterator[Action]:
@@ -92,7 +128,7 @@ def _has_room(seen: Observed) -> bool:
     if seen.cluster is None:
         if seen.leftovers(seen.ray_pods, None):
             return False
-    elif not seen.is_usable(seen.cluster) or changed_parts(seen.cluster, seen.present.spec):
+    elif not seen.is_usable(seen.cluster) or changed_cluster_parts(seen.cluster, seen.present.spec):
         return False
     if seen.job is None:
         return not seen.leftovers(seen.driver_pods, None)
@@ -101,7 +137,7 @@ def _has_room(seen: Observed) -> bool:
 
 def _make_room(seen: Observed) -> Iterator[Action]:
     cluster = seen.cluster
-    if seen.is_usable(cluster) and changed_parts(cluster, seen.present.spec):
+    if seen.is_usable(cluster) and changed_cluster_parts(cluster, seen.present.spec):
         generation = seen.fleet.metadata.generation
         why = f"it was made from another spec; generation {generation} starts on a new one"
         yield _delete(RAYCLUSTER, cluster, why)
@@ -114,7 +150,9 @@ def _keep(seen: Observed, child: Child) -> Iterator[Action]:
     if stored is None or (child.news is not News.WATCHED and not seen.is_ours(stored)):
         yield Create(child.kind, desired, _told(child.kind, desired, child.summary(desired)))
     elif seen.is_usable(stored):
-        yield from _put_right(child, stored, sized(seen, stored, desired) if child.kind == RAYCLUSTER else desired)
+        if child.kind == RAYCLUSTER:
+            desired = sized(seen, stored, as_it_was_built(stored, desired))
+        yield from _put_right(child, stored, desired)
 
 
 def _put_right(child: Child, stored: Object, desired: Object) -> Iterator[Action]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from collectorfleet_api import names
@@ -63,6 +64,13 @@ def exit_of(pod: Object, container: str) -> Exit | None:
         if status["name"] == container and ended:
             return Exit(int(ended["exitCode"]), ended.get("reason", ""), ended.get("message", ""))
     return None
+
+
+def began_at(pod: Object, container: str) -> datetime | None:
+    """When the container began, by the kubelet's clock; None if it does not run."""
+    states = (status.get("state", {}) for status in _statuses(pod) if status["name"] == container)
+    found = next((state["running"].get("startedAt") for state in states if "running" in state), None)
+    return datetime.fromisoformat(found) if found else None
 
 
 def problem(pod: Object) -> PodProblem | None:

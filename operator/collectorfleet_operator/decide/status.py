@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import assert_never
+from typing import Final, assert_never
 
 from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import condition, is_true, stamped
-from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running
+from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running, Suspended
 from collectorfleet_api.packing.pods import Packing, Refusal
 from collectorfleet_api.v1alpha1 import (
     CollectorFleetStatus,
@@ -28,14 +28,19 @@ from collectorfleet_api.v1alpha1 import (
 from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.decide import pods
-from collectorfleet_operator.decide.conditions import over, underway
+from collectorfleet_operator.decide.conditions import over, suspended, underway
+from collectorfleet_operator.decide.limits import expires
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
-from collectorfleet_operator.objects import is_terminating, name_of
+from collectorfleet_operator.decide.stopping import has_stopped, orders
+from collectorfleet_operator.objects import ended_at, is_terminating, name_of, started_at
+
+# A valid value of a label that no pod has.
+_NO_ROLE: Final = "collector"
 
 
 def status(seen: Observed, now: datetime) -> OperatorStatus:
-    found = outcome(seen)
+    found = outcome(seen, now)
     conditions = {one.type: one for one in _conditions(seen, found, now)}
     before = seen.fleet.status
     generation = seen.fleet.metadata.generation
@@ -44,9 +49,10 @@ def status(seen: Observed, now: datetime) -> OperatorStatus:
         phase=_phase(seen, found, conditions),
         conditions=stamped(conditions.values(), before.conditions if before else (), now, generation),
         replicas=_available(seen) if is_true(conditions[ConditionType.DRIVER_RUNNING]) else 0,
-        selector=f"{names.FLEET_LABEL}={seen.fleet.metadata.name},{names.ROLE_LABEL}={PodRole.WORKER}",
+        selector=_selector(seen),
         ray_cluster=_ray_cluster(seen),
         driver=_driver(seen, found, before),
+        orders=orders(seen, now),
     )
 
 
@@ -56,6 +62,8 @@ def _conditions(seen: Observed, found: Outcome, now: datetime) -> list[Condition
             return over.conditions_after(seen, found)
         case Pending() | Running():
             return underway.conditions_of(seen, found, now)
+        case Suspended():
+            return suspended.conditions_suspended(seen, found)
         case _:
             assert_never(found)
 
@@ -86,6 +94,8 @@ def _phase(seen: Observed, found: Outcome, conditions: Mapping[str, Condition]) 
     match found:
         case Completed() | Failed():
             return found.phase
+        case Suspended():
+            return Phase.SUSPENDED if is_true(conditions[ConditionType.SUSPENDED]) else Phase.SUSPENDING
         case Pending() | Running():
             return _phase_underway(seen, conditions)
         case _:
@@ -93,6 +103,8 @@ def _phase(seen: Observed, found: Outcome, conditions: Mapping[str, Condition]) 
 
 
 def _phase_underway(seen: Observed, conditions: Mapping[str, Condition]) -> Phase:
+    if conditions[ConditionType.SUSPENDED].reason != Reason.NOT_SUSPENDED:
+        return Phase.SUSPENDING
     if is_true(conditions[ConditionType.READY]):
         return Phase.COLLECTING
     if is_true(conditions[ConditionType.STALLED]) and not seen.pods:
@@ -106,6 +118,17 @@ def _phase_underway(seen: Observed, conditions: Mapping[str, Condition]) -> Phas
 def _available(seen: Observed) -> int:
     counts = seen.report.progress.collectors if seen.report and seen.report.progress else None
     return counts.available if counts else 0
+
+
+def _selector(seen: Observed) -> str:
+    """Pods that stand for collectors, for autoscalers on pod metrics: none where a pod holds several.
+
+    Such an autoscaler counts the pods that it finds, and would ask for as many collectors.
+    """
+    groups = seen.groups
+    is_one_each = not isinstance(groups, Refusal) and all(group.per_pod == 1 for group in groups.values())
+    role = PodRole.WORKER if is_one_each else _NO_ROLE
+    return f"{names.FLEET_LABEL}={seen.fleet.metadata.name},{names.ROLE_LABEL}={role}"
 
 
 def _ray_cluster(seen: Observed) -> RayClusterStatus | None:
@@ -142,23 +165,22 @@ def _driver(seen: Observed, found: Outcome, before: CollectorFleetStatus | None)
         return _driver_on_record(found, before)
     job = seen.job.get("status") or {}
     pod = seen.driver_pod
-    ended = [one["lastTransitionTime"] for one in job.get("conditions", []) if one["type"] in ("Complete", "Failed")]
-    return DriverPodStatus.from_wire(
-        {
-            "pod": name_of(pod) if pod else None,
-            "restarts": int(job.get("failed", 0)),
-            "startTime": job.get("startTime"),
-            "completionTime": job.get("completionTime") or next(iter(ended), None),
-        }
+    return DriverPodStatus(
+        pod=name_of(pod) if pod else None,
+        # One that ended because it was asked to is none.
+        restarts=max(0, int(job.get("failed", 0)) - has_stopped(seen)),
+        start_time=started_at(seen.job),
+        completion_time=ended_at(seen.job),
+        expires=expires(seen),
     )
 
 
 def _driver_on_record(found: Outcome, before: CollectorFleetStatus | None) -> DriverPodStatus | None:
     match found:
-        case Completed():
+        case Completed() | Failed():
             # It stays when its Job is tidied up.
             return before.driver if before else None
-        case Pending() | Running() | Failed():
+        case Pending() | Running() | Suspended():
             return None
         case _:
             assert_never(found)

@@ -71,6 +71,7 @@ class Session:
         self._resync = Resync(kube, self._cache, settings.scopes, _now)
         self._reconciler = Reconciler(kube, self._cache, _now)
         self._reconciler.warnings = self._resync.warnings
+        self._reconciler.code_changes = self._resync.code_changes
         self._queue: WorkQueue[Key] = WorkQueue(self._reconciler.reconcile, _say_failed)
         self._over = asyncio.Event()
 
@@ -157,6 +158,7 @@ class Session:
             concerned |= await self._resync.newly_warned()
         if everything:
             concerned |= await self._resync.list_all()
+            await self._resync.look_at_code()
         for key in concerned:
             self._queue.add(key)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from pydantic import ValidationError
 
@@ -11,12 +12,13 @@ from collectorfleet_api import names
 from collectorfleet_api.rules.followed import as_run
 from collectorfleet_api.rules.validation import problems, read_stored
 from collectorfleet_api.v1alpha1 import CollectorFleet
-from collectorfleet_operator.children.driver_job import JOB, started_with
+from collectorfleet_operator.children.driver_job import CONTAINER, JOB, started_with
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.table import CHILDREN
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
+from collectorfleet_operator.decide.pods import began_at
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.objects import Key, Kind, Object, controller_uid, is_terminating, metadata, name_of, uid_of
 
@@ -30,6 +32,8 @@ def observe(
     kuberay_installed: bool,
     refused: Sequence[Refused] = (),
     warnings: Sequence[Warned] = (),
+    code_changed_at: datetime | None = None,
+    now: datetime,
 ) -> Observed:
     seen = Observed(
         fleet=fleet,
@@ -40,12 +44,16 @@ def observe(
         kuberay_installed=kuberay_installed,
         refused=refused,
         warnings=warnings,
+        code_changed_at=code_changed_at,
         reported_at=_reported_at(cache.get(FLEET, key)),
     )
     lease, pod = seen.children.get(LEASE), seen.driver_pod
-    if lease is not None and pod is not None and _holds(pod, lease):
+    if pod is None:
+        return seen
+    if lease is not None and _holds(pod, lease):
         return replace(seen, driver_quiet_for=cache.quiet_for(CHILDREN[LEASE].key(key)))
-    return seen
+    began = began_at(pod, CONTAINER)
+    return replace(seen, driver_unheld_for=now - began) if began is not None else seen
 
 
 def read(cache: Cache, key: Key, stored: Object) -> tuple[CollectorFleet, Sequence[str]] | None:

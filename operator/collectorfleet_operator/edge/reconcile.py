@@ -36,6 +36,8 @@ class Reconciler:
         self._said: dict[Key, Sequence[Refused]] = {}
         # About children of fleets that are not ready; kept up to date by the resync.
         self.warnings: dict[Key, list[Warned]] = {}
+        # Of fleets that failed; the same.
+        self.code_changes: dict[Key, datetime] = {}
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Bring one fleet a step on. Returns after which time to look again if nothing happens until then."""
@@ -75,6 +77,8 @@ class Reconciler:
             kuberay_installed=result.kuberay_installed,
             refused=result.refused,
             warnings=self.warnings.get(key, ()),
+            code_changed_at=self.code_changes.get(key),
+            now=self._now(),
         )
 
     async def _write(self, key: Key, stored: Object, seen: Observed) -> None:

@@ -12,15 +12,18 @@ from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.table import CHILDREN, LISTED, LISTED_OFTEN, PROVIDERS
-from collectorfleet_operator.decide.deadlines import is_lost
 from collectorfleet_operator.decide.events import EVENT
+from collectorfleet_operator.decide.lost import is_lost
 from collectorfleet_operator.decide.observed import Warned
 from collectorfleet_operator.decide.warnings import relevant
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
-from collectorfleet_operator.edge.errors import NotServedError
+from collectorfleet_operator.edge.errors import NotServedError, RefusedError
 from collectorfleet_operator.edge.observe import children_of
-from collectorfleet_operator.objects import Key, Kind, Object, uid_of
+from collectorfleet_operator.objects import Key, Kind, Object, changed_at, uid_of
+
+CONFIG_MAP: Final = Kind("v1", "ConfigMap", "configmaps")
+_FAILED: Final = (Reason.FAILED, Reason.DEADLINE_EXCEEDED)
 
 # Leases and health, and how soon an API server that is back is noticed.
 TICK_SECONDS: Final = 5.0
@@ -37,6 +40,7 @@ class Resync:
         self._scopes = tuple(scopes)
         self._now = now
         self.warnings: dict[Key, list[Warned]] = {}
+        self.code_changes: dict[Key, datetime] = {}
 
     async def list_all(self) -> set[Key]:
         """All that is ours or Kubernetes' own; NotServedError if there are no CollectorFleets in this Kubernetes."""
@@ -74,6 +78,25 @@ class Resync:
         self.warnings.update(found)
         return changed
 
+    async def look_at_code(self) -> None:
+        """When the ConfigMaps of fleets that failed last changed: by name, and of no other fleet."""
+        found: dict[Key, datetime] = {}
+        for key in self._cache.fleets():
+            name = _code_of_failed(self._cache.get(FLEET, key))
+            changed = await self._changed(key.namespace, name) if name else None
+            if changed is not None:
+                found[key] = changed
+        self.code_changes.clear()
+        self.code_changes.update(found)
+
+    async def _changed(self, namespace: str, config_map: str) -> datetime | None:
+        try:
+            found = await self._kube.find(CONFIG_MAP, namespace, config_map)
+        except RefusedError:
+            # Not told: whoever may not be read is no reason to try again, and there are other ways.
+            return None
+        return changed_at(found) if found is not None else None
+
     async def _list(self, kind: Kind) -> set[Key]:
         label = None if kind == FLEET else names.FLEET_LABEL
         concerned: set[Key] = set()
@@ -98,9 +121,17 @@ class Resync:
         return {uid_of(child) for child in children}
 
 
+def _code_of_failed(fleet: Object | None) -> str | None:
+    """Name of the ConfigMap with the code of a fleet that failed; None if it did not, or has none."""
+    conditions = ((fleet or {}).get("status") or {}).get("conditions") or []
+    failed = any(one["type"] == ConditionType.COMPLETED and one["reason"] in _FAILED for one in conditions)
+    code = ((fleet or {}).get("spec") or {}).get("code") or {}
+    return code.get("configMap") if failed else None
+
+
 def _is_settled(fleet: Object | None) -> bool:
-    """Ready, or over: nothing that a warning could explain."""
+    """Ready, suspended or over: nothing that a warning could explain."""
     found = {one["type"]: one for one in ((fleet or {}).get("status") or {}).get("conditions") or []}
     if found.get(ConditionType.READY, {}).get("status") == "True":
         return True
-    return bool(found.get(ConditionType.COMPLETED, {}).get("reason") == Reason.FAILED)
+    return found.get(ConditionType.COMPLETED, {}).get("reason") not in (None, Reason.RUNNING)

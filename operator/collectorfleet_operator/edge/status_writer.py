@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Any, Final
 
 from pydantic.alias_generators import to_camel
 
@@ -15,19 +17,24 @@ from collectorfleet_operator.objects import Object
 
 log = logging.getLogger(__name__)
 
+# A CRD may be updated while the operator runs.
+TRY_AGAIN_SECONDS: Final = 600.0
+
 _OURS = tuple(to_camel(field) for field in OperatorStatus.model_fields)
 
 
 class StatusWriter:
-    def __init__(self, kube: Kube) -> None:
+    def __init__(self, kube: Kube, clock: Callable[[], float] = time.monotonic) -> None:
         self._kube = kube
-        self._undeclared: set[str] = set()
+        self._clock = clock
+        self._undeclared: dict[str, float] = {}  # and when each was found to be
 
     async def write(self, stored: Object, new: OperatorStatus) -> Object | None:
         """Write ``new`` if it differs from what ``stored`` says; returns the fleet as stored then, or None."""
         wire = new.to_wire()
-        for path in self._undeclared:
-            drop(wire, path)
+        for path, since in list(self._undeclared.items()):
+            if self._clock() - since < TRY_AGAIN_SECONDS:
+                drop(wire, path)
         before = stored.get("status") or {}
         if {field: before[field] for field in _OURS if field in before} == wire:
             return None
@@ -40,7 +47,7 @@ class StatusWriter:
                     raise
                 if error.path not in self._undeclared:
                     log.warning("the installed CRD does not know %s; update it: the field is left out", error.path)
-                self._undeclared.add(error.path)
+                self._undeclared[error.path] = self._clock()
 
 
 def drop(status: Object, path: str) -> bool:

@@ -20,6 +20,8 @@ FIELDS = st.sampled_from(
         {"spec.image": "ghcr.io/you/cheetah:2.0"},
         {"spec.collectors.resources": {"gpu": 0.25}, "spec.collectors.replicas": 6},
         {"spec.driver.train.kwargs": {"lr": 0.1}},
+        {"spec.suspend": True},
+        {"spec.updateStrategy": {"type": "RollingUpdate"}, "spec.driver.checkpoint": {"claimName": "runs"}},
     ]
 )
 STEPS = st.lists(

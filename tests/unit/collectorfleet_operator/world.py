@@ -87,7 +87,8 @@ class World:
         found = read(self.cache, KEY, self.get(FLEET))
         assert found is not None, "the fleet cannot be read, and nothing of it runs"
         fleet, unreadable = found
-        return observe(self.cache, KEY, fleet, unreadable=unreadable, **{"kuberay_installed": True, **known})
+        known = {"kuberay_installed": True, "now": self.now, **known}
+        return observe(self.cache, KEY, fleet, unreadable=unreadable, **known)
 
     @property
     def now(self) -> datetime:
@@ -199,6 +200,7 @@ class World:
             "progress": {
                 "batches": 3,
                 "framesDelivered": 12000,
+                "lastBatchTime": _time(at),
                 "collectors": {"desired": wanted, "available": available, "summary": f"{available}/{wanted}"},
             },
             **override,

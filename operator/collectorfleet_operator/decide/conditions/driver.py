@@ -8,11 +8,10 @@ from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.conditions.outcome import Pending, Running, Underway
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
-from collectorfleet_operator.children.driver_job import BACKOFF_LIMIT
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, stuck, waiting
-from collectorfleet_operator.decide.deadlines import LOST_AFTER, is_lost
+from collectorfleet_operator.decide.lost import LOST_AFTER, TAKES_LEASE_WITHIN, is_lost
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import first_line
 from collectorfleet_operator.objects import Object, name_of, uid_of
@@ -65,19 +64,30 @@ def _no_pod(seen: Observed, job: Object) -> Finding:
 
 
 def _running(seen: Observed, pod: Object) -> Finding:
-    if is_lost(seen.driver_quiet_for):
-        text = (
-            f"driver pod {name_of(pod)} has not renewed Lease {names.driver_name(seen.fleet.metadata.name)} for more "
-            f"than {LOST_AFTER.seconds} s: it hangs or cannot reach the API server; delete the pod to have it replaced"
-        )
-        return hindered(_TYPE, Reason.DRIVER_LOST, text)
+    if seen.driver_is_lost:
+        return hindered(_TYPE, Reason.DRIVER_LOST, _lost(seen, pod))
     return Finding(condition(_TYPE, True, Reason.RUNNING, f"driver pod {name_of(pod)} runs{_what_is_lost(seen)}"))
+
+
+def _lost(seen: Observed, pod: Object) -> str:
+    lease = f"Lease {names.driver_name(seen.fleet.metadata.name)}"
+    if is_lost(seen.driver_quiet_for):
+        what = f"has not renewed {lease} for more than {LOST_AFTER.seconds} s"
+    else:
+        what = f"has not taken {lease} within {TAKES_LEASE_WITHIN.seconds} s after it began"
+    return (
+        f"driver pod {name_of(pod)} {what}: it hangs or cannot reach the API server; delete the pod to have it replaced"
+    )
 
 
 def _what_is_lost(seen: Observed) -> str:
     report, spec = seen.report, seen.present.spec
     if report is None or report.progress is None or (report.driver_incarnation or 1) == 1:
         return ""
+    counts = report.progress.collectors
+    if counts is None or not counts.available:
+        # Not known before its collectors are there: until then a driver repeats what the one before it said.
+        return f"; start {report.driver_incarnation}"
     lost = f"; start {report.driver_incarnation}, {report.progress.frames_lost} frames were lost with earlier ones"
     starts_over = spec.driver.checkpoint is None and spec.output is None
     return f"{lost}: it started over, because there is no spec.driver.checkpoint" if starts_over else lost
@@ -86,7 +96,7 @@ def _what_is_lost(seen: Observed) -> str:
 def _failed(job: Object, pod: Object) -> Finding:
     failures = int((job.get("status") or {}).get("failed", 1))
     cause = first_line(pod) or "it left no message"
-    text = f"driver pod {name_of(pod)} failed ({failures} of {BACKOFF_LIMIT + 1} tries): {cause}"
+    text = f"driver pod {name_of(pod)} failed ({failures} of {job['spec']['backoffLimit'] + 1} tries): {cause}"
     return hindered(_TYPE, Reason.RESTARTING, text)
 
 

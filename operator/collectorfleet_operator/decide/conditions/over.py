@@ -5,7 +5,7 @@ from __future__ import annotations
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.conditions.outcome import Over
 from collectorfleet_api.conditions.summary import completed, ready, stalled
-from collectorfleet_api.v1alpha1 import Condition, ConditionType
+from collectorfleet_api.v1alpha1 import Condition, ConditionType, WhenFinished
 from collectorfleet_operator.decide.conditions.up_to_date import up_to_date_after
 from collectorfleet_operator.decide.observed import Observed
 
@@ -16,13 +16,20 @@ def conditions_after(seen: Observed, end: Over) -> list[Condition]:
         ready(end, []),
         condition(ConditionType.RECONCILING, False, end.reason, "nothing is on its way"),
         stalled(end),
-        _gone(ConditionType.RAY_CLUSTER_READY, end, f"the RayCluster is deleted because the fleet {end.verb}"),
+        _gone(ConditionType.RAY_CLUSTER_READY, end, _cluster(seen, end)),
         _gone(ConditionType.DRIVER_RUNNING, end, end.message),
         _gone(ConditionType.COLLECTORS_AVAILABLE, end, collectors),
         _gone(ConditionType.WEIGHTS_FRESH, end, collectors),
         completed(end),
         up_to_date_after(seen, end),
+        _gone(ConditionType.SUSPENDED, end, f"the fleet {end.verb}"),
     ]
+
+
+def _cluster(seen: Observed, end: Over) -> str:
+    if seen.fleet.spec.when_finished is WhenFinished.KEEP and seen.is_usable(seen.cluster):
+        return f"the fleet {end.verb}; the RayCluster is kept because spec.whenFinished is Keep"
+    return f"the RayCluster is deleted because the fleet {end.verb}"
 
 
 def _gone(type_: ConditionType, end: Over, message: str) -> Condition:

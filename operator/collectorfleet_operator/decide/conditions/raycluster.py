@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.group_sizes import GroupSize, sizes_of
@@ -16,6 +17,8 @@ from collectorfleet_operator.decide.pods import PodProblem
 from collectorfleet_operator.objects import Object, is_terminating, name_of, uid_of
 
 _TYPE: Final = ConditionType.RAY_CLUSTER_READY
+# The kubelet's words about a Secret that is there: KubeRay makes one with a token in it, or takes what has its name.
+_NO_TOKEN: Final = f"couldn't find key {names.TOKEN_SECRET_KEY} in Secret"
 _INSTALL: Final = (
     f"this Kubernetes has no {RAYCLUSTER.full_name}; install the KubeRay operator, 1.6 or later: "
     "helm install kuberay-operator kuberay-operator --repo https://ray-project.github.io/kuberay-helm/ --version 1.6.2"
@@ -56,6 +59,8 @@ def _pods(seen: Observed, cluster: Object) -> Finding:
         text = f"the head and {ready} of {wanted} worker pods are ready"
         return Finding(condition(_TYPE, True, Reason.READY, text))
     found = _problem(seen, cluster, heads, workers)
+    if found is not None and _NO_TOKEN in found.message:
+        return stuck(_TYPE, Reason.NAME_TAKEN, _secret_taken(cluster))
     if found is not None:
         return hindered(_TYPE, found.reason, found.message)
     if not heads:
@@ -64,6 +69,13 @@ def _pods(seen: Observed, cluster: Object) -> Finding:
     if not head_ready:
         return waiting(_TYPE, Reason.HEAD_STARTING, f"head pod {name_of(heads[0])} is not ready yet")
     return waiting(_TYPE, Reason.WORKERS_STARTING, f"{ready} of {wanted} worker pods are ready")
+
+
+def _secret_taken(cluster: Object) -> str:
+    return (
+        f"Secret {name_of(cluster)} is not KubeRay's: it has no key {names.TOKEN_SECRET_KEY}; delete it, or give the "
+        "fleet another name"
+    )
 
 
 def _ready_pods(seen: Observed, group: str, size: GroupSize) -> int:

@@ -13,29 +13,41 @@ from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
 from collectorfleet_operator.decide.conditions.driver import driver_running
 from collectorfleet_operator.decide.conditions.finding import Finding
 from collectorfleet_operator.decide.conditions.raycluster import raycluster_ready
+from collectorfleet_operator.decide.conditions.suspended import not_suspended, suspending
 from collectorfleet_operator.decide.conditions.up_to_date import up_to_date
+from collectorfleet_operator.decide.limits import is_stalled
 from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.stopping import did_not_end, is_overdue, stop_wanted
 
 
 def conditions_of(seen: Observed, run: Underway, now: datetime) -> list[Condition]:
     ray, driver = raycluster_ready(seen), driver_running(seen, run)
     collectors, weights = _collectors(seen, driver.condition), _weights(seen, driver.condition, now)
+    is_suspended, is_up_to_date = _suspended(seen, now), up_to_date(seen)
     is_ready = _ready(seen, run, ray, driver, collectors)
-    is_stalled = _stalled(seen, run, ray, driver)
+    if is_suspended.reason != Reason.NOT_SUSPENDED:
+        is_ready = condition(ConditionType.READY, False, is_suspended.reason, is_suspended.message)
+    is_stalled = _stalled(seen, run, is_ready, now, ray, driver)
     return [
         is_ready,
-        _reconciling(is_ready, is_stalled, collectors),
+        _reconciling(is_ready, is_stalled, is_up_to_date, collectors),
         is_stalled,
         ray.condition,
         driver.condition,
         collectors,
         weights,
         completed(run),
-        up_to_date(seen),
+        is_up_to_date,
+        is_suspended,
     ]
 
 
 def _collectors(seen: Observed, driver: Condition) -> Condition:
+    if seen.report is not None and seen.report.driver_ended and is_true(driver):
+        # Its pod is about to say how it ended: nothing is missing until then.
+        before = seen.fleet.status.condition(ConditionType.COLLECTORS_AVAILABLE) if seen.fleet.status else None
+        if before is not None:
+            return before
     if seen.report is not None and not is_true(driver):
         return condition(ConditionType.COLLECTORS_AVAILABLE, False, Reason.DRIVER_NOT_RUNNING, driver.message)
     return collectors_available(seen.present.spec, seen.report)
@@ -60,18 +72,38 @@ def _ready(seen: Observed, run: Underway, ray: Finding, driver: Finding, collect
     return found.model_copy(update={"message": collectors.message}) if is_true(found) else found
 
 
-def _stalled(seen: Observed, run: Underway, *children: Finding) -> Condition:
+def _suspended(seen: Observed, now: datetime) -> Condition:
+    stop = stop_wanted(seen, now)
+    return suspending(seen, stop) if stop is not None and stop.frees_pods else not_suspended()
+
+
+def _stalled(seen: Observed, run: Underway, ready: Condition, now: datetime, *children: Finding) -> Condition:
     if seen.problems and not seen.spec_is_held:
         return condition(ConditionType.STALLED, True, Reason.INVALID_SPEC, "; ".join(seen.problems))
     stuck = next((one.condition for one in children if one.needs_the_user), None)
-    return condition(ConditionType.STALLED, True, stuck.reason, stuck.message) if stuck else stalled(run)
+    if stuck is not None:
+        return condition(ConditionType.STALLED, True, stuck.reason, stuck.message)
+    late = _late(seen, ready, now)
+    return condition(ConditionType.STALLED, True, Reason.PROGRESS_DEADLINE_EXCEEDED, late) if late else stalled(run)
 
 
-def _reconciling(ready: Condition, stalled: Condition, collectors: Condition) -> Condition:
+def _late(seen: Observed, ready: Condition, now: datetime) -> str:
+    """What takes longer than ``spec.progressDeadlineSeconds``, and is still tried; empty if nothing does."""
+    if is_stalled(seen, now):
+        seconds = seen.fleet.spec.progress_deadline_seconds
+        return f"no batch within {seconds} s (spec.progressDeadlineSeconds) of the driver's start: {ready.message}"
+    if stop_wanted(seen, now) is not None and is_overdue(seen, now):
+        return f"the driver was asked to end at the end of its batch and {did_not_end(seen)}"
+    return ""
+
+
+def _reconciling(ready: Condition, stalled: Condition, up_to_date: Condition, collectors: Condition) -> Condition:
     if is_true(stalled):
         return condition(ConditionType.RECONCILING, False, ready.reason, "nothing is on its way")
     if not is_true(ready):
         return condition(ConditionType.RECONCILING, True, ready.reason, ready.message)
+    if up_to_date.reason == Reason.UPDATING:
+        return condition(ConditionType.RECONCILING, True, Reason.UPDATING, up_to_date.message)
     if collectors.reason != Reason.ALL_AVAILABLE:
         return condition(ConditionType.RECONCILING, True, collectors.reason, collectors.message)
     return condition(ConditionType.RECONCILING, False, Reason.ALL_AVAILABLE, "the fleet is as its spec asks")

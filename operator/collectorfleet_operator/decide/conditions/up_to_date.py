@@ -9,6 +9,7 @@ from collectorfleet_api.conditions.outcome import Over
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
 from collectorfleet_operator.children.driver_job import GENERATION_ANNOTATION
 from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.stopping import is_rolled, why_held
 from collectorfleet_operator.objects import Object, annotation, name_of
 
 _TYPE: Final = ConditionType.UP_TO_DATE
@@ -21,7 +22,7 @@ def up_to_date(seen: Observed) -> Condition:
         if problems:
             text = f"{problems}; the driver goes on with {_generation(seen.job)}"
             return condition(_TYPE, False, Reason.INVALID_SPEC, text)
-        return condition(_TYPE, False, Reason.RESTART_NEEDED, _restart_needed(seen, seen.job))
+        return _changed(seen, seen.job)
     if problems:
         return condition(_TYPE, False, Reason.INVALID_SPEC, problems)
     return _true(seen)
@@ -40,11 +41,19 @@ def _true(seen: Observed) -> Condition:
     return condition(_TYPE, True, Reason.UP_TO_DATE, text)
 
 
-def _restart_needed(seen: Observed, job: Object) -> str:
-    return (
-        f"the driver runs {_generation(job)} and takes up only collectors.replicas; "
-        f"delete Job {name_of(job)} to start over with generation {seen.fleet.metadata.generation}"
-    )
+def _changed(seen: Observed, job: Object) -> Condition:
+    """Of a spec that can be run, beside a driver that was made from another."""
+    generation, delete = seen.fleet.metadata.generation, f"delete Job {name_of(job)} to start over with it"
+    runs = f"the driver runs {_generation(job)}"
+    if not is_rolled(seen):
+        text = f"{runs}, and generation {generation} waits (spec.updateStrategy is OnDelete): {delete}"
+        return condition(_TYPE, False, Reason.RESTART_NEEDED, text)
+    held = why_held(seen)
+    if held:
+        text = f"{runs}, and generation {generation} waits, or what was learned would be lost: {held}; {delete}"
+        return condition(_TYPE, False, Reason.CHECKPOINT_NEEDED, text)
+    text = f"{runs}, and ends at the end of a batch to go on with generation {generation}"
+    return condition(_TYPE, False, Reason.UPDATING, text)
 
 
 def _generation(job: Object) -> str:

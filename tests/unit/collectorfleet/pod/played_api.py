@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from kubernetes.aio.client import ApiException
 from tests.manifests import manifest
 
 from collectorfleet.pod.settings import DriverSettings
@@ -31,6 +32,8 @@ class PlayedApi:
     async def apply_status(self, status: Object) -> Object:
         self.written.append(status)
         await self._request()
+        if self.stored["metadata"]["uid"] != SETTINGS.uid:
+            raise ApiException(status=409, reason="Conflict")
         return self.stored
 
     async def _request(self) -> None:

@@ -16,6 +16,7 @@ from collectorfleet.pod.report_loop import ReportLoop
 from collectorfleet.pod.reported_run import ReportedRun
 from collectorfleet.pod.status_writer import StatusWriter
 from collectorfleet.run.stop import StopRequest
+from collectorfleet_api.names import EXIT_STOPPED
 from collectorfleet_api.v1alpha1 import DriverReport, Progress
 
 
@@ -71,8 +72,10 @@ def test_the_end_is_reported_at_once(stop: StopRequest) -> None:
     assert reported(PlayedApi(), stop, batches=[1, 4]) == [1, 4]
 
 
-def test_a_quiet_run_has_nothing_to_add_at_its_end(stop: StopRequest) -> None:
-    assert reported(PlayedApi(), stop, batches=[1, 1, 1]) == [1]
+def test_a_quiet_run_adds_that_it_has_ended(stop: StopRequest) -> None:
+    api = PlayedApi()
+    assert reported(api, stop, batches=[1, 1, 1]) == [1, 1]
+    assert [status.get("driverEnded") for status in api.written] == [None, True]
 
 
 def test_the_last_report_is_tried_again(stop: StopRequest) -> None:
@@ -96,8 +99,20 @@ def test_a_bug_of_ours_costs_a_report_and_no_run(
 
     monkeypatch.setattr(StatusWriter, "due", due)
     with caplog.at_level(logging.ERROR):
-        assert reported(PlayedApi(), stop, batches=[1, 1]) == [1]
+        assert reported(PlayedApi(), stop, batches=[1, 1]) == [1, 1]
     assert [record.message for record in caplog.records] == ["reporting goes on after an error"]
+
+
+@pytest.mark.parametrize("driver", ["pod-1", "pod-0"], ids=["this one", "another"])
+def test_a_driver_ends_when_the_operator_asks_it_and_no_other(stop: StopRequest, driver: str) -> None:
+    api = PlayedApi()
+    api.stored["status"] = {"orders": {"driver": driver, "stopAtBatch": True}}
+    reported(api, stop, batches=[1, 1])
+    if driver == SETTINGS.pod:
+        assert stop.reason is not None
+        assert (stop.reason.exit_code, stop.reason.patient) == (EXIT_STOPPED, True)
+    else:
+        assert stop.reason is None
 
 
 def test_a_run_whose_fleet_is_deleted_is_asked_to_stop(stop: StopRequest) -> None:

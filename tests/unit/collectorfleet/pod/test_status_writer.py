@@ -10,6 +10,7 @@ import pytest
 from kubernetes.aio.client import ApiException
 from tests.unit.collectorfleet.pod.played_api import SETTINGS, PlayedApi
 
+from collectorfleet.pod import status_writer
 from collectorfleet.pod.status_writer import StatusWriter
 from collectorfleet.run.exit import FleetGone
 from collectorfleet_api.v1alpha1 import DriverReport, Progress, WeightsStatus
@@ -61,6 +62,16 @@ def test_a_server_that_goes_on_complaining_of_the_same_field_is_not_asked_for_ev
     api = PlayedApi(refusal(complaint), refusal(complaint))
     assert asyncio.run(writer(api).write(REPORT)) is None
     assert len(api.written) == 2
+
+
+def test_a_field_that_was_left_out_is_tried_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    api = PlayedApi(refusal("  .status.weights.digest: field not declared in schema"))
+    out, now = writer(api), [0.0]
+    monkeypatch.setattr(status_writer.time, "monotonic", lambda: now[0])
+    asyncio.run(out.write(REPORT))
+    now[0] = status_writer.TRY_AGAIN_SECONDS
+    asyncio.run(out.write(REPORT))
+    assert ["digest" in status["weights"] for status in api.written] == [True, False, True]
 
 
 def test_a_fleet_that_was_deleted_takes_no_reports() -> None:

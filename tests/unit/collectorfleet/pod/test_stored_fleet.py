@@ -7,11 +7,11 @@ from typing import Any
 
 from tests.manifests import manifest
 
-from collectorfleet.pod.stored_fleet import last_report, starting_report
+from collectorfleet.pod.stored_fleet import final_report, last_report, starting_report
 from collectorfleet.run.position import Position
 from collectorfleet_api.conditions.collectors import collectors_available
 from collectorfleet_api.conditions.weights import weights_fresh
-from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorState, CollectorStatus
 
 LATER = datetime(2026, 7, 1, 18, tzinfo=UTC)
 REPORT = {
@@ -65,3 +65,19 @@ def test_its_collectors_are_starting_and_its_weights_are_with_nobody_yet() -> No
         assert collectors_available(spec, begins).reason == "CollectorsStarting"
         assert weights_fresh(spec, begins, LATER).status == "Unknown"
     assert len(starting_report(1000, None).collectors) == 100
+
+
+def test_a_driver_that_has_ended_leaves_how_far_it_came_and_no_collectors() -> None:
+    before = last_report(stored(REPORT))
+    assert before is not None
+    states = [CollectorState.READY, CollectorState.FAILED, CollectorState.STARTING]
+    rows = [CollectorStatus(name=f"c{i}", state=state, restarts=i) for i, state in enumerate(states)]
+    ended = final_report(before.model_copy(update={"collectors": rows}))
+    assert Position.of_report(ended) == Position.of_report(before)
+    assert ended.progress is not None
+    assert ended.progress.collectors is not None
+    assert (ended.progress.collectors.summary, ended.progress.collectors.available) == ("0/4", 0)
+    assert ended.progress.collectors.restarts == 3
+    assert ended.progress.frames_per_second is None
+    assert ended.driver_ended
+    assert [(row.state, row.restarts) for row in ended.collectors] == [("Retired", 0), ("Failed", 1), ("Retired", 2)]

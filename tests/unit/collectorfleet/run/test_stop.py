@@ -9,7 +9,9 @@ from datetime import timedelta
 
 import pytest
 
-from collectorfleet.run.stop import StopNow, StopRequest, stop_on_signals
+from collectorfleet.run.stop import StopNow, StopReason, StopRequest, stop_on_signals
+
+ORDERED = StopReason("the operator", 65, patient=True)
 
 
 def press(number: signal.Signals = signal.SIGINT) -> None:
@@ -44,6 +46,27 @@ def test_a_run_that_does_not_stop_is_interrupted_when_its_grace_is_over() -> Non
         with pytest.raises(StopNow):
             threading.Event().wait(20)
     stop.run_ended()
+
+
+def test_a_patient_request_waits_for_the_batch_in_hand_however_long_it_takes() -> None:
+    stop = StopRequest(grace=timedelta(0))
+    with stop_on_signals(stop):
+        stop.request(ORDERED)
+        assert not threading.Event().wait(0.05)  # no grace that is over
+        assert stop.requested()
+    stop.run_ended()
+    assert stop.reason == ORDERED
+
+
+def test_a_signal_after_a_patient_request_is_a_first_one() -> None:
+    stop = StopRequest(grace=timedelta(seconds=0.05))
+    with stop_on_signals(stop):
+        stop.request(ORDERED)
+        press(signal.SIGTERM)
+        with pytest.raises(StopNow):
+            threading.Event().wait(20)
+    stop.run_ended()
+    assert stop.reason == ORDERED
 
 
 def test_signals_are_put_back() -> None:

@@ -12,7 +12,18 @@ from collectorfleet_api.rules.concerns import CONCERNS, Part, fields_by_part
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Model
 from collectorfleet_api.v1alpha1.base import inner_model
 
-LIVE = {"collectors.replicas", "collectors.minAvailable"}
+LIVE = {
+    "collectors.replicas",
+    "collectors.minAvailable",
+    "updateStrategy",
+    "progressDeadlineSeconds",
+    "suspend",
+    "whenFinished",
+    "ttlSecondsAfterFinished",
+    "activeDeadlineSeconds",
+    "startupDeadlineSeconds",
+    "idleTimeoutSeconds",
+}
 
 
 def leaves(model: type[Model], prefix: str = "") -> Iterator[str]:

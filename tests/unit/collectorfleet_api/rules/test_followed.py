@@ -20,7 +20,12 @@ def run(changes: dict[str, Any]) -> CollectorFleet:
 
 
 def test_only_the_size_is_followed() -> None:
-    assert FOLLOWED == ("collectors.replicas", "collectors.minAvailable")
+    # By the operator alone; no driver looks at them.
+    of_the_operator = {
+        *("updateStrategy", "progressDeadlineSeconds", "suspend", "whenFinished", "ttlSecondsAfterFinished"),
+        *("activeDeadlineSeconds", "startupDeadlineSeconds", "idleTimeoutSeconds"),
+    }
+    assert set(FOLLOWED) == {"collectors.replicas", "collectors.minAvailable", *of_the_operator}
     changes = {"spec.image": "ghcr.io/you/cheetah:2.0", "spec.collectors": {"replicas": 8, "minAvailable": 2}}
     spec = run(changes).spec
     assert (spec.collectors.replicas, spec.collectors.min_available) == (8, 2)

@@ -169,7 +169,7 @@ def test_long_and_odd_names_are_refused() -> None:
 
 def test_a_spec_that_no_pod_can_carry_is_refused_with_its_size() -> None:
     large = {"spec.driver.train.kwargs": {"table": "x" * 219_000}}
-    assert wrong(large) == ["spec: 214 KiB of JSON are too many for a pod to carry; at most 200 KiB"]
+    assert wrong(large) == ["spec: 215 KiB of JSON are too many for a pod to carry; at most 200 KiB"]
 
 
 def test_all_problems_are_said_at_once() -> None:

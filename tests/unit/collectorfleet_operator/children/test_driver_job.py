@@ -14,7 +14,7 @@ def test_the_driver_is_tried_again_unless_the_user_has_to_change_something() -> 
     job = driver_job(fleet())["spec"]
     fail, ignore = job["podFailurePolicy"]["rules"]
     assert fail["action"] == "FailJob"
-    assert fail["onExitCodes"] == {"containerName": "driver", "operator": "In", "values": [64]}
+    assert fail["onExitCodes"] == {"containerName": "driver", "operator": "In", "values": [64, 65]}
     assert ignore["action"] == "Ignore"
     assert job["template"]["spec"]["restartPolicy"] == "Never"
     assert "ttlSecondsAfterFinished" not in job
@@ -24,7 +24,7 @@ def test_the_driver_knows_its_fleet_and_where_ray_is() -> None:
     known = env(driver())
     assert known[names.ENV_NAME] == "cheetah"
     assert known[names.ENV_UID] == "u-1"
-    assert known[names.ENV_RAY_ADDRESS] == "cheetah-head-svc.lab.svc.cluster.local:6379"
+    assert known[names.ENV_RAY_ADDRESS] == "cheetah-head-svc.lab.svc:6379"
     assert known["RAY_AUTH_TOKEN_PATH"] == "/var/run/secrets/collectorfleet/ray/auth_token"
 
 

@@ -14,7 +14,8 @@ from tests.unit.collectorfleet_operator.world import World, later, running, told
 from collectorfleet_api.conditions.weights import ACKNOWLEDGE_WITHIN
 from collectorfleet_api.v1alpha1 import Reason
 from collectorfleet_operator.children.role import ROLE
-from collectorfleet_operator.decide.deadlines import LOST_AFTER, RETRY_REFUSED_AFTER
+from collectorfleet_operator.decide.deadlines import RETRY_REFUSED_AFTER
+from collectorfleet_operator.decide.lost import LOST_AFTER
 from collectorfleet_operator.decide.observed import Refused
 
 INSTANT = timedelta(milliseconds=1)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from tests.unit.collectorfleet_operator.steps import STEPS, take
-from tests.unit.collectorfleet_operator.world import DRIVER, KEY, NOON, World, kinds
+from tests.unit.collectorfleet_operator.world import DRIVER, KEY, NOON, World, kinds, running
 
 from collectorfleet_api import names
 from collectorfleet_operator.children.driver_job import JOB
@@ -18,17 +20,18 @@ from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.role import ROLE
 from collectorfleet_operator.children.role_binding import ROLE_BINDING
 from collectorfleet_operator.children.service_account import SERVICE_ACCOUNT
-from collectorfleet_operator.decide.actions import Delete, Update
+from collectorfleet_operator.decide.actions import Action, Delete, Update
 from collectorfleet_operator.decide.plan import Plan, plan
+from collectorfleet_operator.decide.stopping import is_overdue, why_not_asked
 from collectorfleet_operator.objects import name_of
 
 EVERYTHING = [
-    "Create RayCluster",
     "Create ServiceAccount",
+    "Create Job",
+    "Create RayCluster",
     "Create Role",
     "Create RoleBinding",
     "Create Lease",
-    "Create Job",
 ]
 
 
@@ -119,7 +122,7 @@ class TestChangedSpec:
         )
         assert kinds(world.carry_out()) == ["Delete RayCluster"]
         world.collect(*world.cache.of_fleet(POD, KEY))
-        assert kinds(world.carry_out()) == ["Create RayCluster", "Create Job"]
+        assert kinds(world.carry_out()) == ["Create Job", "Create RayCluster"]
 
     def test_a_run_that_never_delivered_a_batch_is_not_replaced_by_what_cannot_run(self) -> None:
         world = World()
@@ -174,7 +177,7 @@ class TestChangedSpec:
         # KubeRay finds pods by name: the old ones would be taken for the new cluster's.
         assert world.carry_out() == ()
         world.collect(*world.pods("head"), *world.pods("worker"))
-        assert kinds(world.carry_out()) == ["Create RayCluster", "Create Job"]
+        assert kinds(world.carry_out()) == ["Create Job", "Create RayCluster"]
         template = world.get(RAYCLUSTER)["spec"]["headGroupSpec"]["template"]
         assert template["spec"]["containers"][0]["image"] == "ghcr.io/you/cheetah:2.0"
 
@@ -189,7 +192,7 @@ class TestChangedSpec:
         world.edit({"spec.environment": {"factory": "my_envs:other"}})
         assert kinds(world.carry_out()) == ["Delete Job"]
         world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
-        assert kinds(world.carry_out()) == ["Create RayCluster", "Create Job"]
+        assert kinds(world.carry_out()) == ["Create Job", "Create RayCluster"]
 
     def test_min_available_is_no_part_of_a_run(self) -> None:
         world = World()
@@ -226,7 +229,7 @@ class TestTheEnd:
         world.carry_out()
         world.look()
         world.collect(world.get(JOB, DRIVER), *world.pods("driver"), *world.pods("head"), *world.pods("worker"))
-        assert kinds(world.carry_out()) == ["Create RayCluster", "Create Job"]
+        assert kinds(world.carry_out()) == ["Create Job", "Create RayCluster"]
 
 
 def test_children_of_a_deleted_fleet_of_the_same_name_are_waited_for() -> None:
@@ -260,11 +263,43 @@ def test_a_pod_named_for_deletion_exists_and_a_driver_with_progress_keeps_its_jo
     for step in steps:
         take(world, *step)
         names = set(map(name_of, world.pods("worker")))
-        job = world.cache.get(JOB, DRIVER)
-        replaced = bool((job or {}).get("status")) or not world.seen().has_progress
+        seen = world.seen()
+        has_ended = bool((seen.job or {}).get("status"))
+        waited_for = not (has_ended or why_not_asked(seen) or is_overdue(seen, world.now))
         actions = world.carry_out()
         for action in actions:
             if isinstance(action, Update) and action.kind == RAYCLUSTER:
                 assert set(to_delete(world)) <= names
             if isinstance(action, Delete) and action.kind == JOB:
-                assert replaced
+                assert not waited_for
+
+
+def failed(minutes_after: int) -> Sequence[Action]:
+    """What is done about a failed run whose code was changed so long after it began."""
+    world = running({"spec.code": {"configMap": "code"}})
+    world.end_driver(64, "NameError: name 'gym' is not defined")
+    world.end_job("Failed")
+    world.look()
+    return world.plan(code_changed_at=NOON + timedelta(minutes=minutes_after)).actions
+
+
+def test_a_failed_run_whose_code_was_mended_is_tried_again() -> None:
+    (gone,) = failed(5)
+    assert gone.why == "Job cheetah-driver: it failed, and the ConfigMap of its code has changed since it began"
+    assert kinds(failed(-5)) == ["Delete RayCluster"]
+
+
+def test_a_mended_code_is_another_try_for_a_run_whose_job_was_tidied_up() -> None:
+    world = running({"spec.code": {"configMap": "code"}, "spec.ttlSecondsAfterFinished": 0})
+    job = world.get(JOB, DRIVER)
+    world.end_driver(64, "NameError: name 'gym' is not defined")
+    world.end_job("Failed", startTime="2026-07-01T12:00:00Z")
+    world.look()
+    world.collect(job, *world.pods("driver"), world.get(RAYCLUSTER), *world.pods("head"), *world.pods("worker"))
+    assert world.plan().actions == ()
+    assert "Create Job" in kinds(world.plan(code_changed_at=NOON + timedelta(minutes=5)).actions)
+
+
+def test_nothing_uses_gpus_where_the_driver_is_refused() -> None:
+    made = kinds(World().plan().actions)
+    assert made.index("Create Job") < made.index("Create RayCluster")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from tests.unit.collectorfleet_operator.world import DRIVER, World, running, tol
 
 from collectorfleet_api.v1alpha1 import Phase
 from collectorfleet_operator.children.driver_job import JOB
-from collectorfleet_operator.decide.deadlines import LOST_AFTER
+from collectorfleet_operator.decide.lost import LOST_AFTER
 from collectorfleet_operator.decide.observed import Warned
 from collectorfleet_operator.objects import uid_of
 
@@ -69,8 +70,31 @@ def test_the_log_of_a_driver_without_a_last_word_is_read_from_its_end() -> None:
 def test_a_driver_that_was_started_again_says_what_was_lost(checkpoint: dict[str, Any], said: str) -> None:
     world = running(checkpoint)
     before = told(world.look(), "DriverRunning")[2]
-    world.report(4, driverIncarnation=2, progress={"framesLost": 800})
+    starting = {"desired": 4, "available": 0, "summary": "0/4"}
+    world.report(0, driverIncarnation=2, progress={"collectors": starting})
+    # It repeats what the driver before it said until it knows better.
+    assert told(world.look(), "DriverRunning")[2] == f"{before}; start 2"
+    there = {"desired": 4, "available": 4, "summary": "4/4"}
+    world.report(4, driverIncarnation=2, progress={"framesLost": 800, "collectors": there})
     assert told(world.look(), "DriverRunning") == (
         *("True", "Running"),
         f"{before}; start 2, 800 frames were lost with earlier ones{said}",
     )
+
+
+def test_a_driver_that_never_takes_its_lease_counts_as_lost() -> None:
+    world = World()
+    world.carry_out()
+    world.make_pods()
+    (pod,) = world.pods("driver")
+    state = {"running": {"startedAt": "2026-07-01T12:00:00Z"}}
+    world.set_pod(pod, phase="Running", containerStatuses=[{"name": "driver", "state": state}])
+    world.seconds = 90
+    assert told(world.look(world.now), "DriverRunning")[0] == "True"
+    assert world.plan().again_after == timedelta(seconds=30)
+    world.seconds = 120
+    status, reason, message = told(world.look(world.now), "DriverRunning")
+    assert (status, reason) == ("False", "DriverLost")
+    assert "has not taken Lease cheetah-driver within 120 s after it began" in message
+    world.renew_lease()
+    assert told(world.look(world.now), "DriverRunning")[0] == "True"

@@ -109,3 +109,16 @@ def test_pods_of_an_earlier_cluster_are_named_while_they_are_waited_for() -> Non
     found: Any = condition(world.look(), "RayClusterReady")
     assert (found.status, found.reason) == (ConditionStatus.FALSE, "WaitingForDeletion")
     assert name_of(pods[0]) in found.message
+
+
+def test_a_secret_of_the_fleets_name_without_a_token_is_a_name_that_is_taken() -> None:
+    world = started()
+    said = "couldn't find key auth_token in Secret default/cheetah"
+    world.hold_up("head", "CreateContainerConfigError", said)
+    status = world.look()
+    expected = "Secret cheetah is not KubeRay's: it has no key auth_token; delete it, or give the fleet another name"
+    assert told(status, "RayClusterReady") == ("False", "NameTaken", expected)
+    assert told(status, "Stalled") == ("True", "NameTaken", expected)
+    # What is missing while everything starts is made a second later.
+    world.hold_up("head", "CreateContainerConfigError", 'secret "cheetah" not found')
+    assert told(world.look(), "Stalled")[0] == "False"

@@ -27,6 +27,12 @@ def test_a_fleet_as_its_spec_asks_reconciles_no_more() -> None:
     assert seen.selector == "collectorfleet.dev/fleet=cheetah,collectorfleet.dev/role=worker"
 
 
+def test_no_pods_stand_for_collectors_where_each_holds_several() -> None:
+    # An autoscaler on pod metrics would count two pods for four collectors, and halve the fleet.
+    selector = running({"spec.workers.collectorsPerPod": 2}).look().selector
+    assert selector == "collectorfleet.dev/fleet=cheetah,collectorfleet.dev/role=collector"
+
+
 def test_a_driver_with_a_problem_comes_before_a_head_that_starts() -> None:
     world = started()
     world.hold_up("driver", "CreateContainerConfigError", 'configmap "code" not found')
@@ -80,7 +86,8 @@ def test_a_changed_spec_that_the_driver_cannot_take_up_is_told() -> None:
     status, reason, message = told(seen, "UpToDate")
     assert (status, reason) == ("False", "RestartNeeded")
     assert "runs generation 1" in message
-    assert "delete Job cheetah-driver to start over with generation 2" in message
+    assert "generation 2 waits" in message
+    assert "delete Job cheetah-driver to start over with it" in message
     world.edit({})
     assert told(world.look(), "UpToDate")[:2] == ("True", "UpToDate")
 
@@ -104,3 +111,17 @@ def test_a_fleet_that_is_over_says_that_it_does_not_run_a_changed_spec(code: int
     status, reason, message = told(world.look(), "UpToDate")
     assert (status, reason) == ("False", "Completed" if how == "Complete" else "Failed")
     assert message.startswith("generation 2 of the spec is not run")
+
+
+def test_a_driver_that_is_about_to_end_leaves_the_fleet_as_it_was() -> None:
+    world = running()
+    before = world.look()
+    gone = {"desired": 4, "available": 0, "summary": "0/4"}
+    world.report(
+        0, driverEnded=True, progress={"batches": 3, "collectors": gone, "lastBatchTime": "2026-07-01T12:00:00Z"}
+    )
+    after = world.look()
+    assert after.conditions == before.conditions
+    assert after.phase == before.phase
+    world.end_driver(1, "the head is lost")
+    assert told(world.look(), "CollectorsAvailable")[:2] == ("False", "DriverNotRunning")

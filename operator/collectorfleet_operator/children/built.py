@@ -1,0 +1,42 @@
+"""What this release makes of a spec, as a hash on the RayCluster: another release makes something else of it.
+
+A RayCluster that was built otherwise keeps what it is while its spec stays: an upgrade of the operator changes nothing
+that runs. What somebody else changed in one that was built alike is put right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Final
+
+from collectorfleet_api import names
+from collectorfleet_operator.children.group_sizes import resized, sizes_of, worker_groups
+from collectorfleet_operator.objects import Object, annotation, metadata
+
+BUILT: Final = f"{names.GROUP}/built"
+# Kueue's, where there is one.
+_NEVER_OURS: Final = "suspend"
+
+
+def built_hash(spec: Object) -> str:
+    """Of a RayCluster's spec, whatever its size."""
+    groups = [
+        {key: value for key, value in group.items() if key not in ("replicas", "scaleStrategy")}
+        for group in worker_groups({"spec": spec}).values()
+    ]
+    text = json.dumps({**spec, "workerGroupSpecs": groups}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def as_it_was_built(stored: Object, asked: Object) -> Object:
+    """``asked``; where another release built ``stored``, that with the size of ``asked``."""
+    if annotation(stored, BUILT) == annotation(asked, BUILT):
+        return asked
+    kept = {key: value for key, value in stored["spec"].items() if key != _NEVER_OURS}
+    same = {
+        **asked,
+        "metadata": {**metadata(asked), "annotations": dict(metadata(stored).get("annotations") or {})},
+        "spec": kept,
+    }
+    return resized(same, sizes_of(asked))

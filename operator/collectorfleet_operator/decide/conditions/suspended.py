@@ -1,0 +1,91 @@
+"""The conditions of a fleet that is suspended, and ``Suspended`` of every other. Pure.
+
+A suspended fleet has no ``Ready``: it is not ready and not on its way there, and tools that wait by kstatus would wait
+for a False one for ever.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from collectorfleet_api.conditions.condition import condition
+from collectorfleet_api.conditions.outcome import Suspended
+from collectorfleet_api.conditions.summary import completed
+from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.stopping import Stop, why_suspended_idle
+from collectorfleet_operator.objects import name_of
+
+_TYPE: Final = ConditionType.SUSPENDED
+_MOST_NAMES: Final = 3
+
+
+def conditions_suspended(seen: Observed, run: Suspended) -> list[Condition]:
+    left, idle = _left(seen), why_suspended_idle(seen)
+    reason = Reason.IDLE_TIMEOUT if idle else Reason.SUSPENDING if left else Reason.SUSPENDED
+    text = f"{left} being deleted" if left else _what_resuming_does(seen)
+    if idle:
+        text = f"{idle}: {text}; to resume, change the spec, or set spec.suspend to true and back"
+    return [
+        *([condition(ConditionType.READY, False, reason, text)] if left else []),
+        condition(ConditionType.RECONCILING, bool(left), reason, text if left else "nothing is on its way"),
+        _stalled(seen),
+        condition(ConditionType.RAY_CLUSTER_READY, False, reason, "a suspended fleet has no RayCluster"),
+        condition(ConditionType.DRIVER_RUNNING, False, reason, "a suspended fleet has no driver"),
+        condition(ConditionType.COLLECTORS_AVAILABLE, False, reason, "a suspended fleet has no collectors"),
+        condition(ConditionType.WEIGHTS_FRESH, None, reason, "a suspended fleet has no collectors"),
+        completed(run),
+        _up_to_date(seen),
+        condition(_TYPE, not left, reason, text),
+    ]
+
+
+def not_suspended() -> Condition:
+    """Of a fleet that nobody asked to suspend."""
+    return condition(_TYPE, False, Reason.NOT_SUSPENDED, "spec.suspend is false")
+
+
+def suspending(seen: Observed, stop: Stop) -> Condition:
+    """Of a fleet whose driver is still there."""
+    pod = seen.driver_pod
+    driver = f"driver pod {name_of(pod)}" if pod is not None else "the driver"
+    text = f"{stop.why}: {driver} is to end at the end of its batch"
+    return condition(_TYPE, False, stop.reason, text)
+
+
+def _left(seen: Observed) -> str:
+    """What has not gone yet, in words; empty if nothing is left."""
+    found = [*seen.driver_pods, *seen.ray_pods]
+    if found:
+        named = ", ".join(name_of(pod) for pod in found[:_MOST_NAMES])
+        more = f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
+        return f"{len(found)} pod{'s' * (len(found) != 1)} ({named}{more}) are"
+    children = [child for child in (seen.job, seen.cluster) if child is not None and seen.is_ours(child)]
+    return " and ".join(f"{child['kind']} {name_of(child)}" for child in children) + " are" if children else ""
+
+
+def _what_resuming_does(seen: Observed) -> str:
+    status, spec = seen.fleet.status, seen.fleet.spec
+    gone = "the fleet has no pods"
+    if status is None or status.progress is None or not seen.has_progress:
+        return f"{gone}; it has delivered no batch yet"
+    frames = status.progress.frames_delivered
+    if spec.driver.checkpoint is not None and status.checkpoint is not None:
+        return f"{gone}; resumed, it goes on from its checkpoint, {status.checkpoint.frames} of {frames} frames"
+    if spec.driver.checkpoint is None and spec.driver.train is None:
+        return f"{gone}; resumed, it goes on after what its output has, {frames} frames"
+    why = "no checkpoint was written" if spec.driver.checkpoint else "there is no spec.driver.checkpoint"
+    return f"{gone}; resumed, it starts over and {frames} frames are lost, because {why}"
+
+
+def _stalled(seen: Observed) -> Condition:
+    if seen.problems:
+        return condition(ConditionType.STALLED, True, Reason.INVALID_SPEC, "; ".join(seen.problems))
+    return condition(ConditionType.STALLED, False, Reason.PROGRESSING, "nothing waits for the user")
+
+
+def _up_to_date(seen: Observed) -> Condition:
+    if seen.problems:
+        return condition(ConditionType.UP_TO_DATE, False, Reason.INVALID_SPEC, "; ".join(seen.problems))
+    text = f"generation {seen.fleet.metadata.generation} of the spec is what there is"
+    return condition(ConditionType.UP_TO_DATE, True, Reason.UP_TO_DATE, text)

@@ -1,0 +1,124 @@
+"""What ends a run, or makes it wait, because time passes: the deadlines of the spec, and its idle timeout. Pure.
+
+The status says so first, and only then anything is deleted: without its Job, the status is all that remembers why the
+fleet does not run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.objects import Object, created_at, ended_at, name_of, started_at
+
+
+@dataclass(frozen=True)
+class Limit:
+    """When a time is over, and what that is, in a clause."""
+
+    at: datetime
+    text: str
+
+
+def until_limit(seen: Observed, now: datetime) -> timedelta | None:
+    """How long until the first of them is over; None where there is none, or one is over already."""
+    job = seen.job
+    if not seen.is_usable(job):
+        return None
+    left = [limit.at - now for limit in (*_deadlines(seen, job), *_idle(seen, job))]
+    return min((one for one in left if one > timedelta(0)), default=None)
+
+
+def deadline_exceeded(seen: Observed, now: datetime) -> str:
+    """Which deadline of the present driver's Job is over; empty if none is."""
+    return _over(_deadlines(seen, seen.job), now) if seen.is_usable(seen.job) else ""
+
+
+def idle(seen: Observed, now: datetime) -> str:
+    """For how long no batch was taken, if that is too long; else empty."""
+    return _over(_idle(seen, seen.job), now) if seen.is_usable(seen.job) else ""
+
+
+def recorded(seen: Observed, type_: ConditionType, reason: Reason) -> Condition | None:
+    """The condition of the stored status, if it has this reason by the present generation of the spec."""
+    found = seen.fleet.status.condition(type_) if seen.fleet.status else None
+    if found is None or found.reason != reason or found.observed_generation != seen.fleet.metadata.generation:
+        return None
+    return found
+
+
+def until_stalled(seen: Observed, now: datetime) -> timedelta | None:
+    """How long the present driver's Job has for its first batch by ``spec.progressDeadlineSeconds``; None if it came.
+
+    As for a Deployment, what is late is said, and still tried.
+    """
+    job = seen.job
+    if not seen.is_usable(job) or has_delivered(seen, job):
+        return None
+    return created_at(job) + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - now
+
+
+def is_stalled(seen: Observed, now: datetime) -> bool:
+    left = until_stalled(seen, now)
+    return left is not None and left <= timedelta(0)
+
+
+def expires(seen: Observed) -> datetime | None:
+    """When the Job of a run that is over, and what else is left of it, is to be deleted; None: never, or not yet known.
+
+    Somebody else may have given the Job a time to live, and Kubernetes keeps to it.
+    """
+    job = seen.job
+    if job is None or not seen.is_ours(job):
+        before = seen.fleet.status.driver if seen.fleet.status else None
+        return before.expires if before is not None else None
+    end = ended_at(job)
+    ttls = [seen.fleet.spec.ttl_seconds_after_finished, job["spec"].get("ttlSecondsAfterFinished")]
+    known = [int(ttl) for ttl in ttls if ttl is not None]
+    return end + timedelta(seconds=min(known)) if end is not None and known else None
+
+
+def code_is_newer(seen: Observed) -> bool:
+    """Whether the code of a run that failed has changed since it began: a mended bug deserves another try."""
+    if seen.is_usable(seen.job):
+        began: datetime | None = created_at(seen.job)
+    else:
+        driver = seen.fleet.status.driver if seen.fleet.status else None
+        began = driver.start_time if driver is not None else None
+    return began is not None and seen.code_changed_at is not None and seen.code_changed_at > began
+
+
+def has_delivered(seen: Observed, job: Object) -> bool:
+    """Whether the driver of this Job has handed out a batch: earlier drivers report in the same place."""
+    progress = seen.report.progress if seen.report else None
+    last = progress.last_batch_time if progress else None
+    return last is not None and last >= created_at(job)
+
+
+def _deadlines(seen: Observed, job: Object) -> list[Limit]:
+    spec, found = seen.fleet.spec, []
+    if spec.active_deadline_seconds is not None:
+        text = f"not done within {spec.active_deadline_seconds} s (spec.activeDeadlineSeconds) of the driver's start"
+        since = started_at(job) or created_at(job)
+        found.append(Limit(since + timedelta(seconds=spec.active_deadline_seconds), text))
+    if spec.startup_deadline_seconds is not None and not has_delivered(seen, job):
+        text = (
+            f"no batch within {spec.startup_deadline_seconds} s (spec.startupDeadlineSeconds) after Job "
+            f"{name_of(job)} was made"
+        )
+        found.append(Limit(created_at(job) + timedelta(seconds=spec.startup_deadline_seconds), text))
+    return found
+
+
+def _idle(seen: Observed, job: Object) -> list[Limit]:
+    seconds, progress = seen.fleet.spec.idle_timeout_seconds, seen.report.progress if seen.report else None
+    if seconds is None or progress is None or progress.last_batch_time is None or not has_delivered(seen, job):
+        return []
+    text = f"no batch was taken for {seconds} s (spec.idleTimeoutSeconds)"
+    return [Limit(progress.last_batch_time + timedelta(seconds=seconds), text)]
+
+
+def _over(limits: list[Limit], now: datetime) -> str:
+    return next((limit.text for limit in limits if limit.at <= now), "")

@@ -1,0 +1,145 @@
+"""Ending a driver that has something to lose: it is asked to, and ends where its batch ends. Pure.
+
+Only a driver that runs and has delivered a batch is asked; any other loses nothing and is ended at once. One that is to
+make room for a changed spec is waited for, however long its batch takes; one that is to free its pods until its
+deadline.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec, ConditionType, Orders, Reason, UpdateStrategyType
+from collectorfleet_operator.children.driver_job import CONTAINER
+from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.limits import idle, recorded
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.objects import name_of
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why a driver is to end before its work is done; ``reason`` is what conditions say meanwhile."""
+
+    reason: Reason
+    why: str  # a clause: "spec.suspend is true"
+    frees_pods: bool = True  # nothing takes its place, and a driver that does not end by itself is ended
+    is_recorded: bool = True  # by the status; what it does not say yet is not carried out
+
+
+def stop_wanted(seen: Observed, now: datetime) -> Stop | None:
+    """Why the present driver is to end; None while it is to go on."""
+    if not seen.is_usable(seen.job):
+        return None
+    if seen.fleet.spec.suspend:
+        return Stop(Reason.SUSPENDING, "spec.suspend is true")
+    waits = why_suspended_idle(seen) or idle(seen, now)
+    if waits:
+        return Stop(Reason.IDLE_TIMEOUT, waits, is_recorded=bool(why_suspended_idle(seen)))
+    if is_rolled(seen) and not why_held(seen):
+        generation = seen.fleet.metadata.generation
+        return Stop(Reason.UPDATING, f"generation {generation} of the spec takes its place", frees_pods=False)
+    return None
+
+
+def why_suspended_idle(seen: Observed) -> str:
+    """Why the status says that the fleet is suspended although nobody asked for it; empty if it does not."""
+    found = recorded(seen, ConditionType.SUSPENDED, Reason.IDLE_TIMEOUT)
+    return found.message.partition(":")[0] if found is not None else ""
+
+
+def is_rolled(seen: Observed) -> bool:
+    """Whether there is a changed spec that ``spec.updateStrategy`` says to carry out."""
+    is_rolling = seen.fleet.spec.update_strategy.type is UpdateStrategyType.ROLLING_UPDATE
+    return is_rolling and seen.spec_is_held and not seen.problems
+
+
+def why_held(seen: Observed) -> str:
+    """Why a changed spec waits although it is to be carried out; empty if it does not.
+
+    What the driver has learned would be lost where the next one cannot go on from it.
+    """
+    if not seen.has_progress:
+        return ""
+    runs, stored = seen.present.spec, seen.fleet.spec
+    for spec, whose in ((runs, "the spec that runs"), (stored, "the changed spec")):
+        if not _goes_on(spec):
+            return f"{whose} has no driver.checkpoint"
+    if _kept_at(runs) != _kept_at(stored):
+        return "driver.checkpoint is another place in the changed spec"
+    failure = seen.report.checkpoint.failure if seen.report and seen.report.checkpoint else None
+    return f"the newest checkpoint could not be written ({failure})" if failure else ""
+
+
+def has_stopped(seen: Observed) -> bool:
+    """Whether the present driver ended because it was asked to."""
+    pod = seen.driver_pod
+    ended = pods.exit_of(pod, CONTAINER) if pod is not None else None
+    return ended is not None and ended.code == names.EXIT_STOPPED
+
+
+def orders(seen: Observed, now: datetime) -> Orders | None:
+    """What the present driver is asked to do, and since when; None where it is asked nothing."""
+    pod = seen.driver_pod
+    if pod is None or stop_wanted(seen, now) is None or why_not_asked(seen):
+        return None
+    return Orders(driver=name_of(pod), stop_at_batch=True, since=_asked_since(seen, name_of(pod)) or now)
+
+
+def why_end(seen: Observed, stop: Stop, now: datetime) -> str:
+    """Why the Job of a driver that is to end is deleted now; empty while the driver is waited for."""
+    if not stop.is_recorded:
+        return ""
+    if has_stopped(seen):
+        return "its driver ended at the end of a batch"
+    not_asked = why_not_asked(seen)
+    if not_asked:
+        return not_asked
+    return f"its driver {did_not_end(seen)}" if stop.frees_pods and is_overdue(seen, now) else ""
+
+
+def is_overdue(seen: Observed, now: datetime) -> bool:
+    """Whether the driver was asked to end, and has not within ``spec.progressDeadlineSeconds``."""
+    left = until_overdue(seen, now)
+    return left is not None and left <= timedelta(0)
+
+
+def did_not_end(seen: Observed) -> str:
+    """A clause about an overdue driver."""
+    return f"has not ended within {seen.fleet.spec.progress_deadline_seconds} s (spec.progressDeadlineSeconds)"
+
+
+def until_overdue(seen: Observed, now: datetime) -> timedelta | None:
+    """How long the driver that is asked to end has left; None where none is asked."""
+    pod = seen.driver_pod
+    since = _asked_since(seen, name_of(pod)) if pod is not None else None
+    return since + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - now if since is not None else None
+
+
+def why_not_asked(seen: Observed) -> str:
+    """Why the present driver ends without being asked; empty where it is to be asked."""
+    pod = seen.driver_pod
+    if pod is None or pods.phase_of(pod) != "Running":
+        return "its driver does not run"
+    if seen.driver_is_lost:
+        return "its driver is lost: it does not renew its Lease"
+    if not seen.has_progress:
+        return "it has delivered no batch"
+    return ""
+
+
+def _goes_on(spec: CollectorFleetSpec) -> bool:
+    """Whether a driver of this spec takes up where an earlier one ended."""
+    return spec.driver.checkpoint is not None or (spec.driver.train is None and spec.output is not None)
+
+
+def _kept_at(spec: CollectorFleetSpec) -> object:
+    at = spec.driver.checkpoint
+    return (at.claim_name, at.sub_path) if at is not None else (spec.output and spec.output.path)
+
+
+def _asked_since(seen: Observed, pod: str) -> datetime | None:
+    before = seen.fleet.status.orders if seen.fleet.status else None
+    return before.since if before is not None and before.driver == pod and before.stop_at_batch else None

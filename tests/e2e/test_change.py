@@ -1,0 +1,69 @@
+"""A fleet that is changed while it trains: rolled over to another spec, suspended and resumed, and nothing is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.cluster.client import Object, condition
+from tests.cluster.cluster import Cluster
+from tests.e2e import fleets
+
+FRAMES = 200
+
+
+def spec(claim: str, frames: int = FRAMES, **changes: Any) -> Object:
+    """Of a fleet that keeps checkpoints and takes up what changes."""
+    fleet = fleets.fleet(train="workload:train_and_keep", frames=frames)
+    fleet["spec"]["driver"]["checkpoint"] = {"claimName": claim, "everySeconds": 1}
+    fleet["spec"] |= {"updateStrategy": {"type": "RollingUpdate"}, **changes}
+    return fleet
+
+
+def batches(fleet: Object) -> int:
+    return int(fleet["status"]["progress"]["batches"])
+
+
+def test_a_fleet_is_changed_suspended_and_resumed_without_losing_a_frame(
+    own_cluster: Cluster, namespace: str, claim: str
+) -> None:
+    cluster = own_cluster
+    cluster.apply([fleets.code(), spec(claim)], namespace)
+    before = cluster.wait_for("cfleet/fleet", lambda f: batches(f) >= 3, namespace, within=180)
+    raycluster = cluster.get("raycluster/fleet", namespace)["metadata"]["uid"]
+
+    cluster.apply(spec(claim, frames=2 * FRAMES), namespace)
+
+    def goes_on(found: Object, after: Object) -> bool:
+        up_to_date = (condition(found, "UpToDate") or {}).get("status") == "True"
+        is_next = found["status"]["driverIncarnation"] > after["status"]["driverIncarnation"]
+        trains = found["status"]["progress"]["collectors"]["available"] == 1
+        return up_to_date and is_next and trains and batches(found) > batches(after)
+
+    def has_another_batch(found: Object) -> bool:
+        return goes_on(found, before) and found["status"]["progress"]["framesDelivered"] > FRAMES * batches(found)
+
+    rolled = cluster.wait_for("cfleet/fleet", has_another_batch, namespace, within=180)
+    progress = rolled["status"]["progress"]
+    assert progress["metrics"]["resumed"] == 1
+    assert progress["framesLost"] == 0
+    assert rolled["status"]["driver"]["restarts"] == 0
+    # Batches of both sizes: the second driver went on with the first one's counters.
+    assert progress["framesDelivered"] < 2 * FRAMES * batches(rolled)
+    assert cluster.get("raycluster/fleet", namespace)["metadata"]["uid"] == raycluster
+
+    cluster.apply(spec(claim, frames=2 * FRAMES, suspend=True), namespace)
+    suspended = cluster.wait_for("cfleet/fleet", "Suspended", namespace, within=120)
+    frames = suspended["status"]["progress"]["framesDelivered"]
+    assert cluster.items("pods", namespace) == []
+    assert suspended["status"]["phase"] == "Suspended"
+    assert suspended["status"]["progress"]["collectors"]["summary"] == "0/1"
+    assert condition(suspended, "Ready") is None
+    said = (condition(suspended, "Suspended") or {})["message"]
+    assert said == f"the fleet has no pods; resumed, it goes on from its checkpoint, {frames} of {frames} frames"
+
+    cluster.apply(spec(claim, frames=2 * FRAMES), namespace)
+    resumed = cluster.wait_for("cfleet/fleet", lambda found: goes_on(found, suspended), namespace, within=180)
+    assert resumed["status"]["progress"]["framesLost"] == 0
+    assert resumed["status"]["progress"]["framesDelivered"] == frames + 2 * FRAMES * (
+        batches(resumed) - batches(suspended)
+    )
