@@ -47,6 +47,10 @@ test-unit: $(READY) ## Run the tests of pure functions
 check: lint types contracts validate ## Check in three minutes: style, types, contracts, pure functions, the data plane on a local Ray
 	$(PY) -m pytest tests/unit tests/contract tests/runtime $(PYTEST)
 
+.PHONY: test-faults
+test-faults: $(READY) ## Lose nodes of a real cluster of two, at Kubernetes' own delays (Linux, root, 15 minutes)
+	$(PY) -m pytest tests/faults -s $(PYTEST)
+
 .PHONY: test-images
 test-images: $(READY) ## Build the collector image and run a fleet on it (20 GB of disk)
 	COLLECTORFLEET_TEST_IMAGES=1 $(PY) -m pytest tests/e2e -m images $(PYTEST)

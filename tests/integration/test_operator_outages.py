@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,20 +66,22 @@ def test_a_killed_operator_that_returns_disturbs_nothing_and_sees_what_it_missed
     assert event_names(control_plane, namespace) == before
 
 
-def test_after_20_s_without_an_api_server_the_status_is_true_within_10_s(
+def test_the_status_is_true_again_after_an_outage_that_the_operator_noticed(
     control_plane: ControlPlane, fleet_operator: Component, namespace: str
 ) -> None:
     played.start(control_plane, namespace)
+    before = len(fleet_operator.log.read_text())
+
+    def says(words: str) -> bool:
+        return words in fleet_operator.log.read_text()[before:]
+
     control_plane.kill("kube-apiserver")
-    away = time.monotonic() + 20
-    eventually(lambda: time.monotonic() > away, within=30, what="20 s without an API server")
+    eventually(lambda: says("the API server does not answer"), within=60, what="the outage in the log")
     control_plane.start("kube-apiserver")
-    back = time.monotonic()
     Pods(control_plane, namespace).hold_up("worker", "ErrImagePull", "not found")
     control_plane.wait_for(
         "cfleet/fleet", lambda f: told(f, "RayClusterReady")[1] == "ImagePullBackOff", namespace, within=20
     )
-    assert time.monotonic() - back < 15  # 10 s, and what kubectl took
     assert fleet_operator.running
     pods = Pods(control_plane, namespace)
     assert (len(pods.of("head")), len(pods.of("worker")), len(pods.of("driver"))) == (1, 1, 1)

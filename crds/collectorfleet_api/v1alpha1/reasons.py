@@ -38,6 +38,7 @@ class Reason(StrEnum):
     NAME_TAKEN = "NameTaken"
     REFUSED = "Refused"
     CONTAINER_FAILED = "ContainerFailed"
+    NODE_LOST = "NodeLost"
 
     # RayClusterReady
     READY = "Ready"

@@ -21,6 +21,7 @@ JOB: Final = Kind("batch/v1", "Job", "jobs")
 CONTAINER: Final = "driver"
 # Of the spec that the driver runs. A new one need not mean another run: replicas count too.
 GENERATION_ANNOTATION: Final = f"{names.GROUP}/generation"
+_RESTARTS: Final = f"{names.GROUP}/restarts"
 _FAILURE_RULES: Final = (
     {
         "action": "FailJob",
@@ -67,6 +68,22 @@ def driver_job(fleet: CollectorFleet) -> Object:
         GENERATION_ANNOTATION: str(fleet.metadata.generation),
     }
     return job
+
+
+def started_again(fleet: CollectorFleet, lost: Object) -> Object:
+    """The Job of the same spec once more, where ``lost`` went with its node; restarts count on."""
+    job = driver_job(fleet)
+    failed = int((lost.get("status") or {}).get("failed", 0))
+    job["metadata"]["annotations"] |= {
+        GENERATION_ANNOTATION: annotation(lost, GENERATION_ANNOTATION) or str(fleet.metadata.generation),
+        _RESTARTS: str(restarts_before(lost) + failed + 1),
+    }
+    return job
+
+
+def restarts_before(job: Object) -> int:
+    """How many driver pods were lost under earlier Jobs of the same start."""
+    return int(annotation(job, _RESTARTS) or 0)
 
 
 def _template(fleet: CollectorFleet) -> Object:

@@ -19,6 +19,11 @@ USER_ID: Final = 1000
 _CODE_VOLUME: Final = "code"
 
 
+_LOST_NODE: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_NO_EXECUTE: Final = "NoExecute"
+LOST_NODE_SECONDS: Final = 30
+
+
 class PodRole(StrEnum):
     """What a pod of a fleet is for; its label says so."""
 
@@ -73,9 +78,23 @@ def pod_template(
         _mount_code(base, spec.code.config_map)
     metadata = {"annotations": dict(annotations)} if annotations else {}
     template: Object = merge({"metadata": metadata, "spec": base}, user)
+    _leave_lost_nodes(template["spec"])
     # Selected by, whatever the user's template says.
     template["metadata"]["labels"] = {**template["metadata"].get("labels", {}), **labels(fleet, role)}
     return template
+
+
+def _leave_lost_nodes(pod: Object) -> None:
+    """Tolerate a lost node for 30 s, and not for Kubernetes' 300, where the user's template says nothing about it."""
+    theirs = pod.get("tolerations", [])
+    # One without a key tolerates everything.
+    said = {one.get("key") for one in theirs if one.get("effect") in (None, "", _NO_EXECUTE)}
+    ours = [
+        {"key": key, "operator": "Exists", "effect": _NO_EXECUTE, "tolerationSeconds": LOST_NODE_SECONDS}
+        for key in _LOST_NODE
+        if not {key, None} & said
+    ]
+    pod["tolerations"] = [*theirs, *ours]
 
 
 def import_code_first(fleet: CollectorFleet) -> str | None:

@@ -28,12 +28,16 @@ class Update:
 
 @dataclass(frozen=True)
 class Delete:
-    """Delete the child with this uid, and no other, and what it owns."""
+    """Delete the child with this uid, and no other, and what it owns.
+
+    ``at_once``: without waiting for what it owns, or for the kubelet of a node that is lost.
+    """
 
     kind: Kind
     name: str
     uid: str
     why: str
+    at_once: bool = False
 
 
 Action = Create | Update | Delete

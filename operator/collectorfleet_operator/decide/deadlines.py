@@ -8,6 +8,7 @@ from typing import Final
 from collectorfleet_api.conditions.weights import acknowledgement_late_from
 from collectorfleet_operator.decide.limits import expires, until_limit, until_stalled
 from collectorfleet_operator.decide.lost import LOST_AFTER, TAKES_LEASE_WITHIN
+from collectorfleet_operator.decide.lost_nodes import until_given_up
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.stopping import until_overdue
 
@@ -24,6 +25,7 @@ def until_next_deadline(seen: Observed, now: datetime) -> timedelta | None:
         _still(until_overdue(seen, now)),
         _still(until_stalled(seen, now)),
         until_limit(seen, now),
+        until_given_up(seen, now),
     )
     return min((wait for wait in waits if wait is not None), default=None)
 
@@ -31,7 +33,7 @@ def until_next_deadline(seen: Observed, now: datetime) -> timedelta | None:
 def until_next_deadline_after(seen: Observed, now: datetime) -> timedelta | None:
     """The same of a run that is over."""
     end = expires(seen)
-    waits = (retry_after(seen), _still(end - now) if end is not None else None)
+    waits = (retry_after(seen), _still(end - now) if end is not None else None, until_given_up(seen, now))
     return min((wait for wait in waits if wait is not None), default=None)
 
 

@@ -15,18 +15,20 @@ from typing import assert_never
 from collectorfleet_api.conditions.outcome import Completed, Failed, Over, Pending, Running, Suspended
 from collectorfleet_api.v1alpha1 import ConditionType, Reason, WhenFinished
 from collectorfleet_operator.children.built import as_it_was_built
-from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.children.driver_job import JOB, started_again
 from collectorfleet_operator.children.hashes import changed_cluster_parts
+from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import CHILDREN, Child, News
 from collectorfleet_operator.decide.actions import Action, Create, Delete, Update
 from collectorfleet_operator.decide.deadlines import retry_after, until_next_deadline, until_next_deadline_after
 from collectorfleet_operator.decide.limits import code_is_newer, recorded
+from collectorfleet_operator.decide.lost_nodes import given_up, is_marked, node_of
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.decide.scaling import sized
 from collectorfleet_operator.decide.stopping import has_stopped, stop_wanted, why_end
-from collectorfleet_operator.objects import Kind, Object, has_condition, name_of, uid_of
+from collectorfleet_operator.objects import Kind, Object, controller_uid, has_condition, name_of, uid_of
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,9 @@ class Plan:
 def plan(seen: Observed, now: datetime) -> Plan:
     if seen.fleet.metadata.deletion_timestamp is not None:
         return Plan()
+    lost = tuple(_give_up(seen, now))
+    if lost:
+        return Plan(lost, until_next_deadline(seen, now))
     found = outcome(seen, now)
     match found:
         case Completed() | Failed():
@@ -50,6 +55,20 @@ def plan(seen: Observed, now: datetime) -> Plan:
             return Plan(tuple(_go_on(seen, now)), until_next_deadline(seen, now))
         case _:
             assert_never(found)
+
+
+def _give_up(seen: Observed, now: datetime) -> Iterator[Action]:
+    """Pods that hang on nodes that are lost; a driver's Job with it, which would wait for its pod for ever."""
+    for pod in given_up(seen, now):
+        job = seen.job if seen.is_usable(seen.job) and controller_uid(pod) == uid_of(seen.job) else None
+        node = f"node {node_of(pod)} is lost"
+        if job is not None:
+            yield Delete(JOB, name_of(job), uid_of(job), _told(JOB, job, node), at_once=True)
+        yield Delete(POD, name_of(pod), uid_of(pod), _told(POD, pod, node), at_once=True)
+        if job is not None and isinstance(outcome(seen, now), Running) and stop_wanted(seen, now) is None:
+            # As it ran: a changed spec that is held stays so.
+            again = started_again(seen.present, job)
+            yield Create(JOB, again, _told(JOB, again, "the driver, on another node"))
 
 
 def _clear_up(seen: Observed, end: Over, now: datetime) -> Iterator[Action]:
@@ -116,6 +135,8 @@ def _why_replace(seen: Observed, job: Object) -> str:
 
 def _tend(seen: Observed) -> Iterator[Action]:
     """Make what is missing and put right what differs, by the spec that runs."""
+    if not seen.kuberay_installed:
+        return
     if _has_room(seen):
         for child in CHILDREN.values():
             yield from _keep(seen, child)
@@ -131,7 +152,8 @@ def _has_room(seen: Observed) -> bool:
     elif not seen.is_usable(seen.cluster) or changed_cluster_parts(seen.cluster, seen.present.spec):
         return False
     if seen.job is None:
-        return not seen.leftovers(seen.driver_pods, None)
+        # One on a lost node may hang for long: the Lease keeps it from what is not its any more.
+        return not [pod for pod in seen.leftovers(seen.driver_pods, None) if not is_marked(pod)]
     return seen.is_usable(seen.job)
 
 

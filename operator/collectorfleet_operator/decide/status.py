@@ -25,6 +25,7 @@ from collectorfleet_api.v1alpha1 import (
     Reason,
     WorkerPods,
 )
+from collectorfleet_operator.children.driver_job import restarts_before
 from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.decide import pods
@@ -168,7 +169,7 @@ def _driver(seen: Observed, found: Outcome, before: CollectorFleetStatus | None)
     return DriverPodStatus(
         pod=name_of(pod) if pod else None,
         # One that ended because it was asked to is none.
-        restarts=max(0, int(job.get("failed", 0)) - has_stopped(seen)),
+        restarts=restarts_before(seen.job) + max(0, int(job.get("failed", 0)) - has_stopped(seen)),
         start_time=started_at(seen.job),
         completion_time=ended_at(seen.job),
         expires=expires(seen),

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import PROVIDERS, WATCHED
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
@@ -82,6 +83,7 @@ class Session:
             return
         for kind in missing:
             log.warning("no %s in this Kubernetes: fleets wait until %s is installed", kind.full_name, PROVIDERS[kind])
+        self._reconciler.kuberay_is_missing = RAYCLUSTER in missing
         kinds = [kind for kind in WATCHED if kind not in missing]
         tasks = [
             asyncio.create_task(self._queue.run(), name="queue"),

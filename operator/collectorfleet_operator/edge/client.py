@@ -106,9 +106,15 @@ class Kube:
             self._resource(FLEET).status.server_side_apply(body=body, force_conflicts=True, **_APPLY),
         )
 
-    async def delete(self, kind: Kind, key: Key, uid: str) -> None:
-        """Delete that very object. It stays visible until what it owns is gone. One that is gone already is fine."""
-        body = {"preconditions": {"uid": uid}, "propagationPolicy": "Foreground"}
+    async def delete(self, kind: Kind, key: Key, uid: str, *, at_once: bool = False) -> None:
+        """Delete that very object; one that is gone already is fine.
+
+        It stays visible until what it owns is gone and, a pod, until its kubelet has ended it; ``at_once`` it is gone
+        when this returns.
+        """
+        body: Object = {"preconditions": {"uid": uid}, "propagationPolicy": "Foreground"}
+        if at_once:
+            body |= {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
         with contextlib.suppress(NotFoundError):
             await self._ask(
                 f"delete {kind} {key}",

@@ -63,10 +63,10 @@ class Executor:
                 body = {**manifest, "metadata": {**manifest["metadata"], "uid": uid}}
                 self._cache.put(kind, await self._kube.apply(kind, body))
                 log.info("%s: updated %s", key, why)
-            case Delete(kind, name, uid, why):
-                await self._kube.delete(kind, Key(key.namespace, name), uid)
+            case Delete(kind, name, uid, why, at_once):
+                await self._kube.delete(kind, Key(key.namespace, name), uid, at_once=at_once)
                 log.info("%s: deleted %s", key, why)
-                return deleted(why, uid) if CHILDREN[kind].announced else None
+                return deleted(why, uid) if kind not in CHILDREN or CHILDREN[kind].announced else None
         return None
 
     async def _create(self, key: Key, kind: Kind, manifest: Object, why: str) -> Change | Refused | None:

@@ -34,6 +34,8 @@ class Reconciler:
         self._events = EventWriter(kube, now)
         self._untold = Untold()
         self._said: dict[Key, Sequence[Refused]] = {}
+        # As the lists found it: nothing of a fleet is made before there is a KubeRay.
+        self.kuberay_is_missing = False
         # About children of fleets that are not ready; kept up to date by the resync.
         self.warnings: dict[Key, list[Warned]] = {}
         # Of fleets that failed; the same.
@@ -74,7 +76,7 @@ class Reconciler:
             key,
             fleet,
             unreadable=unreadable,
-            kuberay_installed=result.kuberay_installed,
+            kuberay_installed=result.kuberay_installed and not self.kuberay_is_missing,
             refused=result.refused,
             warnings=self.warnings.get(key, ()),
             code_changed_at=self.code_changes.get(key),

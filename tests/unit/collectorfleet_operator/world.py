@@ -108,7 +108,7 @@ class World:
                     stored = self.get(kind, Key(KEY.namespace, name_of(made)))
                     assert uid_of(stored) == uid
                     self.store({**stored, **made, "metadata": {**stored["metadata"], **made["metadata"]}})
-                case Delete(kind, name):
+                case Delete(kind=kind, name=name):
                     self.cache.remove(kind, self.get(kind, Key(KEY.namespace, name)))
         return actions
 

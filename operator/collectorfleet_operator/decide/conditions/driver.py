@@ -12,6 +12,7 @@ from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, stuck, waiting
 from collectorfleet_operator.decide.lost import LOST_AFTER, TAKES_LEASE_WITHIN, is_lost
+from collectorfleet_operator.decide.lost_nodes import is_marked, node_of
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import first_line
 from collectorfleet_operator.objects import Object, name_of, uid_of
@@ -47,6 +48,9 @@ def _driver(seen: Observed, job: Object) -> Finding:
     pod = seen.driver_pod
     if pod is None:
         return _no_pod(seen, job)
+    if is_marked(pod):
+        text = f"driver pod {name_of(pod)} is lost with node {node_of(pod)}, and is started on another one"
+        return hindered(_TYPE, Reason.NODE_LOST, text)
     match pods.phase_of(pod):
         case "Running":
             return _running(seen, pod)

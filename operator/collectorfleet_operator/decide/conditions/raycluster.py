@@ -12,11 +12,13 @@ from collectorfleet_operator.children.group_sizes import GroupSize, sizes_of
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, stuck, waiting
+from collectorfleet_operator.decide.lost_nodes import does_not_answer, is_marked, node_of
 from collectorfleet_operator.decide.observed import Observed, Warned
 from collectorfleet_operator.decide.pods import PodProblem
 from collectorfleet_operator.objects import Object, is_terminating, name_of, uid_of
 
 _TYPE: Final = ConditionType.RAY_CLUSTER_READY
+_MOST_TOLD: Final = 3
 # The kubelet's words about a Secret that is there: KubeRay makes one with a token in it, or takes what has its name.
 _NO_TOKEN: Final = f"couldn't find key {names.TOKEN_SECRET_KEY} in Secret"
 _INSTALL: Final = (
@@ -58,6 +60,9 @@ def _pods(seen: Observed, cluster: Object) -> Finding:
     if head_ready and ready >= wanted:
         text = f"the head and {ready} of {wanted} worker pods are ready"
         return Finding(condition(_TYPE, True, Reason.READY, text))
+    lost = _lost(seen)
+    if lost:
+        return hindered(_TYPE, Reason.NODE_LOST, lost)
     found = _problem(seen, cluster, heads, workers)
     if found is not None and _NO_TOKEN in found.message:
         return stuck(_TYPE, Reason.NAME_TAKEN, _secret_taken(cluster))
@@ -69,6 +74,18 @@ def _pods(seen: Observed, cluster: Object) -> Finding:
     if not head_ready:
         return waiting(_TYPE, Reason.HEAD_STARTING, f"head pod {name_of(heads[0])} is not ready yet")
     return waiting(_TYPE, Reason.WORKERS_STARTING, f"{ready} of {wanted} worker pods are ready")
+
+
+def _lost(seen: Observed) -> str:
+    """Pods whose node is lost or silent, each by name; empty if there are none."""
+    found = [*seen.heads, *seen.workers()]
+    told = [f"pod {name_of(pod)} is lost with node {node_of(pod)}" for pod in found if is_marked(pod)]
+    told += [
+        f"pod {name_of(pod)} does not answer: node {node_of(pod)} is silent"
+        for pod in found
+        if not is_terminating(pod) and does_not_answer(pod)
+    ]
+    return "; ".join(told[:_MOST_TOLD])
 
 
 def _secret_taken(cluster: Object) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.unit.collectorfleet_operator.children.fleets import cluster, driver, env, head, worker
 
 from collectorfleet_api import names
 from collectorfleet_operator.objects import Object
 
+UNREACHABLE = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}
 TEMPLATES = pytest.mark.parametrize(
     "template", [head(cluster()), worker(cluster()), driver()], ids=["head", "worker", "driver"]
 )
@@ -72,3 +75,24 @@ def test_a_users_template_cannot_hide_a_pod_from_its_fleet() -> None:
     labels = driver({"spec.driver.template": mine})["metadata"]["labels"]
     assert labels[names.FLEET_LABEL] == "cheetah"
     assert labels["team"] == "rl"
+
+
+def tolerations(template: dict[str, Any]) -> dict[str | None, int | None]:
+    pod = driver({"spec.driver.template": template})["spec"]
+    return {one.get("key"): one.get("tolerationSeconds") for one in pod["tolerations"]}
+
+
+def test_pods_leave_a_lost_node_after_30_seconds() -> None:
+    ours = {"node.kubernetes.io/not-ready": 30, "node.kubernetes.io/unreachable": 30}
+    assert tolerations({}) == ours
+    gpu = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+    assert tolerations({"spec": {"tolerations": [gpu]}}) == {"nvidia.com/gpu": None, **ours}
+
+
+def test_a_template_may_say_how_long_a_lost_node_is_tolerated() -> None:
+    longer = {**UNREACHABLE, "tolerationSeconds": 600}
+    assert tolerations({"spec": {"tolerations": [longer]}}) == {
+        "node.kubernetes.io/unreachable": 600,
+        "node.kubernetes.io/not-ready": 30,
+    }
+    assert tolerations({"spec": {"tolerations": [{"operator": "Exists"}]}}) == {None: None}

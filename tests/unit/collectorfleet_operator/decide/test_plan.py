@@ -303,3 +303,7 @@ def test_a_mended_code_is_another_try_for_a_run_whose_job_was_tidied_up() -> Non
 def test_nothing_uses_gpus_where_the_driver_is_refused() -> None:
     made = kinds(World().plan().actions)
     assert made.index("Create Job") < made.index("Create RayCluster")
+
+
+def test_nothing_is_made_where_there_is_no_kuberay() -> None:
+    assert World().plan(kuberay_installed=False).actions == ()

@@ -1,0 +1,64 @@
+"""Pods whose node is lost: they hang, because their kubelet cannot say that they ended. Pure.
+
+Kubernetes marks them for deletion once they no longer tolerate the loss, and then waits for the kubelet, as KubeRay and
+the Job controller do. Past their grace they are given up: should the node come back, what ran there finds its Lease
+taken and its Ray cluster gone on without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.objects import Object, is_terminating, metadata, uid_of
+
+# For a kubelet that is there after all, and slow.
+_MARGIN: Final = timedelta(seconds=5)
+_MARKED_BY: Final = "DeletionByTaintManager"
+
+
+def is_marked(pod: Object) -> bool:
+    """Whether Kubernetes deletes the pod because of its node."""
+    conditions = (pod.get("status") or {}).get("conditions") or []
+    return is_terminating(pod) and any(
+        one["type"] == "DisruptionTarget" and one["status"] == "True" and one.get("reason") == _MARKED_BY
+        for one in conditions
+    )
+
+
+def given_up(seen: Observed, now: datetime) -> list[Object]:
+    """Marked pods of the fleet whose grace is over, or whose driver is lost anyway."""
+    return [pod for pod in _marked(seen) if now >= _given_up_at(seen, pod)]
+
+
+def until_given_up(seen: Observed, now: datetime) -> timedelta | None:
+    """How long until the next of them is; None if none will be."""
+    left = [_given_up_at(seen, pod) - now for pod in _marked(seen)]
+    return min((one for one in left if one > timedelta(0)), default=None)
+
+
+def does_not_answer(pod: Object) -> bool:
+    """Whether Kubernetes calls the pod unready although its own kubelet last called it ready: its node is silent."""
+    statuses = (pod.get("status") or {}).get("containerStatuses") or []
+    return not pods.is_ready(pod) and bool(statuses) and all(one.get("ready") for one in statuses)
+
+
+def node_of(pod: Object) -> str:
+    return str((pod.get("spec") or {}).get("nodeName", "?"))
+
+
+def _marked(seen: Observed) -> Sequence[Object]:
+    return [pod for pod in (*seen.ray_pods, *seen.driver_pods) if is_marked(pod)]
+
+
+def _given_up_at(seen: Observed, pod: Object) -> datetime:
+    # The time of a deletion is when the grace that was asked for ends.
+    deletion = datetime.fromisoformat(metadata(pod)["deletionTimestamp"])
+    grace = timedelta(seconds=int(metadata(pod).get("deletionGracePeriodSeconds") or 0))
+    driver = seen.driver_pod
+    if driver is not None and uid_of(driver) == uid_of(pod) and seen.driver_is_lost:
+        return deletion - grace
+    return deletion + _MARGIN

@@ -1,0 +1,114 @@
+"""Nodes that are lost: what hangs on them is given up, told by name, and made again elsewhere."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from tests.unit.collectorfleet_operator.world import DRIVER, World, kinds, later, running, told
+
+from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.decide.actions import Delete
+from collectorfleet_operator.objects import Object, annotation, name_of, uid_of
+
+TIME = "%Y-%m-%dT%H:%M:%SZ"
+
+
+def evict(world: World, pod: Object, *, grace: int) -> Object:
+    """What Kubernetes does to a pod on a lost node: it marks it, and waits for a kubelet that says nothing."""
+    mark = {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager"}
+    pod["metadata"] |= {
+        "deletionTimestamp": later(world.seconds + grace).strftime(TIME),
+        "deletionGracePeriodSeconds": grace,
+    }
+    pod["spec"] = {**pod["spec"], "nodeName": "node2"}
+    pod["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}, mark]}
+    return world.store(pod)
+
+
+def test_a_worker_on_a_lost_node_is_given_up_after_its_grace_and_told_by_name() -> None:
+    world = running()
+    worker = evict(world, world.pods("worker")[0], grace=5)
+    world.renew_lease()
+    status, reason, message = told(world.look(), "RayClusterReady")
+    assert (status, reason) == ("False", "NodeLost")
+    assert message == f"pod {name_of(worker)} is lost with node node2"
+    assert world.plan().actions == ()
+    assert world.plan().again_after == timedelta(seconds=10)
+    world.seconds = 10
+    (gone,) = world.carry_out()
+    assert isinstance(gone, Delete)
+    assert (gone.name, gone.uid, gone.at_once) == (name_of(worker), uid_of(worker), True)
+    assert gone.why == f"Pod {name_of(worker)}: node node2 is lost"
+
+
+def test_a_pod_that_somebody_else_deletes_is_left_to_its_kubelet() -> None:
+    world = running()
+    worker = evict(world, world.pods("worker")[0], grace=5)
+    worker["status"]["conditions"] = []
+    world.store(worker)
+    world.seconds = 30
+    world.renew_lease()
+    assert world.plan().actions == ()
+
+
+def test_a_driver_on_a_lost_node_starts_on_another_one_as_it_ran() -> None:
+    world = running({"spec.driver.checkpoint": {"claimName": "runs"}})
+    world.edit({"spec.image": "ghcr.io/you/cheetah:2.0", "spec.driver.checkpoint": {"claimName": "runs"}})
+    before = world.get(JOB, DRIVER)
+    world.seconds = 80
+    # Its Lease is quiet by now, so its grace is nothing to wait for.
+    pod = evict(world, world.pods("driver")[0], grace=30)
+    status = world.look(world.now)
+    assert told(status, "DriverRunning") == (
+        *("False", "NodeLost"),
+        f"driver pod {name_of(pod)} is lost with node node2, and is started on another one",
+    )
+    assert kinds(world.carry_out()) == ["Delete Job", "Delete Pod", "Create Job"]
+    again = world.get(JOB, DRIVER)
+    assert uid_of(again) != uid_of(before)
+    # The changed spec is held as it was.
+    assert again["spec"]["template"]["spec"]["containers"][0]["image"] == "ghcr.io/you/cheetah:1.0"
+    assert annotation(again, "collectorfleet.dev/generation") == "1"
+    assert told(world.look(world.now), "UpToDate")[1] == "RestartNeeded"
+    driver = world.look(world.now).driver
+    assert driver is not None
+    assert driver.restarts == 1
+
+
+def test_a_driver_that_still_renews_its_lease_gets_its_grace() -> None:
+    world = running()
+    evict(world, world.pods("driver")[0], grace=30)
+    world.seconds = 34
+    world.renew_lease()
+    assert world.plan().actions == ()
+    world.seconds = 35
+    world.renew_lease()
+    assert kinds(world.plan().actions) == ["Delete Job", "Delete Pod", "Create Job"]
+
+
+@pytest.mark.parametrize("role", ["head", "worker"])
+def test_a_node_that_falls_silent_is_named_before_kubernetes_gives_it_up(role: str) -> None:
+    world = running()
+    pod = world.pods(role)[0]
+    pod["spec"] = {**pod["spec"], "nodeName": "node2"}
+    statuses = [{"name": f"ray-{role}", "ready": True, "state": {"running": {}}}]
+    pod["status"] = {
+        "phase": "Running",
+        "conditions": [{"type": "Ready", "status": "False"}],
+        "containerStatuses": statuses,
+    }
+    world.store(pod)
+    assert told(world.look(), "RayClusterReady")[1:] == (
+        "NodeLost",
+        f"pod {name_of(pod)} does not answer: node node2 is silent",
+    )
+
+
+def test_what_hangs_on_a_lost_node_keeps_no_fleet_from_being_suspended() -> None:
+    world = running()
+    world.edit({"spec.suspend": True})
+    world.seconds = 80
+    evict(world, world.pods("driver")[0], grace=30)
+    assert kinds(world.carry_out()) == ["Delete Job", "Delete Pod"]
+    assert kinds(world.carry_out()) == ["Delete RayCluster"]
