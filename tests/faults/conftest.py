@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +14,16 @@ from tests.e2e.conftest import claim, namespace, own_cluster, pytest_runtest_mak
 __all__ = ["claim", "namespace", "own_cluster", "pytest_runtest_makereport"]
 
 
+_KUBERAY = ("deployment/kuberay-operator", addons.KUBERAY_NAMESPACE)
+
+
+def _keep_on(cluster: Cluster, node: str, deployment: str, where: str) -> None:
+    """Both operators outlive the node that is lost: what they do is the question, and not how they come back."""
+    pinned = {"spec": {"template": {"spec": {"nodeSelector": {"kubernetes.io/hostname": node}}}}}
+    cluster.kubectl("patch", deployment, "-n", where, "--type=merge", "-p", json.dumps(pinned))
+    cluster.kubectl("rollout", "status", deployment, "-n", where, "--timeout=90s", timeout=100)
+
+
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     if reason := clusters.missing():
@@ -22,6 +33,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     try:
         own.install_kuberay()
         addons.install_operator(own)
+        for target, namespace_ in ((addons.OPERATOR, addons.OPERATOR_NAMESPACE), _KUBERAY):
+            _keep_on(own, "node1", target, namespace_)
         yield own
     finally:
         own.stop()

@@ -42,7 +42,7 @@ class Cache:
         return [self._objects[kind][key] for key in sorted(found)]
 
     def quiet_for(self, lease: Key) -> timedelta | None:
-        """Since the Lease was last seen to change; None if nobody ever held it."""
+        """How long the Lease was listed and had not changed; None if nobody ever held it."""
         return self._renewals.quiet_for(lease)
 
     def put(self, kind: Kind, obj: Object) -> set[Key]:
@@ -68,6 +68,8 @@ class Cache:
 
     def replace(self, kind: Kind, namespace: str | None, objects: Iterable[Object], resource_version: str) -> set[Key]:
         """Take a complete list of one namespace, or of all."""
+        if kind == LEASE:
+            self._renewals.listed()
         concerned: set[Key] = set()
         listed = set()
         for obj in objects:

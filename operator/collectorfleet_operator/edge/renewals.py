@@ -1,11 +1,15 @@
-"""When each Lease was last seen to change: by this process's clock, because those of machines differ."""
+"""For how long each Lease was seen not to change: by this process's clock, because those of machines differ."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Final
 
 from collectorfleet_operator.objects import Key, Object
+
+# Of the time between two lists counts so much: while nobody answers, a driver cannot renew either.
+LONGEST_STEP_SECONDS: Final = 10.0
 
 
 class Renewals:
@@ -13,8 +17,17 @@ class Renewals:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        # Holder and renewal as the Lease says them, and when it began to.
+        self._listed_at: float | None = None
+        self._watched_seconds = 0.0
+        # Holder and renewal as the Lease says them, and after how much watching it began to.
         self._seen: dict[Key, tuple[tuple[str | None, str | None], float]] = {}
+
+    def listed(self) -> None:
+        """All Leases are about to be noted, as they are now."""
+        now = self._clock()
+        if self._listed_at is not None:
+            self._watched_seconds += min(now - self._listed_at, LONGEST_STEP_SECONDS)
+        self._listed_at = now
 
     def note(self, key: Key, lease: Object) -> None:
         """Take news of a Lease. A change of anything but holder and renewal is none; nor is a Lease nobody held."""
@@ -22,12 +35,12 @@ class Renewals:
         said = (spec.get("holderIdentity"), spec.get("renewTime"))
         before = self._seen.get(key)
         if any(said) and (before is None or before[0] != said):
-            self._seen[key] = (said, self._clock())
+            self._seen[key] = (said, self._watched_seconds)
 
     def forget(self, key: Key) -> None:
         self._seen.pop(key, None)
 
     def quiet_for(self, key: Key) -> timedelta | None:
-        """Since the Lease was last seen to change; None if nobody ever held it."""
+        """How long it was listed and had not changed; None if nobody ever held it."""
         seen = self._seen.get(key)
-        return timedelta(seconds=self._clock() - seen[1]) if seen else None
+        return timedelta(seconds=self._watched_seconds - seen[1]) if seen else None

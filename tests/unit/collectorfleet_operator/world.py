@@ -30,6 +30,7 @@ from collectorfleet_operator.decide.plan import Plan, plan
 from collectorfleet_operator.decide.status import status
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.observe import observe, read
+from collectorfleet_operator.edge.resync import TICK_SECONDS
 from collectorfleet_operator.objects import Key, Kind, Object, label, metadata, name_of, uid_of
 
 NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
@@ -49,7 +50,8 @@ class World:
 
     def __init__(self, changes: dict[str, Any] | None = None) -> None:
         self.seconds = 0.0
-        self.cache = Cache(lambda: self.seconds)
+        self._listed_at = 0.0
+        self.cache = Cache(lambda: self._listed_at)
         self._numbers = itertools.count(1)
         fleet = manifest(changes, NAME)
         fleet["metadata"] |= {"namespace": KEY.namespace, "uid": "fleet-1", "generation": 1}
@@ -83,7 +85,17 @@ class World:
         fleet.pop("status", None)
         self.store(fleet)
 
+    def _list_leases(self) -> None:
+        """As often as the operator does, up to now."""
+        while True:
+            leases = [lease for lease in [self.cache.get(LEASE, DRIVER)] if lease is not None]
+            self.cache.replace(LEASE, None, leases, str(next(self._numbers)))
+            if self._listed_at >= self.seconds:
+                return
+            self._listed_at = min(self._listed_at + TICK_SECONDS, self.seconds)
+
     def seen(self, **known: Any) -> Observed:
+        self._list_leases()
         found = read(self.cache, KEY, self.get(FLEET))
         assert found is not None, "the fleet cannot be read, and nothing of it runs"
         fleet, unreadable = found
@@ -211,6 +223,7 @@ class World:
         self.store(fleet)
 
     def renew_lease(self, holder: str | None = None) -> None:
+        self._list_leases()
         lease = self.get(LEASE, DRIVER)
         name = holder or name_of(self.pods("driver")[0])
         lease["spec"] = {"holderIdentity": name, "renewTime": f"{self.seconds}"}

@@ -1,11 +1,11 @@
-"""How long a driver has been quiet, by the operator's own clock."""
+"""How long a driver has been quiet, by what the operator saw."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
 
-from collectorfleet_operator.edge.renewals import Renewals
+from collectorfleet_operator.edge.renewals import LONGEST_STEP_SECONDS, Renewals
 from collectorfleet_operator.objects import Key, Object
 
 KEY = Key("lab", "cheetah-driver")
@@ -15,13 +15,26 @@ def lease(**spec: Any) -> Object:
     return {"metadata": {"name": KEY.name}, "spec": spec}
 
 
+class Clock:
+    """Of a process that lists Leases whenever time passes."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.renewals = Renewals(lambda: self.seconds)
+        self.renewals.listed()
+
+    def wait(self, seconds: float) -> None:
+        self.seconds += seconds
+        self.renewals.listed()
+
+
 def test_a_lease_is_quiet_since_it_was_seen_to_change() -> None:
-    now = 0.0
-    renewals = Renewals(lambda: now)
+    clock = Clock()
+    renewals = clock.renewals
     renewals.note(KEY, {"metadata": {"name": KEY.name}})
     assert renewals.quiet_for(KEY) is None
     renewals.note(KEY, lease(holderIdentity="driver-1", renewTime="12:00"))
-    now = 7.0
+    clock.wait(7)
     # A change by somebody else is no renewal.
     renewals.note(KEY, lease(holderIdentity="driver-1", renewTime="12:00", leaseDurationSeconds=40))
     assert renewals.quiet_for(KEY) == timedelta(seconds=7)
@@ -30,9 +43,25 @@ def test_a_lease_is_quiet_since_it_was_seen_to_change() -> None:
 
 
 def test_another_holder_is_a_change() -> None:
-    now = 0.0
-    renewals = Renewals(lambda: now)
-    renewals.note(KEY, lease(holderIdentity="driver-1", renewTime="12:00"))
-    now = 3.0
-    renewals.note(KEY, lease(holderIdentity="driver-2", renewTime="12:00"))
-    assert renewals.quiet_for(KEY) == timedelta(0)
+    clock = Clock()
+    clock.renewals.note(KEY, lease(holderIdentity="driver-1", renewTime="12:00"))
+    clock.wait(3)
+    clock.renewals.note(KEY, lease(holderIdentity="driver-2", renewTime="12:00"))
+    assert clock.renewals.quiet_for(KEY) == timedelta(0)
+
+
+def test_a_time_in_which_nobody_answered_is_not_the_drivers() -> None:
+    clock = Clock()
+    clock.renewals.note(KEY, lease(holderIdentity="driver-1", renewTime="12:00"))
+    clock.seconds += 300
+    assert clock.renewals.quiet_for(KEY) == timedelta(0)
+    clock.wait(0)
+    # It could not renew either, and has not had the time to since.
+    assert clock.renewals.quiet_for(KEY) == timedelta(seconds=LONGEST_STEP_SECONDS)
+
+
+def test_a_lease_that_is_gone_is_forgotten() -> None:
+    clock = Clock()
+    clock.renewals.note(KEY, lease(holderIdentity="driver-1", renewTime="12:00"))
+    clock.renewals.forget(KEY)
+    assert clock.renewals.quiet_for(KEY) is None
