@@ -10,6 +10,7 @@ import pytest
 from tests.cluster.client import Object, condition
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
+from tests.wait import eventually
 
 FRAMES = 200
 # Kubernetes calls a silent node lost after 50 s, and our pods leave it 30 s later.
@@ -38,6 +39,10 @@ def spread(claim: str, away: str) -> Object:
     return fleet
 
 
+def of_fleet(event: Object) -> bool:
+    return bool(event["involvedObject"]["kind"] == "CollectorFleet")
+
+
 @pytest.fixture
 def lost_node(own_cluster: Cluster) -> Iterator[str]:
     """A node to cut; it is back when the test is over."""
@@ -59,16 +64,19 @@ def test_what_ran_on_a_lost_node_goes_on_elsewhere(
     name = pod["metadata"]["name"]
     assert pod["spec"]["nodeName"] == lost_node
     cluster.cut(lost_node)
-    cluster.wait_for(
-        f"pod/{name}", lambda p: p["metadata"]["deletionTimestamp"] != "", namespace, within=EVICTED_WITHIN
-    )
+
+    def is_evicted() -> bool:
+        found = cluster.find(f"pod/{name}", namespace)
+        return found is None or bool(found["metadata"].get("deletionTimestamp"))
+
+    eventually(is_evicted, within=EVICTED_WITHIN, what=f"{name} evicted")
     evicted = time.monotonic()
 
-    def told(fleet: Object) -> bool:
-        found = [condition(fleet, type_) or {} for type_ in ("RayClusterReady", "DriverRunning")]
-        return any(name in one.get("message", "") and lost_node in one.get("message", "") for one in found)
+    def is_told() -> bool:
+        told = [event["message"] for event in cluster.items("events", namespace) if of_fleet(event)]
+        return any(name in one and lost_node in one for one in told)
 
-    cluster.wait_for("cfleet/fleet", told, namespace, within=20)
+    eventually(is_told, within=60, what=f"an event that names {name} and {lost_node}")
 
     def collects(fleet: Object) -> bool:
         status = fleet["status"]
