@@ -33,8 +33,7 @@ LIMITS = {
     "driver RSS (MiB)": Limit(0.05, 16),
     "collectors RSS, mean (MiB)": Limit(0.05, 16),
     "raylet RSS (MiB)": Limit(0.10, 16),
-    # It keeps what it knows of the last 100,000 tasks, and grows until there were so many.
-    "GCS RSS (MiB)": Limit(0.10, 64, begins=0.6),
+    "GCS RSS (MiB)": Limit(0.10, 16),
     "object store (MiB)": Limit(0.05, 4),
     "objects in the store": Limit(0.05, 16),
     "threads of the driver": Limit(0.0, 2),

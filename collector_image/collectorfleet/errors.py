@@ -6,6 +6,7 @@
     ├── UserCodeError       the environment, the policy, the training function or an import raised
     ├── InvalidOption       an argument that cannot work; also a ValueError
     ├── TooFewCollectors    fewer than ``min_available`` collectors for too long
+    ├── InfrastructureError Ray, or what it runs on, failed; trying again may help
     └── CollectorClosed     used after ``shutdown()``
 
 The text of each is one sentence that names its object; the first cause keeps its own words.
@@ -53,6 +54,17 @@ class UserCodeError(CollectorFleetError):
 
 class TooFewCollectors(CollectorFleetError):
     """Fewer than ``min_available`` collectors for too long; says the first cause."""
+
+
+class InfrastructureError(CollectorFleetError):
+    """Ray, or what it runs on, failed: a lost cluster is nobody's code. The original error is its cause."""
+
+    @classmethod
+    def of(cls, where: str, error: BaseException) -> InfrastructureError:
+        """``where`` is what was being done."""
+        made = cls(f"{where}: {describe(error)}")
+        made.__cause__ = error
+        return made
 
 
 class CollectorClosed(CollectorFleetError):

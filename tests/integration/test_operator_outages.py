@@ -112,6 +112,31 @@ def test_a_list_that_is_forbidden_is_said_and_ends_nothing(
     Pods(control_plane, namespace).wait("driver", 1)
 
 
+def test_a_watch_that_is_forbidden_leaves_the_lists(
+    control_plane: ControlPlane, fleet_operator: Component, namespace: str
+) -> None:
+    role = control_plane.get("clusterrole/collectorfleet-operator")
+    rules = [
+        {**rule, "verbs": [verb for verb in rule["verbs"] if verb != "watch" or "jobs" not in rule["resources"]]}
+        for rule in role["rules"]
+    ]
+    assert rules != role["rules"]
+    name = {"apiVersion": role["apiVersion"], "kind": role["kind"], "metadata": {"name": role["metadata"]["name"]}}
+    try:
+        control_plane.apply({**name, "rules": rules})
+        # A watch that stands is not asked again.
+        fleet_operator.kill()
+        fleet_operator.launch()
+        fleet_operator.wait_ready(30)
+        control_plane.apply(manifest(replicas=1), namespace)
+        pods = Pods(control_plane, namespace)
+        pods.run("driver", 1)
+        control_plane.wait_for("cfleet/fleet", "DriverRunning", namespace, within=60)
+        assert fleet_operator.running
+    finally:
+        control_plane.apply({**name, "rules": role["rules"]})
+
+
 def test_without_kuberay_a_fleet_says_so_and_runs_once_it_is_installed(
     bare_plane: ControlPlane, tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from collectorfleet.errors import TooFewCollectors, UserCodeError
+from collectorfleet.errors import CollectorFleetError, InfrastructureError, TooFewCollectors, UserCodeError
 from collectorfleet.gather.shared import Shared
 from collectorfleet.gather.state.collectors import Collector
 from collectorfleet.gather.state.offers import Pace
@@ -77,7 +77,7 @@ class GatherLoop:
         except Exception as error:
             log.exception("the gather thread failed")
             with self._shared.changed:
-                self._shared.abort(error)
+                self._shared.abort(_no_fault_of_the_user(error))
         finally:
             self._transport.close()
 
@@ -287,3 +287,8 @@ class GatherLoop:
         verdict = self._shortage.verdict(available, shared.slots, limits.min_available, limits.available, now)
         if verdict is not None:
             shared.abort(TooFewCollectors(verdict))
+
+
+def _no_fault_of_the_user(error: Exception) -> CollectorFleetError:
+    """What is raised in the user's code next, and must not be taken for theirs."""
+    return error if isinstance(error, CollectorFleetError) else InfrastructureError.of("gathering", error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Final
 
@@ -16,6 +17,10 @@ from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.stopping import has_stopped, why_suspended_idle
 from collectorfleet_operator.objects import Object, has_condition
 
+# Exit codes of processes that a signal ended are above it.
+_KILLED: Final = 128
+_STACK: Final = re.compile(r"\s*(@|#\d|\*\*\*|0x|/|\)|\[failure_signal_handler|File \")")
+_TROUBLE: Final = re.compile(r"error|fatal|fail|lost|abort|killed", re.IGNORECASE)
 _WITHOUT_A_JOB: Final = "set spec.suspend to true and back"
 
 
@@ -114,11 +119,19 @@ def first_line(pod: Object) -> str | None:
     """Why a driver pod ended: the first line of its last words, or what Kubernetes says about it."""
     ended = pods.exit_of(pod, CONTAINER)
     if ended is not None and ended.message.strip() and ended.reason != pods.OOM_KILLED:
-        lines = ended.message.strip().splitlines()
-        # A driver that could not say a last word leaves the end of its log: a traceback names its error at the end.
-        return lines[-1] if lines[0].startswith("Traceback ") else lines[0]
+        return _last_words(ended)
     found = pods.problem(pod)
     return found.message if found else None
+
+
+def _last_words(ended: pods.Exit) -> str:
+    """The sentence that a driver ended with; one that was killed leaves the end of its log in its place."""
+    lines = ended.message.strip().splitlines()
+    if ended.code < _KILLED and not lines[0].startswith("Traceback "):
+        return lines[0]
+    # A traceback names its error at the end; a process that aborts prints its stack behind it.
+    told = [line for line in lines if not _STACK.match(line)] or lines
+    return next((line for line in reversed(told) if _TROUBLE.search(line)), told[-1]).strip()
 
 
 def _exit_code(pod: Object) -> int | None:

@@ -74,10 +74,14 @@ def why_held(seen: Observed) -> str:
 
 
 def has_stopped(seen: Observed) -> bool:
-    """Whether the present driver ended because it was asked to."""
+    """Whether the present driver ended because it was asked to; its Job still says so when its pod is gone."""
     pod = seen.driver_pod
     ended = pods.exit_of(pod, CONTAINER) if pod is not None else None
-    return ended is not None and ended.code == names.EXIT_STOPPED
+    if ended is not None:
+        return ended.code == names.EXIT_STOPPED
+    conditions = ((seen.job or {}).get("status") or {}).get("conditions") or []
+    told = f"exit code {names.EXIT_STOPPED} "
+    return any(one["type"] == "Failed" and told in one.get("message", "") for one in conditions)
 
 
 def orders(seen: Observed, now: datetime) -> Orders | None:

@@ -102,6 +102,16 @@ class World:
         known = {"kuberay_installed": True, "now": self.now, **known}
         return observe(self.cache, KEY, fleet, unreadable=unreadable, **known)
 
+    def restarted(self) -> World:
+        """The same cluster, as an operator sees it that has just begun."""
+        other = copy.copy(self)
+        other._listed_at = other.seconds
+        other.cache = Cache(lambda: other._listed_at)
+        for kind, objects in self.cache._objects.items():
+            for obj in objects.values():
+                other.cache.put(kind, obj)
+        return other
+
     @property
     def now(self) -> datetime:
         return later(self.seconds)

@@ -17,6 +17,7 @@ import ray
 
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.codec import snapshot as snapshots
+from collectorfleet.errors import InfrastructureError
 from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Lost, Message, Request, Stored, Weights
 from collectorfleet.transport.ray.actor import CONCURRENCY_GROUPS, CollectorActor
 from collectorfleet.transport.ray.faults import cause_of, fault_of
@@ -70,7 +71,11 @@ class RayTransport:
         self._expect(collector, actor.next_applied.remote(POLICY, 0))
 
     def put(self, snapshot: snapshots.Snapshot) -> Stored:
-        return Stored(snapshots.digest(snapshot.arrays), snapshot.size_bytes, ray.put(snapshot))
+        try:
+            handle = ray.put(snapshot)
+        except ray.exceptions.RayError as error:
+            raise InfrastructureError.of("storing weights", error) from error
+        return Stored(snapshots.digest(snapshot.arrays), snapshot.size_bytes, handle)
 
     def offer(self, collector: CollectorId, weights: Weights) -> None:
         self._actors[collector].offer.remote(weights.policy, weights.version, weights.stored.handle)

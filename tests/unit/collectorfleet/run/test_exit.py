@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from collectorfleet.errors import InvalidOption, TooFewCollectors, UserCodeError
+from collectorfleet.errors import InfrastructureError, InvalidOption, TooFewCollectors, UserCodeError
 from collectorfleet.run.exit import (
     TERMINATION_MESSAGE_BYTES,
     Broken,
@@ -17,6 +19,9 @@ from collectorfleet.run.exit import (
     exit_of,
     termination_message,
 )
+from collectorfleet.run.handle import Run
+from collectorfleet.run.own_code import TrainingFunction
+from collectorfleet.run.work import train
 
 
 @pytest.mark.parametrize(
@@ -61,3 +66,16 @@ def test_the_termination_message_begins_with_the_sentence_and_ends_with_the_end_
     assert text.splitlines()[0] == "train t:t: ValueError: no"
     assert text.endswith("ValueError: no")
     assert len(text.encode()) <= TERMINATION_MESSAGE_BYTES
+
+
+def test_a_lost_cluster_is_nobodys_code_even_inside_the_training_function() -> None:
+    lost = InfrastructureError.of("gathering", ConnectionError("no route to the head"))
+
+    def training(_collector: Any, _run: Any) -> None:
+        raise lost
+
+    with pytest.raises(InfrastructureError) as raised:
+        train(TrainingFunction("t:t", training, {}), Any, Run())  # type: ignore[arg-type]
+    ended = exit_of(raised.value)
+    assert isinstance(ended, Broken)
+    assert ended.message == "InfrastructureError: gathering: ConnectionError: no route to the head"

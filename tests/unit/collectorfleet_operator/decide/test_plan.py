@@ -258,6 +258,18 @@ def test_a_plan_that_was_carried_out_asks_for_nothing_more(steps: list[tuple[Any
 
 @given(STEPS)
 @settings(max_examples=60, deadline=None)
+def test_an_operator_that_was_killed_goes_on_where_it_was(steps: list[tuple[Any, ...]]) -> None:
+    world = World()
+    for step in steps:
+        take(world, *step)
+        # It has not seen yet for how long a Lease was quiet; everything else is in the cluster.
+        if not world.seen().driver_is_lost:
+            assert kinds(world.restarted().plan().actions) == kinds(world.plan().actions)
+        world.carry_out()
+
+
+@given(STEPS)
+@settings(max_examples=60, deadline=None)
 def test_a_pod_named_for_deletion_exists_and_a_driver_with_progress_keeps_its_job(steps: list[tuple[Any, ...]]) -> None:
     world = World()
     for step in steps:

@@ -134,6 +134,17 @@ def test_everything_is_freed_once_the_driver_has_ended() -> None:
     }
 
 
+def test_a_driver_that_ended_on_order_did_not_fail_although_its_pod_is_gone() -> None:
+    world = running()
+    world.end_job("Failed", failed=1)
+    job = world.get(JOB, DRIVER)
+    said = "Container driver for pod default/x failed with exit code 65 matching FailJob rule at index 0"
+    job["status"]["conditions"][0] |= {"reason": "PodFailurePolicy", "message": said}
+    world.store(job)
+    world.collect(*world.pods("driver"))
+    assert kinds(world.carry_out()) == ["Delete Job"]
+
+
 def test_a_driver_that_ended_on_order_counts_as_no_restart() -> None:
     world = running()
     world.edit(SUSPEND)

@@ -98,3 +98,13 @@ def test_a_driver_that_never_takes_its_lease_counts_as_lost() -> None:
     assert "has not taken Lease cheetah-driver within 120 s after it began" in message
     world.renew_lease()
     assert told(world.look(world.now), "DriverRunning")[0] == "True"
+
+
+def test_the_stack_of_a_process_that_aborted_is_no_cause() -> None:
+    world = running()
+    tail = (
+        "pin.cc:90 worker\n[2026-07-01 12:00:00,001 C 7 7] gcs_client.cc:184: Failed to connect to GCS within 60 s\n"
+        "*** StackTrace Information ***\n/usr/lib/ray/_raylet.so(+0x17e) [0x7f] ray::operator<<()\n)()\n"
+    )
+    world.end_driver(134, tail)
+    assert told(world.look(), "DriverRunning")[2].endswith("Failed to connect to GCS within 60 s")
