@@ -17,16 +17,16 @@ MIB = 2**20
 _STORE = re.compile(r"Plasma memory usage (\d+) MiB, (\d+) objects")
 
 
+# This share of a run is its start, which does grow, and is not judged.
+_START = 0.1
+
+
 @dataclass(frozen=True)
 class Limit:
-    """How much a quantity may grow over a whole run: by a share of its median, or by ``least``, whichever is more.
-
-    What comes before ``begins``, a share of the run, is the start, which does grow, and is not judged.
-    """
+    """How much a quantity may grow over a whole run: by a share of its median, or by ``least``, whichever is more."""
 
     share: float
     least: float
-    begins: float = 0.1
 
 
 LIMITS = {
@@ -113,7 +113,7 @@ class Verdict:
 def judge(what: str, points: Sequence[tuple[float, float]], batches: int) -> Verdict:
     """``points`` are (batches so far, value)."""
     limit = LIMITS[what]
-    steady = [point for point in points if point[0] >= batches * limit.begins] or list(points)
+    steady = [point for point in points if point[0] >= batches * _START] or list(points)
     first = [y for x, y in points if batches / 10 <= x <= batches / 4] or [y for _, y in points[:1]]
     last = [y for x, y in points if x >= batches * 3 / 4] or [y for _, y in points[-1:]]
     allowed = max(limit.share * statistics.median(y for _, y in steady), limit.least)
