@@ -28,8 +28,3 @@ def test_a_leak_grows_and_noise_does_not() -> None:
 
 def test_what_grows_at_the_start_alone_does_not_leak() -> None:
     assert not judge(RSS, points(400, until=0.1), BATCHES).grows
-
-
-def test_rays_gcs_may_fill_its_memory_of_tasks_and_not_more() -> None:
-    assert not judge("GCS RSS (MiB)", points(400, until=0.5), BATCHES).grows
-    assert judge("GCS RSS (MiB)", points(400), BATCHES).grows
