@@ -23,5 +23,5 @@ def test_collectors_of_several_processes_fill_a_replay_buffer_in_the_drivers_pod
     assert progress["metrics"]["sampled"] == 64
     assert 1 < progress["metrics"]["newest"] <= status["weights"]["published"]
     # Where the buffer took a CPU of a worker pod, one of them would have found no place.
-    assert progress["collectors"]["summary"] == "2/2"
+    assert [row["frames"] > 0 for row in status["collectors"]] == [True, True]
     assert progress["collectors"]["restarts"] == 0

@@ -56,7 +56,10 @@ def test_a_driver_trains_and_its_status_agrees_with_its_log(
     assert status["progress"]["batches"] == 8
     assert status["progress"]["framesDelivered"] == 8 * 200
     assert status["progress"]["metrics"] == {"batch": 8}
-    assert status["progress"]["collectors"]["summary"] == "2/2"
+    # How far it came stays true; its collectors are gone.
+    assert status["progress"]["collectors"]["summary"] == "0/2"
+    assert "framesPerSecond" not in status["progress"]
+    assert {row["state"] for row in status["collectors"]} == {"Retired"}
     assert status["weights"]["published"] == max(int(v) for v in re.findall(r"published version (\d+)", log))
     for row in status["collectors"]:
         assert row["appliedVersion"] == max(int(v) for v in re.findall(rf"{row['name']} applied version (\d+)", log))
