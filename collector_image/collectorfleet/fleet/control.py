@@ -170,7 +170,7 @@ class FleetControl(BaseCollector):
         self,
         timeout: float | None = None,
         close_env: bool = True,  # noqa: ARG002 (TorchRL's signature)
-        raise_on_error: bool = True,  # noqa: ARG002
+        raise_on_error: bool = True,  # noqa: ARG002 (TorchRL's signature)
         shutdown_ray: bool = False,
     ) -> None:
         """End the collectors; blocks for at most ``timeout`` seconds. Ray itself goes on unless asked otherwise."""

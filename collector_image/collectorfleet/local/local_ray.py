@@ -25,7 +25,7 @@ def prepare_environment(import_path: list[Path]) -> None:
     inherited = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join([*folders, *([inherited] if inherited else [])])
     os.environ["RAY_preload_python_modules"] = PRELOAD  # noqa: SIM112 (Ray's own spelling)
-    os.environ["RAY_enable_worker_prestart"] = "1"  # noqa: SIM112
+    os.environ["RAY_enable_worker_prestart"] = "1"  # noqa: SIM112 (Ray's own spelling)
     os.environ.update(ray_settings.environment())
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # The coming default; without it Ray warns in each start.

@@ -21,7 +21,7 @@ _CODE_VOLUME: Final = "code"
 
 _LOST_NODE: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _NO_EXECUTE: Final = "NoExecute"
-LOST_NODE_SECONDS: Final = 30
+_LOST_NODE_SECONDS: Final = 30
 
 
 class PodRole(StrEnum):
@@ -90,7 +90,7 @@ def _leave_lost_nodes(pod: Object) -> None:
     # One without a key tolerates everything.
     said = {one.get("key") for one in theirs if one.get("effect") in (None, "", _NO_EXECUTE)}
     ours = [
-        {"key": key, "operator": "Exists", "effect": _NO_EXECUTE, "tolerationSeconds": LOST_NODE_SECONDS}
+        {"key": key, "operator": "Exists", "effect": _NO_EXECUTE, "tolerationSeconds": _LOST_NODE_SECONDS}
         for key in _LOST_NODE
         if not {key, None} & said
     ]

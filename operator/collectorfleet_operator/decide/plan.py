@@ -21,7 +21,7 @@ from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import CHILDREN, Child, News
 from collectorfleet_operator.decide.actions import Action, Create, Delete, Update
-from collectorfleet_operator.decide.deadlines import retry_after, until_next_deadline, until_next_deadline_after
+from collectorfleet_operator.decide.deadlines import until_next_deadline, until_next_deadline_after
 from collectorfleet_operator.decide.limits import code_is_newer, recorded
 from collectorfleet_operator.decide.lost_nodes import given_up, is_marked, node_of
 from collectorfleet_operator.decide.observed import Observed
@@ -50,7 +50,8 @@ def plan(seen: Observed, now: datetime) -> Plan:
         case Completed() | Failed():
             return Plan(tuple(_clear_up(seen, found, now)), until_next_deadline_after(seen, now))
         case Suspended():
-            return Plan(tuple(_free_the_cluster(seen, "the fleet is suspended")), retry_after(seen))
+            freed = tuple(_free_the_cluster(seen, "the fleet is suspended"))
+            return Plan(freed, until_next_deadline_after(seen, now))
         case Pending() | Running():
             return Plan(tuple(_go_on(seen, now)), until_next_deadline(seen, now))
         case _:

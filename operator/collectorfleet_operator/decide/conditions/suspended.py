@@ -10,8 +10,9 @@ from typing import Final
 
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.conditions.outcome import Suspended
-from collectorfleet_api.conditions.summary import completed
+from collectorfleet_api.conditions.summary import completed, stalled
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
+from collectorfleet_operator.decide.conditions.up_to_date import up_to_date
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.stopping import Stop, why_suspended_idle
 from collectorfleet_operator.objects import name_of
@@ -29,13 +30,13 @@ def conditions_suspended(seen: Observed, run: Suspended) -> list[Condition]:
     return [
         *([condition(ConditionType.READY, False, reason, text)] if left else []),
         condition(ConditionType.RECONCILING, bool(left), reason, text if left else "nothing is on its way"),
-        _stalled(seen),
+        _stalled(seen, run),
         condition(ConditionType.RAY_CLUSTER_READY, False, reason, "a suspended fleet has no RayCluster"),
         condition(ConditionType.DRIVER_RUNNING, False, reason, "a suspended fleet has no driver"),
         condition(ConditionType.COLLECTORS_AVAILABLE, False, reason, "a suspended fleet has no collectors"),
         condition(ConditionType.WEIGHTS_FRESH, None, reason, "a suspended fleet has no collectors"),
         completed(run),
-        _up_to_date(seen),
+        up_to_date(seen),
         condition(_TYPE, not left, reason, text),
     ]
 
@@ -78,14 +79,7 @@ def _what_resuming_does(seen: Observed) -> str:
     return f"{gone}; resumed, it starts over and {frames} frames are lost, because {why}"
 
 
-def _stalled(seen: Observed) -> Condition:
+def _stalled(seen: Observed, run: Suspended) -> Condition:
     if seen.problems:
         return condition(ConditionType.STALLED, True, Reason.INVALID_SPEC, "; ".join(seen.problems))
-    return condition(ConditionType.STALLED, False, Reason.PROGRESSING, "nothing waits for the user")
-
-
-def _up_to_date(seen: Observed) -> Condition:
-    if seen.problems:
-        return condition(ConditionType.UP_TO_DATE, False, Reason.INVALID_SPEC, "; ".join(seen.problems))
-    text = f"generation {seen.fleet.metadata.generation} of the spec is what there is"
-    return condition(ConditionType.UP_TO_DATE, True, Reason.UP_TO_DATE, text)
+    return stalled(run)

@@ -112,3 +112,11 @@ def test_what_hangs_on_a_lost_node_keeps_no_fleet_from_being_suspended() -> None
     evict(world, world.pods("driver")[0], grace=30)
     assert kinds(world.carry_out()) == ["Delete Job", "Delete Pod"]
     assert kinds(world.carry_out()) == ["Delete RayCluster"]
+
+
+def test_a_suspended_fleet_is_looked_at_when_what_hangs_is_given_up() -> None:
+    world = running()
+    world.edit({"spec.suspend": True})
+    world.collect(world.get(JOB, DRIVER), *world.pods("driver"))
+    evict(world, world.pods("worker")[0], grace=5)
+    assert world.plan().again_after == timedelta(seconds=10)
