@@ -12,8 +12,6 @@ from tests.wait import eventually
 
 from collectorfleet_api import names
 
-NOW = "2026-01-01T00:00:00Z"
-
 
 def manifest(name: str = "fleet", *, replicas: int = 2, **spec: Any) -> Object:
     """A valid fleet; keyword arguments replace whole parts of its spec."""
@@ -52,7 +50,7 @@ class Pods:
 
     def run(self, role: str, count: int) -> None:
         """Wait for that many pods and let them be ready."""
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = _now()
         for pod in self.wait(role, count):
             container = pod["spec"]["containers"][0]["name"]
             self.set_status(
@@ -77,9 +75,10 @@ class Pods:
             )
 
     def end(self, pod: Object, code: int, message: str = "") -> None:
-        """Let the driver's container end."""
+        """Let the driver's container end now, so that the Job waits before it makes another."""
+        now = _now()
         ended = {"exitCode": code, "reason": "Completed" if code == 0 else "Error", "message": message}
-        state = {"terminated": ended | {"startedAt": NOW, "finishedAt": NOW}}
+        state = {"terminated": ended | {"startedAt": now, "finishedAt": now}}
         phase = "Succeeded" if code == 0 else "Failed"
         self.set_status(pod, phase=phase, containerStatuses=[container_status("driver", state)])
 
@@ -88,6 +87,10 @@ class Pods:
         patch = json.dumps({"status": status})
         options = ("-n", self._namespace, "--subresource=status", "--type=merge", "-p", patch)
         self._plane.kubectl("patch", f"pod/{name}", *options)
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def container_status(name: str, state: Object, *, ready: bool = False) -> Object:
