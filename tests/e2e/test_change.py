@@ -9,6 +9,7 @@ from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
 
 FRAMES = 200
+WORKERS = "collectorfleet.dev/role=worker"
 
 
 def spec(claim: str, frames: int = FRAMES, **changes: Any) -> Object:
@@ -67,3 +68,19 @@ def test_a_fleet_is_changed_suspended_and_resumed_without_losing_a_frame(
     assert resumed["status"]["progress"]["framesDelivered"] == frames + 2 * FRAMES * (
         batches(resumed) - batches(suspended)
     )
+
+    [worker] = cluster.items("pods", namespace, WORKERS)
+    template = {"metadata": {"annotations": {"round": "2"}}}
+    cluster.apply(spec(claim, frames=2 * FRAMES, workers={"template": template}), namespace)
+
+    def is_replaced(found: Object) -> bool:
+        pods = cluster.items("pods", namespace, WORKERS)
+        replaced = [pod["metadata"]["name"] for pod in pods] != [worker["metadata"]["name"]] and len(pods) == 1
+        collects = found["status"]["progress"]["collectors"]["available"] == 1 and batches(found) > batches(resumed) + 3
+        return replaced and collects and (condition(found, "UpToDate") or {})["status"] == "True"
+
+    # The same driver goes on, on another pod, and has lost nobody.
+    replaced = cluster.wait_for("cfleet/fleet", is_replaced, namespace, within=180)["status"]
+    assert replaced["driverIncarnation"] == resumed["status"]["driverIncarnation"]
+    assert replaced["progress"]["collectors"]["restarts"] == 0
+    assert replaced["progress"]["framesLost"] == 0

@@ -8,7 +8,7 @@ import threading
 import time
 from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal
 
 import ray
@@ -136,6 +136,14 @@ class FleetControl(BaseCollector):
         if num_collectors < 1:
             raise InvalidOption(f"num_collectors: {num_collectors} is fewer than 1")
         self._gather.resize(num_collectors, min_available)
+
+    def drain_pods(self, pods: Collection[str]) -> None:
+        """Take the collectors off these pods (or hosts), and off no others, each at the end of its rollouts.
+
+        They are no loss and cost no budget: each starts again, wherever Ray finds room, once its pod is not named any
+        more. ``status().drained_pods`` lists pods that are empty. Returns at once.
+        """
+        self._gather.drain_pods(pods)
 
     def start(self) -> None:
         """Collect on a thread of its own, into ``replay_buffer``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -121,12 +121,27 @@ class Consumer:
             pods = {one.id.name: one.pod for one in living}
             for name in shared.slots.resize(collectors, pods, self._scaling):
                 log.info("%s leaves: %d collectors are wanted", name, collectors)
-            for one in living:
-                living.drain(one.id.name, draining=one.id.name in shared.slots.leaving)
+            self._drain()
             if self._replanned is not None:
                 shared.gather.plan = self._replanned(shared.gather.plan, collectors)
             shared.note_change(urgent=True)
         self._transport.wake()
+
+    def drain_pods(self, pods: Collection[str]) -> None:
+        """Leave these pods, and no others, at the end of what runs on them; come back once they are not named."""
+        shared = self.shared
+        with shared.changed:
+            shared.draining_pods = frozenset(pods)
+            shared.slots.pods_drain(shared.draining_pods)
+            self._drain()
+            shared.note_change(urgent=True)
+        self._transport.wake()
+
+    def _drain(self) -> None:
+        living = self.shared.gather.collectors
+        for one in living:
+            drains = one.id.name in self.shared.slots.leaving or one.pod in self.shared.draining_pods
+            living.drain(one.id.name, draining=drains)
 
     def pause(self, timeout: float) -> bool:
         """Send no more requests, and block until those under way are answered; False after ``timeout`` seconds."""
@@ -186,7 +201,7 @@ class Consumer:
 
     def _awaited(self) -> int:
         """How many collectors there will be once all that still come are there."""
-        return self.shared.slots.desired - self.shared.slots.lost_for_good
+        return self.shared.slots.awaited
 
     def _raise_if_over(self) -> None:
         if self.shared.error:

@@ -147,6 +147,10 @@ class GatherLoop:
             one = shared.gather.collectors.named(name)
             if one is None or not one.in_flight:
                 self._leave(name, one)
+        if shared.draining_pods:
+            for one in list(shared.gather.collectors):
+                if one.pod in shared.draining_pods and not one.in_flight:
+                    self._leave_pod(one, one.pod)
 
     def _leave(self, name: str, one: Collector | None) -> None:
         self._shared.slots.left(name)
@@ -154,9 +158,19 @@ class GatherLoop:
             return
         self._retire(one)
         log.info("%s drained", name)
-        if one.pod is not None and all(other.pod != one.pod for other in self._shared.gather.collectors):
-            self._shared.drained_pods[one.pod] = None
-            log.info("pod %s holds no collector any more", one.pod)
+        if one.pod is not None:
+            self._note_drained(one.pod)
+
+    def _leave_pod(self, one: Collector, pod: str) -> None:
+        self._shared.slots.drained(one.id.name, pod)
+        self._retire(one)
+        log.info("%s drained: its pod %s is to be replaced", one.id.name, pod)
+        self._note_drained(pod)
+
+    def _note_drained(self, pod: str) -> None:
+        if all(other.pod != pod for other in self._shared.gather.collectors):
+            self._shared.drained_pods[pod] = None
+            log.info("pod %s holds no collector any more", pod)
 
     def _submit(self, now: float) -> None:
         gather = self._shared.gather
@@ -221,6 +235,8 @@ class GatherLoop:
         shared, newest = self._shared, self._shared.versions.newest
         shared.gather.collectors.built(one, pod, pid)
         shared.drained_pods.pop(pod, None)
+        if pod in shared.draining_pods:
+            shared.gather.collectors.drain(one.id.name, draining=True)
         if not shared.has_weights:
             self._applied(one, 0, self._clock())
             return

@@ -62,6 +62,7 @@ class Shared:
         self.statistics = Statistics()
         self.limits = limits
         self.has_weights = has_weights
+        self.draining_pods: frozenset[str] = frozenset()
         self.drained_pods: dict[str, None] = {}
         self.asked = False
         self.staged: Staged | None = None

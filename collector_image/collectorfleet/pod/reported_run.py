@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Collection
 from typing import Final, Protocol
 
 from collectorfleet.pod.fleet_size import FleetSize
 from collectorfleet.pod.objects import Object
 from collectorfleet.pod.settings import DriverSettings
-from collectorfleet.pod.stored_fleet import checked_fleet, is_told_to_stop, last_report, starting_report
+from collectorfleet.pod.stored_fleet import (
+    checked_fleet,
+    is_told_to_stop,
+    last_report,
+    pods_to_drain,
+    starting_report,
+)
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
 
 log = logging.getLogger(__name__)
@@ -26,6 +33,8 @@ class RunningSession(Protocol):
 
     def resize(self, replicas: int, min_available: int) -> None: ...
 
+    def drain_pods(self, pods: Collection[str]) -> None: ...
+
 
 class ReportedRun:
     """Of the driver with those ``settings``. Any thread may ask; the fleet and the session come once they exist."""
@@ -36,6 +45,7 @@ class ReportedRun:
         self._before: DriverReport | None = None
         self._session: RunningSession | None = None
         self._attached = threading.Event()
+        self._draining: frozenset[str] = frozenset()
 
     def begin(self, fleet: CollectorFleet) -> None:
         """The fleet is read, and this driver's."""
@@ -67,9 +77,17 @@ class ReportedRun:
         return is_told_to_stop(stored, self._settings.pod)
 
     def follow(self, stored: Object) -> None:
-        """Tell the session how many collectors the stored fleet wants, if that is news."""
+        """Tell the session how many collectors the stored fleet wants, and on which pods not, if that is news."""
         if self._session is None:
             return
+        self._follow_size(stored, self._session)
+        draining = pods_to_drain(stored, self._settings.pod)
+        if draining != self._draining:
+            self._draining = draining
+            log.info("pods to drain: %s", ", ".join(sorted(draining)) or "none")
+            self._session.drain_pods(draining)
+
+    def _follow_size(self, stored: Object, session: RunningSession) -> None:
         size = FleetSize.of(checked_fleet(stored, self._settings))
         if size == self._size:
             return
@@ -79,4 +97,4 @@ class ReportedRun:
             *(size.replicas, size.min_available),
             *(was.replicas, was.min_available),
         )
-        self._session.resize(size.replicas, size.min_available)
+        session.resize(size.replicas, size.min_available)

@@ -51,6 +51,12 @@ def is_told_to_stop(stored: Object, pod: str) -> bool:
     return orders.get("driver") == pod and bool(orders.get("stopAtBatch"))
 
 
+def pods_to_drain(stored: Object, pod: str) -> frozenset[str]:
+    """The worker pods that the operator asks this very driver to leave."""
+    orders = (stored.get("status") or {}).get("orders") or {}
+    return frozenset(orders.get("drainPods") or ()) if orders.get("driver") == pod else frozenset()
+
+
 def last_report(fleet: CollectorFleet) -> DriverReport | None:
     """What the driver before this one said last; None for the first driver of this fleet."""
     previous = fleet.status

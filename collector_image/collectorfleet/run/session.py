@@ -7,7 +7,7 @@ training function or writes batches out; :meth:`Session.report` says what is tru
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
@@ -74,6 +74,10 @@ class Session:
     def resize(self, replicas: int, min_available: int) -> None:
         """Run ``replicas`` collectors from now on, of which ``min_available`` are enough."""
         self._collector.resize(replicas, min_available)
+
+    def drain_pods(self, pods: Collection[str]) -> None:
+        """Take the collectors off these pods, which are to be replaced; see FleetCollector.drain_pods."""
+        self._collector.drain_pods(pods)
 
     def execute(self) -> Completed:
         """Train, or gather into the output; blocks until that is done, or until the run was asked to stop.

@@ -28,7 +28,7 @@ _KEPT: Final = frozenset(
         *("type", "description", "default", "format", "enum", "pattern", "not", "required"),
         *("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "maxProperties"),
         *("items", "properties", "additionalProperties", "x-kubernetes-preserve-unknown-fields"),
-        *("x-kubernetes-list-type", "x-kubernetes-list-map-keys"),
+        *("x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-int-or-string"),
     }
 )
 _DROPPED: Final = frozenset({"title", "$defs"})

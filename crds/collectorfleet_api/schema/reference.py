@@ -81,6 +81,8 @@ def _changes() -> str:
 def _what_happens(concerned: frozenset[Part]) -> str:
     if not concerned:
         return "followed while the fleet runs, with both strategies"
+    if concerned == {Part.GROUP}:
+        return "workers are drained and replaced, `rollingUpdate.maxUnavailable` pods of a group at a time"
     driver = "the driver ends at the end of a batch, and the next one goes on from its checkpoint"
     return f"{driver}, on the same RayCluster" if concerned == {Part.DRIVER} else f"{driver}, on a new RayCluster"
 
@@ -125,6 +127,8 @@ def _type(node: Schema) -> str:
         return "pod template"
     if "enum" in node:
         return " or ".join(f"`{choice}`" for choice in node["enum"])
+    if node.get("x-kubernetes-int-or-string"):
+        return "integer or percentage"
     if "type" not in node:
         return "quantity"
     name = str({"object": "mapping", "array": "list"}.get(node["type"], node["type"]))

@@ -76,6 +76,7 @@ from collectorfleet_api.v1alpha1.status import (
     WorkerPods,
 )
 from collectorfleet_api.v1alpha1.update_strategy import (
+    RollingUpdate,
     UpdateStrategy,
     UpdateStrategyType,
 )
@@ -129,6 +130,7 @@ __all__ = [
     "RayClusterStatus",
     "Reason",
     "Resources",
+    "RollingUpdate",
     "Staleness",
     "Stragglers",
     "Train",

@@ -219,6 +219,11 @@ class Orders(Model):
 
     driver: str = Field(description="Pod of the driver that is asked; no other follows.")
     stop_at_batch: bool = Field(default=False, description="End where the batch ends, with a checkpoint.")
+    drain_pods: list[str] = Field(
+        default_factory=list,
+        max_length=1000,
+        description="Worker pods to leave at the end of what runs on them, because they are replaced.",
+    )
     since: Time = Field(description="When that was asked first.")
 
 

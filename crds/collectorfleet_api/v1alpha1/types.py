@@ -13,6 +13,7 @@ _WORDS: Final = r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*"
 _IMPORT_PATH: Final = f"^{_WORDS}:{_WORDS}$"
 _DEVICE: Final = "^(cpu|cuda(:[0-9]{1,2})?)$"
 _VERSION: Final = r"^[0-9]+\.[0-9]+\.[0-9]+$"
+_PERCENTAGE: Final = "^([1-9][0-9]?|100)%$"
 _FOLDER: Final = r"[A-Za-z0-9_-][A-Za-z0-9._-]*"
 
 
@@ -63,6 +64,21 @@ def _free_form(description: str) -> dict[str, Any]:
 def _typed(type_: str, description: str, **rest: Any) -> dict[str, Any]:
     return {"type": type_, "description": description, **rest}
 
+
+def _is_number_or_percentage(value: int | str) -> int | str:
+    if isinstance(value, int):
+        if value < 1:
+            raise ValueError(f"{value} is fewer than 1")
+    elif not re.fullmatch(_PERCENTAGE, value):
+        raise ValueError(f'"{value}" is no percentage; write a number of at least 1, or 1% to 100%')
+    return value
+
+
+NumberOrPercentage = Annotated[
+    int | str,
+    AfterValidator(_is_number_or_percentage),
+    WithJsonSchema({"x-kubernetes-int-or-string": True, "pattern": _PERCENTAGE, "maxLength": 4, "minimum": 1}),
+]
 
 # Free-form: the API server keeps what it does not know there.
 Preserved = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True})]

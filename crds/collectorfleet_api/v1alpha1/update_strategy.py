@@ -7,11 +7,19 @@ from enum import StrEnum
 from pydantic import Field
 
 from collectorfleet_api.v1alpha1.base import Model
+from collectorfleet_api.v1alpha1.types import NumberOrPercentage
 
 
 class UpdateStrategyType(StrEnum):
     ON_DELETE = "OnDelete"
     ROLLING_UPDATE = "RollingUpdate"
+
+
+class RollingUpdate(Model):
+    max_unavailable: NumberOrPercentage = Field(
+        default=1,
+        description="How many worker pods of a group may be away at a time: a number, or a percentage such as 25%.",
+    )
 
 
 class UpdateStrategy(Model):
@@ -20,6 +28,10 @@ class UpdateStrategy(Model):
         description=(
             "OnDelete: a changed spec waits until the driver's Job is deleted, or ends by itself. RollingUpdate: the "
             "driver ends where its batch ends, with a checkpoint, and goes on from there with the changed spec; "
-            "without `driver.checkpoint` the spec waits as with OnDelete."
+            "without `driver.checkpoint` the spec waits as with OnDelete. What only worker pods are made from takes no "
+            "other driver: they are drained and replaced a few at a time."
         ),
+    )
+    rolling_update: RollingUpdate = Field(
+        default_factory=RollingUpdate, description="How fast a RollingUpdate replaces worker pods."
     )

@@ -12,6 +12,7 @@ from typing import Final
 
 from collectorfleet_api import names
 from collectorfleet_operator.children.group_sizes import resized, sizes_of, worker_groups
+from collectorfleet_operator.children.hashes import is_group_annotation
 from collectorfleet_operator.objects import Object, annotation, metadata
 
 BUILT: Final = f"{names.GROUP}/built"
@@ -30,8 +31,8 @@ def built_hash(spec: Object) -> str:
 
 
 def as_it_was_built(stored: Object, asked: Object) -> Object:
-    """``asked``; where another release built ``stored``, that with the size of ``asked``."""
-    if annotation(stored, BUILT) == annotation(asked, BUILT):
+    """``asked``; where another release built ``stored`` of the same spec, that with the size of ``asked``."""
+    if annotation(stored, BUILT) == annotation(asked, BUILT) or _is_of_another_spec(stored, asked):
         return asked
     kept = {key: value for key, value in stored["spec"].items() if key != _NEVER_OURS}
     same = {
@@ -40,3 +41,8 @@ def as_it_was_built(stored: Object, asked: Object) -> Object:
         "spec": kept,
     }
     return resized(same, sizes_of(asked))
+
+
+def _is_of_another_spec(stored: Object, asked: Object) -> bool:
+    now = {key: value for key, value in metadata(asked)["annotations"].items() if is_group_annotation(key)}
+    return any(annotation(stored, key) != value for key, value in now.items())

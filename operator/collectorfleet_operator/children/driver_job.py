@@ -12,15 +12,16 @@ from typing import Any, Final
 from collectorfleet_api import names
 from collectorfleet_api.packing.quantity import format_cpu, format_memory, parse_quantity
 from collectorfleet_api.v1alpha1 import Checkpoint, CollectorFleet, DriverResources
-from collectorfleet_operator.children.hashes import hash_annotations
+from collectorfleet_operator.children.hashes import hash_annotations, is_group_annotation
 from collectorfleet_operator.children.owner import manifest
 from collectorfleet_operator.children.pod_template import GPU_RESOURCE, PodRole, import_code_first, pod_template
-from collectorfleet_operator.objects import Kind, Object, annotation
+from collectorfleet_operator.objects import Kind, Object, annotation, metadata
 
 JOB: Final = Kind("batch/v1", "Job", "jobs")
 CONTAINER: Final = "driver"
 # Of the spec that the driver runs. A new one need not mean another run: replicas count too.
 GENERATION_ANNOTATION: Final = f"{names.GROUP}/generation"
+_WORKERS: Final = f"{names.GROUP}/workers-template"
 _RESTARTS: Final = f"{names.GROUP}/restarts"
 _FAILURE_RULES: Final = (
     {
@@ -115,7 +116,33 @@ def started_with(job: Object) -> Object | None:
     """The spec that a stored Job of ours carries; None if it carries none."""
     found = annotation(job["spec"]["template"], names.SPEC_ANNOTATION)
     spec: Object | None = json.loads(found) if found else None
+    template = annotation(job, _WORKERS)
+    if spec is not None and template is not None:
+        spec.setdefault("workers", {})["template"] = json.loads(template)
     return spec
+
+
+def has_taken_up_workers(job: Object) -> bool:
+    """Whether the worker pods of this driver were changed since it was started."""
+    return annotation(job, _WORKERS) is not None
+
+
+def with_workers_of(job: Object, fleet: CollectorFleet) -> Object:
+    """A stored Job with the worker template of ``fleet``, of which its own pods see nothing."""
+    changed = {
+        _WORKERS: json.dumps(fleet.spec.workers.template),
+        **{key: value for key, value in hash_annotations(fleet.spec).items() if is_group_annotation(key)},
+        GENERATION_ANNOTATION: str(fleet.metadata.generation),
+    }
+    kept = ("name", "namespace", "labels", "ownerReferences")
+    meta = {key: value for key, value in metadata(job).items() if key in kept}
+    annotations = {**(metadata(job).get("annotations") or {}), **changed}
+    return {
+        "apiVersion": JOB.api_version,
+        "kind": JOB.kind,
+        "metadata": {**meta, "annotations": annotations},
+        "spec": job["spec"],
+    }
 
 
 def _container(fleet: CollectorFleet) -> Object:

@@ -30,6 +30,19 @@ def hashes_of(spec: CollectorFleetSpec) -> dict[str, str]:
     return hashes | {f"{Part.GROUP}-{name}": _hash(fields[Part.GROUP]) for name in spec.worker_groups}
 
 
+def group_hash(spec: CollectorFleetSpec, name: str) -> str:
+    """Of the fields that one worker group is made from."""
+    return hashes_of(spec)[f"{Part.GROUP}-{name}"]
+
+
+def is_group(part: str) -> bool:
+    return part.startswith(f"{Part.GROUP}-")
+
+
+def is_group_annotation(key: str) -> bool:
+    return key.startswith(f"{_PREFIX}{Part.GROUP}-")
+
+
 def hash_annotations(spec: CollectorFleetSpec) -> dict[str, str]:
     """Of all parts."""
     return {f"{_PREFIX}{part}": found for part, found in hashes_of(spec).items()}

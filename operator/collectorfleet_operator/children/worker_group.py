@@ -10,12 +10,14 @@ from collectorfleet_api.packing.pods import Packing
 from collectorfleet_api.packing.quantity import format_cpu, format_memory
 from collectorfleet_api.packing.resources import PodResources, worker_pod_resources
 from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.hashes import group_hash
 from collectorfleet_operator.children.pod_template import GPU_RESOURCE, PodRole
 from collectorfleet_operator.children.ray_pod import ray_pod_template
-from collectorfleet_operator.objects import Object
+from collectorfleet_operator.objects import Object, label
 
 # What KubeRay writes onto the pods of a group.
 GROUP_LABEL: Final = "ray.io/group"
+_TEMPLATE_LABEL: Final = f"{names.GROUP}/template"
 WORKER_CONTAINER: Final = "ray-worker"
 
 _MAX_PODS: Final = 2**31 - 1
@@ -26,6 +28,8 @@ def worker_group(fleet: CollectorFleet, name: str, packing: Packing) -> Object:
     one = fleet.spec.collectors.resources
     pod = worker_pod_resources(one.cpu, one.memory, packing.per_pod, packing.gpus_per_pod)
     template = fleet.spec.workers.template
+    made = ray_pod_template(fleet, PodRole.WORKER, _container(pod), template, gpus=pod.gpus)
+    made["metadata"]["labels"][_TEMPLATE_LABEL] = group_hash(fleet.spec, name)
     return {
         "groupName": name,
         "replicas": packing.pods,
@@ -38,8 +42,13 @@ def worker_group(fleet: CollectorFleet, name: str, packing: Packing) -> Object:
             # KubeRay pastes this into a shell command line.
             "resources": f"'{json.dumps({names.COLLECTOR_RESOURCE: packing.per_pod})}'",
         },
-        "template": ray_pod_template(fleet, PodRole.WORKER, _container(pod), template, gpus=pod.gpus),
+        "template": made,
     }
+
+
+def template_label_of(pod: Object) -> str | None:
+    """Which template a pod was made from, or a group makes its pods from: a hash of the spec's fields."""
+    return label(pod, _TEMPLATE_LABEL)
 
 
 def collectors_per_pod(group: Object) -> int:

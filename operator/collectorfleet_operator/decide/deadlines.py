@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from collectorfleet_api.conditions.weights import acknowledgement_late_from
+from collectorfleet_operator.decide import rolling
 from collectorfleet_operator.decide.limits import expires, until_limit, until_stalled
 from collectorfleet_operator.decide.lost import LOST_AFTER, TAKES_LEASE_WITHIN
 from collectorfleet_operator.decide.lost_nodes import until_given_up
@@ -24,6 +25,7 @@ def until_next_deadline(seen: Observed, now: datetime) -> timedelta | None:
         _lost_after(seen),
         _still(until_overdue(seen, now)),
         _still(until_stalled(seen, now)),
+        _still(rolling.until_overdue(seen, now)),
         until_limit(seen, now),
         until_given_up(seen, now),
     )

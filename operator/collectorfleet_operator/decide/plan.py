@@ -15,8 +15,8 @@ from typing import assert_never
 from collectorfleet_api.conditions.outcome import Completed, Failed, Over, Pending, Running, Suspended
 from collectorfleet_api.v1alpha1 import ConditionType, Reason, WhenFinished
 from collectorfleet_operator.children.built import as_it_was_built
-from collectorfleet_operator.children.driver_job import JOB, started_again
-from collectorfleet_operator.children.hashes import changed_cluster_parts
+from collectorfleet_operator.children.driver_job import JOB, has_taken_up_workers, started_again, with_workers_of
+from collectorfleet_operator.children.hashes import changed_cluster_parts, is_group
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import CHILDREN, Child, News
@@ -27,7 +27,7 @@ from collectorfleet_operator.decide.lost_nodes import given_up, is_marked, node_
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.decide.scaling import sized
-from collectorfleet_operator.decide.stopping import has_stopped, stop_wanted, why_end
+from collectorfleet_operator.decide.stopping import has_stopped, is_rolled, only_workers_changed, stop_wanted, why_end
 from collectorfleet_operator.objects import Kind, Object, controller_uid, has_condition, name_of, uid_of
 
 
@@ -103,6 +103,10 @@ def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
     why = _why_stop(seen, now) or _why_replace(seen, job)
     if why:
         yield _delete(JOB, job, why)
+    elif is_rolled(seen) and only_workers_changed(seen):
+        generation = seen.fleet.metadata.generation
+        told = _told(JOB, job, f"worker pods are of generation {generation} from now on")
+        yield Update(JOB, with_workers_of(job, seen.fleet), uid_of(job), told)
     elif seen.running is not None:
         yield from _tend(seen)
 
@@ -150,7 +154,7 @@ def _has_room(seen: Observed) -> bool:
     if seen.cluster is None:
         if seen.leftovers(seen.ray_pods, None):
             return False
-    elif not seen.is_usable(seen.cluster) or changed_cluster_parts(seen.cluster, seen.present.spec):
+    elif not seen.is_usable(seen.cluster) or _is_of_another_run(seen, seen.cluster):
         return False
     if seen.job is None:
         # One on a lost node may hang for long: the Lease keeps it from what is not its any more.
@@ -158,9 +162,17 @@ def _has_room(seen: Observed) -> bool:
     return seen.is_usable(seen.job)
 
 
+def _is_of_another_run(seen: Observed, cluster: Object) -> bool:
+    """Whether the RayCluster has to be made anew; worker groups alone change in place where the driver goes on."""
+    changed = changed_cluster_parts(cluster, seen.present.spec)
+    if seen.is_usable(seen.job) and has_taken_up_workers(seen.job):
+        changed = {part for part in changed if not is_group(part)}
+    return bool(changed)
+
+
 def _make_room(seen: Observed) -> Iterator[Action]:
     cluster = seen.cluster
-    if seen.is_usable(cluster) and changed_cluster_parts(cluster, seen.present.spec):
+    if seen.is_usable(cluster) and _is_of_another_run(seen, cluster):
         generation = seen.fleet.metadata.generation
         why = f"it was made from another spec; generation {generation} starts on a new one"
         yield _delete(RAYCLUSTER, cluster, why)

@@ -12,6 +12,7 @@ from collectorfleet_api.v1alpha1 import CollectorState
 from collectorfleet_operator.children.group_sizes import GroupSize, resized, sizes_of
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.rolling import to_replace
 from collectorfleet_operator.objects import Object, is_terminating, name_of
 
 _GONE = (CollectorState.RETIRED, CollectorState.FAILED)
@@ -37,6 +38,7 @@ def _next_size(seen: Observed, group: str, present: GroupSize | None, wanted: in
     workers = seen.workers(group)
     still_there = {name_of(pod) for pod in workers}
     going = tuple(name for name in present.to_delete if name in still_there)
+    going += tuple(name for name in to_replace(seen, group) if name not in going)
     if present.pods <= wanted:
         return GroupSize(wanted, going)
     if not _driver_has_drained(seen):

@@ -13,9 +13,11 @@ from datetime import datetime, timedelta
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, ConditionType, Orders, Reason, UpdateStrategyType
 from collectorfleet_operator.children.driver_job import CONTAINER
+from collectorfleet_operator.children.hashes import changed_parts, is_group
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.limits import idle, recorded
 from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.rolling import to_drain
 from collectorfleet_operator.objects import name_of
 
 
@@ -38,7 +40,7 @@ def stop_wanted(seen: Observed, now: datetime) -> Stop | None:
     waits = why_suspended_idle(seen) or idle(seen, now)
     if waits:
         return Stop(Reason.IDLE_TIMEOUT, waits, is_recorded=bool(why_suspended_idle(seen)))
-    if is_rolled(seen) and not why_held(seen):
+    if is_rolled(seen) and not only_workers_changed(seen) and not why_held(seen):
         generation = seen.fleet.metadata.generation
         return Stop(Reason.UPDATING, f"generation {generation} of the spec takes its place", frees_pods=False)
     return None
@@ -56,12 +58,17 @@ def is_rolled(seen: Observed) -> bool:
     return is_rolling and seen.spec_is_held and not seen.problems
 
 
+def only_workers_changed(seen: Observed) -> bool:
+    """Whether what changed is nothing that the driver or the head is made from."""
+    return seen.is_usable(seen.job) and all(map(is_group, changed_parts(seen.job, seen.fleet.spec)))
+
+
 def why_held(seen: Observed) -> str:
     """Why a changed spec waits although it is to be carried out; empty if it does not.
 
     What the driver has learned would be lost where the next one cannot go on from it.
     """
-    if not seen.has_progress:
+    if not seen.has_progress or only_workers_changed(seen):
         return ""
     runs, stored = seen.present.spec, seen.fleet.spec
     for spec, whose in ((runs, "the spec that runs"), (stored, "the changed spec")):
@@ -87,9 +94,14 @@ def has_stopped(seen: Observed) -> bool:
 def orders(seen: Observed, now: datetime) -> Orders | None:
     """What the present driver is asked to do, and since when; None where it is asked nothing."""
     pod = seen.driver_pod
-    if pod is None or stop_wanted(seen, now) is None or why_not_asked(seen):
+    if pod is None or why_not_asked(seen):
         return None
-    return Orders(driver=name_of(pod), stop_at_batch=True, since=_asked_since(seen, name_of(pod)) or now)
+    if stop_wanted(seen, now) is not None:
+        return Orders(driver=name_of(pod), stop_at_batch=True, since=_asked_since(seen, name_of(pod)) or now)
+    drained = to_drain(seen)
+    if not drained:
+        return None
+    return Orders(driver=name_of(pod), drain_pods=drained, since=_drained_since(seen, drained) or now)
 
 
 def why_end(seen: Observed, stop: Stop, now: datetime) -> str:
@@ -142,6 +154,11 @@ def _goes_on(spec: CollectorFleetSpec) -> bool:
 def _kept_at(spec: CollectorFleetSpec) -> object:
     at = spec.driver.checkpoint
     return (at.claim_name, at.sub_path) if at is not None else (spec.output and spec.output.path)
+
+
+def _drained_since(seen: Observed, drained: list[str]) -> datetime | None:
+    before = seen.fleet.status.orders if seen.fleet.status else None
+    return before.since if before is not None and before.drain_pods == drained else None
 
 
 def _asked_since(seen: Observed, pod: str) -> datetime | None:

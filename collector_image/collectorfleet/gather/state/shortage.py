@@ -18,7 +18,8 @@ class Shortage:
 
         It cannot once fewer than ``min_available`` were there for longer than ``patience``, or can be there at all.
         """
-        needed = min(min_available, slots.desired)
+        # A pod that is drained is on its way back, however long its successor takes.
+        needed = min(min_available, slots.desired - len(slots.waiting))
         if available >= needed:
             self._since = None
             return None

@@ -6,7 +6,7 @@ have takes its counts along: one that a larger fleet adds later begins anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
@@ -24,6 +24,7 @@ class Slot:
     leaving: bool = False
     vacant: bool = True
     refill_at: float | None = _AT_ONCE  # of a vacant one; None: never
+    waits_for: str | None = None  # a pod that is drained: a vacant slot is not filled before it is gone
     restarts: int = 0
     charged: int = 0  # restarts that count against a budget
     last_error: str | None = None
@@ -46,6 +47,7 @@ class Slots:
     def __init__(self, collectors: int) -> None:
         self.by_name: dict[str, Slot] = {}
         self.leaving: dict[str, Slot] = {}
+        self.waiting: dict[str, Slot] = {}  # for pods to go
         self.desired = 0
         self.restarts = 0  # of slots that are no more, too
         self.first_cause: str | None = None
@@ -90,14 +92,35 @@ class Slots:
         """A leaving slot is empty."""
         del self.by_name[name]
         del self.leaving[name]
+        self.waiting.pop(name, None)
         self._for_good.pop(name, None)
+
+    # ---------------------------------------------------------------- pods that are replaced
+    def drained(self, name: str, pod: str) -> None:
+        """What filled the slot ended because its pod is drained: no loss, and filled again once that is gone."""
+        slot = self.by_name[name]
+        slot.vacant, slot.refill_at, slot.waits_for = True, _AT_ONCE, pod
+        self.waiting[name] = slot
+
+    def pods_drain(self, pods: Collection[str]) -> None:
+        """These are drained now; whoever waited for another one waits no longer."""
+        for name, slot in list(self.waiting.items()):
+            if slot.waits_for not in pods:
+                slot.waits_for = None
+                del self.waiting[name]
+                self._to_be_filled(slot)
+
+    @property
+    def awaited(self) -> int:
+        """How many there can be by now: without those that wait for a pod to go, or that nothing fills again."""
+        return self.desired - self.lost_for_good - sum(not slot.leaving for slot in self.waiting.values())
 
     # ---------------------------------------------------------------- who fills them
     def to_fill(self, now: float) -> Iterator[Slot]:
         """Vacant slots whose pause is over; each is taken for filled."""
         while self._vacant and self._vacant[0][0] <= now:
             at, _, slot = heappop(self._vacant)
-            if slot.vacant and not slot.leaving and slot.refill_at == at:
+            if slot.vacant and not (slot.leaving or slot.waits_for) and slot.refill_at == at:
                 restarts = slot.lost
                 slot.vacant = False
                 slot.restarts += restarts
@@ -123,7 +146,7 @@ class Slots:
         return sum(not slot.leaving for slot in self._for_good.values())
 
     def _to_be_filled(self, slot: Slot) -> None:
-        if not slot.vacant:
+        if not slot.vacant or slot.waits_for:
             return
         if slot.refill_at is None:
             self._for_good[slot.name] = slot

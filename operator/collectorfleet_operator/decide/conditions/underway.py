@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from collectorfleet_api.conditions.collectors import collectors_available
 from collectorfleet_api.conditions.condition import condition, is_true
@@ -17,6 +17,7 @@ from collectorfleet_operator.decide.conditions.suspended import not_suspended, s
 from collectorfleet_operator.decide.conditions.up_to_date import up_to_date
 from collectorfleet_operator.decide.limits import is_stalled
 from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.rolling import until_overdue
 from collectorfleet_operator.decide.stopping import did_not_end, is_overdue, stop_wanted
 
 
@@ -92,6 +93,9 @@ def _late(seen: Observed, ready: Condition, now: datetime) -> str:
     if is_stalled(seen, now):
         seconds = seen.fleet.spec.progress_deadline_seconds
         return f"no batch within {seconds} s (spec.progressDeadlineSeconds) of the driver's start: {ready.message}"
+    left = until_overdue(seen, now)
+    if left is not None and left <= timedelta(0):
+        return f"worker pods are not replaced: nothing has moved for {seen.fleet.spec.progress_deadline_seconds} s"
     if stop_wanted(seen, now) is not None and is_overdue(seen, now):
         return f"the driver was asked to end at the end of its batch and {did_not_end(seen)}"
     return ""

@@ -9,7 +9,8 @@ from collectorfleet_api.conditions.outcome import Over
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
 from collectorfleet_operator.children.driver_job import GENERATION_ANNOTATION
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.decide.stopping import is_rolled, why_held
+from collectorfleet_operator.decide.rolling import stale
+from collectorfleet_operator.decide.stopping import is_rolled, only_workers_changed, why_held
 from collectorfleet_operator.objects import Object, annotation, name_of
 
 _TYPE: Final = ConditionType.UP_TO_DATE
@@ -25,6 +26,10 @@ def up_to_date(seen: Observed) -> Condition:
         return _changed(seen, seen.job)
     if problems:
         return condition(_TYPE, False, Reason.INVALID_SPEC, problems)
+    old = len(stale(seen))
+    if old:
+        text = f"{old} of {len(seen.workers())} worker pods are yet to be replaced by those of the changed template"
+        return condition(_TYPE, False, Reason.UPDATING, text)
     return _true(seen)
 
 
@@ -52,6 +57,9 @@ def _changed(seen: Observed, job: Object) -> Condition:
     if held:
         text = f"{runs}, and generation {generation} waits, or what was learned would be lost: {held}; {delete}"
         return condition(_TYPE, False, Reason.CHECKPOINT_NEEDED, text)
+    if only_workers_changed(seen):
+        text = f"worker pods are about to be replaced by those of generation {generation}"
+        return condition(_TYPE, False, Reason.UPDATING, text)
     text = f"{runs}, and ends at the end of a batch to go on with generation {generation}"
     return condition(_TYPE, False, Reason.UPDATING, text)
 

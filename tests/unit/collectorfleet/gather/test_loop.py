@@ -157,6 +157,10 @@ class Anything(RuleBasedStateMachine):
         self.played.consumer.resize(collectors)
         self.collectors = collectors
 
+    @rule(pods=st.frozensets(st.sampled_from(["pod-c0", "pod-c1", "pod-c2"])))
+    def pods_are_drained(self, pods: frozenset[str]) -> None:
+        self.played.consumer.drain_pods(pods)
+
     @rule()
     def the_driver_writes_a_checkpoint(self) -> None:
         with self.played.shared.changed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import pytest
 from kubernetes.aio.client import ApiException
@@ -42,6 +42,8 @@ class Session:
         return seen
 
     def resize(self, replicas: int, min_available: int) -> None: ...
+
+    def drain_pods(self, pods: Collection[str]) -> None: ...
 
 
 def reported(api: PlayedApi, stop: StopRequest, batches: list[int], *, lease_is_held: bool = True) -> list[int]:

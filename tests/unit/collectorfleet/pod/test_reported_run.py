@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ class Scripted:
 
     def __init__(self) -> None:
         self.sizes: list[tuple[int, int]] = []
+        self.drained: list[set[str]] = []
 
     def report(self) -> DriverReport:
         return DriverReport(progress=Progress(batches=3))
@@ -26,6 +28,9 @@ class Scripted:
 
     def resize(self, replicas: int, min_available: int) -> None:
         self.sizes.append((replicas, min_available))
+
+    def drain_pods(self, pods: Collection[str]) -> None:
+        self.drained.append(set(pods))
 
 
 def stored(replicas: int, **status: Any) -> CollectorFleet:
@@ -107,3 +112,13 @@ def test_a_size_that_no_fleet_can_have_is_not_followed() -> None:
     run.attach(session)
     run.follow(asking(0, 1))
     assert session.sizes == []
+
+
+def test_pods_are_drained_when_the_operator_asks_this_driver_and_only_then() -> None:
+    run, session = ReportedRun(SETTINGS), Scripted()
+    run.begin(stored(replicas=2))
+    run.attach(session)
+    ours, other = {"driver": SETTINGS.pod}, {"driver": "an earlier one"}
+    for orders in ({**other, "drainPods": ["w1"]}, {**ours, "drainPods": ["w1"]}, {**ours, "drainPods": ["w1"]}, None):
+        run.follow({**asking(2, 1), "status": {"orders": orders}})
+    assert session.drained == [{"w1"}, set()]

@@ -32,8 +32,8 @@ WITH_THE_CLUSTER = {
     "ray": {"spec.ray.version": "2.55.0"},
     "collectors.resources": {"spec.collectors.resources": {"cpu": 2}},
     "workers.collectorsPerPod": {"spec.workers.collectorsPerPod": 2},
-    "workers.template": {"spec.workers.template": {"spec": {"nodeSelector": {"disk": "fast"}}}},
 }
+WORKERS_ONLY = {"workers.template": {"spec.workers.template": {"spec": {"nodeSelector": {"disk": "fast"}}}}}
 FOLLOWED = {
     "collectors.replicas": {"spec.collectors.replicas": 6},
     "collectors.minAvailable": {"spec.collectors.minAvailable": 2},
@@ -48,7 +48,10 @@ def changed(strategy: dict[str, Any], changes: dict[str, Any]) -> World:
     return world
 
 
-@pytest.mark.parametrize("changes", (DRIVER_ONLY | WITH_THE_CLUSTER).values(), ids=DRIVER_ONLY | WITH_THE_CLUSTER)
+HELD = DRIVER_ONLY | WITH_THE_CLUSTER | WORKERS_ONLY
+
+
+@pytest.mark.parametrize("changes", HELD.values(), ids=HELD)
 def test_on_delete_a_changed_spec_waits_and_says_so(changes: dict[str, Any]) -> None:
     world = changed({}, changes)
     status = world.look()

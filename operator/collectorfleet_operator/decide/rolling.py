@@ -1,0 +1,97 @@
+"""Worker pods that were made from another template than their group has now: replaced, a few at a time. Pure.
+
+A pod is replaced once it holds nothing: the driver is asked to leave it, and says when it has. KubeRay then deletes it
+by name and makes another one, of the group's template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from collectorfleet_api.v1alpha1 import Orders
+from collectorfleet_operator.children.group_sizes import sizes_of, worker_groups
+from collectorfleet_operator.children.worker_group import GROUP_LABEL, template_label_of
+from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.objects import Object, created_at, is_terminating, label, name_of
+
+_ALL: Final = 100  # percent
+
+
+def stale(seen: Observed) -> list[Object]:
+    """Worker pods that are not of their group's template, by name; those that are on their way out are not listed."""
+    if not seen.is_usable(seen.cluster):
+        return []
+    wanted = {name: template_label_of(group["template"]) for name, group in worker_groups(seen.cluster).items()}
+    found = [
+        pod
+        for pod in seen.workers()
+        if not is_terminating(pod) and template_label_of(pod) != wanted.get(label(pod, GROUP_LABEL) or "")
+    ]
+    return sorted(found, key=name_of)
+
+
+def to_drain(seen: Observed) -> list[str]:
+    """The pods that the driver is to leave now: as many as may be unavailable at a time, until they are gone."""
+    if not seen.is_usable(seen.cluster):
+        return []
+    old, sizes = stale(seen), sizes_of(seen.cluster)
+    going = {name for size in sizes.values() for name in size.to_delete}
+    # A change that is taken back gives those back that nobody deletes yet.
+    leaving = {name_of(pod) for pod in seen.workers() if is_terminating(pod) or name_of(pod) in going or pod in old}
+    draining = [name for name in _asked(seen) if name in leaving]
+    for group, size in sizes.items():
+        room = _most_unavailable(seen, size.pods) - _unavailable(seen, group, size.pods, draining)
+        fresh = [name_of(pod) for pod in old if label(pod, GROUP_LABEL) == group and name_of(pod) not in draining]
+        draining += fresh[: max(0, room)]
+    return sorted(draining)
+
+
+def to_replace(seen: Observed, group: str) -> list[str]:
+    """The pods of a group that KubeRay is to delete now, because nothing is left on them."""
+    empty = set(seen.report.drained_pods if seen.report else []) & set(_asked(seen))
+    nobody_runs = seen.driver_pod is None or pods.phase_of(seen.driver_pod) != "Running"
+    return [
+        name_of(pod)
+        for pod in stale(seen)
+        if label(pod, GROUP_LABEL) == group
+        and (nobody_runs or name_of(pod) in empty or pods.phase_of(pod) == "Pending")
+    ]
+
+
+def moved_at(seen: Observed) -> datetime | None:
+    """When the replacement last came on: a pod was asked for, or made."""
+    before = seen.fleet.status.orders if seen.fleet.status else None
+    times = [created_at(pod) for pod in seen.workers()]
+    return max([*times, *([before.since] if before else [])], default=None)
+
+
+def until_overdue(seen: Observed, now: datetime) -> timedelta | None:
+    """How long the replacement may still stand; None where there is nothing to replace."""
+    moved = moved_at(seen) if stale(seen) else None
+    return moved + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - now if moved is not None else None
+
+
+def _asked(seen: Observed) -> Sequence[str]:
+    before: Orders | None = seen.fleet.status.orders if seen.fleet.status else None
+    driver = seen.driver_pod
+    return before.drain_pods if before is not None and driver is not None and before.driver == name_of(driver) else ()
+
+
+def _unavailable(seen: Observed, group: str, wanted: int, draining: Sequence[str]) -> int:
+    """Pods of the group that do not collect: missing, not ready, on their way out, or drained."""
+    collecting = [
+        pod
+        for pod in seen.workers(group)
+        if pods.is_ready(pod) and not is_terminating(pod) and name_of(pod) not in draining
+    ]
+    return max(0, wanted - len(collecting))
+
+
+def _most_unavailable(seen: Observed, wanted: int) -> int:
+    most = seen.fleet.spec.update_strategy.rolling_update.max_unavailable
+    if isinstance(most, int):
+        return most
+    return max(1, wanted * int(most.removesuffix("%")) // _ALL)
