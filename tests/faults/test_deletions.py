@@ -8,7 +8,7 @@ from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
 
 FRAMES = 200
-RIGHTS = ("lease/fleet-driver", "role/fleet-driver", "rolebinding/fleet-driver", "serviceaccount/fleet-driver")
+RIGHTS = ("lease/fleet-driver", "role/fleet-driver", "rolebinding/fleet-driver")
 
 
 def batches(fleet: Object) -> int:
@@ -51,6 +51,11 @@ def test_every_child_that_is_deleted_is_made_again(
         replaced(cluster, namespace, target)
     after = goes_on(cluster, namespace)
     assert after["status"]["driver"]["restarts"] == 0
+    # Only another pod gets a token of the ServiceAccount that is made again.
+    replaced(cluster, namespace, "serviceaccount/fleet-driver")
+    cluster.wait_for("cfleet/fleet", lambda f: f["status"]["driver"]["restarts"] == 1, namespace, within=120)
+    after = goes_on(cluster, namespace)
+    assert after["status"]["progress"]["framesLost"] == 0
     for role in ("worker", "head", "driver"):
         [pod] = cluster.items("pods", namespace, f"collectorfleet.dev/role={role}")
         cluster.kubectl("delete", f"pod/{pod['metadata']['name']}", "-n", namespace, "--wait=false")

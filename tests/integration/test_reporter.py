@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,9 +16,11 @@ from tests.integration.driver_process import kubeconfig
 from tests.integration.played import manifest
 from tests.wait import eventually
 
+from collectorfleet.pod import access
 from collectorfleet.pod.reporter import Reporter
 from collectorfleet.pod.settings import DriverSettings
 from collectorfleet.run.stop import StopRequest
+from collectorfleet_api.names import EXIT_INFRASTRUCTURE
 from collectorfleet_api.v1alpha1 import DriverReport, Progress, WeightsStatus
 
 pytestmark = pytest.mark.usefixtures("fleet_crd")
@@ -41,10 +43,20 @@ class Scripted:
     def resize(self, replicas: int, min_available: int) -> None:
         self.wanted.append((replicas, min_available))
 
+    def drain_pods(self, pods: Collection[str]) -> None:
+        raise AssertionError(f"nobody asks to drain {pods}")
+
 
 @pytest.fixture
-def fleet(control_plane: ControlPlane, namespace: str) -> Object:
-    control_plane.apply(manifest(replicas=2), namespace)
+def checkpoint() -> Object | None:
+    """What the fleet's driver keeps; a test parametrizes it."""
+    return None
+
+
+@pytest.fixture
+def fleet(control_plane: ControlPlane, namespace: str, checkpoint: Object | None) -> Object:
+    driver = {"train": {"function": "training:train"}, **({"checkpoint": checkpoint} if checkpoint else {})}
+    control_plane.apply(manifest(replicas=2, driver=driver), namespace)
     return control_plane.get("cfleet/fleet", namespace)
 
 
@@ -144,3 +156,31 @@ def test_a_driver_whose_fleet_is_deleted_is_asked_to_stop(
         eventually(lambda: stop.reason, within=15, what="a request to stop")
     assert stop.reason is not None
     assert stop.reason.text == f"fleet {namespace}/fleet was deleted"
+
+
+@pytest.mark.parametrize("checkpoint", [None, {"claimName": "kept"}], ids=["keeps nothing", "keeps a checkpoint"])
+def test_a_driver_whose_service_account_was_deleted_ends_unless_that_would_cost_what_was_learned(
+    control_plane: ControlPlane,
+    namespace: str,
+    reporter: Reporter,
+    stop: StopRequest,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(access, "VOID_SECONDS", 3.0)
+    with caplog.at_level(logging.WARNING, "collectorfleet"), reporter:
+        keeps = reporter.fleet().spec.driver.checkpoint is not None
+        reporter.attach(Scripted())
+        control_plane.kubectl("delete", "serviceaccount/fleet-driver", "-n", namespace)
+        said = eventually(
+            lambda: [r.message for r in caplog.records if "no longer accepts" in r.message],
+            within=40,
+            what="a void token in the log",
+        )
+    assert len(said) == 1
+    assert (stop.reason is not None) == keeps
+    if keeps:
+        assert stop.reason.exit_code == EXIT_INFRASTRUCTURE
+        assert stop.reason.patient
+    else:
+        assert "delete pod pod-1" in said[0]

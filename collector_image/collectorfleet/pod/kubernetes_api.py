@@ -1,17 +1,20 @@
-"""The three requests that a driver makes of the API server: read its fleet, write its report, renew its Lease."""
+"""The four requests that a driver makes of the API server: read its fleet and Lease, write its report, renew."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import Any, Final
 
 from kubernetes.aio import client, config
 from kubernetes.aio.dynamic import DynamicClient
 from kubernetes.aio.dynamic.resource import Resource
 
+from collectorfleet.pod.access import Access
 from collectorfleet.pod.objects import Object
 from collectorfleet.pod.settings import DriverSettings
 from collectorfleet_api import names
@@ -23,16 +26,18 @@ REQUEST_SECONDS: Final = 5
 class FleetApi:
     """One fleet and its driver's Lease in the API server. Methods raise what ``kubernetes.aio`` raises."""
 
-    def __init__(self, dynamic: DynamicClient, settings: DriverSettings) -> None:
+    def __init__(self, dynamic: DynamicClient, settings: DriverSettings, access: Access) -> None:
         self._settings = settings
+        self._access = access
         self._fleets = _fleets(dynamic)
         self._leases = _leases(dynamic)
 
     async def fleet(self) -> Object:
-        answer = await self._fleets.get(
-            name=self._settings.name, namespace=self._settings.namespace, _request_timeout=REQUEST_SECONDS
+        return await self._answer(
+            self._fleets.get(
+                name=self._settings.name, namespace=self._settings.namespace, _request_timeout=REQUEST_SECONDS
+            )
         )
-        return _object(answer)
 
     async def apply_status(self, status: Object) -> Object:
         """Write the driver's part of the status; returns the whole fleet as it is now.
@@ -46,32 +51,45 @@ class FleetApi:
             "metadata": {"name": settings.name, "namespace": settings.namespace, "uid": settings.uid},
             "status": status,
         }
-        answer = await self._fleets.status.server_side_apply(
-            body=body, field_manager=names.DRIVER_MANAGER, force_conflicts=True, _request_timeout=REQUEST_SECONDS
+        return await self._answer(
+            self._fleets.status.server_side_apply(
+                body=body, field_manager=names.DRIVER_MANAGER, force_conflicts=True, _request_timeout=REQUEST_SECONDS
+            )
         )
-        return _object(answer)
 
     async def lease(self) -> Object:
-        answer = await self._leases.get(
-            name=names.driver_name(self._settings.name),
-            namespace=self._settings.namespace,
-            _request_timeout=REQUEST_SECONDS,
+        return await self._answer(
+            self._leases.get(
+                name=names.driver_name(self._settings.name),
+                namespace=self._settings.namespace,
+                _request_timeout=REQUEST_SECONDS,
+            )
         )
-        return _object(answer)
 
     async def patch_lease(self, patch: Object) -> Object:
-        answer = await self._leases.patch(
-            body=patch,
-            name=names.driver_name(self._settings.name),
-            namespace=self._settings.namespace,
-            content_type="application/merge-patch+json",
-            _request_timeout=REQUEST_SECONDS,
+        return await self._answer(
+            self._leases.patch(
+                body=patch,
+                name=names.driver_name(self._settings.name),
+                namespace=self._settings.namespace,
+                content_type="application/merge-patch+json",
+                _request_timeout=REQUEST_SECONDS,
+            )
         )
-        return _object(answer)
+
+    async def _answer(self, request: Awaitable[Any]) -> Object:
+        try:
+            found: Object = (await request).to_dict()
+        except client.ApiException as error:
+            if error.status:
+                self._access.answered(error.status, time.monotonic())
+            raise
+        self._access.answered(HTTPStatus.OK, time.monotonic())
+        return found
 
 
 @asynccontextmanager
-async def connect(settings: DriverSettings) -> AsyncIterator[FleetApi]:
+async def connect(settings: DriverSettings, access: Access) -> AsyncIterator[FleetApi]:
     """Within a pod with its ServiceAccount, elsewhere with ``KUBECONFIG``."""
     configuration = client.Configuration()
     if "KUBERNETES_SERVICE_HOST" in os.environ:
@@ -80,7 +98,7 @@ async def connect(settings: DriverSettings) -> AsyncIterator[FleetApi]:
         await config.load_kube_config(os.environ.get("KUBECONFIG"), client_configuration=configuration)
     async with client.ApiClient(configuration) as api:
         # Not awaited: that would discover every kind and write a cache into a file of predictable name.
-        yield FleetApi(DynamicClient(api), settings)
+        yield FleetApi(DynamicClient(api), settings, access)
 
 
 def error_text(error: BaseException) -> str:
@@ -118,8 +136,3 @@ def _leases(dynamic: DynamicClient) -> Resource:
         name="leases",
         client=dynamic,
     )
-
-
-def _object(answer: Any) -> Object:
-    found: Object = answer.to_dict()
-    return found

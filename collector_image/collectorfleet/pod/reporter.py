@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Final
 
 from collectorfleet.errors import CollectorFleetError
+from collectorfleet.pod.access import Access
 from collectorfleet.pod.fleet_reader import read_fleet
 from collectorfleet.pod.kubernetes_api import FleetApi, connect
 from collectorfleet.pod.lease_loop import LeaseLoop
@@ -82,7 +83,7 @@ class Reporter:
             self._tell_waiting(error)
 
     async def _main(self) -> None:
-        async with connect(self._settings) as api:
+        async with connect(self._settings, Access(self._refused)) as api:
             # Before the Lease: a fleet that is another's, or wrong, is nothing to wait for.
             if await read_fleet(api, self._settings, self._closing) is None:
                 return
@@ -113,6 +114,15 @@ class Reporter:
     def _taken_over(self, holder: str) -> None:
         text = f"driver {holder} has taken over {self._settings.fleet}"
         self._stop.request(StopReason(text, EXIT_INFRASTRUCTURE))
+
+    def _refused(self) -> None:
+        """The next driver's pod gets a new token; without a checkpoint it would get nothing else."""
+        text = "the API server no longer accepts this driver's token (was its ServiceAccount deleted?)"
+        if self._run.keeps_nothing:
+            pod = self._settings.pod
+            log.warning("%s: it trains on unseen; delete pod %s to start over with a new token", text, pod)
+        else:
+            self._stop.request(StopReason(text, EXIT_INFRASTRUCTURE, patient=True))
 
     def _tell_waiting(self, error: Exception) -> None:
         if not self._fleet.done():

@@ -1,0 +1,36 @@
+"""Whether the API server still knows the driver: the answers to all its requests, one after another. Pure but for the
+callback.
+
+A ServiceAccount that is deleted and made again has another uid: tokens of the old one are void, and the kubelet
+renews them only with time, after most of an hour. Until then the driver can neither hold its Lease nor report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+# An API server that starts may refuse everybody for a moment.
+VOID_SECONDS: Final = 30.0
+
+_UNAUTHORIZED: Final = 401
+
+
+class Access:
+    """Calls ``refused`` once, when every answer for ``VOID_SECONDS`` was that the token is void."""
+
+    def __init__(self, refused: Callable[[], None]) -> None:
+        self._refused = refused
+        self._since: float | None = None
+        self._told = False
+
+    def answered(self, status: int, now: float) -> None:
+        """An HTTP status that the API server answered with, and when, in seconds of a monotonic clock."""
+        if status != _UNAUTHORIZED:
+            self._since, self._told = None, False
+            return
+        if self._since is None:
+            self._since = now
+        if now - self._since >= VOID_SECONDS and not self._told:
+            self._told = True
+            self._refused()
