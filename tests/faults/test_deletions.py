@@ -6,6 +6,7 @@ import pytest
 from tests.cluster.client import Object, condition
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
+from tests.wait import eventually
 
 FRAMES = 200
 RIGHTS = ("lease/fleet-driver", "role/fleet-driver", "rolebinding/fleet-driver")
@@ -30,6 +31,19 @@ def replaced(cluster: Cluster, namespace: str, target: str) -> None:
     uid = cluster.get(target, namespace)["metadata"]["uid"]
     cluster.kubectl("delete", target, "-n", namespace, "--wait=false")
     cluster.wait_for(target, lambda found: found["metadata"]["uid"] != uid, namespace, within=120)
+
+
+def pod_replaced(cluster: Cluster, namespace: str, role: str) -> None:
+    """Delete the one pod of a role that runs and wait until another one does."""
+
+    def running() -> list[str]:
+        found = cluster.items("pods", namespace, f"collectorfleet.dev/role={role}")
+        return [pod["metadata"]["name"] for pod in found if pod["status"].get("phase") == "Running"]
+
+    before = running()
+    [name] = before
+    cluster.kubectl("delete", f"pod/{name}", "-n", namespace, "--wait=false")
+    eventually(running, until=lambda now: len(now) == 1 and now != before, within=120, what=f"another {role} pod")
 
 
 @pytest.mark.parametrize("held", [False, True], ids=["as stored", "held spec"])
@@ -57,9 +71,7 @@ def test_every_child_that_is_deleted_is_made_again(
     after = goes_on(cluster, namespace)
     assert after["status"]["progress"]["framesLost"] == 0
     for role in ("worker", "head", "driver"):
-        [pod] = cluster.items("pods", namespace, f"collectorfleet.dev/role={role}")
-        cluster.kubectl("delete", f"pod/{pod['metadata']['name']}", "-n", namespace, "--wait=false")
-        cluster.wait_gone(f"pod/{pod['metadata']['name']}", namespace, within=120)
+        pod_replaced(cluster, namespace, role)
         goes_on(cluster, namespace)
     replaced(cluster, namespace, "raycluster/fleet")
     after = goes_on(cluster, namespace)

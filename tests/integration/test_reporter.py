@@ -48,15 +48,8 @@ class Scripted:
 
 
 @pytest.fixture
-def checkpoint() -> Object | None:
-    """What the fleet's driver keeps; a test parametrizes it."""
-    return None
-
-
-@pytest.fixture
-def fleet(control_plane: ControlPlane, namespace: str, checkpoint: Object | None) -> Object:
-    driver = {"train": {"function": "training:train"}, **({"checkpoint": checkpoint} if checkpoint else {})}
-    control_plane.apply(manifest(replicas=2, driver=driver), namespace)
+def fleet(control_plane: ControlPlane, namespace: str) -> Object:
+    control_plane.apply(manifest(replicas=2), namespace)
     return control_plane.get("cfleet/fleet", namespace)
 
 
@@ -158,29 +151,19 @@ def test_a_driver_whose_fleet_is_deleted_is_asked_to_stop(
     assert stop.reason.text == f"fleet {namespace}/fleet was deleted"
 
 
-@pytest.mark.parametrize("checkpoint", [None, {"claimName": "kept"}], ids=["keeps nothing", "keeps a checkpoint"])
-def test_a_driver_whose_service_account_was_deleted_ends_unless_that_would_cost_what_was_learned(
+def test_a_driver_whose_service_account_was_deleted_ends_at_the_end_of_its_batch(
     control_plane: ControlPlane,
     namespace: str,
     reporter: Reporter,
     stop: StopRequest,
-    caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(access, "VOID_SECONDS", 3.0)
-    with caplog.at_level(logging.WARNING, "collectorfleet"), reporter:
-        keeps = reporter.fleet().spec.driver.checkpoint is not None
+    with reporter:
+        reporter.fleet()
         reporter.attach(Scripted())
         control_plane.kubectl("delete", "serviceaccount/fleet-driver", "-n", namespace)
-        said = eventually(
-            lambda: [r.message for r in caplog.records if "no longer accepts" in r.message],
-            within=40,
-            what="a void token in the log",
-        )
-    assert len(said) == 1
-    assert (stop.reason is not None) == keeps
-    if keeps:
-        assert stop.reason.exit_code == EXIT_INFRASTRUCTURE
-        assert stop.reason.patient
-    else:
-        assert "delete pod pod-1" in said[0]
+        eventually(lambda: stop.reason, within=40, what="a request to stop")
+    assert stop.reason is not None
+    assert "no longer accepts this driver's token" in stop.reason.text
+    assert (stop.reason.exit_code, stop.reason.patient) == (EXIT_INFRASTRUCTURE, True)

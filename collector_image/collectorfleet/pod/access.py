@@ -1,8 +1,9 @@
-"""Whether the API server still knows the driver: the answers to all its requests, one after another. Pure but for the
-callback.
+"""Whether the API server still knows the driver: the answers to all its requests, one after another.
 
-A ServiceAccount that is deleted and made again has another uid: tokens of the old one are void, and the kubelet
-renews them only with time, after most of an hour. Until then the driver can neither hold its Lease nor report.
+A token is bound to its pod and its ServiceAccount. Of a pod that was deleted while its kubelet is silent, the driver
+runs on beside its successor and keeps the collectors from it. Of a ServiceAccount that was deleted and made again, only
+another pod gets a token at once: the kubelet renews those it has after most of an hour, and until then the driver can
+neither hold its Lease nor report. In both cases it is to end, and goes on as its successor.
 """
 
 from __future__ import annotations

@@ -44,7 +44,6 @@ class ReportedRun:
         self._size = FleetSize(replicas=0, min_available=1)
         self._before: DriverReport | None = None
         self._session: RunningSession | None = None
-        self._has_checkpoint = False
         self._attached = threading.Event()
         self._draining: frozenset[str] = frozenset()
 
@@ -52,17 +51,11 @@ class ReportedRun:
         """The fleet is read, and this driver's."""
         self._size = FleetSize.of(fleet)
         self._before = last_report(fleet)
-        self._has_checkpoint = fleet.spec.driver.checkpoint is not None
 
     def attach(self, session: RunningSession) -> None:
         """What ``session`` says is true from now on."""
         self._session = session
         self._attached.set()
-
-    @property
-    def keeps_nothing(self) -> bool:
-        """Whether an end now would cost what the run has learned."""
-        return self._session is not None and not self._has_checkpoint
 
     def report(self) -> DriverReport:
         """What is true now, as the status has it."""

@@ -116,13 +116,8 @@ class Reporter:
         self._stop.request(StopReason(text, EXIT_INFRASTRUCTURE))
 
     def _refused(self) -> None:
-        """The next driver's pod gets a new token; without a checkpoint it would get nothing else."""
-        text = "the API server no longer accepts this driver's token (was its ServiceAccount deleted?)"
-        if self._run.keeps_nothing:
-            pod = self._settings.pod
-            log.warning("%s: it trains on unseen; delete pod %s to start over with a new token", text, pod)
-        else:
-            self._stop.request(StopReason(text, EXIT_INFRASTRUCTURE, patient=True))
+        text = "the API server no longer accepts this driver's token: its pod or its ServiceAccount was deleted"
+        self._stop.request(StopReason(text, EXIT_INFRASTRUCTURE, patient=True))
 
     def _tell_waiting(self, error: Exception) -> None:
         if not self._fleet.done():
