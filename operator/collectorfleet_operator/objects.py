@@ -113,3 +113,10 @@ def has_condition(obj: Object, type_: str) -> bool:
     """Whether the object's status says ``type_`` is True."""
     conditions: list[Object] = (obj.get("status") or {}).get("conditions") or []
     return any(c.get("type") == type_ and c.get("status") == "True" for c in conditions)
+
+
+def turned_at(obj: Object, type_: str) -> datetime | None:
+    """When a condition last changed; None if it is not there or does not say."""
+    conditions = (obj.get("status") or {}).get("conditions") or []
+    times = (one.get("lastTransitionTime") for one in conditions if one["type"] == type_)
+    return next((datetime.fromisoformat(time) for time in times if time), None)

@@ -83,6 +83,12 @@ class Cluster(Client):
             if container in (None, status["name"]) and "running" in status["state"]:
                 node.kill_container(status["containerID"].removeprefix("containerd://"))
 
+    def lives(self, pod: Object) -> bool:
+        """Whether a container of the pod, as it once was, still runs on its node: also of one that is deleted."""
+        node = self._nodes[pod["spec"]["nodeName"]]
+        ids = (one["containerID"].removeprefix("containerd://") for one in pod["status"]["containerStatuses"])
+        return any(map(node.runs_container, ids))
+
     def cut(self, node: str) -> None:
         """Unplug a node; the cluster notices after 40 to 50 seconds. Cutting node1 cuts off the control plane."""
         self._plugged.cut(self._nodes[node].config.number)

@@ -71,6 +71,11 @@ class Node:
         """End a container's processes as a crash would."""
         run(*self._inside.enter(), *CTR, "tasks", "kill", "--all", "--signal", "SIGKILL", container_id)
 
+    def runs_container(self, container_id: str) -> bool:
+        """Whether its processes live, whatever the API server knows."""
+        listed = run(*self._inside.enter(), *CTR, "tasks", "list").splitlines()
+        return any(line.split()[0] == container_id and line.split()[-1] == "RUNNING" for line in listed)
+
     def reap(self) -> None:
         self._inside.reap()
 

@@ -6,12 +6,28 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from benchmarks.common import tables
 from tests.cluster import addons
 from tests.cluster import cluster as clusters
 from tests.cluster.cluster import Cluster
 from tests.e2e.conftest import claim, namespace, own_cluster, pytest_runtest_makereport
+from tests.faults.table import Table
 
 __all__ = ["claim", "namespace", "own_cluster", "pytest_runtest_makereport"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--write", metavar="FILE", help="write what lost nodes cost there too")
+
+
+@pytest.fixture(scope="session")
+def table(request: pytest.FixtureRequest) -> Iterator[Table]:
+    """What the tests measured; shown at the end."""
+    made = Table()
+    yield made
+    print(f"\n{made.page()}")
+    if path := request.config.getoption("--write"):
+        tables.write(path, made.page())
 
 
 _KUBERAY = ("deployment/kuberay-operator", addons.KUBERAY_NAMESPACE)

@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.cluster.client import Object, condition
+from tests.cluster.client import condition
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
-from tests.wait import eventually
+from tests.faults.waits import another_runs, batches, goes_on, running
 
 FRAMES = 200
 RIGHTS = ("lease/fleet-driver", "role/fleet-driver", "rolebinding/fleet-driver")
-
-
-def batches(fleet: Object) -> int:
-    return int(fleet["status"]["progress"]["batches"])
-
-
-def goes_on(cluster: Cluster, namespace: str, *, more: int = 3) -> Object:
-    """Wait until the fleet is Ready and has so many batches more than now."""
-    before = batches(cluster.get("cfleet/fleet", namespace))
-
-    def collects(fleet: Object) -> bool:
-        return (condition(fleet, "Ready") or {}).get("status") == "True" and batches(fleet) >= before + more
-
-    return cluster.wait_for("cfleet/fleet", collects, namespace, within=180)
 
 
 def replaced(cluster: Cluster, namespace: str, target: str) -> None:
@@ -36,14 +22,9 @@ def replaced(cluster: Cluster, namespace: str, target: str) -> None:
 def pod_replaced(cluster: Cluster, namespace: str, role: str) -> None:
     """Delete the one pod of a role that runs and wait until another one does."""
 
-    def running() -> list[str]:
-        found = cluster.items("pods", namespace, f"collectorfleet.dev/role={role}")
-        return [pod["metadata"]["name"] for pod in found if pod["status"].get("phase") == "Running"]
-
-    before = running()
-    [name] = before
+    [name] = running(cluster, namespace, role)
     cluster.kubectl("delete", f"pod/{name}", "-n", namespace, "--wait=false")
-    eventually(running, until=lambda now: len(now) == 1 and now != before, within=120, what=f"another {role} pod")
+    another_runs(cluster, namespace, role, name)
 
 
 @pytest.mark.parametrize("held", [False, True], ids=["as stored", "held spec"])

@@ -1,18 +1,26 @@
-"""A node that is cut off for good, at Kubernetes' own defaults: whatever ran on it goes on elsewhere, by itself."""
+"""A node that is lost, at Kubernetes' own defaults: whatever ran on it goes on elsewhere, by itself.
+
+It is cut off by the network, or its kubelet stops and what it ran runs on, where nobody can see it. It comes back
+before anything leaves it, or after.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from tests.cluster.client import Object, condition
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
+from tests.faults.table import Table
+from tests.faults.waits import another_runs, goes_on, running
 from tests.wait import eventually
 
 FRAMES = 200
+ROLES = ("worker", "driver", "head")
+NODE = "node2"
 # Kubernetes calls a silent node lost after 50 s, and our pods leave it 30 s later.
 EVICTED_WITHIN = 150
 
@@ -29,64 +37,140 @@ def on(node: str) -> dict[str, Any]:
 def spread(claim: str, away: str) -> Object:
     """A fleet of which the pods of the role ``away`` are on the second node."""
     fleet = fleets.fleet(train="workload:train_and_keep", frames=FRAMES)
-    spec, place = (
-        fleet["spec"],
-        {role: on("node2" if role == away else "node1") for role in ("driver", "head", "worker")},
-    )
+    spec, place = fleet["spec"], {role: on(NODE if role == away else "node1") for role in ROLES}
     spec["driver"] |= {"checkpoint": {"claimName": claim, "everySeconds": 1}, "template": place["driver"]}
     spec["ray"] = {"head": {"template": place["head"]}}
     spec["workers"] = {"template": place["worker"]}
     return fleet
 
 
+def start(cluster: Cluster, namespace: str, claim: str, away: str) -> tuple[Object, Object]:
+    """Such a fleet, once it has something to lose, and its pod on the second node."""
+    cluster.apply([fleets.code(), spread(claim, away)], namespace)
+    fleet = cluster.wait_for(
+        "cfleet/fleet", lambda f: f["status"]["checkpoint"]["frames"] >= 3 * FRAMES, namespace, within=180
+    )
+    [pod] = cluster.items("pods", namespace, f"collectorfleet.dev/role={away}")
+    assert pod["spec"]["nodeName"] == NODE
+    return fleet, pod
+
+
 def of_fleet(event: Object) -> bool:
     return bool(event["involvedObject"]["kind"] == "CollectorFleet")
 
 
-@pytest.fixture
-def lost_node(own_cluster: Cluster) -> Iterator[str]:
-    """A node to cut; it is back when the test is over."""
-    yield "node2"
-    own_cluster.heal("node2")
-    own_cluster.wait_for("node/node2", "Ready", within=120)
+def told(cluster: Cluster, namespace: str, *words: str) -> bool:
+    """Whether an event of the fleet has all the words."""
+    said = [event["message"] for event in cluster.items("events", namespace) if of_fleet(event)]
+    return any(all(word in one for word in words) for one in said)
 
 
-@pytest.mark.parametrize("role", ["worker", "driver", "head"])
-def test_what_ran_on_a_lost_node_goes_on_elsewhere(
-    own_cluster: Cluster, namespace: str, claim: str, lost_node: str, role: str
-) -> None:
-    cluster, selector = own_cluster, f"collectorfleet.dev/role={role}"
-    cluster.apply([fleets.code(), spread(claim, role)], namespace)
-    before = cluster.wait_for(
-        "cfleet/fleet", lambda f: f["status"]["checkpoint"]["frames"] >= 3 * FRAMES, namespace, within=180
-    )
-    [pod] = cluster.items("pods", namespace, selector)
-    name = pod["metadata"]["name"]
-    assert pod["spec"]["nodeName"] == lost_node
-    cluster.cut(lost_node)
+def is_evicted(cluster: Cluster, namespace: str, pod: str) -> bool:
+    found = cluster.find(f"pod/{pod}", namespace)
+    return found is None or bool(found["metadata"].get("deletionTimestamp"))
 
-    def is_evicted() -> bool:
-        found = cluster.find(f"pod/{name}", namespace)
-        return found is None or bool(found["metadata"].get("deletionTimestamp"))
 
-    eventually(is_evicted, within=EVICTED_WITHIN, what=f"{name} evicted")
-    evicted = time.monotonic()
-
-    def is_told() -> bool:
-        told = [event["message"] for event in cluster.items("events", namespace) if of_fleet(event)]
-        return any(name in one and lost_node in one for one in told)
-
-    eventually(is_told, within=60, what=f"an event that names {name} and {lost_node}")
-
+def collected_after(before: Object) -> Callable[[Object], bool]:
     def collects(fleet: Object) -> bool:
         status = fleet["status"]
         ready = (condition(fleet, "Ready") or {}).get("status") == "True"
         return ready and status["progress"]["lastBatchTime"] > before["status"]["progress"]["lastBatchTime"]
 
+    return collects
+
+
+class Loss:
+    """A way to lose a node, and to have it back."""
+
+    def __init__(self, cluster: Cluster, how: str) -> None:
+        self.how = how
+        self._cluster = cluster
+        self._is_lost = False
+
+    def lose(self) -> None:
+        self._is_lost = True
+        if self.how == CUT:
+            self._cluster.cut(NODE)
+        else:
+            self._cluster.kill(f"{NODE}/kubelet")
+
+    def back(self) -> None:
+        """Undo it, and block until the node is Ready."""
+        if not self._is_lost:
+            return
+        self._is_lost = False
+        if self.how == CUT:
+            self._cluster.heal(NODE)
+        else:
+            self._cluster.start(f"{NODE}/kubelet")
+        self._cluster.wait_for(f"node/{NODE}", "Ready", within=120)
+
+
+CUT, KUBELET = "cut by the network", "its kubelet stops"
+
+
+@pytest.fixture
+def loss(own_cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Loss]:
+    """The node is back when the test is over."""
+    made = Loss(own_cluster, request.param)
+    yield made
+    made.back()
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("loss", [CUT, KUBELET], indirect=True)
+def test_what_ran_on_a_lost_node_goes_on_elsewhere_and_stays_there(
+    own_cluster: Cluster, namespace: str, claim: str, loss: Loss, role: str, table: Table
+) -> None:
+    cluster = own_cluster
+    before, pod = start(cluster, namespace, claim, away=role)
+    name = pod["metadata"]["name"]
+    loss.lose()
+    lost = time.monotonic()
+    eventually(lambda: is_evicted(cluster, namespace, name), within=EVICTED_WITHIN, what=f"{name} evicted")
+    evicted = time.monotonic()
+    at_eviction = cluster.get("cfleet/fleet", namespace)
+    eventually(lambda: told(cluster, namespace, name, NODE), within=60, what=f"an event that names {name} and {NODE}")
     cluster.wait_gone(f"pod/{name}", namespace, within=60)
-    after = cluster.wait_for("cfleet/fleet", collects, namespace, within=120)
-    print(f"{role}: collects again {time.monotonic() - evicted:.0f} s after the eviction")
+    another_runs(cluster, namespace, role, name)
+    after = cluster.wait_for("cfleet/fleet", collected_after(at_eviction), namespace, within=120)
+    seconds = time.monotonic() - evicted
+    assert after["status"]["progress"]["framesDelivered"] >= before["status"]["checkpoint"]["frames"]
+    assert {p["spec"]["nodeName"] for p in cluster.items("pods", namespace)} == {"node1"}
+
+    loss.back()
+    back = time.monotonic()
+    eventually(lambda: not cluster.lives(pod), within=120, what=f"what is left of {name} ended")
+    after = goes_on(cluster, namespace)
+    assert [len(running(cluster, namespace, one)) for one in ROLES] == [1, 1, 1]
     progress = after["status"]["progress"]
-    assert progress["framesDelivered"] >= before["status"]["checkpoint"]["frames"]
-    nodes = {p["spec"]["nodeName"] for p in cluster.items("pods", namespace)}
-    assert nodes == {"node1"}
+    assert progress["framesDelivered"] == progress["batches"] * FRAMES
+    assert cluster.get("lease/fleet-driver", namespace)["spec"]["holderIdentity"] in running(
+        cluster, namespace, "driver"
+    )
+    table.add(role, f"{loss.how}, for good", evicted - lost, seconds, time.monotonic() - back, after)
+
+
+@pytest.mark.parametrize(
+    ("loss", "role"),
+    [*((CUT, role) for role in ROLES), (KUBELET, "driver")],
+    indirect=["loss"],
+)
+def test_a_node_that_comes_back_before_its_pods_leave_it_keeps_them(
+    own_cluster: Cluster, namespace: str, claim: str, loss: Loss, role: str, table: Table
+) -> None:
+    cluster = own_cluster
+    _, pod = start(cluster, namespace, claim, away=role)
+    loss.lose()
+    cluster.wait_for(f"node/{NODE}", lambda node: (condition(node, "Ready") or {})["status"] == "Unknown", within=90)
+    loss.back()
+    back = time.monotonic()
+    after = goes_on(cluster, namespace)
+    assert [len(running(cluster, namespace, one)) for one in ROLES] == [1, 1, 1]
+    assert not told(cluster, namespace, "is lost")
+    if role != "driver" or loss.how == KUBELET:
+        # A driver that Ray has lost ends, and its Job makes another pod.
+        assert running(cluster, namespace, role) == [pod["metadata"]["name"]]
+    progress = after["status"]["progress"]
+    assert progress["framesDelivered"] == progress["batches"] * FRAMES
+    table.add(role, f"{loss.how}, back before the eviction", None, None, time.monotonic() - back, after)

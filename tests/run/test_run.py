@@ -137,7 +137,7 @@ def test_ctrl_c_ends_a_run_with_its_status_and_leaves_no_process_and_no_file(tmp
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert "stopped by Ctrl-C" in err
+    assert "stopped: Ctrl-C" in err
     assert "error" not in err
     status = json.loads(out)
     assert status["progress"]["batches"] > 0

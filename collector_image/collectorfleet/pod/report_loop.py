@@ -24,7 +24,7 @@ RETRY_SECONDS: Final = 1.0
 # Between two looks at the session: of a thousand collectors that join, each is a change, and a report is milliseconds.
 LOOK_SECONDS: Final = 0.1
 LAST_REPORT_SECONDS: Final = 10.0
-_ORDERED: Final = StopReason("the operator, at the end of a batch", EXIT_STOPPED, patient=True)
+_ORDERED: Final = StopReason("the operator asked it to, at the end of a batch", EXIT_STOPPED, patient=True)
 
 
 class ReportLoop:

@@ -26,4 +26,4 @@ def supervise(work: Callable[[], Completed], stop: StopRequest) -> Exit:
     if stop.reason is None:
         return ended
     log.info("when asked to stop, the run ended so: %s", ended.message)
-    return Stopped(f"stopped by {stop.reason.text}", stop.reason.exit_code)
+    return Stopped(f"stopped: {stop.reason.text}", stop.reason.exit_code)

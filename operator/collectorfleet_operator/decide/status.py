@@ -33,6 +33,7 @@ from collectorfleet_operator.decide.conditions import over, suspended, underway
 from collectorfleet_operator.decide.limits import expires
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
+from collectorfleet_operator.decide.silent import known
 from collectorfleet_operator.decide.stopping import has_stopped, orders
 from collectorfleet_operator.objects import ended_at, is_terminating, name_of, started_at
 
@@ -117,7 +118,8 @@ def _phase_underway(seen: Observed, conditions: Mapping[str, Condition]) -> Phas
 
 
 def _available(seen: Observed) -> int:
-    counts = seen.report.progress.collectors if seen.report and seen.report.progress else None
+    report = known(seen)
+    counts = report.progress.collectors if report and report.progress else None
     return counts.available if counts else 0
 
 

@@ -18,6 +18,7 @@ from collectorfleet_operator.decide.conditions.up_to_date import up_to_date
 from collectorfleet_operator.decide.limits import is_stalled
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.rolling import until_overdue
+from collectorfleet_operator.decide.silent import known
 from collectorfleet_operator.decide.stopping import did_not_end, is_overdue, stop_wanted
 
 
@@ -51,7 +52,7 @@ def _collectors(seen: Observed, driver: Condition) -> Condition:
             return before
     if seen.report is not None and not is_true(driver):
         return condition(ConditionType.COLLECTORS_AVAILABLE, False, Reason.DRIVER_NOT_RUNNING, driver.message)
-    return collectors_available(seen.present.spec, seen.report)
+    return collectors_available(seen.present.spec, known(seen))
 
 
 def _weights(seen: Observed, driver: Condition, now: datetime) -> Condition:

@@ -27,7 +27,7 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> RunFolder:
     ("ended", "left"),
     [
         pytest.param(Completed("done"), set(), id="completed"),
-        pytest.param(Stopped("stopped by Ctrl-C", 130), set(), id="stopped"),
+        pytest.param(Stopped("stopped: Ctrl-C", 130), set(), id="stopped"),
         pytest.param(UserError("train t:t: ValueError: no"), {"run.log"}, id="user"),
         pytest.param(Broken("ConnectionError: reset"), {"run.log", "ray", "code"}, id="broken"),
     ],

@@ -34,7 +34,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
             id="failed",
         ),
         pytest.param(
-            Stopped("stopped by Ctrl-C", 130),
+            Stopped("stopped: Ctrl-C", 130),
             None,
             {
                 "Ready": ("False", "Interrupted"),

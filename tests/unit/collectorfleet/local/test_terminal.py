@@ -27,8 +27,8 @@ def read(stream: object) -> str:
 
 def test_the_end_of_the_work_is_one_line_and_no_error(terminal: Terminal) -> None:
     terminal.say_exit(Completed("t:t returned"), Path("run.log"))
-    terminal.say_exit(Stopped("stopped by Ctrl-C", 130), Path("run.log"))
-    assert read(terminal.out) == "completed: t:t returned\nstopped by Ctrl-C\n"
+    terminal.say_exit(Stopped("stopped: Ctrl-C", 130), Path("run.log"))
+    assert read(terminal.out) == "completed: t:t returned\nstopped: Ctrl-C\n"
     assert read(terminal.errors) == ""
 
 

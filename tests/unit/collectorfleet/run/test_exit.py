@@ -30,7 +30,7 @@ from collectorfleet.run.work import train
         pytest.param(Completed("done"), 0, id="finished"),
         pytest.param(UserError("train t:t: ValueError: no"), 64, id="user"),
         pytest.param(Broken("ConnectionError: no"), 1, id="broken"),
-        pytest.param(Stopped("stopped by SIGTERM", 143), 143, id="stopped"),
+        pytest.param(Stopped("stopped: SIGTERM", 143), 143, id="stopped"),
     ],
 )
 def test_exit_codes_say_whether_to_try_again(ended: Exit, code: int) -> None:

@@ -15,8 +15,8 @@ def test_a_run_that_was_asked_to_stop_was_stopped_whatever_the_users_code_made_o
     def complains() -> Completed:
         raise UserCodeError("train t:t", "RuntimeError: goal not reached")
 
-    assert supervise(complains, stop) == Stopped("stopped by SIGTERM", 143)
-    assert supervise(lambda: Completed("early"), stop) == Stopped("stopped by SIGTERM", 143)
+    assert supervise(complains, stop) == Stopped("stopped: SIGTERM", 143)
+    assert supervise(lambda: Completed("early"), stop) == Stopped("stopped: SIGTERM", 143)
 
 
 def test_a_stop_after_the_end_changes_nothing() -> None:

@@ -105,6 +105,43 @@ def test_a_node_that_falls_silent_is_named_before_kubernetes_gives_it_up(role: s
     )
 
 
+def silent(world: World, pod: Object) -> None:
+    """Its kubelet has said nothing for so long that Kubernetes calls the pod unready, from this moment on."""
+    ready = {"type": "Ready", "status": "False", "lastTransitionTime": world.now.strftime(TIME)}
+    statuses = [{"name": "ray-worker", "ready": True, "state": {"running": {}}}]
+    pod["spec"] = {**pod["spec"], "nodeName": "node2"}
+    pod["status"] = {"phase": "Running", "conditions": [ready], "containerStatuses": statuses}
+    world.store(pod)
+
+
+def rows(world: World) -> list[Object]:
+    states = [{"name": f"c{i}", "state": "Ready", "pod": name_of(pod)} for i, pod in enumerate(world.pods("worker"))]
+    return [{**row, "restarts": 0, "batches": 1, "frames": 100} for row in states]
+
+
+def test_a_collector_on_a_silent_node_is_not_available_unless_batches_come() -> None:
+    world = running({"spec.collectors.replicas": 2, "spec.collectors.minAvailable": 2})
+    world.report(2, collectors=rows(world))
+    world.seconds = 50
+    silent(world, world.pods("worker")[1])
+    world.renew_lease()
+    status = world.look(world.now)
+    have = "1 of 2 collectors run acknowledged weights; minAvailable is 2"
+    because = "node node2 does not answer (1 of 2 collectors: c1)"
+    assert told(status, "CollectorsAvailable") == ("False", "BelowMinAvailable", f"{have}; {because}")
+    assert told(status, "Ready")[:2] == ("False", "NodeLost")
+    assert status.replicas == 1
+    # It is the kubelet alone that is away.
+    world.report(2, at=later(51), collectors=rows(world))
+    assert told(world.look(world.now), "Ready")[0] == "True"
+    # Until it is marked, and long after, if nothing is delivered.
+    world.report(2, collectors=rows(world))
+    pod = world.pods("worker")[1]
+    pod["metadata"]["deletionTimestamp"] = later(200).strftime(TIME)
+    world.store(pod)
+    assert told(world.look(world.now), "CollectorsAvailable")[1] == "BelowMinAvailable"
+
+
 def test_what_hangs_on_a_lost_node_keeps_no_fleet_from_being_suspended() -> None:
     world = running()
     world.edit({"spec.suspend": True})

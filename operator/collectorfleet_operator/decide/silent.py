@@ -1,0 +1,46 @@
+"""What a driver reports of collectors whose node has fallen silent: it may not have noticed yet. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from collectorfleet_api.v1alpha1 import CollectorState, CollectorStatus, DriverReport
+from collectorfleet_operator.decide.lost_nodes import does_not_answer, node_of
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.objects import name_of, turned_at
+
+
+def known(seen: Observed) -> DriverReport | None:
+    """The driver's report, where collectors on silent nodes count only if a batch was delivered since.
+
+    Ray takes longer than Kubernetes to call a node lost. If only the kubelet is away, they collect.
+    """
+    report = seen.report
+    progress = report.progress if report else None
+    counts = progress.collectors if progress else None
+    if report is None or progress is None or counts is None:
+        return report
+    silent = _silent_nodes(seen, progress.last_batch_time)
+    gone = [one for one in report.collectors if one.state is CollectorState.READY and one.pod in silent]
+    if not gone:
+        return report
+
+    def as_known(one: CollectorStatus) -> CollectorStatus:
+        if one not in gone:
+            return one
+        why = f"node {silent[one.pod or '']} does not answer"
+        return one.model_copy(update={"state": CollectorState.RETIRED, "last_error": why})
+
+    available = max(0, counts.available - len(gone))
+    progress = progress.model_copy(update={"collectors": counts.model_copy(update={"available": available})})
+    return report.model_copy(update={"progress": progress, "collectors": [*map(as_known, report.collectors)]})
+
+
+def _silent_nodes(seen: Observed, last_batch: datetime | None) -> dict[str, str]:
+    """Nodes by the names of worker pods that have not answered since before the last batch."""
+    found = {}
+    for pod in seen.workers():
+        since = turned_at(pod, "Ready") if does_not_answer(pod) else None
+        if since is not None and (last_batch is None or last_batch < since):
+            found[name_of(pod)] = node_of(pod)
+    return found

@@ -1,0 +1,42 @@
+"""What these tests measured, as a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from benchmarks.common import tables
+from tests.cluster.client import Object
+
+INTRODUCTION = """# What a lost node costs
+
+A fleet of one collector on two nodes, with a checkpoint every second, and Kubernetes' own delays: a silent node is
+called lost after 40 to 50 s, and the fleet's pods leave it 30 s later. One pod of the fleet is on the node that is
+lost, the others are on the other one. One run of each; what one collector costs is in [faults.md](faults.md).
+
+* **Evicted**: from the loss until Kubernetes marks the pod for deletion.
+* **Collects**: from the eviction until the lost pod is gone, another one runs and a batch has been delivered since.
+  A driver whose kubelet alone stops never stops collecting, until its pod's token is void.
+* **Back**: from the node's return, once it is Ready, until three more batches were delivered.
+* **Restarts** are of the driver; **lost** are frames delivered after the newest checkpoint.
+
+    make test-faults PYTEST="--write docs/lost-nodes.md"
+"""
+
+
+@dataclass
+class Table:
+    """One row for each test that got so far."""
+
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+
+    def add(
+        self, role: str, loss: str, evicted: float | None, collects: float | None, back: float, after: Object
+    ) -> None:
+        status = after["status"]
+        seconds = ["-" if one is None else f"{one:.0f}" for one in (evicted, collects, back)]
+        lost = str(status["progress"].get("framesLost", 0))
+        self.rows.append((role, loss, *seconds, str(status["driver"]["restarts"]), lost))
+
+    def page(self) -> str:
+        header = ("on the node", "the node", "evicted (s)", "collects (s)", "back (s)", "restarts", "frames lost")
+        return f"{INTRODUCTION}\n{tables.table(header, self.rows)}\n\n{tables.machine()}"

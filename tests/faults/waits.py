@@ -1,0 +1,41 @@
+"""What these tests wait for."""
+
+from __future__ import annotations
+
+from tests.cluster.client import Object, condition
+from tests.cluster.cluster import Cluster
+from tests.wait import eventually
+
+
+def batches(fleet: Object) -> int:
+    return int(fleet["status"]["progress"]["batches"])
+
+
+def goes_on(cluster: Cluster, namespace: str, *, more: int = 3) -> Object:
+    """Wait until the fleet is Ready and has so many batches more than now."""
+    before = batches(cluster.get("cfleet/fleet", namespace))
+
+    def collects(fleet: Object) -> bool:
+        return (condition(fleet, "Ready") or {}).get("status") == "True" and batches(fleet) >= before + more
+
+    return cluster.wait_for("cfleet/fleet", collects, namespace, within=180)
+
+
+def running(cluster: Cluster, namespace: str, role: str) -> list[str]:
+    """Names of the pods of a role that run and are to stay."""
+    found = cluster.items("pods", namespace, f"collectorfleet.dev/role={role}")
+    return [
+        pod["metadata"]["name"]
+        for pod in found
+        if pod["status"].get("phase") == "Running" and not pod["metadata"].get("deletionTimestamp")
+    ]
+
+
+def another_runs(cluster: Cluster, namespace: str, role: str, before: str) -> None:
+    """Wait until one pod of that role runs, which is not the one before."""
+    eventually(
+        lambda: running(cluster, namespace, role),
+        until=lambda now: len(now) == 1 and now != [before],
+        within=120,
+        what=f"another {role} pod",
+    )
