@@ -43,12 +43,16 @@ test: $(READY) ## Run all tests: unit, local Ray, real API server and KubeRay, r
 test-unit: $(READY) ## Run the tests of pure functions
 	$(PY) -m pytest tests/unit $(PYTEST)
 
+.PHONY: test-local
+test-local: $(READY) ## Run the tests of the data plane on a local Ray
+	$(PY) -m pytest tests/contract tests/runtime $(PYTEST)
+
 .PHONY: check
-check: lint types contracts validate ## Check in three minutes: style, types, contracts, pure functions, the data plane on a local Ray
-	$(PY) -m pytest tests/unit tests/contract tests/runtime $(PYTEST)
+check: $(READY) ## Check in three minutes: style, types, contracts, pure functions, the data plane on a local Ray
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target test-unit test-local lint types contracts validate
 
 .PHONY: test-faults
-test-faults: $(READY) ## Lose nodes of a real cluster of two, at Kubernetes' own delays (Linux, root, 15 minutes)
+test-faults: $(READY) ## Lose nodes of a real cluster of two, at Kubernetes' own delays (Linux, root, an hour)
 	$(PY) -m pytest tests/faults -s $(PYTEST)
 
 .PHONY: test-images
