@@ -35,6 +35,7 @@ class ReportLoop:
         self._writer = writer
         self._lease = lease
         self._stop = stop
+        self._is_gone = False  # the fleet
 
     async def run(self, closing: threading.Event) -> None:
         """Report until ``closing``, and then a last time, within 10 s."""
@@ -56,14 +57,14 @@ class ReportLoop:
     async def _write_if_due(self) -> bool:
         """False if the API server did not take a report that was due."""
         report = self._run.report()
-        if not self._lease.is_held or not self._writer.due(report):
+        if self._is_gone or not self._lease.is_held or not self._writer.due(report):
             return True
         return await self._write(report)
 
     async def _write_last(self) -> None:
         give_up = time.monotonic() + LAST_REPORT_SECONDS
         report = final_report(self._run.report())
-        while self._lease.is_held and time.monotonic() < give_up:
+        while self._lease.is_held and not self._is_gone and time.monotonic() < give_up:
             if self._writer.has_written(report) or await self._write(report):
                 return
             await asyncio.sleep(RETRY_SECONDS / 2)
@@ -72,6 +73,7 @@ class ReportLoop:
         try:
             stored = await self._writer.write(report)
         except FleetGone as gone:
+            self._is_gone = True
             self._stop.request(StopReason(str(gone), EXIT_INFRASTRUCTURE))
             return False
         if stored is None:

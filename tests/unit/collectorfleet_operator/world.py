@@ -38,6 +38,8 @@ NAME = "cheetah"
 KEY = Key("default", NAME)
 DRIVER = Key("default", f"{NAME}-driver")
 KINDS = {(kind.api_version, kind.kind): kind for kind in LISTED}
+# Longer than a Lease may be quiet.
+LONG_SECONDS = 600.0
 CONTAINERS = {"head": "ray-head", "worker": "ray-worker", "driver": "driver"}
 
 
@@ -86,13 +88,13 @@ class World:
         self.store(fleet)
 
     def _list_leases(self) -> None:
-        """As often as the operator does, up to now."""
+        """As often as the operator does, up to now, but of days only the end."""
         while True:
             leases = [lease for lease in [self.cache.get(LEASE, DRIVER)] if lease is not None]
             self.cache.replace(LEASE, None, leases, str(next(self._numbers)))
             if self._listed_at >= self.seconds:
                 return
-            self._listed_at = min(self._listed_at + TICK_SECONDS, self.seconds)
+            self._listed_at = min(max(self._listed_at + TICK_SECONDS, self.seconds - LONG_SECONDS), self.seconds)
 
     def seen(self, **known: Any) -> Observed:
         self._list_leases()

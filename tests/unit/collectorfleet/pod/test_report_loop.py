@@ -126,6 +126,8 @@ def test_a_run_whose_fleet_is_deleted_is_asked_to_stop(stop: StopRequest) -> Non
 def test_a_run_whose_fleet_was_replaced_is_asked_to_stop(stop: StopRequest) -> None:
     api = PlayedApi()
     api.stored["metadata"]["uid"] = "u-2"
-    reported(api, stop, batches=[1, 1])
+    tried = reported(api, stop, batches=[1, 1])
     assert stop.reason is not None
     assert "was replaced" in stop.reason.text
+    # Nor is there anything to write a last report into.
+    assert tried == [1]
