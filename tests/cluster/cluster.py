@@ -89,6 +89,10 @@ class Cluster(Client):
         ids = (one["containerID"].removeprefix("containerd://") for one in pod["status"]["containerStatuses"])
         return any(map(node.runs_container, ids))
 
+    def log(self, pod: Object, container: str) -> str:
+        """What a container wrote so far, also while there is no API server to ask."""
+        return self._nodes[pod["spec"]["nodeName"]].log(pod, container)
+
     def cut(self, node: str) -> None:
         """Unplug a node; the cluster notices after 40 to 50 seconds. Cutting node1 cuts off the control plane."""
         self._plugged.cut(self._nodes[node].config.number)

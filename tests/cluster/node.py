@@ -14,12 +14,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tests.cluster import cgroups
+from tests.cluster.client import Object
 from tests.cluster.machine import MOUNT_POINTS, Process
 from tests.cluster.namespaces import Namespaces, children
 from tests.cluster.network import Switch, run
 from tests.cluster.node_config import NodeConfig
 from tests.cluster.process import Command, Component
 
+LOGS = Path("/var/log/pods")
 CTR = ("ctr", "--namespace", "k8s.io")  # containerd's name for what the kubelet makes
 
 
@@ -76,13 +78,23 @@ class Node:
         listed = run(*self._inside.enter(), *CTR, "tasks", "list").splitlines()
         return any(line.split()[0] == container_id and line.split()[-1] == "RUNNING" for line in listed)
 
+    def log(self, pod: Object, container: str) -> str:
+        """What the first run of a container wrote, read from the node's disk: also without an API server."""
+        metadata = pod["metadata"]
+        folder = f"{metadata['namespace']}_{metadata['name']}_{metadata['uid']}"
+        return (self._mounted(LOGS) / folder / container / "0.log").read_text()
+
     def reap(self) -> None:
         self._inside.reap()
 
     def _mounts(self) -> str:
         lines = []
         for point in MOUNT_POINTS:
-            own = self.config.folder / "mounts" / str(point).strip("/").replace("/", "-")
+            own = self._mounted(point)
             own.mkdir(parents=True)
             lines.append(f"mount --bind {shlex.quote(str(own))} {point}")
         return "\n".join(lines)
+
+    def _mounted(self, point: Path) -> Path:
+        """Where the machine has what the node has at a mount point."""
+        return self.config.folder / "mounts" / str(point).strip("/").replace("/", "-")
