@@ -70,11 +70,14 @@ class Batch:
 
 
 class Admissions:
-    """All that is under way or waits, in the order of its admission; ``together`` of them make a batch."""
+    """All that is under way or waits, in the order of its admission.
 
-    def __init__(self, together: int) -> None:
+    ``together`` of them make a batch, which is ``bound`` versions old at most; None: as old as it may be.
+    """
+
+    def __init__(self, together: int, bound: int | None) -> None:
         self.line: deque[Share] = deque()  # to be asked for, the first first
-        self.window = Window(together)
+        self.window = Window(together, bound)
         self.frames = 0  # of all shares: asked for, or answered
         self.frames_waiting = 0  # answered and not handed out
         self.waiting_bytes = 0

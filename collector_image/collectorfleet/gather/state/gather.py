@@ -16,7 +16,7 @@ class Gather:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.collectors = Collectors()
-        self.admissions = Admissions(plan.admissions_per_batch)
+        self.admissions = Admissions(plan.admissions_per_batch, plan.bound)
         self.version = 0
         self.asked = False  # the consumer waits for a batch
         self.paused = False
@@ -45,7 +45,7 @@ class Gather:
 
     def may_advance(self) -> bool:
         """Whether everything under way is still handed out in time if the version advances now."""
-        return self._in_time(self.version + 1)
+        return self.admissions.window.in_time(self.version + 1)
 
     @property
     def throttled(self) -> bool:
@@ -89,7 +89,7 @@ class Gather:
         """Take one more admission if every bound allows it."""
         if self.collectors.next_free(self.admissions.next_number) is None or not self._is_wanted():
             return False
-        if not self._in_time(self.version + (not self.asked), also=self.version):
+        if not self.admissions.window.in_time(self.version + (not self.asked), also=self.version):
             self._idle_for_the_bound = self.collectors.busy < self.collectors.available
             return False
         if len(self.admissions) and not self._fits_the_store():
@@ -110,10 +110,6 @@ class Gather:
     def _all_is_requested(self) -> bool:
         total = self.plan.total_frames
         return total is not None and self.frames_handed_out + self.admissions.frames >= total
-
-    def _in_time(self, first: int, *, also: int | None = None, without: list[Admission] | None = None) -> bool:
-        gone = None if without is None else [one.oldest_version for one in without]
-        return self.admissions.window.in_time(first, self.plan.bound, also=also, without=gone)
 
     def _fits_the_store(self) -> bool:
         plan, window = self.plan, self.admissions
@@ -169,7 +165,7 @@ class Gather:
         if self.admissions.completed < self.plan.shares:
             return None
         oldest = self.admissions.oldest_complete(self.plan.shares)
-        if not self._in_time(self.version + 1, without=oldest):
+        if not self.admissions.window.in_time(self.version + 1, without=[one.oldest_version for one in oldest]):
             return None
         return None if self._all_is_requested and self._older_ones_to_come(oldest) else oldest
 

@@ -10,71 +10,87 @@ handed out one version later. Once the consumer asks, it has published, so a sec
 What is under way is handed out the oldest first, ``together`` at a time, and the version is then ``first``,
 ``first + 1``, ...; so of those not newer than ``v`` there may be at most ``(v + bound + 1 - first) * together``. As
 ``v * together - count(v) >= (first - bound - 1) * together``, its left side knows neither bound nor time: its least
-value over all ``v`` is kept, and answers most questions at once.
+value over all ``v`` answers every question at once. A tree over the versions keeps it, at the cost of the logarithm of
+how far the oldest is behind the newest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
+
+_NOTHING: Final = float("inf")
+_ROOT: Final = 1
+_LEAVES: Final = 64
 
 
 class Window:
-    """The versions of what is under way or waits, by how many there are of each; ``together`` make a batch."""
+    """The versions of what is under way or waits, by how many there are of each; ``together`` make a batch.
 
-    def __init__(self, together: int = 1) -> None:
+    ``bound`` is in versions; None: everything is in time, and nothing is kept.
+    """
+
+    def __init__(self, together: int, bound: int | None) -> None:
         self._together = together
-        self._counts: dict[int, int] = {}
-        self._size = 0
-        self._newest = 0
-        self._least: float | None = float("inf")  # of v * together - count(v); None: to be looked for again
+        self._bound = bound
+        self._first = 0  # version of the first leaf
+        self._plant(_LEAVES)
 
     def add(self, version: int) -> None:
-        self._counts[version] = self._counts.get(version, 0) + 1
-        self._size += 1
-        if version < self._newest:
-            self._least = None
-        elif self._least is not None:
-            self._least = min(self._least, version * self._together - self._size)
-        self._newest = max(self._newest, version)
+        if self._bound is not None:
+            self._change(version, 1)
 
     def remove(self, version: int) -> None:
-        left = self._counts[version] - 1
-        if left:
-            self._counts[version] = left
-        else:
-            del self._counts[version]
-        self._size -= 1
-        self._least = None if self._size else float("inf")
+        if self._bound is not None:
+            self._change(version, -1)
 
-    def in_time(
-        self, first: int, bound: int | None, *, also: int | None = None, without: Sequence[int] | None = None
-    ) -> bool:
-        """Whether all is handed out within ``bound`` versions if the next batch is at version ``first``.
+    def in_time(self, first: int, *, also: int | None = None, without: Sequence[int] = ()) -> bool:
+        """Whether all is handed out within the bound if the next batch is at version ``first``.
 
         Args:
             also: version of one more, the newest of all.
-            without: versions of some that are not to be counted, in ascending order.
+            without: versions of some that are not to be counted.
         """
-        if bound is None:
+        if self._bound is None:
             return True
-        least = self._least_now() if without is None else self._least_without(without)
+        for version in without:
+            self.remove(version)
+        least = self._least[_ROOT]
         if also is not None:
-            least = min(least, also * self._together - self._size - 1)
-        return least >= (first - bound - 1) * self._together
+            least = min(least, also * self._together - self._count[_ROOT] - 1)
+        for version in without:
+            self.add(version)
+        return least >= (first - self._bound - 1) * self._together
 
-    def _least_now(self) -> float:
-        if self._least is None:
-            self._least = self._least_without(())
-        return self._least
+    # ---------------------------------------------------------------- the tree
+    def _plant(self, leaves: int) -> None:
+        # The two below node n are 2n and 2n + 1. Of the versions below each: how many there are, and the least of
+        # v * together - count(v), where those below other nodes do not count.
+        self._leaves = leaves
+        self._count = [0] * (2 * leaves)
+        self._least: list[float] = [_NOTHING] * (2 * leaves)
 
-    def _least_without(self, without: Sequence[int]) -> float:
-        least, count, gone = float("inf"), 0, 0
-        for version in sorted(self._counts):
-            of_this = self._counts[version]
-            while gone < len(without) and without[gone] <= version:
-                gone += 1
-                of_this -= 1
-            count += of_this
-            if of_this:
-                least = min(least, version * self._together - count)
-        return least
+    def _change(self, version: int, by: int) -> None:
+        if not self._first <= version < self._first + self._leaves:
+            self._make_room(version)
+        counts, least = self._count, self._least
+        node = self._leaves + version - self._first
+        counts[node] += by
+        least[node] = version * self._together - counts[node] if counts[node] else _NOTHING
+        node //= 2
+        while node:
+            left, right = 2 * node, 2 * node + 1
+            before = counts[left]
+            counts[node] = before + counts[right]
+            here, there = least[left], least[right] - before
+            least[node] = here if here < there else there
+            node //= 2
+
+    def _make_room(self, version: int) -> None:
+        """Plant the tree anew, so that ``version`` has a leaf and as many again follow it."""
+        old = {self._first + leaf: count for leaf, count in enumerate(self._count[self._leaves :]) if count}
+        self._first = min([version, *old])
+        span = max([version, *old]) - self._first + 1
+        self._plant(max(_LEAVES, 1 << (2 * span - 1).bit_length()))
+        for one, count in old.items():
+            self._change(one, count)
