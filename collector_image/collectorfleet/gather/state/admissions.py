@@ -167,7 +167,8 @@ class Admissions:
         batch = Batch(shares, staleness)
         self.frames -= batch.frames
         self.frames_waiting -= batch.frames
-        self.waiting_bytes -= sum(share.size_bytes for share in shares)
+        for share in shares:
+            self.waiting_bytes -= share.size_bytes
         return batch
 
     def _now_as_old_as(self, one: Admission, version: int) -> None:

@@ -164,8 +164,13 @@ class Collectors:
 
         Among equals it is who was asked longest ago.
         """
-        fronts = [front for front in map(self._front, self._free) if front is not None]
-        return next((one for one in fronts if one.newest_admission < admission), fronts[0] if fronts else None)
+        found = None
+        for row in self._free:
+            one = self._front(row)
+            if one is not None and one.newest_admission < admission:
+                return one
+            found = found or one
+        return found
 
     def is_anybody_coming(self, now: float) -> bool:
         """Whether a collector is about to be available: a fleet starts together, a replacement is not waited for."""

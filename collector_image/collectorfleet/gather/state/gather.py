@@ -87,10 +87,10 @@ class Gather:
 
     def _admit(self) -> bool:
         """Take one more admission if every bound allows it."""
-        if self.collectors.next_free(self.admissions.next_number) is None or not self._is_wanted():
-            return False
         if not self.admissions.window.in_time(self.version + (not self.asked), also=self.version):
-            self._idle_for_the_bound = self.collectors.busy < self.collectors.available
+            self._idle_for_the_bound = self.collectors.busy < self.collectors.available and self._is_wanted()
+            return False
+        if self.collectors.next_free(self.admissions.next_number) is None or not self._is_wanted():
             return False
         if len(self.admissions) and not self._fits_the_store():
             return False
@@ -144,10 +144,11 @@ class Gather:
 
     def stragglers(self) -> Iterator[tuple[Collector, int]]:
         """Requests that are to be cut short now; each once."""
-        after, first = self.plan.cut_short_after, self.admissions.first
-        if after is None or first is None or len(first.shares) - first.missing < after:
+        after = self.plan.cut_short_after
+        if after is None:
             return
-        if not first.asked_anew:
+        first = self.admissions.first
+        if first is None or not first.asked_anew or len(first.shares) - first.missing < after:
             return
         first.asked_anew = False
         for share in first.shares:
