@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
+
+from collectorfleet.recent import LargestOfRecent
 
 _FACTOR = 5.0
 _REMEMBERED = 100
@@ -20,19 +21,11 @@ class LearnedDeadline:
 
     floor: float
     first_floor: float
-    # Of the remembered ones those that no later one exceeds, with their numbers: the first is the longest of all.
-    _longest: deque[tuple[int, float]] = field(default_factory=deque)
-    _number: int = 0
+    _longest: LargestOfRecent = field(default_factory=lambda: LargestOfRecent(_REMEMBERED))
 
     def took(self, seconds: float) -> None:
-        while self._longest and self._longest[-1][1] <= seconds:
-            self._longest.pop()
-        self._longest.append((self._number, seconds))
-        self._number += 1
-        if self._longest[0][0] < self._number - _REMEMBERED:
-            self._longest.popleft()
+        self._longest.note(seconds)
 
     def allowed(self, *, first: bool) -> float:
         """Seconds from the start of the execution."""
-        longest = self._longest[0][1] if self._longest else 0.0
-        return max(self.first_floor if first else self.floor, _FACTOR * longest)
+        return max(self.first_floor if first else self.floor, _FACTOR * self._longest.value)

@@ -46,6 +46,27 @@ def test_small_tensors_are_not_pooled() -> None:
     assert pool.free_bytes() == 0
 
 
+def test_batches_of_changing_size_leave_no_more_than_what_was_lately_in_use_at_once() -> None:
+    pool, batch = BufferPool(), None
+    largest = 0
+    for number in range(1000):
+        size = SMALLEST_BYTES + (number * 7919) % 500_000
+        largest = max(largest, size)
+        # The batch before it is still there while it is filled.
+        batch = pool.empty((size,), torch.uint8)
+        assert pool.free_bytes() <= 2 * largest
+    del batch
+    assert pool.free_bytes() <= 2 * largest
+
+
+def test_what_a_large_batch_took_is_let_go_after_many_small_ones() -> None:
+    pool = BufferPool()
+    pool.empty((50_000_000,), torch.uint8)
+    for _ in range(300):
+        pool.empty(LARGE, torch.float32)
+    assert pool.free_bytes() == SMALLEST_BYTES
+
+
 def part(value: float, version: int, life: int = 1) -> Part:
     batch = TensorDict(
         {
