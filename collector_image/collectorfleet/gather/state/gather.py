@@ -8,6 +8,10 @@ from collectorfleet.gather.state.admissions import Admission, Admissions, Batch,
 from collectorfleet.gather.state.collectors import Collector, Collectors
 from collectorfleet.gather.state.plan import DEPTH, Plan
 from collectorfleet.messages import Answer, Request
+from collectorfleet.recent import LargestOfRecent
+
+# A share that is to come is taken for as large as the largest of so many.
+_SHARES = 1000
 
 
 class Gather:
@@ -24,7 +28,7 @@ class Gather:
         self._idle_for_the_bound = False
         self.frames_handed_out = 0
         self._random_frames = 0
-        self._largest_share_bytes = 0
+        self._share_bytes = LargestOfRecent(_SHARES)
         self._requests: dict[int, Share] = {}
         self._next_request = 0
 
@@ -115,8 +119,8 @@ class Gather:
         plan, window = self.plan, self.admissions
         if plan.store_bytes is None or len(window) < plan.admissions_per_batch:
             return True
-        under_way = window.waiting_bytes + window.shares_missing * self._largest_share_bytes
-        return under_way + plan.shares_per_admission * self._largest_share_bytes <= plan.store_bytes
+        to_come = window.shares_missing + plan.shares_per_admission
+        return window.waiting_bytes + to_come * self._share_bytes.value <= plan.store_bytes
 
     def _next_is_random(self) -> bool:
         random = self._random_frames < self.plan.random_frames
@@ -126,7 +130,7 @@ class Gather:
     # ---------------------------------------------------------------- answers
     def answered(self, one: Collector, answer: Answer, now: float) -> None:
         share = self._requests.pop(answer.request_id)
-        self._largest_share_bytes = max(self._largest_share_bytes, answer.size_bytes)
+        self._share_bytes.note(answer.size_bytes)
         self.admissions.answered(share, answer)
         self.collectors.answered(one, answer.request_id, now)
 

@@ -48,6 +48,7 @@ class Statistics:
             # Waiting for the first batch is the start of the fleet, not idleness.
             self._first_batch_at, self._waited_seconds = now, 0.0
         self._recent.append((now, frames))
+        self._forget_before(now - _RATE_WINDOW_SECONDS)
 
     def waited(self, seconds: float) -> None:
         if self.batches > self._batches_before + 1:
@@ -72,8 +73,6 @@ class Statistics:
 
     def frames_per_second(self, now: float) -> float | None:
         """Over the last 30 s, or since the first batch; None before the second batch."""
-        while self._recent and self._recent[0][0] < now - _RATE_WINDOW_SECONDS:
-            self._recent.popleft()
         if self._first_batch_at is None or self.batches < self._batches_before + 2:
             return None
         since = max(self._first_batch_at, now - _RATE_WINDOW_SECONDS)
@@ -86,3 +85,12 @@ class Statistics:
         if self._first_batch_at is None or now <= self._first_batch_at:
             return None
         return min(1.0, self._waited_seconds / (now - self._first_batch_at))
+
+    @property
+    def remembered(self) -> int:
+        """How many batches the rate is made of."""
+        return len(self._recent)
+
+    def _forget_before(self, then: float) -> None:
+        while self._recent and self._recent[0][0] < then:
+            self._recent.popleft()

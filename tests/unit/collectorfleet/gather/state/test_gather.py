@@ -159,6 +159,20 @@ def test_the_object_store_is_not_filled_beyond_its_budget() -> None:
     assert list(gather.submissions(0.0)) == []  # seven shares of 100 bytes are under way
 
 
+def test_one_large_share_long_ago_does_not_hold_back_small_ones_for_ever() -> None:
+    gather = gather_of(replace(ASYNC, store_bytes=500), collectors=4)
+    size_bytes = 200
+    for _ in range(1001):
+        list(gather.submissions(0.0))
+        busy = next(one for one in gather.collectors if one.in_flight)
+        gather.answered(busy, Answer(busy.id, busy.in_flight[0], "data", FRAMES, 1, 1.0, size_bytes), 0.0)
+        gather.asked = True
+        gather.hand_out(gather.due() or [])
+        size_bytes = 10
+    list(gather.submissions(0.0))
+    assert sum(len(one.in_flight) for one in gather.collectors) == 8
+
+
 class Rollout:
     """Tens of megabytes of a shared object store."""
 
