@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -161,7 +162,16 @@ def test_the_status_says_when_the_object_store_spills(make: Make, monkeypatch: p
         progress = collector.status().progress
         return progress.spilled_bytes if progress else None
 
-    eventually(spilled, until=lambda n: n is not None, within=60, what="an answer of the node")
+    # A head that is away for a moment ends nothing.
+    refusals, nodes = [ConnectionError("the head is away")] * 2, ray.nodes
+
+    def hiccups() -> list[dict[str, Any]]:
+        if refusals:
+            raise refusals.pop()
+        return nodes()
+
+    monkeypatch.setattr(ray, "nodes", hiccups)
+    eventually(lambda: not refusals and spilled() is not None, within=60, what="an answer of the node")
     # More than the store of the tests holds, and all of it is still referred to.
     held = [ray.put(np.zeros(50 * 2**20, dtype=np.uint8)) for _ in range(9)]
     eventually(spilled, until=bool, within=60, what="a spill")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import urllib.request
@@ -9,6 +10,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import ray
+
+log = logging.getLogger(__name__)
 
 EVERY_SECONDS: Final = 10.0
 _NODE_SECONDS: Final = 2.0
@@ -54,16 +57,22 @@ class SpillWatch:
 
     def _run(self) -> None:
         while not self._over.wait(EVERY_SECONDS):
-            try:
-                nodes = ray.nodes()
-            except Exception:  # noqa: BLE001  (Ray ends before this thread, in ways of its own)
-                return
-            answers = [_of_node(node) for node in nodes if node["Alive"]]
-            known = [answer for answer in answers if answer is not None]
-            found = sum(known) if known else None
+            found = _of_all_nodes()
             if found != self.bytes:
                 self.bytes = found
                 self._changed()
+
+
+def _of_all_nodes() -> int | None:
+    """None if Ray does not answer, or its end came first: asking it then would start another one."""
+    try:
+        nodes = ray.nodes() if ray.is_initialized() else []
+    except Exception as error:  # noqa: BLE001  (Ray has no base class for what a head that is away raises)
+        log.debug("what the nodes spilled is not known now: %s", error)
+        return None
+    answers = [_of_node(node) for node in nodes if node["Alive"]]
+    known = [answer for answer in answers if answer is not None]
+    return sum(known) if known else None
 
 
 def _of_node(node: dict[str, Any]) -> int | None:
