@@ -215,11 +215,7 @@ class GatherLoop:
             case Started(pod=pod, pid=pid):
                 self._built(one, pod, pid)
             case Applied(version=version, digest=digest):
-                if shared.versions.proven(version, digest):
-                    self._applied(one, version, now)
-                else:
-                    cause = f"what it loaded as version {version} has another digest than what was published"
-                    self._weights_failed(one, version, cause, now)
+                self._acknowledged(one, version, shared.versions.proven(version, digest), now)
             case Answer():
                 self._answered(one, message, now)
             case Raised(where=where, cause=cause, traceback=text):
@@ -255,6 +251,17 @@ class GatherLoop:
         slot.frames += answer.frames
         if shared.gather.paused:
             shared.note_change()
+
+    def _acknowledged(self, one: Collector, version: int, proven: bool | None, now: float) -> None:
+        if proven:
+            self._applied(one, version, now)
+        elif proven is None:
+            log.info(
+                "%s applied version %d, which is too old to be compared; it was offered newer ones", one.id, version
+            )
+        else:
+            cause = f"what it loaded as version {version} has another digest than what was published"
+            self._weights_failed(one, version, cause, now)
 
     def _applied(self, one: Collector, version: int, now: float) -> None:
         shared = self._shared

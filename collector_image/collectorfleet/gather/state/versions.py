@@ -71,9 +71,13 @@ class Versions:
     def kept(self) -> list[int]:
         return sorted(self._kept)
 
-    def proven(self, version: int, digest: str) -> bool:
-        """Whether the digest that a collector computed is that of the version it says."""
-        return self._digests.get(version) == digest
+    def proven(self, version: int, digest: str) -> bool | None:
+        """Whether the digest that a collector computed is that of the version it says; None: too long ago to know.
+
+        Who says that works on one rollout for as long as hundreds of versions take, and was offered newer ones since.
+        """
+        known = self._digests.get(version)
+        return None if known is None else known == digest
 
     def acknowledged(self, version: int | None) -> None:
         """Every available collector has applied ``version`` or newer; None: there is none."""

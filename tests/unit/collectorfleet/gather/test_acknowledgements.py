@@ -1,0 +1,62 @@
+"""What a collector says that it loaded is believed by its digest."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.unit.collectorfleet.gather.world import FRAMES, Played
+
+from collectorfleet.gather.shared import Limits
+from collectorfleet.gather.state.plan import Plan
+from collectorfleet.messages import Applied, Fault
+from collectorfleet_api.v1alpha1 import CollectorState
+
+HOUR = timedelta(hours=1)
+
+
+class Fleet(Played):
+    """One collector, Async, that has loaded the first version."""
+
+    def __init__(self) -> None:
+        plan = Plan(shares=1, frames_per_share=FRAMES, in_order=False, bound=None, total_frames=None)
+        super().__init__(plan, collectors=1, limits=Limits(HOUR, HOUR, HOUR, min_available=1))
+        self.publish()
+        remote = self.remote("c0")
+        self.world.build(remote)
+        self.turn()
+        self.turn()
+        self.world.load(remote)
+        self.turn()
+
+    def publish(self) -> None:
+        self.consumer.stage("weights")
+        self.turn()
+
+    def says(self, version: int, digest: str) -> None:
+        self.world.messages.append(Applied(self.remote("c0").id, version, digest))
+        self.turn()
+
+
+def test_what_it_loaded_long_ago_is_no_fault_of_it_and_what_it_loads_next_counts() -> None:
+    fleet = Fleet()
+    for _ in range(400):
+        fleet.publish()
+    # It has worked on one rollout meanwhile, and comes to what it was offered at its start.
+    fleet.says(2, fleet.world.digests[2])
+    one = fleet.shared.gather.collectors.named("c0")
+    assert one is not None
+    assert (one.state, one.applied_version) == (CollectorState.READY, 1)
+    fleet.turn(seconds=1)
+    fleet.world.load(fleet.remote("c0"))
+    fleet.turn()
+    assert one.applied_version == 401
+
+
+def test_what_has_another_digest_than_was_published_retires_it() -> None:
+    fleet = Fleet()
+    fleet.publish()
+    fleet.says(2, "digest of torn weights")
+    failure = fleet.shared.versions.last_failure
+    assert failure is not None
+    assert (failure.collector, failure.version, failure.reason) == ("c0", 2, Fault.WEIGHTS)
+    assert fleet.shared.versions.failures == 1
