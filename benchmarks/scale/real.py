@@ -17,7 +17,7 @@ from collectorfleet.gather.loop import GatherLoop
 from collectorfleet.gather.shared import Limits, Shared
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.plan import Plan
-from collectorfleet.messages import Answer, Applied, CollectorId, Message, Request, Started
+from collectorfleet.messages import Answer, Applied, CollectorId, Message, Placed, Request, Started
 from collectorfleet.policies.failure import ReplaceWithBackoff
 from collectorfleet.policies.scaling import EmptyWholePods
 
@@ -48,6 +48,10 @@ class Idle:
         if version is not None:
             self.offer(asked.policy, version, weights)
         return Answer(self._id, asked.id, None, asked.frames, max(1, self._version), 0.001), known_schema
+
+    @ray.method(concurrency_group="offers")
+    def placed(self) -> Message:
+        return Placed(self._id, "pod")
 
     @ray.method(concurrency_group="offers", num_returns=0)
     def offer(self, policy: str, version: int, weights: object) -> None:

@@ -75,6 +75,14 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
+class Placed:
+    """The collector's process runs, and is about to build."""
+
+    collector: CollectorId
+    pod: str  # where it runs
+
+
+@dataclass(frozen=True, slots=True)
 class Started:
     """The collector built its environment and policy."""
 
@@ -132,4 +140,4 @@ class Lost:
     request_id: int | None = None  # only this answer is lost, the collector is not
 
 
-Message = Started | Applied | Answer | Raised | Lost
+Message = Placed | Started | Applied | Answer | Raised | Lost

@@ -23,7 +23,7 @@ from torch import nn
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.codec.tensors import decode
-from collectorfleet.messages import Answer, Applied, CollectorId, Message, Request, Started, Weights
+from collectorfleet.messages import Answer, Applied, CollectorId, Message, Placed, Request, Started, Weights
 from collectorfleet.transport.interface import Transport
 from collectorfleet.transport.ray.transport import RayTransport, _Reply
 
@@ -49,6 +49,13 @@ class Gated(envs.Counting):
 
 def make_gated(gate: str) -> Gated:
     return Gated(gate)
+
+
+def make_late(gate: str) -> envs.Counting:
+    """Not before there is a file ``gate``."""
+    while not Path(gate).exists():
+        time.sleep(0.01)
+    return envs.Counting()
 
 
 class Backdoor(Protocol):
@@ -87,6 +94,7 @@ class Harness:
     def start(self, name: str = "c0", incarnation: int = 1) -> Started:
         collector = CollectorId(name, incarnation)
         self.transport.start(collector)
+        self.hear(Placed, collector)
         return self.hear(Started, collector)
 
     def hear(self, kind: type[M], collector: CollectorId | None = None) -> M:

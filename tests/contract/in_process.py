@@ -35,6 +35,7 @@ class InProcess:
         # A collector has a policy of its own, as one in another process has.
         config = copy.deepcopy(self._config_of(collector.name))
         host = self._hosts[collector] = _Host(CollectorServer(collector, config), self._said.put)
+        host.hears.put(host.server.placed)
         host.works.put(lambda: host.server.build(self._seed + collector.incarnation, seed_environment=False))
 
     def put(self, snapshot: snapshots.Snapshot) -> Stored:

@@ -16,13 +16,14 @@ from tests.contract.harness import (
     Harness,
     batch_of,
     make_gated,
+    make_late,
     misbehaving,
     values_of,
     waits_at,
 )
 
 from collectorfleet.codec.frames import MASK_KEY
-from collectorfleet.messages import POLICY, Answer, CollectorId, Raised, Started
+from collectorfleet.messages import POLICY, Answer, CollectorId, Placed, Raised, Started
 
 
 def test_a_collector_that_is_built_says_where_it_is(harness: Harness) -> None:
@@ -30,6 +31,14 @@ def test_a_collector_that_is_built_says_where_it_is(harness: Harness) -> None:
     assert started.collector == C0
     assert started.pid > 0
     assert started.pod
+
+
+def test_one_that_has_room_says_so_while_it_builds(harness: Harness, gate: Path) -> None:
+    harness.config = replace(PLAIN, create_env=partial(make_late, str(gate)))
+    harness.transport.start(C0)
+    placed = harness.hear(Placed)
+    gate.touch()
+    assert (placed.collector, placed.pod) == (C0, harness.hear(Started).pod)
 
 
 def test_an_environment_that_cannot_be_built_is_the_users_error_in_its_own_words(harness: Harness) -> None:

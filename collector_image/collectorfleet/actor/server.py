@@ -27,7 +27,7 @@ from collectorfleet.codec import tensors
 from collectorfleet.codec.frames import Part
 from collectorfleet.codec.snapshot import Snapshot
 from collectorfleet.errors import describe
-from collectorfleet.messages import Answer, Applied, CollectorId, Fault, Lost, Raised, Request, Started
+from collectorfleet.messages import Answer, Applied, CollectorId, Fault, Lost, Placed, Raised, Request, Started
 from collectorfleet.user_code import name_of
 
 
@@ -39,6 +39,10 @@ class CollectorServer:
         self._config = config
         self._made: RolloutRunner | None = None
         self._built = threading.Event()
+
+    def placed(self) -> Placed:
+        """Where this is. Beside everything else that it is asked."""
+        return Placed(self._id, _pod())
 
     def build(self, seed: int, *, seed_environment: bool) -> Started | Raised | Lost:
         """Build environment and policy. Blocks for as long as the user's code takes."""
@@ -55,7 +59,7 @@ class CollectorServer:
         except Exception as error:  # noqa: BLE001  (the user's code may raise anything)
             return self._failure(error)
         self._built.set()
-        return Started(self._id, os.environ.get("COLLECTORFLEET_POD") or socket.gethostname(), os.getpid())
+        return Started(self._id, _pod(), os.getpid())
 
     def run(self, request: Request, weights: tuple[int, Snapshot] | None = None) -> Answer | Raised | Lost:
         """One rollout. ``weights`` are a version that came along: exactly the one asked for, or an offer."""
@@ -146,6 +150,10 @@ class CollectorServer:
             if "/torchrl/envs/" in frame.f_code.co_filename or frame.f_code is environments.__code__:
                 where = environment
         return where
+
+
+def _pod() -> str:
+    return os.environ.get("COLLECTORFLEET_POD") or socket.gethostname()
 
 
 def _fault_of(error: BaseException) -> Fault:

@@ -87,7 +87,8 @@ class FleetOptions:
         available_timeout: for how long there may be too few, from the start as well.
         request_timeout: least time that one request may take, from the start of its execution, before its collector
             counts as hung; more if past requests took long.
-        first_request_timeout: the same for the first request of a collector.
+        first_request_timeout: the same for the first request of a collector, for building its environment and policy
+            once it has a place, and for its first weights.
         failure_policy: decides what becomes of a lost collector.
         scaling_policy: decides which collectors leave a smaller fleet.
         resume_from: what ``state_dict()`` returned: counters go on, and the first version is the next one.

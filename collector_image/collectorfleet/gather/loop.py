@@ -23,6 +23,7 @@ from collectorfleet.messages import (
     Fault,
     Lost,
     Message,
+    Placed,
     Raised,
     Request,
     Started,
@@ -212,8 +213,11 @@ class GatherLoop:
         if one is None:
             return  # of an incarnation that is retired
         match message:
+            case Placed(pod=pod):
+                shared.gather.collectors.placed(one, pod, now)
+                shared.note_change()
             case Started(pod=pod, pid=pid):
-                self._built(one, pod, pid)
+                self._built(one, pod, pid, now)
             case Applied(version=version, digest=digest):
                 self._acknowledged(one, version, shared.versions.proven(version, digest), now)
             case Answer():
@@ -227,14 +231,14 @@ class GatherLoop:
                 log.warning("%s: an answer is lost, asking again: %s", one.id.name, cause)
                 shared.gather.answer_lost(one, request_id, now)
 
-    def _built(self, one: Collector, pod: str, pid: int) -> None:
+    def _built(self, one: Collector, pod: str, pid: int, now: float) -> None:
         shared, newest = self._shared, self._shared.versions.newest
-        shared.gather.collectors.built(one, pod, pid)
+        shared.gather.collectors.built(one, pod, pid, now)
         shared.drained_pods.pop(pod, None)
         if pod in shared.draining_pods:
             shared.gather.collectors.drain(one.id.name, draining=True)
         if not shared.has_weights:
-            self._applied(one, 0, self._clock())
+            self._applied(one, 0, now)
             return
         if newest is not None:
             self._offer(one, newest)
@@ -297,6 +301,12 @@ class GatherLoop:
 
     # ---------------------------------------------------------------- time
     def _check_deadlines(self, now: float) -> None:
+        collectors, allowed = self._shared.gather.collectors, self._shared.limits.first_request.total_seconds()
+        while (one := collectors.longest_coming()) is not None:
+            if one.coming_since is None or now - one.coming_since <= allowed:
+                break
+            what = "not built" if one.state is CollectorState.STARTING else "built, but its first weights not loaded,"
+            self._lost(one, f"{what} within {allowed:.0f} s", Fault.HUNG, now)
         for first in (True, False):
             allowed = self._deadline.allowed(first=first)
             while (one := self._shared.gather.collectors.longest_at_work(first=first)) is not None:

@@ -20,7 +20,7 @@ class Transport(Protocol):
     name: str
 
     def start(self, collector: CollectorId) -> None:
-        """Make a collector; Started, Raised or Lost follows."""
+        """Make a collector; Placed follows once there is room for it, and then Started, Raised or Lost."""
 
     def put(self, snapshot: Any) -> Stored:
         """Store a snapshot of weights once, for all collectors, and take its digest. Any thread.

@@ -101,7 +101,11 @@ class Collectors(Model):
         ),
     )
     first_request_timeout_seconds: Seconds = Field(
-        default=300, description="The same for the first request of a collector, which builds and compiles."
+        default=300,
+        description=(
+            "The same for the first request of a collector, which may compile, and for what comes before it: building "
+            "its environment and policy once it has a place, and loading its first weights."
+        ),
     )
     available_timeout_seconds: Seconds = Field(
         default=600,

@@ -29,6 +29,7 @@ class Collector:
     state: CollectorState = CollectorState.STARTING
     pod: str | None = None
     pid: int | None = None
+    coming_since: float | None = None  # when it began to build, or to load its first weights; None: it does neither
     applied_version: int | None = None
     offered_version: int = 0
     in_flight: deque[int] = field(default_factory=deque)
@@ -60,6 +61,9 @@ class Collectors:
         self._turns = 0
         # When each began what it works on, the longest ago first; those of the past are dropped when they are met.
         self._working: tuple[deque[tuple[float, Collector]], ...] = (deque(), deque())
+        # When each began to build, or to load its first weights, as above; and when the last one began to load.
+        self._coming: deque[tuple[float, Collector]] = deque()
+        self._joined_at = 0.0
         # Built ones, by when they were offered weights, the longest ago first.
         self._by_offer: OrderedDict[CollectorId, Collector] = OrderedDict()
 
@@ -87,10 +91,18 @@ class Collectors:
         self._living[id_.name] = Collector(id_, slot, now, starts_with_the_fleet=with_the_fleet)
         self._starting_with_the_fleet += with_the_fleet
 
-    def built(self, one: Collector, pod: str, pid: int) -> None:
+    def placed(self, one: Collector, pod: str, now: float) -> None:
+        """Its process runs; from now on it is its own code that it waits for."""
+        if one.state is CollectorState.STARTING:
+            one.pod = pod
+            self._comes(one, now)
+
+    def built(self, one: Collector, pod: str, pid: int, now: float) -> None:
         self._leaves_its_state(one)
         one.state, one.pod, one.pid = CollectorState.JOINING, pod, pid
         self._joining += 1
+        self._joined_at = now
+        self._comes(one, now)
         self._by_offer[one.id] = one
         self._by_offer.move_to_end(one.id, last=False)
 
@@ -108,7 +120,7 @@ class Collectors:
             one.applied_version = version
             return
         self._leaves_its_state(one)
-        one.state, one.applied_version = CollectorState.READY, version
+        one.state, one.applied_version, one.coming_since = CollectorState.READY, version, None
         self.available += 1
         self._queue(one)
 
@@ -146,7 +158,7 @@ class Collectors:
             self.available -= 1
             self._applied.remove(one.applied_version)
         self.busy -= bool(one.in_flight)
-        one.state, one.working_since, one.turn = CollectorState.RETIRED, None, 0
+        one.state, one.working_since, one.coming_since, one.turn = CollectorState.RETIRED, None, None, 0
 
     # ---------------------------------------------------------------- questions
     @property
@@ -173,8 +185,11 @@ class Collectors:
         return found
 
     def is_anybody_coming(self, now: float) -> bool:
-        """Whether a collector is about to be available: a fleet starts together, a replacement is not waited for."""
-        if self._joining:
+        """Whether a collector is about to be available: a fleet starts together, a replacement is not waited for.
+
+        Nor is one that takes long over its first weights.
+        """
+        if self._joining and now - self._joined_at < START_TOGETHER_SECONDS:
             return True
         first = self._first_ready_at
         return bool(self._starting_with_the_fleet) and first is not None and now - first < START_TOGETHER_SECONDS
@@ -186,6 +201,12 @@ class Collectors:
             row.popleft()
         return row[0][1] if row else None
 
+    def longest_coming(self) -> Collector | None:
+        """Who builds, or loads its first weights, for the longest."""
+        while self._coming and self._coming[0][1].coming_since != self._coming[0][0]:
+            self._coming.popleft()
+        return self._coming[0][1] if self._coming else None
+
     def next_to_offer(self, version: int) -> Collector | None:
         """Who is to be offered ``version`` next: who works longest, and so begins anew first, then the longest behind.
 
@@ -195,6 +216,10 @@ class Collectors:
         if one is None or one.offered_version >= version:
             one = next(iter(self._by_offer.values()), None)
         return one if one is not None and one.offered_version < version else None
+
+    def _comes(self, one: Collector, now: float) -> None:
+        one.coming_since = now
+        self._coming.append((now, one))
 
     def _begins(self, one: Collector, now: float) -> None:
         one.working_since = now

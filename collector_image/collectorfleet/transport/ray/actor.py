@@ -46,6 +46,10 @@ class CollectorActor:
         answer = self._server.run(Request(*request), offer)
         return self._schemas.left_out(answer, known_schema) if isinstance(answer, Answer) else answer
 
+    @ray.method(concurrency_group=OFFERS)
+    def placed(self) -> Message:
+        return self._server.placed()
+
     @ray.method(concurrency_group=OFFERS, num_returns=0)
     def offer(self, policy: str, version: int, weights: Snapshot) -> None:
         self._server.offer(policy, version, weights)

@@ -66,6 +66,7 @@ class RayTransport:
         options = dict(self._options_of(collector.name))
         actor = self._class.options(**options).remote(collector, self._config_of(collector.name), self._policy)
         self._actors[collector] = actor
+        self._expect(collector, actor.placed.remote())
         seed = (self._seed + collector.incarnation) % 2**63
         self._expect(collector, actor.build.remote(seed, self._seeds_environments))
         self._expect(collector, actor.next_applied.remote(POLICY, 0))

@@ -43,7 +43,7 @@ def fleet() -> DriverReport:
         assert one is not None
         pod = f"a-fleet-of-a-long-name-whose-pods-have-long-names-too-worker-{slot.index:05d}"
         if slot.index % 3 == 1:
-            collectors.built(one, pod, 1)
+            collectors.built(one, pod, 1, 0.0)
             collectors.applied(one, 10**6, 0.0)
     run = Run()
     for index in range(MOST_METRICS):

@@ -172,6 +172,6 @@ def join(gather: Gather, id_: CollectorId, version: int, now: float) -> Collecto
     gather.collectors.starting(id_, int(id_.name[1:]), now)
     one = gather.collectors.find(id_)
     assert one is not None
-    gather.collectors.built(one, "pod", 1)
+    gather.collectors.built(one, "pod", 1, now)
     gather.collectors.applied(one, version, now)
     return one

@@ -34,7 +34,7 @@ def working(collectors: Collectors, name: str, since: float) -> Collector:
     collectors.starting(CollectorId(name, 1), int(name[1:]), 0.0)
     one = collectors.named(name)
     assert one is not None
-    collectors.built(one, "pod", 1)
+    collectors.built(one, "pod", 1, 0.0)
     collectors.offered(one, 1)
     collectors.applied(one, 1, 0.0)
     collectors.asked(one, int(since), int(since), since)
