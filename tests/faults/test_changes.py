@@ -145,7 +145,7 @@ def test_a_bad_worker_template_is_rolled_back_while_it_is_half_rolled_out(
 
     def hangs(found: Object) -> bool:
         ray = condition(found, "RayClusterReady") or {}
-        return ray["reason"] == "CollectorUnschedulable" and "Pending" in workers().values()
+        return ray["reason"] == "CollectorUnschedulable" and sorted(workers().values()) == ["Pending", "Running"]
 
     cluster.wait_for("cfleet/fleet", hangs, namespace, within=120)
     [kept] = set(was) & set(workers())
