@@ -56,6 +56,14 @@ def test_an_interval_of_minus_one_never_publishes(make: Make) -> None:
         learn(collector)
 
 
+def test_methods_of_collectors_by_name_are_refused_with_what_there_is_instead(make: Make) -> None:
+    collector = make(num_collectors=1)
+    with pytest.raises(NotImplementedError, match=r"map_fn: .* state_dict\(\) has the state"):
+        collector.map_fn("set_seed", [(1,)])
+    with pytest.raises(NotImplementedError, match=r"get_distant_attr\('env'\): .* replaced at any moment"):
+        collector.get_distant_attr("env")
+
+
 def test_postproc_gets_every_batch(make: Make) -> None:
     def halved(batch: TensorDictBase) -> TensorDictBase:
         return batch[..., :5]

@@ -9,7 +9,7 @@ import time
 from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import ray
 from torch import nn
@@ -21,6 +21,11 @@ from collectorfleet.fleet.report import report, stats
 from collectorfleet.gather.consumer import Consumer
 from collectorfleet.transport.ray.transport import RayTransport
 from collectorfleet_api.v1alpha1.status import DriverReport
+
+_NO_METHODS: Final = (
+    "collectors may be lost and replaced at any moment, so methods and attributes of theirs are not reached by name; "
+    "state_dict() has the state of their environments, set_seed() seeds them, status() and stats() say how each does"
+)
 
 
 class FleetControl(BaseCollector):
@@ -131,6 +136,14 @@ class FleetControl(BaseCollector):
         )
 
     # ---------------------------------------------------------------- size and end
+    def map_fn(self, *args: Any, **kwargs: Any) -> list[Any]:
+        """Refused: raises NotImplementedError, which says what there is instead."""
+        raise NotImplementedError(f"map_fn: {_NO_METHODS}")
+
+    def get_distant_attr(self, attr: str) -> Any:
+        """Refused: raises NotImplementedError, which says what there is instead."""
+        raise NotImplementedError(f"get_distant_attr({attr!r}): {_NO_METHODS}")
+
     def resize(self, num_collectors: int, min_available: int | None = None) -> None:
         """Change how many collectors there are, and how few are enough, while iterating or not."""
         if num_collectors < 1:
