@@ -57,7 +57,7 @@ def _ask(at: str, argv: list[str]) -> None:
 
 def _fork_for_all(at: str) -> None:
     import torchrl.collectors
-    import torchrl.envs  # noqa: F401
+    import torchrl.envs  # noqa: F401 (imported for those that are forked)
 
     gc.collect()
     gc.freeze()  # no page is copied because a collection looked at it

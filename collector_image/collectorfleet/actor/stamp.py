@@ -67,14 +67,14 @@ class VersionStamp(Transform):
         self._any_time = any_time
         self._before: int | None = None
 
-    def _step(self, tensordict: TensorDictBase, next_tensordict: TensorDictBase) -> TensorDictBase:  # noqa: ARG002
+    def _step(self, tensordict: TensorDictBase, next_tensordict: TensorDictBase) -> TensorDictBase:  # noqa: ARG002 (TorchRL's signature)
         now = self._shared.get()
         version = min(self._before, now) if self._any_time and self._before is not None else now
         next_tensordict.set(STAMP, torch.full(next_tensordict.batch_size, version, dtype=torch.int64))
         self._before = now
         return next_tensordict
 
-    def _reset(self, tensordict: TensorDictBase, tensordict_reset: TensorDictBase) -> TensorDictBase:  # noqa: ARG002
+    def _reset(self, tensordict: TensorDictBase, tensordict_reset: TensorDictBase) -> TensorDictBase:  # noqa: ARG002 (TorchRL's signature)
         tensordict_reset.set(STAMP, torch.zeros(tensordict_reset.batch_size, dtype=torch.int64))
         return tensordict_reset
 
