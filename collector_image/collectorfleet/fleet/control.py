@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import threading
 import time
 from abc import abstractmethod
@@ -17,10 +18,13 @@ from torchrl.collectors import BaseCollector
 
 from collectorfleet.errors import CollectorClosed, InvalidOption
 from collectorfleet.fleet.engine import Engine
+from collectorfleet.fleet.inquiry import Inquiry
 from collectorfleet.fleet.report import report, stats
 from collectorfleet.gather.consumer import Consumer
 from collectorfleet.transport.ray.transport import RayTransport
 from collectorfleet_api.v1alpha1.status import DriverReport
+
+log = logging.getLogger(__name__)
 
 _NO_METHODS: Final = (
     "collectors may be lost and replaced at any moment, so methods and attributes of theirs are not reached by name; "
@@ -93,7 +97,7 @@ class FleetControl(BaseCollector):
         state: OrderedDict[str, Any] = OrderedDict(self.counters())
         if isinstance(self.policy, nn.Module):
             state["policy_state_dict"] = self.policy.state_dict()
-        state["collectors"] = self._ask_all("environment_state", timeout)
+        state["collectors"] = self._inquiry("state_dict", timeout).of_all("environment_state")
         return state
 
     def load_state_dict(self, state_dict: Mapping[str, Any], timeout: float = 60.0) -> None:
@@ -105,12 +109,8 @@ class FleetControl(BaseCollector):
         self._gather.restore(state_dict)
         if isinstance(self.policy, nn.Module) and "policy_state_dict" in state_dict:
             self.policy.load_state_dict(state_dict["policy_state_dict"])
-        there = self._gather.wait_built(timeout)
-        saved = state_dict.get("collectors", {})
-        asked = [
-            self._transport.ask(there[name], "load_environment_state", saved[name]) for name in saved if name in there
-        ]
-        _answers(asked, timeout, "load_state_dict")
+        saved = {name: (state,) for name, state in state_dict.get("collectors", {}).items()}
+        self._inquiry("load_state_dict", timeout).of_all("load_environment_state", saved)
         self._stage()
 
     def set_seed(self, seed: int, static_seed: bool = False, timeout: float = 60.0) -> int:
@@ -118,22 +118,15 @@ class FleetControl(BaseCollector):
 
         A collector that is replaced later gets a seed of its own, so that it does not repeat the lost one's episodes.
         """
-        for name, address in sorted(self._gather.wait_built(timeout).items(), key=lambda item: int(item[0][1:])):
-            (seed,) = _answers(
-                [self._transport.ask(address, "set_seed", seed, static_seed)], timeout, f"{name}.set_seed"
-            )
+        inquiry = self._inquiry("set_seed", timeout)
+        for name in inquiry.names():
+            for following in inquiry.of_one(name, "set_seed", seed, static_seed):
+                seed = following
         self._transport.seed_later_incarnations(seed)
         return seed
 
-    def _ask_all(self, method: str, timeout: float) -> dict[str, Any]:
-        there = self._gather.wait_built(timeout)
-        return dict(
-            zip(
-                there,
-                _answers([self._transport.ask(a, method) for a in there.values()], timeout, method),
-                strict=True,
-            )
-        )
+    def _inquiry(self, what: str, timeout: float) -> Inquiry:
+        return Inquiry(self._gather, self._transport, what, timeout)
 
     # ---------------------------------------------------------------- size and end
     def map_fn(self, *args: Any, **kwargs: Any) -> list[Any]:
@@ -159,7 +152,10 @@ class FleetControl(BaseCollector):
         self._gather.drain_pods(pods)
 
     def start(self) -> None:
-        """Collect on a thread of its own, into ``replay_buffer``."""
+        """Collect on a thread of its own, into ``replay_buffer``.
+
+        What ends it too early is logged, and raised by the next ``update_policy_weights_()``.
+        """
         if self.replay_buffer is None:
             raise InvalidOption("start: batches need a place to go to; pass replay_buffer")
         if self._thread is None or not self._thread.is_alive():
@@ -167,9 +163,14 @@ class FleetControl(BaseCollector):
             self._thread.start()
 
     def _run(self) -> None:
-        with contextlib.suppress(CollectorClosed):
+        try:
             for _ in self.iterator():
                 pass
+        except CollectorClosed:
+            pass
+        except Exception as error:
+            log.exception("collecting into the replay buffer ended")
+            self._gather.abort(error)
 
     @contextlib.contextmanager
     def pause(self, timeout: float = 30.0, *, resume: bool = True) -> Iterator[None]:
@@ -202,11 +203,3 @@ class FleetControl(BaseCollector):
     async def async_shutdown(self, shutdown_ray: bool = False) -> None:
         """The same without blocking the event loop."""
         await asyncio.to_thread(self.shutdown, shutdown_ray=shutdown_ray)
-
-
-def _answers(references: list[Any], timeout: float, what: str) -> list[Any]:
-    try:
-        answers: list[Any] = ray.get(references, timeout=timeout)
-    except ray.exceptions.GetTimeoutError as error:
-        raise TimeoutError(f"{what}: no answer within {timeout:g} s") from error
-    return answers

@@ -64,8 +64,9 @@ class Consumer:
         return True
 
     def take(self) -> Batch | None:
-        """What was asked for, once it is there. The caller holds the lock."""
-        self._raise_if_over()
+        """What was asked for, once it is there, also if the run ended since: it counts. The caller holds the lock."""
+        if self.shared.due is None:
+            self._raise_if_over()
         batch, self.shared.due = self.shared.due, None
         return batch
 
@@ -81,6 +82,8 @@ class Consumer:
 
         Blocks until it is stored, so what it was taken of may change afterwards.
         """
+        with self.shared.changed:
+            self._raise_if_failed()
         started = self._clock()
         stored = self._transport.put(snapshot)
         staged = Staged(stored, self._clock() - started)
@@ -164,6 +167,24 @@ class Consumer:
             self._raise_if_over()
             return {one.id.name: one.id for one in living if one.state is not CollectorState.STARTING}
 
+    def wait_replaced(self, lost: CollectorId, timeout: float) -> CollectorId | None:
+        """Block until another collector is built in the slot of a lost one; None if none is coming, or none came."""
+        living, slots = self.shared.gather.collectors, self.shared.slots
+
+        def other() -> CollectorId | None:
+            one = living.named(lost.name)
+            is_other = one is not None and one.id != lost and one.state is not CollectorState.STARTING
+            return one.id if one is not None and is_other else None
+
+        def is_given_up() -> bool:
+            slot = slots.by_name.get(lost.name)
+            return slot is None or slot.lost_for_good
+
+        with self.shared.changed:
+            self.shared.wait_for(lambda: other() or is_given_up(), timeout)
+            self._raise_if_over()
+            return other()
+
     def counters(self) -> dict[str, Any]:
         """What a later fleet needs to go on from here; the caller holds the lock."""
         return {
@@ -203,8 +224,17 @@ class Consumer:
         """How many collectors there will be once all that still come are there."""
         return self.shared.slots.awaited
 
-    def _raise_if_over(self) -> None:
+    def abort(self, error: Exception) -> None:
+        """End the run: whoever asks for something next gets ``error``."""
+        with self.shared.changed:
+            self.shared.abort(error)
+        self._transport.wake()
+
+    def _raise_if_failed(self) -> None:
         if self.shared.error:
             raise self.shared.error
+
+    def _raise_if_over(self) -> None:
+        self._raise_if_failed()
         if self.shared.closed:
             raise CollectorClosed("the collector was shut down")

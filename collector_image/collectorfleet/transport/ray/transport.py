@@ -90,8 +90,9 @@ class RayTransport:
         self._actors[collector].cut_short.remote(request_id)
 
     def ask(self, collector: CollectorId, method: str, *args: Any) -> Any:
-        """Call a method of the actor, between two rollouts; returns Ray's reference. Any thread."""
-        return getattr(self._actors[collector], method).remote(*args)
+        """Call a method of the actor, between two rollouts; Ray's reference, None if it was stopped. Any thread."""
+        actor = self._actors.get(collector)
+        return None if actor is None else getattr(actor, method).remote(*args)
 
     def seed_later_incarnations(self, seed: int) -> None:
         """From now on environments are seeded when they are built, each incarnation with a seed of its own."""

@@ -1,0 +1,76 @@
+"""Asking collectors something between two rollouts, although any of them may be lost meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import ray
+
+from collectorfleet.gather.consumer import Consumer
+from collectorfleet.messages import CollectorId
+from collectorfleet.transport.ray.transport import RayTransport
+
+
+class Inquiry:
+    """``what`` the user called, which has ``timeout`` seconds for all of it.
+
+    Who is lost is asked again once it is replaced. Methods raise TimeoutError, which names the collector, and what
+    ended the run.
+    """
+
+    def __init__(self, gather: Consumer, transport: RayTransport, what: str, timeout: float) -> None:
+        self._gather = gather
+        self._transport = transport
+        self._what = what
+        self._timeout = timeout
+        self._give_up = time.monotonic() + timeout
+
+    def names(self) -> list[str]:
+        """Of the collectors that are there, in order; blocks until all that still come are."""
+        return sorted(self._there(), key=lambda name: int(name[1:]))
+
+    def of_all(self, method: str, arguments: Mapping[str, tuple[Any, ...]] | None = None) -> dict[str, Any]:
+        """The answers by name, asked for together; without those of collectors that nothing replaces.
+
+        ``arguments`` by name, of those who are to be asked; None: everybody, without arguments.
+        """
+        there = self._there()
+        given = dict.fromkeys(there, ()) if arguments is None else {n: arguments[n] for n in arguments if n in there}
+        asked = {name: self._ask(there[name], method, given[name]) for name in given}
+        found = {}
+        for name, reference in asked.items():
+            for answer in self._answers(there[name], reference, method, given[name]):
+                found[name] = answer
+        return found
+
+    def of_one(self, name: str, method: str, *arguments: Any) -> list[Any]:
+        """The one answer; none if nothing replaces the collector."""
+        id_ = self._there().get(name)
+        return [] if id_ is None else self._answers(id_, self._ask(id_, method, arguments), method, arguments)
+
+    def _answers(self, id_: CollectorId, reference: Any, method: str, arguments: tuple[Any, ...]) -> list[Any]:
+        while True:
+            try:
+                if reference is not None:
+                    return [ray.get(reference, timeout=self._left())]
+            except ray.exceptions.GetTimeoutError as error:
+                raise TimeoutError(f"{self._what}: no answer of {id_} within {self._timeout:g} s") from error
+            except ray.exceptions.RayActorError:
+                pass  # the gather thread hears of it too, and has it replaced
+            other = self._gather.wait_replaced(id_, self._left())
+            if other is None and self._left():
+                return []
+            if other is None:
+                raise TimeoutError(f"{self._what}: {id_} was lost, and not replaced within {self._timeout:g} s")
+            id_, reference = other, self._ask(other, method, arguments)
+
+    def _there(self) -> dict[str, CollectorId]:
+        return self._gather.wait_built(self._left())
+
+    def _ask(self, id_: CollectorId, method: str, arguments: tuple[Any, ...]) -> Any:
+        return self._transport.ask(id_, method, *arguments)
+
+    def _left(self) -> float:
+        return max(0.0, self._give_up - time.monotonic())

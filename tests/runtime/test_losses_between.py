@@ -1,0 +1,71 @@
+"""What is asked of all collectors, and what runs on a thread of its own, while some are lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from tensordict import TensorDict
+from tests import envs
+from tests.wait import eventually
+from torchrl.data import LazyTensorStorage, ReplayBuffer
+
+from collectorfleet import FleetCollector, UserCodeError
+
+Make = Callable[..., FleetCollector]
+
+pytestmark = pytest.mark.usefixtures("local_ray")
+
+
+def kill(collector: FleetCollector, name: str) -> None:
+    one = collector._gather.shared.gather.collectors.named(name)
+    assert one is not None
+    assert one.pid is not None
+    os.kill(one.pid, signal.SIGKILL)
+
+
+def test_a_state_has_every_collector_although_one_was_lost_at_that_moment(make: Make) -> None:
+    collector = make(num_collectors=2)
+    next(iter(collector))
+    kill(collector, "c1")
+    state = collector.state_dict()
+    assert set(state["collectors"]) == {"c0", "c1"}
+
+
+def test_seeds_are_set_although_one_was_lost_at_that_moment(make: Make) -> None:
+    collector = make(num_collectors=2)
+    next(iter(collector))
+    kill(collector, "c0")
+    assert collector.set_seed(3) != 3
+    assert next(iter(collector)) is not None
+
+
+def test_what_ends_a_fleet_that_collects_by_itself_is_raised_where_weights_are_published(make: Make) -> None:
+    buffer = ReplayBuffer(
+        storage=partial(LazyTensorStorage, 1000),
+        batch_size=4,
+        service_backend="ray",
+        service_backend_options={"remote_config": {"num_cpus": 0}},
+    )
+    try:
+        broken = partial(envs.make_counting, misbehaves="raise", at=30)
+        collector = make(create_env_fn=broken, num_collectors=1, replay_buffer=buffer, sync=False)
+        collector.start()
+        weights = TensorDict.from_module(envs.make_policy(5.0))
+
+        def raised() -> Exception | None:
+            try:
+                collector.update_policy_weights_(weights)
+            except UserCodeError as error:
+                return error
+            return None
+
+        error = eventually(raised, within=60, what="the environment's error")
+        assert "the game is broken" in str(error)
+        with pytest.raises(UserCodeError, match="the game is broken"):
+            collector.update_policy_weights_(weights)
+    finally:
+        buffer.shutdown()

@@ -1,0 +1,51 @@
+"""What is still handed out when a run ends, and who hears of it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from tests.unit.collectorfleet.gather.world import FRAMES, Played
+
+from collectorfleet.gather.shared import Limits
+from collectorfleet.gather.state.plan import Plan
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def fleet() -> Played:
+    """One collector that has answered, and its batch is there."""
+    fleet = Played(
+        Plan(shares=1, frames_per_share=FRAMES, in_order=True, bound=0, total_frames=None),
+        collectors=1,
+        limits=Limits(HOUR, HOUR, HOUR, min_available=1),
+    )
+    fleet.consumer.stage("weights")
+    fleet.turn()
+    fleet.world.build(fleet.remote("c0"))
+    fleet.turn()
+    fleet.world.load(fleet.remote("c0"))
+    fleet.turn()
+    assert fleet.consumer.ask()
+    fleet.turn()
+    fleet.world.answer(fleet.remote("c0"))
+    fleet.turn()
+    fleet.turn()
+    assert fleet.shared.due is not None
+    return fleet
+
+
+def test_a_batch_that_was_counted_is_handed_out_although_the_run_failed_since(fleet: Played) -> None:
+    fleet.consumer.abort(ConnectionError("the head is gone"))
+    batch = fleet.consumer.take()
+    assert batch is not None
+    assert batch.frames == fleet.shared.statistics.frames_handed_out == FRAMES
+    with pytest.raises(ConnectionError, match="the head is gone"):
+        fleet.consumer.take()
+
+
+def test_who_publishes_hears_that_the_run_failed(fleet: Played) -> None:
+    fleet.consumer.abort(ConnectionError("the head is gone"))
+    with pytest.raises(ConnectionError, match="the head is gone"):
+        fleet.consumer.stage("weights")
