@@ -146,10 +146,12 @@ def stats(shared: Shared, workers: str, frames_per_batch: int) -> dict[str, int 
     """
     if workers not in ("aggregate", "per_worker", "both"):
         raise InvalidOption(f"workers: {workers!r}; use 'aggregate', 'per_worker' or 'both'")
-    gather = shared.gather
+    gather, slots = shared.gather, shared.slots
+    # One that starts is not dead: people take the difference for losses.
+    lost = sum(slot.lost and not slot.leaving for slot in slots.by_name.values())
     found: dict[str, int | float | bool] = {
-        "workers": shared.slots.desired,
-        "workers_alive": gather.collectors.available,
+        "workers": slots.desired,
+        "workers_alive": 0 if shared.over else slots.desired - lost,
     }
     if workers != "per_worker":
         found |= {"frames": gather.frames_handed_out, "requested_frames_per_batch": frames_per_batch}
