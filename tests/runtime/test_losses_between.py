@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 
 import pytest
 from tensordict import TensorDict
 from tests import envs
+from tests.runtime import ray_ends_first
 from tests.wait import eventually
 from torchrl.data import LazyTensorStorage, ReplayBuffer
 
@@ -69,3 +73,37 @@ def test_what_ends_a_fleet_that_collects_by_itself_is_raised_where_weights_are_p
             collector.update_policy_weights_(weights)
     finally:
         buffer.shutdown()
+
+
+def test_a_collector_that_is_dropped_leaves_nothing_behind() -> None:
+    collector = FleetCollector(
+        partial(envs.make_counting), envs.make_policy(), num_collectors=2, frames_per_batch=20, sync=False
+    )
+    next(iter(collector))
+    collector._gather.wait_built(60)
+    pids = [one.pid for one in collector._gather.shared.gather.collectors]
+    thread = collector._engine.loop._thread
+    assert all(pids)
+    assert thread.is_alive()
+    del collector
+    gc.collect()
+    eventually(lambda: not thread.is_alive(), within=30, what="the end of the gather thread")
+    eventually(lambda: not any(map(is_alive, pids)), within=30, what="the end of the actors")
+
+
+def is_alive(pid: int | None) -> bool:
+    try:
+        os.kill(pid or 0, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_after_the_users_own_end_of_ray_nothing_starts_another_one() -> None:
+    words = [sys.executable, "-m", ray_ends_first.__name__]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=180, check=False)
+    said = done.stdout.splitlines()[-2:]
+    assert said == [
+        "raised: Ray was shut down while collectors ran: ray.shutdown() ends them all",
+        "Ray is back: False",
+    ], f"{done.stdout}\n{done.stderr}"

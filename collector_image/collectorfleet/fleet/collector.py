@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -48,6 +49,8 @@ class FleetCollector(FleetControl):
             options.policy, options.models or {}, dtype=options.weights_dtype, names=options.weights_filter
         )
         self._engine = engine(options, self._source)
+        # Who is dropped without shutdown() leaves no actors behind.
+        weakref.finalize(self, self._engine.consumer.abandon).atexit = False
         self._stage()
         self._engine.start()
 

@@ -66,7 +66,7 @@ def engine(options: FleetOptions, source: WeightsSource) -> Engine:
     if options.resume_from is not None:
         consumer.restore(options.resume_from)
     loop = GatherLoop(shared, transport, options.failure_policy or ReplaceWithBackoff())
-    return Engine(transport, consumer, loop, SpillWatch(consumer.note))
+    return Engine(transport, consumer, loop, SpillWatch(consumer.note, lambda: shared.over))
 
 
 def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> RayTransport:

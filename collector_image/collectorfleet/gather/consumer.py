@@ -220,6 +220,11 @@ class Consumer:
             self.shared.changed.notify_all()
         self._transport.wake()
 
+    def abandon(self) -> None:
+        """End the gather because nobody is left to use it. May run in the garbage collector, and so takes no lock."""
+        self.shared.closed = True
+        self._transport.wake()
+
     def _awaited(self) -> int:
         """How many collectors there will be once all that still come are there."""
         return self.shared.slots.awaited

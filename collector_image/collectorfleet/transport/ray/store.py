@@ -40,12 +40,13 @@ def spilled_bytes(metrics: str) -> int | None:
 class SpillWatch:
     """Asks every node of the cluster now and then, on a thread of its own. ``bytes`` is None as long as none answers.
 
-    ``changed`` is called when the number is another one.
+    ``changed`` is called when the number is another one. It ends with :meth:`stop`, or once ``is_over()``.
     """
 
-    def __init__(self, changed: Callable[[], None]) -> None:
+    def __init__(self, changed: Callable[[], None], is_over: Callable[[], bool]) -> None:
         self.bytes: int | None = None
         self._changed = changed
+        self._is_over = is_over
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="collectorfleet-store", daemon=True)
 
@@ -56,7 +57,7 @@ class SpillWatch:
         self._over.set()
 
     def _run(self) -> None:
-        while not self._over.wait(EVERY_SECONDS):
+        while not (self._over.wait(EVERY_SECONDS) or self._is_over()):
             found = _of_all_nodes()
             if found != self.bytes:
                 self.bytes = found

@@ -105,14 +105,17 @@ class RayTransport:
     def stop(self, collector: CollectorId) -> None:
         actor = self._actors.pop(collector, None)
         self._schemas.forget(collector)
-        if actor is not None:
+        if actor is not None and ray.is_initialized():
             ray.kill(actor, no_restart=True)
 
     def wait(self, timeout: float) -> Sequence[Message]:
         try:
             found = [self._replies.get(timeout=timeout)]
         except queue.Empty:
-            return []
+            found = []
+        if not ray.is_initialized():
+            # Whatever is asked of Ray now would start another one on this machine.
+            raise InfrastructureError("Ray was shut down while collectors ran: ray.shutdown() ends them all")
         while not self._replies.empty():
             found.append(self._replies.get())
         messages = (self._message(reply) for reply in found if reply is not _WAKE)
