@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from collectorfleet.errors import (
     CollectorClosed,
     CollectorFleetError,
+    InfrastructureError,
     InvalidOption,
     TooFewCollectors,
     UserCodeError,
@@ -21,6 +22,7 @@ __all__ = [
     "CollectorFleetError",
     "Factory",
     "FleetCollector",
+    "InfrastructureError",
     "InvalidOption",
     "TooFewCollectors",
     "UserCodeError",

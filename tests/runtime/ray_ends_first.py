@@ -6,8 +6,7 @@ import ray
 from tests import envs
 from tests.wait import eventually
 
-from collectorfleet import FleetCollector
-from collectorfleet.errors import InfrastructureError
+from collectorfleet import FleetCollector, InfrastructureError
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from collectorfleet.errors import CollectorFleetError, InfrastructureError, TooFewCollectors, UserCodeError
+from collectorfleet.gather.awake import AwakeClock
 from collectorfleet.gather.shared import Shared
 from collectorfleet.gather.state.collectors import Collector
 from collectorfleet.gather.state.offers import Pace
@@ -56,11 +57,12 @@ class GatherLoop:
         self._shared = shared
         self._transport = transport
         self._failure = failure
-        self._clock = clock
+        self._clock = clock  # of what is measured; whom deadlines concern goes by the other
+        self._awake = AwakeClock(clock)
         limits = shared.limits
         self._deadline = LearnedDeadline(limits.request.total_seconds(), limits.first_request.total_seconds())
         self._pace = Pace()
-        self._shortage = Shortage(clock())
+        self._shortage = Shortage(self._awake())
         self._thread = threading.Thread(target=self._run, name="collectorfleet-gather", daemon=True)
 
     def start(self) -> None:
@@ -86,20 +88,20 @@ class GatherLoop:
         """Do what there is to do, then wait for something to happen and note it."""
         shared = self._shared
         with shared.changed:
-            now = self._clock()
+            now = self._awake()
             self._publish()
             # Not before what was staged together with it: the bound reckons that an ask comes after a publish.
             if shared.asked and not (shared.staged and shared.gather.may_advance()):
                 shared.gather.asked, shared.asked = True, False
             self._start_and_drain(now)
             self._submit(now)
-            if self._hand_over(now):
+            if self._hand_over():
                 self._submit(now)
-            self._count_time(now)
+            self._count_time(self._clock())
             wait = self._offer_newest(now)
         messages = self._transport.wait(wait)
         with shared.changed:
-            now = self._clock()
+            now = self._awake()
             for message in messages:
                 self._accept(message, now)
             self._check_deadlines(now)
@@ -196,13 +198,13 @@ class GatherLoop:
         self._shared.gather.collectors.offered(one, newest.version)
         return newest
 
-    def _hand_over(self, now: float) -> bool:
+    def _hand_over(self) -> bool:
         shared = self._shared
         chosen = shared.gather.due() if shared.gather.asked and shared.due is None else None
         if chosen is None:
             return False
         batch = shared.due = shared.gather.hand_out(chosen)
-        shared.statistics.handed_out(batch.frames, batch.staleness, now, datetime.now(UTC))
+        shared.statistics.handed_out(batch.frames, batch.staleness, self._clock(), datetime.now(UTC))
         shared.note_change(urgent=shared.statistics.batches == 1 or shared.gather.finished)
         return True
 

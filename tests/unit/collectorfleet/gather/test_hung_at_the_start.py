@@ -83,5 +83,5 @@ def test_one_that_gets_ready_in_time_is_left_alone() -> None:
     fleet.turn(seconds=50)
     fleet.world.load(fleet.remote("c1"))
     fleet.turn()
-    fleet.turn(seconds=100)
+    fleet.turn(seconds=20)
     assert ready not in fleet.world.stopped

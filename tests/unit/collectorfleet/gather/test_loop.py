@@ -56,8 +56,7 @@ class Anything(RuleBasedStateMachine):
 
     @rule()
     def everybody_joins(self) -> None:
-        self.played.clock.now += 100  # pauses are over
-        self.played.turn()
+        self.played.turn(seconds=100)  # pauses are over
         for remote in self.remotes(unbuilt=True):
             self.world.build(remote)
         self.played.turn()
@@ -77,8 +76,7 @@ class Anything(RuleBasedStateMachine):
 
     @rule(seconds=st.floats(0, 3))
     def the_thread_turns(self, seconds: float) -> None:
-        self.played.clock.now += seconds
-        self.played.turn()
+        self.played.turn(seconds)
         if self.awaits:
             self.take()
 
@@ -133,8 +131,7 @@ class Anything(RuleBasedStateMachine):
         self.played.turn()
         self.played.turn()  # what the first has noted is asked again
         working = [m.id for m in self.played.gather.collectors if m.working_since is not None]
-        self.played.clock.now += DEADLINE + 1
-        self.played.turn()
+        self.played.turn(seconds=DEADLINE + 1)
         if self.awaits:
             self.take()
         assert self.world.stopped.issuperset(working)

@@ -29,6 +29,7 @@ from collectorfleet.policies.failure import FailurePolicy, ReplaceWithBackoff
 from collectorfleet.policies.scaling import EmptyWholePods
 
 FRAMES = 10
+STEP_SECONDS = 5.0
 
 
 @dataclass
@@ -160,6 +161,11 @@ class Played:
         return self.shared.gather
 
     def turn(self, seconds: float = 0.0) -> None:
+        """Let so much time pass in which the gather thread comes around, and take a turn at its end."""
+        while seconds > STEP_SECONDS:
+            self.clock.now += STEP_SECONDS
+            self.loop.turn()
+            seconds -= STEP_SECONDS
         self.clock.now += seconds
         self.loop.turn()
 

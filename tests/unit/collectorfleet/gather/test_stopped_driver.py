@@ -1,0 +1,52 @@
+"""A driver that was stopped for a while: its collectors are not to blame."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.unit.collectorfleet.gather.world import FRAMES, Played
+
+from collectorfleet.gather.shared import Limits
+from collectorfleet.gather.state.plan import Plan
+
+MINUTE = timedelta(minutes=1)
+
+
+def working() -> Played:
+    """One collector that has a request."""
+    fleet = Played(
+        Plan(shares=1, frames_per_share=FRAMES, in_order=True, bound=0, total_frames=None),
+        collectors=1,
+        limits=Limits(MINUTE, MINUTE, MINUTE, min_available=1),
+    )
+    fleet.consumer.stage("weights")
+    fleet.turn()
+    fleet.world.build(fleet.remote("c0"))
+    fleet.turn()
+    fleet.world.load(fleet.remote("c0"))
+    fleet.turn()
+    assert fleet.consumer.ask()
+    fleet.turn()
+    assert fleet.remote("c0").requests
+    return fleet
+
+
+def test_a_driver_that_was_away_for_an_hour_waits_for_what_is_still_on_its_way() -> None:
+    fleet = working()
+    fleet.clock.now += 3600
+    fleet.turn()
+    fleet.turn(seconds=40)
+    assert not fleet.world.stopped
+    fleet.world.answer(fleet.remote("c0"))
+    fleet.turn()
+    fleet.turn()
+    assert fleet.consumer.take() is not None
+
+
+def test_who_hangs_while_the_driver_is_there_is_retired_in_time() -> None:
+    fleet = working()
+    hung = fleet.remote("c0").id
+    fleet.turn(seconds=59)
+    assert hung not in fleet.world.stopped
+    fleet.turn(seconds=2)
+    assert hung in fleet.world.stopped
