@@ -18,7 +18,7 @@ class Loss:
 
     collector: str
     cause: str
-    restarts: int  # of this collector so far, without those whose node was lost
+    restarts: int  # of this collector since it last worked for ten minutes, without those whose node was lost
     fault: Fault = Fault.DIED
 
 
@@ -46,7 +46,7 @@ class ReplaceWithBackoff:
     """Starts a lost collector again, each time after twice the pause, ``budget`` times at most.
 
     The first replacement follows at once: most losses are a pod or node that went away, not a collector that cannot
-    live. A lost node is nobody's fault and costs nothing of the budget.
+    live. A lost node is nobody's fault and costs nothing of the budget, and ten minutes of work give all of it back.
     """
 
     budget: int = 10

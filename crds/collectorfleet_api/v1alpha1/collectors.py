@@ -115,7 +115,8 @@ class Collectors(Model):
         default=None,
         description=(
             "Builds, once in the driver, the object whose `decide(loss)` says what becomes of a lost collector. "
-            "Absent: it is started again with growing pauses, 10 times; after the loss of its node at once."
+            "Absent: it is started again with growing pauses, 10 times before it has worked for ten minutes; after the "
+            "loss of its node at once."
         ),
     )
     scaling_policy: Factory | None = Field(

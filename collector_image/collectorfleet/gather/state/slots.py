@@ -15,6 +15,8 @@ from collectorfleet.policies.failure import FailurePolicy, GiveUp, Loss
 from collectorfleet.policies.scaling import Placed, ScalingPolicy
 
 _AT_ONCE = float("-inf")
+# Who worked for so long is well: what it cost before is forgiven, as a kubelet forgives a container.
+HEALED_AFTER_SECONDS = 600.0
 
 
 @dataclass(eq=False, slots=True)
@@ -26,7 +28,9 @@ class Slot:
     refill_at: float | None = _AT_ONCE  # of a vacant one; None: never
     waits_for: str | None = None  # a pod that is drained: a vacant slot is not filled before it is gone
     restarts: int = 0
-    charged: int = 0  # restarts that count against a budget
+    charged: int = 0  # restarts that count against a budget, since it was last well
+    filled_at: float = 0.0  # by what fills it now
+    batches_before: int = 0  # of those before that
     last_error: str | None = None
     batches: int = 0
     frames: int = 0
@@ -122,7 +126,7 @@ class Slots:
             at, _, slot = heappop(self._vacant)
             if slot.vacant and not (slot.leaving or slot.waits_for) and slot.refill_at == at:
                 restarts = slot.lost
-                slot.vacant = False
+                slot.vacant, slot.filled_at, slot.batches_before = False, now, slot.batches
                 slot.restarts += restarts
                 self.restarts += restarts
                 yield slot
@@ -133,6 +137,8 @@ class Slots:
         slot.last_error = cause
         self.first_cause = self.first_cause or f"{name}: {cause}"
         self.last_fault = fault
+        if slot.batches > slot.batches_before and now - slot.filled_at >= HEALED_AFTER_SECONDS:
+            slot.charged = 0
         decision = policy.decide(Loss(name, cause, slot.charged, fault))
         slot.charged += fault is not Fault.NODE_LOST
         slot.vacant = True

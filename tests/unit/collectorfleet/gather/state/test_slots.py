@@ -80,3 +80,27 @@ def test_the_lowest_free_names_are_taken_when_the_fleet_grows(slots: Slots) -> N
     slots.left("c1")
     slots.resize(4, {}, EmptyWholePods())
     assert filled(slots) == ["c1", "c3"]
+
+
+class Counting:
+    """Remembers how often each was started again before."""
+
+    def __init__(self) -> None:
+        self.restarts: list[int] = []
+
+    def decide(self, loss: Loss) -> Replace:
+        self.restarts.append(loss.restarts)
+        return Replace(timedelta(0), loss.cause)
+
+
+@pytest.mark.parametrize(
+    ("lived", "answers", "counted"), [(600, 1, [0, 1, 0]), (599, 1, [0, 1, 2]), (6000, 0, [0, 1, 2])]
+)
+def test_ten_minutes_of_work_give_the_budget_back(slots: Slots, lived: float, answers: int, counted: list[int]) -> None:
+    policy, now = Counting(), 0.0
+    for seconds, batches in ((1, 0), (1, 0), (lived, answers)):
+        filled(slots, now)
+        slots.by_name["c1"].batches += batches
+        now += seconds
+        slots.lost("c1", "it died", Fault.DIED, policy, now)
+    assert policy.restarts == counted
