@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import ray
 import torch
-from tensordict import TensorDict, TensorDictBase
+from tensordict import TensorDictBase
 from tests import envs
 from torchrl.collectors import Collector
 from torchrl.data import LazyTensorStorage, ReplayBuffer, TensorDictReplayBuffer
@@ -233,24 +233,6 @@ def test_the_seed_decides_what_environments_do(make: Make) -> None:
     assert not torch.equal(one[0], one[1])
 
 
-def test_a_state_goes_on_with_counters_version_and_weights(make: Make) -> None:
-    first = make(total_frames=100, update_after_each_batch=True)
-    batches = iter(first)
-    for _ in range(3):
-        next(batches)
-        learn(first)
-    state = first.state_dict()
-    first.shutdown()
-    second = make(total_frames=100, update_after_each_batch=True)
-    second.load_state_dict(state)
-    seen = list(second)
-    assert len(seen) == 2
-    assert values(seen[0]) == {3.0}
-    assert int(seen[0][VERSION].min()) > 3  # a version is never used for other weights
-    with pytest.raises(InvalidOption, match="already"):
-        second.load_state_dict(state)
-
-
 def test_hooks_and_statistics(make: Make) -> None:
     collector = make(total_frames=40, pre_collect_hook=envs.nothing, post_collect_hook=envs.mark_batch)
     for batch in collector:
@@ -282,15 +264,6 @@ def test_collectors_write_to_a_replay_buffer_and_can_be_paused(make: Make) -> No
             assert buffer.write_count == before
     finally:
         buffer.shutdown()
-
-
-def test_a_state_of_a_policy_factory_gets_weights_by_hand(make: Make) -> None:
-    collector = make(policy_factory=envs.make_policy, sync=False, num_collectors=1)
-    assert collector.policy is None
-    collector.update_policy_weights_(TensorDict.from_module(envs.make_policy(5.0)))
-    batch = next(iter(collector))
-    assert values(batch) == {5.0}
-    assert (batch[VERSION] == 1).all()
 
 
 def test_it_is_what_torchrl_runs_in_each_actor(make: Make) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from collectorfleet.gather.state.admissions import Admission, Admissions, Batch, Share
 from collectorfleet.gather.state.collectors import Collector, Collectors
@@ -22,6 +23,9 @@ class Gather:
         self.collectors = Collectors()
         self.admissions = Admissions(plan.admissions_per_batch, plan.bound)
         self.version = 0
+        self._made_before = (
+            0  # the newest version of an earlier gather; what collectors have until there is a newer one
+        )
         self.asked = False  # the consumer waits for a batch
         self.paused = False
         self.begun = False  # a batch was asked for: nothing is collected before
@@ -35,7 +39,7 @@ class Gather:
     def restored(self, frames: int, version: int) -> None:
         """Go on where an earlier gather was; its first frames were the random ones."""
         self.frames_handed_out = self._random_frames = frames
-        self.version = max(self.version, version)
+        self.version = self._made_before = max(self.version, version)
 
     @property
     def finished(self) -> bool:
@@ -79,10 +83,11 @@ class Gather:
         return one
 
     def _request(self, share: Share, one: Collector, now: float) -> Request:
-        exactly = share.admission.version if self.plan.exact else None
-        request = Request(
-            self._next_request, share.frames, self.version if exactly is None else exactly, exactly, share.random
-        )
+        wanted = share.admission.version if self.plan.exact else self.version
+        # Of weights that nobody published here there is nothing to wait for.
+        least = wanted if wanted > self._made_before else 0
+        exactly = least if self.plan.exact and least else None
+        request = Request(self._next_request, share.frames, least, exactly, share.random)
         self._next_request += 1
         self._requests[request.id] = share
         self.admissions.submitted(share, request.id, one.id, one.slot)
@@ -130,6 +135,9 @@ class Gather:
     # ---------------------------------------------------------------- answers
     def answered(self, one: Collector, answer: Answer, now: float) -> None:
         share = self._requests.pop(answer.request_id)
+        if answer.version < self._made_before:
+            # By what it was built with, which is as old as the gather.
+            answer = replace(answer, version=self._made_before)
         self._share_bytes.note(answer.size_bytes)
         self.admissions.answered(share, answer)
         self.collectors.answered(one, answer.request_id, now)

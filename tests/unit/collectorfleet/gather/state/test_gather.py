@@ -159,6 +159,22 @@ def test_the_object_store_is_not_filled_beyond_its_budget() -> None:
     assert list(gather.submissions(0.0)) == []  # seven shares of 100 bytes are under way
 
 
+def test_a_resumed_run_asks_for_no_weights_before_it_published_some() -> None:
+    gather = Gather(replace(ASYNC, bound=0))
+    gather.restored(frames=500, version=7)
+    gather.begun = gather.asked = True
+    ready(gather, "c0", version=0)
+    ((one, request), *_) = list(gather.submissions(0.0))
+    assert (request.min_version, request.version) == (0, None)
+    gather.answered(one, Answer(one.id, request.id, "data", FRAMES, 0, 1.0), 0.0)
+    chosen = gather.due()
+    assert chosen is not None
+    assert gather.hand_out(chosen).staleness == 0
+    gather.version += 1
+    gather.asked = True
+    assert [asked.min_version for _, asked in gather.submissions(0.0)] == [8]
+
+
 def test_one_large_share_long_ago_does_not_hold_back_small_ones_for_ever() -> None:
     gather = gather_of(replace(ASYNC, store_bytes=500), collectors=4)
     size_bytes = 200
