@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,28 +10,13 @@ import ray
 import torch
 from tensordict import TensorDictBase
 from tests import envs
+from tests.runtime.batches import VERSION, Make, learn, values
 from torchrl.collectors import Collector
 from torchrl.data import LazyTensorStorage, ReplayBuffer, TensorDictReplayBuffer
 
 from collectorfleet import FleetCollector, InvalidOption
 
-Make = Callable[..., FleetCollector]
-
-VERSION = ("collector", "weights_version")
-TRAJECTORY = ("collector", "traj_ids")
-
 pytestmark = pytest.mark.usefixtures("local_ray")
-
-
-def values(batch: TensorDictBase) -> set[float]:
-    """The values of the weights that made the frames."""
-    return set((batch["next", "reward"].flatten() / 2).tolist())
-
-
-def learn(collector: FleetCollector) -> None:
-    with torch.no_grad():
-        for parameter in collector.policy.parameters():
-            parameter.add_(1.0)
 
 
 @pytest.mark.parametrize("sync", [True, False])

@@ -5,7 +5,6 @@ The policy's action is its one parameter, and the reward is twice that, so the d
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,24 +13,13 @@ import pytest
 import torch
 from tensordict import TensorDictBase
 from tests import envs
+from tests.runtime.batches import TRAJECTORY, VERSION, Make, learn
 from tests.wait import eventually
 
 from collectorfleet import FleetCollector, InvalidOption, TooFewCollectors, UserCodeError
 from collectorfleet.gather.state.versions import PublishResult
 
-VERSION = ("collector", "weights_version")
-TRAJECTORY = ("collector", "traj_ids")
-
-Make = Callable[..., FleetCollector]
-
 pytestmark = pytest.mark.usefixtures("local_ray")
-
-
-def learn(collector: FleetCollector) -> None:
-    """What an optimizer does: change the policy in place."""
-    with torch.no_grad():
-        for parameter in collector.policy.parameters():
-            parameter.add_(1.0)
 
 
 def available(collector: FleetCollector) -> int:

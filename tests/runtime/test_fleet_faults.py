@@ -14,15 +14,11 @@ import pytest
 import ray
 import torch
 from tests import envs
+from tests.runtime.batches import TRAJECTORY, VERSION, Make
 from tests.wait import eventually
 
-from collectorfleet import FleetCollector, TooFewCollectors
+from collectorfleet import TooFewCollectors
 from collectorfleet.policies.failure import GiveUp, Loss, Replace
-
-Make = Callable[..., FleetCollector]
-
-VERSION = ("collector", "weights_version")
-TRAJECTORY = ("collector", "traj_ids")
 
 pytestmark = pytest.mark.usefixtures("local_ray")
 

@@ -5,28 +5,18 @@ The reward is twice the value of the weights that acted.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from tests import envs
+from tests.runtime.batches import VERSION, Make, learn
 from tests.wait import eventually
 
-from collectorfleet import FleetCollector, UserCodeError
-
-Make = Callable[..., FleetCollector]
-
-VERSION = ("collector", "weights_version")
+from collectorfleet import UserCodeError
 
 pytestmark = pytest.mark.usefixtures("local_ray")
-
-
-def learn(collector: FleetCollector, by: float = 1.0) -> None:
-    with torch.no_grad():
-        for parameter in collector.policy.parameters():
-            parameter.add_(by)
 
 
 def test_weights_are_cast_for_the_way_and_half_as_large(make: Make) -> None:

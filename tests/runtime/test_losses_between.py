@@ -7,19 +7,17 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import partial
 
 import pytest
 from tensordict import TensorDict
 from tests import envs
 from tests.runtime import ray_ends_first
+from tests.runtime.batches import Make
 from tests.wait import eventually
 from torchrl.data import LazyTensorStorage, ReplayBuffer
 
 from collectorfleet import FleetCollector, UserCodeError
-
-Make = Callable[..., FleetCollector]
 
 pytestmark = pytest.mark.usefixtures("local_ray")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tensordict import TensorDict
 from tests import envs
-from tests.runtime.test_drop_in import VERSION, Make, learn, values
+from tests.runtime.batches import VERSION, Make, learn, values
 
 from collectorfleet import InvalidOption
 
