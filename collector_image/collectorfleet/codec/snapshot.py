@@ -45,10 +45,18 @@ class Snapshot:
         return sum(array.nbytes for array in self.arrays)
 
 
-def tensors_of(module: nn.Module) -> dict[str, Tensor]:
-    """All parameters and buffers of a module, each tensor once, under its first name."""
-    named = [*module.named_parameters(), *module.named_buffers()]
-    return {name: tensor.detach() for name, tensor in named}
+def tensors_of(module: nn.Module, prefer: Include = lambda _name: True) -> dict[str, Tensor]:
+    """All parameters and buffers of a module, each tensor once, under its first name that is preferred, else its first.
+
+    A tensor that layers share has several names, and one of them may be what is to travel.
+    """
+    named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]
+    names: dict[int, str] = {}
+    for name, tensor in named:
+        known = names.get(id(tensor))
+        if known is None or (prefer(name) and not prefer(known)):
+            names[id(tensor)] = name
+    return {name: tensor.detach() for name, tensor in named if names[id(tensor)] == name}
 
 
 def by_every_name(module: nn.Module) -> dict[str, Tensor]:
@@ -63,7 +71,8 @@ def including(names: Sequence[str] | Include | None) -> Include:
         return lambda _name: True
     if callable(names):
         return names
-    prefixes = tuple(names)
+    # A string is one beginning, and not its letters.
+    prefixes = (names,) if isinstance(names, str) else tuple(names)
     return lambda name: name.startswith(prefixes)
 
 

@@ -81,12 +81,14 @@ class WeightsSource:
     def _tensors(self, path: str, source: Any) -> dict[str, Tensor]:
         self._model(path)
         prefix = "" if path == POLICY else f"{path}:"
-        return {f"{prefix}{name}": tensor for name, tensor in _flat(source).items()}
+        included = snapshots.including(self._names)
+        flat = _flat(source, lambda name: included(f"{prefix}{name}"))
+        return {f"{prefix}{name}": tensor for name, tensor in flat.items()}
 
 
-def _flat(source: Any) -> dict[str, Tensor]:
+def _flat(source: Any, prefer: snapshots.Include = lambda _name: True) -> dict[str, Tensor]:
     if isinstance(source, nn.Module) and not isinstance(source, TensorDictBase):
-        return snapshots.tensors_of(source)
+        return snapshots.tensors_of(source, prefer)
     if isinstance(source, TensorDictBase):
         return {str(key): value.detach() for key, value in source.flatten_keys(".").items()}
     if isinstance(source, Mapping):

@@ -1,0 +1,48 @@
+"""What a fleet publishes."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from collectorfleet.actor.target import WeightsTarget
+from collectorfleet.codec.snapshot import by_every_name
+from collectorfleet.fleet.weights import WeightsSource
+
+
+class ActorCritic(nn.Module):
+    """Both see through one encoder, which the critic names first."""
+
+    def __init__(self, value: float) -> None:
+        super().__init__()
+        self.critic = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+        self.actor = nn.Sequential(self.critic[0], nn.Linear(2, 1))
+        with torch.no_grad():
+            for parameter in self.parameters():
+                parameter.fill_(value)
+
+
+@pytest.mark.parametrize("names", [["actor."], "actor."], ids=["list", "string"])
+def test_a_tensor_that_layers_share_travels_under_the_name_that_the_filter_has(names: str | list[str]) -> None:
+    source = WeightsSource(ActorCritic(1.0), {}, dtype=None, names=names)
+    snapshot = source.take()
+    assert snapshot is not None
+    assert {entry.name for entry in snapshot.entries} == {
+        "actor.0.weight",
+        "actor.0.bias",
+        "actor.1.weight",
+        "actor.1.bias",
+    }
+    assert not snapshot.whole
+    remote = ActorCritic(0.0)
+    WeightsTarget(by_every_name(remote)).load(snapshot)
+    assert all((parameter == 1).all() for parameter in remote.actor.parameters())
+    assert (remote.critic[1].weight == 0).all()
+
+
+def test_without_a_filter_each_tensor_travels_once() -> None:
+    snapshot = WeightsSource(ActorCritic(1.0), {}, dtype=None, names=None).take()
+    assert snapshot is not None
+    assert len(snapshot.entries) == 6
+    assert snapshot.whole
