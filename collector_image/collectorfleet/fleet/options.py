@@ -70,7 +70,9 @@ class FleetOptions:
         shares: Sync: equal shares of a batch, whatever the number of collectors. Default: one for each collector, and
             anew when the fleet is resized.
         max_staleness: how many versions behind a frame may be when it is handed out. Sync: default 0, strictly
-            on-policy. Async: None is unbounded, with two requests in flight per collector.
+            on-policy. Async: None is unbounded, with two requests in flight per collector. With ``trajs_per_batch`` or
+            ``collector_class="async"`` it bounds how far ahead is asked: trajectories that span updates have older
+            frames, and ``status()`` says how old.
         exact_staleness: Sync: every share of a batch is made with the version that was published when it was asked for;
             with ``max_staleness=1`` each batch but the first is exactly one version behind.
         first_shares: Sync: a batch is the first so many answers; later ones go into the next. Needs ``max_staleness``.

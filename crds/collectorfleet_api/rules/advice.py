@@ -10,6 +10,7 @@ from collectorfleet_api.packing.shares import shares
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.v1alpha1.base import Model
 from collectorfleet_api.v1alpha1.collection import Mode
+from collectorfleet_api.v1alpha1.collectors import CollectorClass
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
@@ -89,6 +90,23 @@ def _gpu_without_device(fleet: CollectorFleet) -> Iterator[Problem]:
         )
 
 
+def _older_than_bounded(fleet: CollectorFleet) -> Iterator[Problem]:
+    collection, bound = fleet.spec.collection, fleet.spec.collection.staleness_bound
+    if bound is None:
+        return
+    if collection.trajs_per_batch is not None:
+        path, what = "collection.trajsPerBatch", "a trajectory that spans updates"
+    elif fleet.spec.collectors.collector_class is CollectorClass.ASYNC:
+        path, what = "collectors.class", "a process of class Async, which collects ahead,"
+    else:
+        return
+    yield Problem(
+        f"spec.{path}",
+        f"{what} has frames of older weights than maxStaleness {bound} bounds; it bounds how far ahead is asked, and "
+        "status.weights.staleness says how old they are",
+    )
+
+
 def _null_keywords(fleet: CollectorFleet) -> Iterator[Problem]:
     for path, kwargs in _all_kwargs(fleet.spec, "spec"):
         for key, value in kwargs.items():
@@ -116,5 +134,6 @@ _CHECKS: Final[tuple[Callable[[CollectorFleet], Iterator[Problem]], ...]] = (
     _endless_output,
     _unused_gpu,
     _gpu_without_device,
+    _older_than_bounded,
     _null_keywords,
 )

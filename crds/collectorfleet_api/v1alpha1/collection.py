@@ -66,7 +66,8 @@ class Collection(Model):
         description=(
             "How many weight versions behind the current one the oldest frame of a batch may be when it is handed "
             "out. Sync: default 0, strictly on-policy; 1 collects exactly one batch ahead. Async: absent means "
-            "unbounded with two requests in flight per collector; 0 is refused."
+            "unbounded with two requests in flight per collector; 0 is refused. With `trajsPerBatch` or class Async it "
+            "bounds how far ahead is asked: trajectories that span updates have older frames."
         ),
     )
     exact_staleness: bool = Field(

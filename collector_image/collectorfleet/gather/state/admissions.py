@@ -42,11 +42,16 @@ class Share:
 
 @dataclass(eq=False, slots=True)
 class Admission:
-    """What was admitted together, the ``number``-th of all. ``oldest_version`` is the oldest that it has or may get."""
+    """What was admitted together, the ``number``-th of all. ``oldest_version`` is the oldest that it has or may get.
+
+    For the bound it ``counts_as`` no older than it was asked: frames that a collector has of weights before those, of a
+    trajectory that began with them, come however long nothing else is published.
+    """
 
     number: int
     version: int  # published when it was admitted
     oldest_version: int
+    counts_as: int
     shares: list[Share] = field(default_factory=list)
     missing: int = 0
     asked_anew: bool = False  # shares of it were asked for since somebody looked
@@ -114,7 +119,7 @@ class Admissions:
     # ---------------------------------------------------------------- what happens to them
     def admit(self, version: int, frames_per_share: int, random: Sequence[bool]) -> None:
         """Take a new one, with a share for each of ``random``; they go to the end of the line."""
-        made = Admission(self.next_number, version, version)
+        made = Admission(self.next_number, version, version, version)
         self.next_number += 1
         made.shares = [Share(made, frames_per_share, one) for one in random]
         made.missing = len(made.shares)
@@ -146,11 +151,12 @@ class Admissions:
         self.shares_missing -= 1
         if made.complete:
             # Until now it might have got shares as old as its admission.
-            self._now_as_old_as(made, min(one.version or 0 for one in made.shares))
+            made.oldest_version = min(one.version or 0 for one in made.shares)
+            self._count(made, max(made.version, made.oldest_version))
             del self._incomplete[made.number]
             insort(self._complete, (made.oldest_version, made.number))
-        elif answer.version < made.oldest_version:
-            self._now_as_old_as(made, answer.version)
+        else:
+            made.oldest_version = min(made.oldest_version, answer.version)
 
     def hand_out(self, chosen: list[Admission], current_version: int) -> Batch:
         """These are the consumer's now."""
@@ -158,7 +164,7 @@ class Admissions:
         for one in chosen:
             del self._all[one.number]
             del self._complete[bisect_left(self._complete, (one.oldest_version, one.number))]
-            self.window.remove(one.oldest_version)
+            self.window.remove(one.counts_as)
         # In the order of the collectors, as users of RayCollector expect; which of them took which share is chance.
         shares = sorted((share for one in chosen for share in one.shares), key=lambda share: share.slot)
         for one in chosen:
@@ -171,8 +177,8 @@ class Admissions:
             self.waiting_bytes -= share.size_bytes
         return batch
 
-    def _now_as_old_as(self, one: Admission, version: int) -> None:
-        if version != one.oldest_version:
-            self.window.remove(one.oldest_version)
+    def _count(self, one: Admission, version: int) -> None:
+        if version != one.counts_as:
+            self.window.remove(one.counts_as)
             self.window.add(version)
-            one.oldest_version = version
+            one.counts_as = version

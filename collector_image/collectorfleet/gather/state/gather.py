@@ -178,7 +178,7 @@ class Gather:
         if self.admissions.completed < self.plan.shares:
             return None
         oldest = self.admissions.oldest_complete(self.plan.shares)
-        if not self.admissions.window.in_time(self.version + 1, without=[one.oldest_version for one in oldest]):
+        if not self.admissions.window.in_time(self.version + 1, without=[one.counts_as for one in oldest]):
             return None
         return None if self._all_is_requested and self._older_ones_to_come(oldest) else oldest
 

@@ -66,6 +66,13 @@ from collectorfleet_api.rules.advice import warnings
             id="far fewer first shares than collectors",
         ),
         pytest.param(
+            {"spec.collection.trajsPerBatch": 4},
+            "spec.collection.trajsPerBatch: a trajectory that spans updates has frames of older weights than "
+            "maxStaleness 0 bounds; it bounds how far ahead is asked, and status.weights.staleness says how old they "
+            "are",
+            id="trajectories that span updates",
+        ),
+        pytest.param(
             {"spec.collectors.resources.gpu": 0.25},
             "spec.collectors.devices: absent: 0.25 GPU of each collector is used only by code that asks for cuda "
             "itself; set device to cuda to have TorchRL put environment and policy there",

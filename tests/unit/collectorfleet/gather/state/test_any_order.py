@@ -34,8 +34,15 @@ class AnyOrder(RuleBasedStateMachine):
         random_frames=st.sampled_from([0, 35]),
         cut_short_after=st.none() | st.integers(1, 2),
         store_bytes=st.none() | st.integers(50, 500),
+        mixes=st.booleans(),
     )
-    def begin(self, shares: int, in_order: bool, bound: int | None, total: int | None, **more: Any) -> None:
+    def begin(
+        self, shares: int, in_order: bool, bound: int | None, total: int | None, *, mixes: bool, **more: Any
+    ) -> None:
+        # Its trajectories span updates: it answers with older versions than it was asked for.
+        self.mixes = mixes
+        if mixes:
+            more["exact"] = False
         if not in_order:
             more |= {"exact": False, "cut_short_after": None}
         self.gather = Gather(Plan(shares, FRAMES, in_order, (bound or 0) if in_order else bound, total, **more))
@@ -82,7 +89,7 @@ class AnyOrder(RuleBasedStateMachine):
         # A collector runs with the weights of the request or newer ones.
         asked = self.requests[request]
         newest = asked.min_version if asked.version is not None else self.gather.version
-        version = data.draw(st.integers(asked.min_version, newest))
+        version = data.draw(st.integers(max(0, asked.min_version - 5 * self.mixes), newest))
         frames = data.draw(st.integers(1, FRAMES)) if request in self.cut_short else FRAMES
         answer = Answer(member.id, request, "data", frames, version, 1.0, SHARE_BYTES)
         self.gather.answered(member, answer, self.now)
@@ -116,7 +123,9 @@ class AnyOrder(RuleBasedStateMachine):
             batch = self.gather.hand_out(chosen)
             self.handed_out += batch.frames
             assert batch.staleness >= 0
-            assert plan.bound is None or batch.staleness <= plan.bound
+            assert self.mixes or plan.bound is None or batch.staleness <= plan.bound
+            asked = self.gather.version - min(share.admission.counts_as for share in batch.shares)
+            assert plan.bound is None or asked <= plan.bound
             assert all(share.done for share in batch.shares)
             assert plan.in_order or len(batch.shares) == plan.shares
             if plan.exact:

@@ -159,6 +159,26 @@ def test_the_object_store_is_not_filled_beyond_its_budget() -> None:
     assert list(gather.submissions(0.0)) == []  # seven shares of 100 bytes are under way
 
 
+def test_answers_that_are_older_than_they_were_asked_for_stop_nobody_and_say_how_old_they_are() -> None:
+    gather = gather_of(replace(ASYNC, bound=1), collectors=2)
+    gather.version = 5
+    stalenesses = []
+    for _ in range(20):
+        gather.asked = True
+        for _one, _request in gather.submissions(0.0):
+            pass
+        for one in gather.collectors:
+            if one.in_flight:
+                asked = gather._requests[one.in_flight[0]].admission.version
+                answer(gather, one.id.name, asked - 1)
+        chosen = gather.due()
+        assert chosen is not None
+        stalenesses.append(gather.hand_out(chosen).staleness)
+        if gather.may_advance():
+            gather.version += 1
+    assert max(stalenesses) == 2  # one by the bound, and one that nobody asked for
+
+
 def test_a_resumed_run_asks_for_no_weights_before_it_published_some() -> None:
     gather = Gather(replace(ASYNC, bound=0))
     gather.restored(frames=500, version=7)
