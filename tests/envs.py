@@ -200,10 +200,10 @@ class Tied(nn.Module):
 
 
 class Wide(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self, width: int = 4096) -> None:
         super().__init__()
-        self.layer = nn.Linear(3, 4096)
-        self.last = nn.Linear(4096, 2)
+        self.layer = nn.Linear(3, width)
+        self.last = nn.Linear(width, 2)
 
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         return self.last(torch.relu(self.layer(observation)))
@@ -234,6 +234,11 @@ def make_tied_policy() -> TensorDictModule:
 
 def make_wide_policy() -> TensorDictModule:
     return TensorDictModule(Wide(), in_keys=["observation"], out_keys=["action"])
+
+
+def make_large_policy() -> TensorDictModule:
+    """Of 24 MB."""
+    return TensorDictModule(Wide(1_000_000), in_keys=["observation"], out_keys=["action"])
 
 
 def make_noisy_policy() -> TensorDictModule:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,8 +19,29 @@ from tests.contract.harness import (
     values_of,
     waits_at,
 )
+from torch import nn
 
 from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Raised
+
+
+@contextmanager
+def trained(policy: nn.Module) -> Iterator[None]:
+    """Another thread changes the weights in place, as fast as it can."""
+    over = threading.Event()
+
+    def train() -> None:
+        with torch.no_grad():
+            while not over.is_set():
+                for parameter in policy.parameters():
+                    parameter.add_(1.0)
+
+    thread = threading.Thread(target=train)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def test_an_idle_collector_applies_an_offer_at_once_and_proves_it(harness: Harness) -> None:
@@ -28,6 +52,16 @@ def test_an_idle_collector_applies_an_offer_at_once_and_proves_it(harness: Harne
     harness.ask(C0, min_version=1)
     answer = harness.hear(Answer)
     assert (answer.version, values_of(answer)) == (1, {2.0})
+
+
+def test_weights_that_are_trained_while_they_are_stored_are_what_their_digest_says(harness: Harness) -> None:
+    policy = envs.make_large_policy()
+    harness.use_policy(policy)
+    harness.start()
+    with trained(policy):
+        for version in range(1, 11):
+            weights = harness.store(version, policy)
+            assert harness.offer(C0, weights).digest == weights.stored.digest
 
 
 def test_an_offer_waits_for_no_rollout_and_the_newest_replaces_the_others(harness: Harness, gate: Path) -> None:

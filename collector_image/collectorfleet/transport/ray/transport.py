@@ -74,9 +74,11 @@ class RayTransport:
     def put(self, snapshot: snapshots.Snapshot) -> Stored:
         try:
             handle = ray.put(snapshot)
+            # Of what lies in the store: a thread that trains in place may have changed the tensors meanwhile.
+            stored: snapshots.Snapshot = ray.get(handle)
         except ray.exceptions.RayError as error:
             raise InfrastructureError.of("storing weights", error) from error
-        return Stored(snapshots.digest(snapshot.arrays), snapshot.size_bytes, handle)
+        return Stored(snapshots.digest(stored.arrays), snapshot.size_bytes, handle)
 
     def offer(self, collector: CollectorId, weights: Weights) -> None:
         self._actors[collector].offer.remote(weights.policy, weights.version, weights.stored.handle)
