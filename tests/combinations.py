@@ -114,6 +114,15 @@ REFUSED = [
         id="new weights between the steps of several processes",
     ),
     pytest.param(
+        {
+            "spec.collectors.onEnvironmentError": "Restart",
+            "spec.collectors.failurePolicy": {"factory": "my_policies:patient"},
+        },
+        "spec.collectors.onEnvironmentError: a failurePolicy is asked itself, with the fault EnvironmentError; leave "
+        "one of the two out",
+        id="two judges of an environment's errors",
+    ),
+    pytest.param(
         {"spec.collection.splitTrajs": True, "spec.collection.trajsPerBatch": 10},
         "spec.collection.splitTrajs: batches of trajsPerBatch have one trajectory in each row already; leave one of "
         "the two out",

@@ -47,7 +47,7 @@ class Counting(EnvBase):
         self.action_spec = Unbounded(shape=(2,))
         self.reward_spec = Unbounded(shape=(1,))
         self.done_spec = Binary(shape=(1,), dtype=torch.bool)
-        if misbehaves == "raise when built":
+        if misbehaves == "raise when built" and _first(once):
             raise ValueError("no such game")
 
     def _reset(self, tensordict: TensorDictBase | None = None, **_: Any) -> TensorDictBase:

@@ -64,6 +64,7 @@ class Fault(StrEnum):
     OUT_OF_MEMORY = "OutOfMemory"
     NODE_LOST = "NodeLost"
     WEIGHTS = "WeightsNotApplied"
+    ENVIRONMENT = "EnvironmentError"  # the user's environment raised
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,7 @@ class Raised:
     where: str
     cause: str
     traceback: str = field(repr=False, default="")
+    by_environment: bool = False  # which may do better in another try; a policy does not
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ def test_an_error_of_the_environment_says_whose_it_is(harness: Harness) -> None:
     raised = harness.hear(Raised)
     assert raised.where.startswith("environment")
     assert raised.cause == "ValueError: the game is broken"
+    assert raised.by_environment
 
 
 def test_an_error_of_the_policy_says_whose_it_is(harness: Harness) -> None:
@@ -35,6 +36,7 @@ def test_an_error_of_the_policy_says_whose_it_is(harness: Harness) -> None:
     harness.transport.start(C0)  # TorchRL tries the policy while it builds the collector
     raised = harness.hear(Raised)
     assert (raised.where, raised.cause) == ("policy", "ZeroDivisionError: the policy is broken")
+    assert not raised.by_environment
 
 
 def test_a_collector_without_memory_is_lost_and_not_the_users_error(harness: Harness) -> None:

@@ -82,6 +82,16 @@ def test_a_collector_without_memory_is_replaced_and_the_run_goes_on(make: Make, 
     assert any("no memory left" in (row.last_error or "") for row in collector.status().collectors)
 
 
+@pytest.mark.parametrize("misbehaves", ["raise", "raise when built"])
+def test_an_environment_that_raises_now_and_then_is_started_again(make: Make, tmp_path: Path, misbehaves: str) -> None:
+    env = {"misbehaves": misbehaves, "at": 15, "once": str(tmp_path / "raised")}
+    collector = make(env, total_frames=100, on_environment_error="restart")
+    assert sum(batch.numel() for batch in collector) == 100
+    rows = collector.status().collectors
+    assert sorted(row.last_error or "" for row in rows)[1].startswith("ValueError: ")
+    assert sum(row.restarts for row in rows) == 1
+
+
 @dataclass
 class NeverAgain:
     """A user's policy."""

@@ -140,20 +140,19 @@ class CollectorServer:
             # Not a mistake of the environment, and not to be tried in this process again.
             return Lost(self._id, describe(error), Fault.OUT_OF_MEMORY)
         text = "".join(traceback.format_exception(error))
-        return Raised(self._id, self._whose(error), describe(error), text)
-
-    def _whose(self, error: BaseException) -> str:
-        """Whether the environment or the policy raised: by the deepest frame that belongs to one of them."""
-        environment = f"environment {name_of(self._config.create_env)}"
-        where = "policy"
-        for frame, _ in traceback.walk_tb(error.__traceback__):
-            if "/torchrl/envs/" in frame.f_code.co_filename or frame.f_code is environments.__code__:
-                where = environment
-        return where
+        by_environment = _is_of_environment(error)
+        where = f"environment {name_of(self._config.create_env)}" if by_environment else "policy"
+        return Raised(self._id, where, describe(error), text, by_environment)
 
 
 def _pod() -> str:
     return os.environ.get("COLLECTORFLEET_POD") or socket.gethostname()
+
+
+def _is_of_environment(error: BaseException) -> bool:
+    """Whether the environment raised, and not the policy: by a frame of what steps environments, or builds them."""
+    codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return any("/torchrl/envs/" in code.co_filename or code is environments.__code__ for code in codes)
 
 
 def _fault_of(error: BaseException) -> Fault:

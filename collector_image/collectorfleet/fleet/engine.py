@@ -19,7 +19,7 @@ from collectorfleet.gather.consumer import Consumer
 from collectorfleet.gather.loop import GatherLoop
 from collectorfleet.gather.shared import Limits, Shared
 from collectorfleet.gather.state.gather import Gather
-from collectorfleet.policies.failure import ReplaceWithBackoff
+from collectorfleet.policies.failure import OnEnvironmentError, ReplaceWithBackoff
 from collectorfleet.policies.scaling import EmptyWholePods
 from collectorfleet.transport.ray.store import SpillWatch, room_for_batches
 from collectorfleet.transport.ray.transport import RayTransport
@@ -65,7 +65,10 @@ def engine(options: FleetOptions, source: WeightsSource) -> Engine:
     consumer = Consumer(shared, transport, options.scaling_policy or EmptyWholePods(), replanned=replanning(options))
     if options.resume_from is not None:
         consumer.restore(options.resume_from)
-    loop = GatherLoop(shared, transport, options.failure_policy or ReplaceWithBackoff())
+    failure = options.failure_policy or ReplaceWithBackoff(
+        on_environment_error=OnEnvironmentError(options.on_environment_error)
+    )
+    loop = GatherLoop(shared, transport, failure)
     return Engine(transport, consumer, loop, SpillWatch(consumer.note, lambda: shared.over))
 
 

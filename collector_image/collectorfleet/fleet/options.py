@@ -91,7 +91,9 @@ class FleetOptions:
             counts as hung; more if past requests took long.
         first_request_timeout: the same for the first request of a collector, for building its environment and policy
             once it has a place, and for its first weights.
-        failure_policy: decides what becomes of a lost collector.
+        on_environment_error: "fail" ends the iteration with the first error that an environment raises; "restart" takes
+            it for a loss: the collector is started again, within the same budget, and its request goes to another.
+        failure_policy: decides what becomes of a lost collector, and of one whose environment raised.
         scaling_policy: decides which collectors leave a smaller fleet.
         resume_from: what ``state_dict()`` returned: counters go on, and the first version is the next one.
 
@@ -154,6 +156,7 @@ class FleetOptions:
     available_timeout: timedelta = timedelta(minutes=10)
     request_timeout: timedelta = timedelta(minutes=1)
     first_request_timeout: timedelta = timedelta(minutes=5)
+    on_environment_error: str = "fail"
     failure_policy: FailurePolicy | None = None
     scaling_policy: ScalingPolicy | None = None
     resume_from: Mapping[str, Any] | None = None

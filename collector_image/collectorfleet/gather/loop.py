@@ -11,17 +11,17 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from collectorfleet.errors import CollectorFleetError, InfrastructureError, TooFewCollectors, UserCodeError
+from collectorfleet.errors import CollectorFleetError, InfrastructureError
 from collectorfleet.gather.awake import AwakeClock
+from collectorfleet.gather.losses import Losses
+from collectorfleet.gather.outbox import Outbox
 from collectorfleet.gather.shared import Shared
 from collectorfleet.gather.state.collectors import Collector
 from collectorfleet.gather.state.offers import Pace
-from collectorfleet.gather.state.shortage import Shortage
 from collectorfleet.messages import (
     Answer,
     Applied,
     CollectorId,
-    Fault,
     Lost,
     Message,
     Placed,
@@ -30,10 +30,9 @@ from collectorfleet.messages import (
     Started,
     Weights,
 )
-from collectorfleet.policies.deadline import LearnedDeadline
 from collectorfleet.policies.failure import FailurePolicy
 from collectorfleet.transport.interface import Transport
-from collectorfleet_api.v1alpha1 import CollectorState, WeightsFailure
+from collectorfleet_api.v1alpha1 import CollectorState
 
 log = logging.getLogger("collectorfleet")
 
@@ -56,13 +55,11 @@ class GatherLoop:
     ) -> None:
         self._shared = shared
         self._transport = transport
-        self._failure = failure
+        self._outbox = Outbox(transport)
         self._clock = clock  # of what is measured; whom deadlines concern goes by the other
         self._awake = AwakeClock(clock)
-        limits = shared.limits
-        self._deadline = LearnedDeadline(limits.request.total_seconds(), limits.first_request.total_seconds())
+        self._losses = Losses(shared, self._outbox, failure, self._awake())
         self._pace = Pace()
-        self._shortage = Shortage(self._awake())
         self._thread = threading.Thread(target=self._run, name="collectorfleet-gather", daemon=True)
 
     def start(self) -> None:
@@ -99,13 +96,14 @@ class GatherLoop:
                 self._submit(now)
             self._count_time(self._clock())
             wait = self._offer_newest(now)
+        self._outbox.say()
         messages = self._transport.wait(wait)
         with shared.changed:
             now = self._awake()
             for message in messages:
                 self._accept(message, now)
-            self._check_deadlines(now)
-            self._check_available(now)
+            self._losses.check(now)
+        self._outbox.say()
 
     # ---------------------------------------------------------------- weights
     def _publish(self) -> None:
@@ -134,7 +132,7 @@ class GatherLoop:
 
     def _offer(self, one: Collector, weights: Weights) -> None:
         self._shared.gather.collectors.offered(one, weights.version)
-        self._transport.offer(one.id, weights)
+        self._outbox.offer(one.id, weights)
 
     # ---------------------------------------------------------------- what collectors are asked
     def _start_and_drain(self, now: float) -> None:
@@ -145,7 +143,7 @@ class GatherLoop:
             shared.incarnations += 1
             collector = CollectorId(slot.name, shared.incarnations)
             shared.gather.collectors.starting(collector, slot.index, now)
-            self._transport.start(collector)
+            self._outbox.start(collector)
         for name in list(shared.slots.leaving):
             one = shared.gather.collectors.named(name)
             if one is None or not one.in_flight:
@@ -159,14 +157,14 @@ class GatherLoop:
         self._shared.slots.left(name)
         if one is None:
             return
-        self._retire(one)
+        self._losses.retire(one)
         log.info("%s drained", name)
         if one.pod is not None:
             self._note_drained(one.pod)
 
     def _leave_pod(self, one: Collector, pod: str) -> None:
         self._shared.slots.drained(one.id.name, pod)
-        self._retire(one)
+        self._losses.retire(one)
         log.info("%s drained: its pod %s is to be replaced", one.id.name, pod)
         self._note_drained(pod)
 
@@ -178,9 +176,9 @@ class GatherLoop:
     def _submit(self, now: float) -> None:
         gather = self._shared.gather
         for one, request in gather.submissions(now):
-            self._transport.submit(one.id, request, self._weights_along(one, request))
+            self._outbox.submit(one.id, request, self._weights_along(one, request))
         for one, request_id in gather.stragglers():
-            self._transport.cut_short(one.id, request_id)
+            self._outbox.cut_short(one.id, request_id)
 
     def _count_time(self, now: float) -> None:
         gather, statistics = self._shared.gather, self._shared.statistics
@@ -224,11 +222,10 @@ class GatherLoop:
                 self._acknowledged(one, version, shared.versions.proven(version, digest), now)
             case Answer():
                 self._answered(one, message, now)
-            case Raised(where=where, cause=cause, traceback=text):
-                shared.slots.by_name[one.id.name].last_error = cause
-                shared.abort(UserCodeError(f"{where} (collector {one.id.name})", cause, text))
+            case Raised():
+                self._losses.raised(one, message, now)
             case Lost(cause=cause, fault=fault, request_id=None):
-                self._lost(one, cause, fault, now)
+                self._losses.lost(one, cause, fault, now)
             case Lost(cause=cause, request_id=int(request_id)):
                 log.warning("%s: an answer is lost, asking again: %s", one.id.name, cause)
                 shared.gather.answer_lost(one, request_id, now)
@@ -248,7 +245,7 @@ class GatherLoop:
 
     def _answered(self, one: Collector, answer: Answer, now: float) -> None:
         shared = self._shared
-        self._deadline.took(answer.seconds)
+        self._losses.deadline.took(answer.seconds)
         self._pace.answered()
         shared.gather.answered(one, answer, now)
         shared.statistics.collected(answer.frames, answer.pickled)
@@ -267,7 +264,7 @@ class GatherLoop:
             )
         else:
             cause = f"what it loaded as version {version} has another digest than what was published"
-            self._weights_failed(one, version, cause, now)
+            self._losses.weights_failed(one, version, cause, now)
 
     def _applied(self, one: Collector, version: int, now: float) -> None:
         shared = self._shared
@@ -278,50 +275,6 @@ class GatherLoop:
         log.info("%s applied version %d", one.id.name, version)
         shared.versions.acknowledged(shared.gather.collectors.acknowledged)
         shared.note_change(urgent=joined)
-
-    def _weights_failed(self, one: Collector, version: int, cause: str, now: float) -> None:
-        failure = WeightsFailure(
-            collector=one.id.name, version=version, time=datetime.now(UTC), reason=Fault.WEIGHTS, message=cause
-        )
-        others = self._shared.gather.collectors.available - (one.state is CollectorState.READY)
-        self._shared.versions.failed(failure, by_all=not others)
-        self._lost(one, cause, Fault.WEIGHTS, now)
-
-    def _lost(self, one: Collector, cause: str, fault: Fault, now: float) -> None:
-        shared = self._shared
-        self._retire(one)
-        reason = shared.slots.lost(one.id.name, cause, fault, self._failure, now)
-        available, desired = shared.gather.collectors.available, shared.slots.desired
-        log.warning("%s retired (%s): %s; %d of %d available", one.id.name, fault, reason, available, desired)
-
-    def _retire(self, one: Collector) -> None:
-        resent = self._shared.gather.retired(one)
-        if resent:
-            log.info("%s: %d requests go to others", one.id.name, resent)
-        self._transport.stop(one.id)
-        self._shared.note_change(urgent=True)
-
-    # ---------------------------------------------------------------- time
-    def _check_deadlines(self, now: float) -> None:
-        collectors, allowed = self._shared.gather.collectors, self._shared.limits.first_request.total_seconds()
-        while (one := collectors.longest_coming()) is not None:
-            if one.coming_since is None or now - one.coming_since <= allowed:
-                break
-            what = "not built" if one.state is CollectorState.STARTING else "built, but its first weights not loaded,"
-            self._lost(one, f"{what} within {allowed:.0f} s", Fault.HUNG, now)
-        for first in (True, False):
-            allowed = self._deadline.allowed(first=first)
-            while (one := self._shared.gather.collectors.longest_at_work(first=first)) is not None:
-                if one.working_since is None or now - one.working_since <= allowed:
-                    break
-                self._lost(one, f"no batch within {allowed:.0f} s", Fault.HUNG, now)
-
-    def _check_available(self, now: float) -> None:
-        shared, limits = self._shared, self._shared.limits
-        available = shared.gather.collectors.available
-        verdict = self._shortage.verdict(available, shared.slots, limits.min_available, limits.available, now)
-        if verdict is not None:
-            shared.abort(TooFewCollectors(verdict))
 
 
 def _no_fault_of_the_user(error: Exception) -> CollectorFleetError:

@@ -1,4 +1,4 @@
-"""What becomes of a collector that was lost: replaced after a while, or given up.
+"""What becomes of a collector that was lost: replaced after a while, or given up; or of the run, which it ends.
 
 The policy sees numbers and answers; the gather loop acts. Users pass their own with the same method.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 from typing import Protocol
 
 from collectorfleet.messages import Fault
@@ -14,7 +15,7 @@ from collectorfleet.messages import Fault
 
 @dataclass(frozen=True)
 class Loss:
-    """A collector that died, hung or could not load weights."""
+    """A collector that died, hung, could not load weights, or whose environment raised."""
 
     collector: str
     cause: str
@@ -37,8 +38,25 @@ class GiveUp:
     reason: str
 
 
+@dataclass(frozen=True)
+class Fail:
+    """End the run: with the environment's own error if that was it."""
+
+    reason: str
+
+
+Decision = Replace | GiveUp | Fail
+
+
 class FailurePolicy(Protocol):
-    def decide(self, loss: Loss) -> Replace | GiveUp: ...
+    def decide(self, loss: Loss) -> Decision: ...
+
+
+class OnEnvironmentError(StrEnum):
+    """What :class:`ReplaceWithBackoff` makes of an environment that raised."""
+
+    FAIL = "fail"
+    RESTART = "restart"
 
 
 @dataclass(frozen=True)
@@ -47,13 +65,19 @@ class ReplaceWithBackoff:
 
     The first replacement follows at once: most losses are a pod or node that went away, not a collector that cannot
     live. A lost node is nobody's fault and costs nothing of the budget, and ten minutes of work give all of it back.
+
+    An environment that raises is a mistake to be told at once, unless it is known to fail now and then (a simulator, a
+    game server): then it is a loss like others.
     """
 
     budget: int = 10
     first_pause: timedelta = timedelta(seconds=1)
     longest_pause: timedelta = timedelta(minutes=1)
+    on_environment_error: OnEnvironmentError = OnEnvironmentError.FAIL
 
-    def decide(self, loss: Loss) -> Replace | GiveUp:
+    def decide(self, loss: Loss) -> Decision:
+        if loss.fault is Fault.ENVIRONMENT and self.on_environment_error is OnEnvironmentError.FAIL:
+            return Fail(loss.cause)
         if loss.fault is Fault.NODE_LOST:
             return Replace(timedelta(0), loss.cause)
         count = f"restart {loss.restarts + 1} of {self.budget}"

@@ -101,6 +101,7 @@ ARGUMENTS: Final[dict[str, Plain | Derived | Built]] = {
     "collectors.requestTimeoutSeconds": Plain("request_timeout", _seconds),
     "collectors.firstRequestTimeoutSeconds": Plain("first_request_timeout", _seconds),
     "collectors.availableTimeoutSeconds": Plain("available_timeout", _seconds),
+    "collectors.onEnvironmentError": Plain("on_environment_error", str.lower),
     "collectors.failurePolicy": Built("failure_policy", "failure_policy"),
     "collectors.scalingPolicy": Built("scaling_policy", "scaling_policy"),
     "weights.updateAfterEachBatch": Derived(

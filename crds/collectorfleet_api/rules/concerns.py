@@ -51,6 +51,7 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "collectors.requestTimeoutSeconds": _DRIVER,
     "collectors.firstRequestTimeoutSeconds": _DRIVER,
     "collectors.availableTimeoutSeconds": _DRIVER,
+    "collectors.onEnvironmentError": _DRIVER,
     "collectors.failurePolicy": _DRIVER,
     "collectors.scalingPolicy": _DRIVER,
     "workers.gpu": _DRIVER_AND_GROUP,

@@ -17,6 +17,11 @@ class CollectorClass(StrEnum):
     ASYNC = "Async"
 
 
+class OnEnvironmentError(StrEnum):
+    FAIL = "Fail"
+    RESTART = "Restart"
+
+
 class Resources(Model):
     """Requests of one pod or one collector; CPU and memory are Kubernetes quantities."""
 
@@ -111,10 +116,18 @@ class Collectors(Model):
         default=600,
         description="For how long there may be fewer collectors than `minAvailable` before the driver gives up.",
     )
+    on_environment_error: OnEnvironmentError = Field(
+        default=OnEnvironmentError.FAIL,
+        description=(
+            "What an exception of the environment does. Fail: ends the run, with that exception. Restart: costs that "
+            "collector one of its restarts; the run fails once too few collectors have some left."
+        ),
+    )
     failure_policy: Factory | None = Field(
         default=None,
         description=(
-            "Builds, once in the driver, the object whose `decide(loss)` says what becomes of a lost collector. "
+            "Builds, once in the driver, the object whose `decide(loss)` says what becomes of a lost collector, also "
+            "of one whose environment raised. "
             "Absent: it is started again with growing pauses, 10 times before it has worked for ten minutes; after the "
             "loss of its node at once."
         ),

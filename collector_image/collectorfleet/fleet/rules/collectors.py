@@ -8,6 +8,7 @@ from torchrl.collectors import BaseCollector
 from torchrl.envs import EnvBase
 
 from collectorfleet.fleet.rules.rule import Rule, not_both
+from collectorfleet.policies.failure import OnEnvironmentError
 
 if TYPE_CHECKING:
     from collectorfleet.fleet.options import FleetOptions
@@ -90,6 +91,18 @@ COLLECTORS: Final = (
         "policy_factory",
         not_both("policy", "policy_factory"),
         "there is a policy already; pass one of the two",
+    ),
+    Rule(
+        "environment-error-is-known",
+        "on_environment_error",
+        lambda options: options.on_environment_error in list(OnEnvironmentError),
+        lambda options: f"{options.on_environment_error!r}; use 'fail' or 'restart'",
+    ),
+    Rule(
+        "environment-errors-have-one-judge",
+        "on_environment_error",
+        lambda options: options.on_environment_error == OnEnvironmentError.FAIL or options.failure_policy is None,
+        "a failure_policy is asked itself, with the fault EnvironmentError; leave one of the two out",
     ),
     Rule(
         "policy-has-weights",

@@ -14,7 +14,7 @@ class Shortage:
         self._since: float | None = now
 
     def verdict(self, available: int, slots: Slots, min_available: int, patience: timedelta, now: float) -> str | None:
-        """Why the fleet cannot go on, with the numbers and the first cause; None while it can.
+        """Why the fleet cannot go on, with the numbers; None while it can.
 
         It cannot once fewer than ``min_available`` were there for longer than ``patience``, or can be there at all.
         """
@@ -28,6 +28,5 @@ class Shortage:
         too_long = now - self._since > patience.total_seconds()
         if not too_long and slots.desired - slots.lost_for_good >= needed:
             return None
-        cause = f"; first cause, {slots.first_cause}" if slots.first_cause else ""
         state = f"available for {now - self._since:.0f} s" if too_long else "left"
-        return f"only {available} of {slots.desired} collectors {state} (minAvailable is {needed}){cause}"
+        return f"only {available} of {slots.desired} collectors {state} (minAvailable is {needed})"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from collectorfleet.messages import Fault
-from collectorfleet.policies.failure import FailurePolicy, GiveUp, Loss
+from collectorfleet.policies.failure import GiveUp, Loss, Replace
 from collectorfleet.policies.scaling import Placed, ScalingPolicy
 
 _AT_ONCE = float("-inf")
@@ -131,20 +131,24 @@ class Slots:
                 self.restarts += restarts
                 yield slot
 
-    def lost(self, name: str, cause: str, fault: Fault, policy: FailurePolicy, now: float) -> str:
-        """What filled the slot is gone; returns the decision's reason."""
+    def lost(self, name: str, cause: str, fault: Fault, now: float) -> Loss:
+        """What filled the slot is gone: nothing fills it before that is :meth:`decided`."""
         slot = self.by_name[name]
         slot.last_error = cause
         self.first_cause = self.first_cause or f"{name}: {cause}"
         self.last_fault = fault
         if slot.batches > slot.batches_before and now - slot.filled_at >= HEALED_AFTER_SECONDS:
             slot.charged = 0
-        decision = policy.decide(Loss(name, cause, slot.charged, fault))
+        loss = Loss(name, cause, slot.charged, fault)
         slot.charged += fault is not Fault.NODE_LOST
-        slot.vacant = True
-        slot.refill_at = None if isinstance(decision, GiveUp) else now + decision.after.total_seconds()
+        slot.vacant, slot.refill_at = True, None
+        return loss
+
+    def decided(self, name: str, decision: Replace | GiveUp, now: float) -> None:
+        """What the failure policy made of the loss."""
+        slot = self.by_name[name]
+        slot.refill_at = now + decision.after.total_seconds() if isinstance(decision, Replace) else None
         self._to_be_filled(slot)
-        return decision.reason
 
     @property
     def lost_for_good(self) -> int:

@@ -1,11 +1,11 @@
-"""What a collector and the driver run on: processes, devices, GPUs."""
+"""What a collector and the driver run on: processes, devices, GPUs; and whose errors they are."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from collectorfleet_api.rules.combinations.combination import Combination, Number, value_of
-from collectorfleet_api.v1alpha1.collectors import CollectorClass
+from collectorfleet_api.v1alpha1.collectors import CollectorClass, OnEnvironmentError
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 
@@ -38,6 +38,15 @@ INSIDE_COLLECTORS: Final = (
         "%d, and class Single has one process; set collectors.class to Sync or Async, "
         "or step several environments in it with environment.perCollector",
         (value_of("collectors.numWorkersPerCollector"),),
+    ),
+    Combination(
+        "environment-errors-have-one-judge",
+        "collectors.onEnvironmentError",
+        lambda spec: (
+            spec.collectors.on_environment_error is OnEnvironmentError.FAIL or spec.collectors.failure_policy is None
+        ),
+        "self.collectors.onEnvironmentError == 'Fail' || !has(self.collectors.failurePolicy)",
+        "a failurePolicy is asked itself, with the fault EnvironmentError; leave one of the two out",
     ),
     Combination(
         "cuda-needs-gpu",

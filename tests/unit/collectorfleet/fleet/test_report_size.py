@@ -12,7 +12,7 @@ from collectorfleet.gather.shared import Limits, Shared
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.messages import CollectorId, Fault, Stored, Weights
-from collectorfleet.policies.failure import ReplaceWithBackoff
+from collectorfleet.policies.failure import Replace
 from collectorfleet.run.handle import MOST_METRICS, Run
 from collectorfleet_api.v1alpha1 import CollectorState, DriverReport
 
@@ -36,7 +36,8 @@ def fleet() -> DriverReport:
     for slot in shared.slots.to_fill(0.0):
         slot.batches, slot.frames, slot.last_error = 10**6, 10**9, ERROR
         if slot.index % 3 == 0:
-            shared.slots.lost(slot.name, ERROR, Fault.DIED, ReplaceWithBackoff(), now=0.0)
+            shared.slots.lost(slot.name, ERROR, Fault.DIED, now=0.0)
+            shared.slots.decided(slot.name, Replace(second, ERROR), now=0.0)
             continue
         collectors.starting(CollectorId(slot.name, slot.index), slot.index, 0.0)
         one = collectors.named(slot.name)

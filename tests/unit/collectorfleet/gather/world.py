@@ -20,6 +20,7 @@ from collectorfleet.messages import (
     Fault,
     Lost,
     Message,
+    Raised,
     Request,
     Started,
     Stored,
@@ -136,6 +137,13 @@ class World:
 
     def die(self, remote: Remote, fault: Fault = Fault.DIED) -> None:
         self.messages.append(Lost(remote.id, "it died", fault))
+
+    def environment_raises(self, remote: Remote) -> None:
+        where = "environment my_envs:make"
+        self.messages.append(Raised(remote.id, where, "ValueError: no such game", "line 1", by_environment=True))
+
+    def policy_raises(self, remote: Remote) -> None:
+        self.messages.append(Raised(remote.id, "policy", "ZeroDivisionError: division by zero", "line 1"))
 
 
 class Played:

@@ -91,7 +91,10 @@ RULES_ONLY_IN_MANIFESTS = {
 }
 RULES_ONLY_IN_PYTHON = {
     **dict.fromkeys(("list-not-empty", "list-has-one-for-each"), "collectors of a manifest are replicas"),
-    **dict.fromkeys(("at-least", "collector-class-is-known"), "said by the types of the manifest's fields"),
+    **dict.fromkeys(
+        ("at-least", "collector-class-is-known", "environment-error-is-known"),
+        "said by the types of the manifest's fields",
+    ),
     **dict.fromkeys(
         ("environments-need-a-function", "environment-is-or-builds-one", "one-policy"), "a manifest names factories"
     ),

@@ -53,6 +53,7 @@ def test_every_field_arrives_under_its_own_name() -> None:
             "requestTimeoutSeconds": 30,
             "firstRequestTimeoutSeconds": 120,
             "availableTimeoutSeconds": 900,
+            "onEnvironmentError": "Restart",
         },
         "spec.weights": {
             "updateAfterEachBatch": False,
@@ -97,6 +98,7 @@ def test_every_field_arrives_under_its_own_name() -> None:
         "request_timeout": timedelta(seconds=30),
         "first_request_timeout": timedelta(minutes=2),
         "available_timeout": timedelta(minutes=15),
+        "on_environment_error": "restart",
         "update_after_each_batch": False,
         "max_weight_update_interval": 4,
         "weights_dtype": torch.bfloat16,
@@ -122,7 +124,7 @@ def test_what_is_absent_is_left_to_the_collector() -> None:
         *("frames_per_batch", "sync", "exact_staleness", "reset_at_each_iter", "split_trajs", "copy"),
         "exploration_type",
         *("collector_class", "num_workers_per_collector", "threads_per_collector"),
-        *("request_timeout", "first_request_timeout", "available_timeout"),
+        *("request_timeout", "first_request_timeout", "available_timeout", "on_environment_error"),
         *("update_after_each_batch", "update_between_steps"),
     }
 

@@ -85,6 +85,18 @@ REFUSED = [
         id="another class",
     ),
     pytest.param(
+        ("environment-error-is-known", "on_environment_error"),
+        {"on_environment_error": "ignore"},
+        "'ignore'; use 'fail' or 'restart'",
+        id="an error that is ignored",
+    ),
+    pytest.param(
+        ("environment-errors-have-one-judge", "on_environment_error"),
+        {"on_environment_error": "restart", "failure_policy": object()},
+        "a failure_policy is asked itself, with the fault EnvironmentError; leave one of the two out",
+        id="two judges",
+    ),
+    pytest.param(
         ("class-single-has-one-worker", "num_workers_per_collector"),
         {"num_workers_per_collector": 2},
         "2 processes need collector_class 'sync' or 'async'; Collector has one, use envs_per_collector for several "

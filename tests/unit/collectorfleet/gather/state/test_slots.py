@@ -11,15 +11,13 @@ from collectorfleet.messages import Fault
 from collectorfleet.policies.failure import GiveUp, Loss, Replace
 from collectorfleet.policies.scaling import EmptyWholePods
 
-
-class AfterAPause:
-    def decide(self, loss: Loss) -> Replace:
-        return Replace(timedelta(seconds=10), loss.cause)
+AFTER_A_PAUSE = Replace(timedelta(seconds=10), "it died")
 
 
-class Never:
-    def decide(self, loss: Loss) -> GiveUp:
-        return GiveUp(loss.cause)
+def lose(slots: Slots, name: str, decision: Replace | GiveUp = AFTER_A_PAUSE, now: float = 0.0) -> Loss:
+    loss = slots.lost(name, "it died", Fault.DIED, now)
+    slots.decided(name, decision, now)
+    return loss
 
 
 @pytest.fixture
@@ -38,7 +36,7 @@ def test_all_are_filled_once(slots: Slots) -> None:
 
 def test_a_lost_one_is_filled_again_after_its_pause_and_counted(slots: Slots) -> None:
     filled(slots)
-    slots.lost("c1", "it died", Fault.DIED, AfterAPause(), now=5.0)
+    lose(slots, "c1", now=5.0)
     assert slots.by_name["c1"].lost
     assert filled(slots, 14.9) == []
     assert filled(slots, 15.0) == ["c1"]
@@ -48,7 +46,7 @@ def test_a_lost_one_is_filled_again_after_its_pause_and_counted(slots: Slots) ->
 
 def test_one_that_is_given_up_stays_empty(slots: Slots) -> None:
     filled(slots)
-    slots.lost("c1", "it died", Fault.DIED, Never(), now=0.0)
+    lose(slots, "c1", GiveUp("it died"))
     assert slots.by_name["c1"].lost_for_good
     assert slots.lost_for_good == 1
     assert filled(slots, 1e9) == []
@@ -59,7 +57,7 @@ def test_one_that_is_given_up_stays_empty(slots: Slots) -> None:
 
 def test_a_lost_node_does_not_use_up_the_budget(slots: Slots) -> None:
     filled(slots)
-    slots.lost("c0", "its node died", Fault.NODE_LOST, AfterAPause(), now=0.0)
+    slots.lost("c0", "its node died", Fault.NODE_LOST, now=0.0)
     assert slots.by_name["c0"].charged == 0
 
 
@@ -67,7 +65,7 @@ def test_one_that_leaves_is_not_filled_and_stays_after_all_if_the_fleet_grows_in
     filled(slots)
     slots.resize(2, {"c0": "a", "c1": "a", "c2": "b"}, EmptyWholePods())
     assert list(slots.leaving) == ["c2"]
-    slots.lost("c2", "it died", Fault.DIED, AfterAPause(), now=0.0)
+    lose(slots, "c2")
     assert filled(slots, 20.0) == []
     slots.resize(3, {}, EmptyWholePods())
     assert (slots.desired, list(slots.leaving)) == (3, [])
@@ -82,25 +80,14 @@ def test_the_lowest_free_names_are_taken_when_the_fleet_grows(slots: Slots) -> N
     assert filled(slots) == ["c1", "c3"]
 
 
-class Counting:
-    """Remembers how often each was started again before."""
-
-    def __init__(self) -> None:
-        self.restarts: list[int] = []
-
-    def decide(self, loss: Loss) -> Replace:
-        self.restarts.append(loss.restarts)
-        return Replace(timedelta(0), loss.cause)
-
-
 @pytest.mark.parametrize(
     ("lived", "answers", "counted"), [(600, 1, [0, 1, 0]), (599, 1, [0, 1, 2]), (6000, 0, [0, 1, 2])]
 )
 def test_ten_minutes_of_work_give_the_budget_back(slots: Slots, lived: float, answers: int, counted: list[int]) -> None:
-    policy, now = Counting(), 0.0
+    restarts, now = [], 0.0
     for seconds, batches in ((1, 0), (1, 0), (lived, answers)):
         filled(slots, now)
         slots.by_name["c1"].batches += batches
         now += seconds
-        slots.lost("c1", "it died", Fault.DIED, policy, now)
-    assert policy.restarts == counted
+        restarts.append(lose(slots, "c1", Replace(timedelta(0), "it died"), now).restarts)
+    assert restarts == counted

@@ -1,0 +1,120 @@
+"""Collectors that are lost, and what becomes of them: by the failure policy, the deadlines, and how few are enough."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+
+from collectorfleet.errors import InfrastructureError, TooFewCollectors, UserCodeError
+from collectorfleet.gather.outbox import Outbox
+from collectorfleet.gather.shared import Shared
+from collectorfleet.gather.state.collectors import Collector
+from collectorfleet.gather.state.shortage import Shortage
+from collectorfleet.messages import Fault, Raised
+from collectorfleet.policies.deadline import LearnedDeadline
+from collectorfleet.policies.failure import Decision, Fail, FailurePolicy, GiveUp, Loss, Replace
+from collectorfleet_api.v1alpha1 import CollectorState, WeightsFailure
+
+log = logging.getLogger("collectorfleet")
+
+
+class Losses:
+    """For the gather thread, which holds the lock. ``now`` is of the clock that deadlines go by."""
+
+    def __init__(self, shared: Shared, outbox: Outbox, policy: FailurePolicy, now: float) -> None:
+        self._shared = shared
+        self._outbox = outbox
+        self._policy = policy
+        limits = shared.limits
+        self.deadline = LearnedDeadline(limits.request.total_seconds(), limits.first_request.total_seconds())
+        self._shortage = Shortage(now)
+        self._environments_error: UserCodeError | None = None
+
+    # ---------------------------------------------------------------- who is lost
+    def lost(self, one: Collector, cause: str, fault: Fault, now: float) -> None:
+        """It is gone, or is to go: others take what it was asked for, and the failure policy says what follows."""
+        self._judged(one, cause, fault, InfrastructureError(f"collector {one.id.name}: {cause}"), now)
+
+    def raised(self, one: Collector, raised: Raised, now: float) -> None:
+        """The user's code raised in it: a policy's error ends the run, an environment's is the failure policy's."""
+        error = UserCodeError(f"{raised.where} (collector {one.id.name})", raised.cause, raised.traceback)
+        if not raised.by_environment:
+            self._shared.slots.by_name[one.id.name].last_error = raised.cause
+            self._shared.abort(error)
+            return
+        self._environments_error = error
+        self._judged(one, raised.cause, Fault.ENVIRONMENT, error, now)
+
+    def weights_failed(self, one: Collector, version: int, cause: str, now: float) -> None:
+        """It could not load a version."""
+        failure = WeightsFailure(
+            collector=one.id.name, version=version, time=datetime.now(UTC), reason=Fault.WEIGHTS, message=cause
+        )
+        others = self._shared.gather.collectors.available - (one.state is CollectorState.READY)
+        self._shared.versions.failed(failure, by_all=not others)
+        self.lost(one, cause, Fault.WEIGHTS, now)
+
+    def retire(self, one: Collector) -> None:
+        """It ends, for whatever reason; others take what it was asked for."""
+        resent = self._shared.gather.retired(one)
+        if resent:
+            log.info("%s: %d requests go to others", one.id.name, resent)
+        self._outbox.stop(one.id)
+        self._shared.note_change(urgent=True)
+
+    def _judged(self, one: Collector, cause: str, fault: Fault, error: Exception, now: float) -> None:
+        shared = self._shared
+        self.retire(one)
+        try:
+            decision = _asked(self._policy, shared.slots.lost(one.id.name, cause, fault, now))
+        except Exception as raised:  # noqa: BLE001  (the user's policy may raise anything)
+            shared.abort(UserCodeError.of("failure_policy", raised))
+            return
+        if isinstance(decision, Fail):
+            shared.abort(error)
+            return
+        shared.slots.decided(one.id.name, decision, now)
+        available, desired = shared.gather.collectors.available, shared.slots.desired
+        traceback = f"\n{error.traceback}" if isinstance(error, UserCodeError) else ""
+        log.warning(
+            "%s retired (%s): %s; %d of %d available%s",
+            *(one.id.name, fault, decision.reason, available, desired, traceback),
+        )
+
+    # ---------------------------------------------------------------- time
+    def check(self, now: float) -> None:
+        """Retire whoever takes too long, and end the run if too few are left."""
+        self._check_deadlines(now)
+        shared, limits = self._shared, self._shared.limits
+        available = shared.gather.collectors.available
+        verdict = self._shortage.verdict(available, shared.slots, limits.min_available, limits.available, now)
+        if verdict is None:
+            return
+        last = self._environments_error
+        if last is not None and shared.slots.last_fault is Fault.ENVIRONMENT:
+            # Trying again in another driver would not help.
+            shared.abort(UserCodeError(f"{verdict}; {last.where}", last.cause, last.traceback))
+        else:
+            first = shared.slots.first_cause
+            shared.abort(TooFewCollectors(f"{verdict}; first cause, {first}" if first else verdict))
+
+    def _check_deadlines(self, now: float) -> None:
+        collectors, allowed = self._shared.gather.collectors, self._shared.limits.first_request.total_seconds()
+        while (one := collectors.longest_coming()) is not None:
+            if one.coming_since is None or now - one.coming_since <= allowed:
+                break
+            what = "not built" if one.state is CollectorState.STARTING else "built, but its first weights not loaded,"
+            self.lost(one, f"{what} within {allowed:.0f} s (first_request_timeout)", Fault.HUNG, now)
+        for first in (True, False):
+            allowed = self.deadline.allowed(first=first)
+            while (one := collectors.longest_at_work(first=first)) is not None:
+                if one.working_since is None or now - one.working_since <= allowed:
+                    break
+                self.lost(one, f"no batch within {allowed:.0f} s", Fault.HUNG, now)
+
+
+def _asked(policy: FailurePolicy, loss: Loss) -> Decision:
+    decision = policy.decide(loss)
+    if isinstance(decision, Replace | GiveUp | Fail):
+        return decision
+    raise TypeError(f"decide() returned {decision!r}; return Replace, GiveUp or Fail")
