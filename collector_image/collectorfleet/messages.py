@@ -81,6 +81,7 @@ class Placed:
 
     collector: CollectorId
     pod: str  # where it runs
+    node: str | None = None  # of the transport's, if collectors can be lost together with it
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ def test_views_of_the_store_are_what_copies_are(make: Make) -> None:
 
 
 def test_the_status_says_when_the_object_store_spills(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("collectorfleet.transport.ray.store.EVERY_SECONDS", 0.2)
+    monkeypatch.setattr("collectorfleet.transport.ray.node_watch.EVERY_SECONDS", 0.2)
     collector = make(num_collectors=1)
 
     def spilled() -> int | None:

@@ -63,7 +63,7 @@ class FleetControl(BaseCollector):
         Any thread may call it; it still answers after ``shutdown()``.
         """
         with self._gather.shared.changed:
-            return report(self._gather.shared, time.monotonic(), self._transport.name, self._engine.spills.bytes)
+            return report(self._gather.shared, time.monotonic(), self._transport.name, self._engine.nodes.spilled_bytes)
 
     def stats(
         self, workers: Literal["aggregate", "per_worker", "both"] = "aggregate", *, timeout: float | None = None

@@ -1,4 +1,4 @@
-"""What collects for a FleetCollector: collectors behind a transport, the gather thread, a watch over Ray's store."""
+"""What collects for a FleetCollector: collectors behind a transport, the gather thread, a watch over Ray's nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from collectorfleet.gather.shared import Limits, Shared
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.policies.failure import OnEnvironmentError, ReplaceWithBackoff
 from collectorfleet.policies.scaling import EmptyWholePods
-from collectorfleet.transport.ray.store import SpillWatch, room_for_batches
+from collectorfleet.transport.ray.node_watch import NodeWatch
+from collectorfleet.transport.ray.store import room_for_batches
 from collectorfleet.transport.ray.transport import RayTransport
 from collectorfleet_api import ray_settings
 
@@ -33,15 +34,15 @@ class Engine:
     transport: RayTransport
     consumer: Consumer
     loop: GatherLoop
-    spills: SpillWatch
+    nodes: NodeWatch
 
     def start(self) -> None:
         self.loop.start()
-        self.spills.start()
+        self.nodes.start()
 
     def stop(self, timeout: float | None) -> None:
         """End the collectors; blocks for at most ``timeout`` seconds."""
-        self.spills.stop()
+        self.nodes.stop()
         self.consumer.close()
         self.loop.join(timeout)
 
@@ -69,7 +70,7 @@ def engine(options: FleetOptions, source: WeightsSource) -> Engine:
         on_environment_error=OnEnvironmentError(options.on_environment_error)
     )
     loop = GatherLoop(shared, transport, failure)
-    return Engine(transport, consumer, loop, SpillWatch(consumer.note, lambda: shared.over))
+    return Engine(transport, consumer, loop, NodeWatch(consumer.note, consumer.node_died, lambda: shared.over))
 
 
 def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> RayTransport:

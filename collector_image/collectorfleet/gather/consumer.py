@@ -140,6 +140,12 @@ class Consumer:
             shared.note_change(urgent=True)
         self._transport.wake()
 
+    def node_died(self, node: str) -> None:
+        """The transport gave up this node of its own: whoever was lost with it is not to blame."""
+        with self.shared.changed:
+            self.shared.died_nodes.append(node)
+        self._transport.wake()
+
     def _drain(self) -> None:
         living = self.shared.gather.collectors
         for one in living:

@@ -213,8 +213,8 @@ class GatherLoop:
         if one is None:
             return  # of an incarnation that is retired
         match message:
-            case Placed(pod=pod):
-                shared.gather.collectors.placed(one, pod, now)
+            case Placed(pod=pod, node=node):
+                shared.gather.collectors.placed(one, pod, node, now)
                 shared.note_change()
             case Started(pod=pod, pid=pid):
                 self._built(one, pod, pid, now)

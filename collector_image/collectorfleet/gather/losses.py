@@ -66,7 +66,8 @@ class Losses:
         shared = self._shared
         self.retire(one)
         try:
-            decision = _asked(self._policy, shared.slots.lost(one.id.name, cause, fault, now))
+            loss = shared.slots.lost(one.id.name, cause, fault, now, node=one.node)
+            decision = _asked(self._policy, loss)
         except Exception as raised:  # noqa: BLE001  (the user's policy may raise anything)
             shared.abort(UserCodeError.of("failure_policy", raised))
             return
@@ -78,12 +79,14 @@ class Losses:
         traceback = f"\n{error.traceback}" if isinstance(error, UserCodeError) else ""
         log.warning(
             "%s retired (%s): %s; %d of %d available%s",
-            *(one.id.name, fault, decision.reason, available, desired, traceback),
+            *(one.id.name, loss.fault, decision.reason, available, desired, traceback),
         )
 
     # ---------------------------------------------------------------- time
     def check(self, now: float) -> None:
-        """Retire whoever takes too long, and end the run if too few are left."""
+        """Forgive whose node died, retire whoever takes too long, and end the run if too few are left."""
+        while self._shared.died_nodes:
+            self._node_died(self._shared.died_nodes.pop(), now)
         self._check_deadlines(now)
         shared, limits = self._shared, self._shared.limits
         available = shared.gather.collectors.available
@@ -97,6 +100,11 @@ class Losses:
         else:
             first = shared.slots.first_cause
             shared.abort(TooFewCollectors(f"{verdict}; first cause, {first}" if first else verdict))
+
+    def _node_died(self, node: str, now: float) -> None:
+        for slot in self._shared.slots.node_died(node, now):
+            log.info("%s: it was lost with its node, which costs no restart", slot.name)
+            self._shared.note_change()
 
     def _check_deadlines(self, now: float) -> None:
         collectors, allowed = self._shared.gather.collectors, self._shared.limits.first_request.total_seconds()

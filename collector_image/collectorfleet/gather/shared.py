@@ -64,6 +64,7 @@ class Shared:
         self.has_weights = has_weights
         self.draining_pods: frozenset[str] = frozenset()
         self.drained_pods: dict[str, None] = {}
+        self.died_nodes: list[str] = []  # which the gather thread has not seen yet
         self.asked = False
         self.staged: Staged | None = None
         self.due: Batch | None = None

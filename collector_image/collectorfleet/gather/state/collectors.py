@@ -28,6 +28,7 @@ class Collector:
     started_at: float
     state: CollectorState = CollectorState.STARTING
     pod: str | None = None
+    node: str | None = None
     pid: int | None = None
     coming_since: float | None = None  # when it began to build, or to load its first weights; None: it does neither
     applied_version: int | None = None
@@ -91,8 +92,9 @@ class Collectors:
         self._living[id_.name] = Collector(id_, slot, now, starts_with_the_fleet=with_the_fleet)
         self._starting_with_the_fleet += with_the_fleet
 
-    def placed(self, one: Collector, pod: str, now: float) -> None:
+    def placed(self, one: Collector, pod: str, node: str | None, now: float) -> None:
         """Its process runs; from now on it is its own code that it waits for."""
+        one.node = node
         if one.state is CollectorState.STARTING:
             one.pod = pod
             self._comes(one, now)

@@ -6,8 +6,9 @@ have takes its counts along: one that a larger fleet adds later begins anew.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from collectorfleet.messages import Fault
@@ -17,6 +18,18 @@ from collectorfleet.policies.scaling import Placed, ScalingPolicy
 _AT_ONCE = float("-inf")
 # Who worked for so long is well: what it cost before is forgiven, as a kubelet forgives a container.
 HEALED_AFTER_SECONDS = 600.0
+# That a node died is known later than what ran on it was lost: after as many failed health checks as Ray wants, which
+# take up to a minute, and the next look at them.
+_NODE_FOUND_DEAD_SECONDS = 120.0
+_KEPT_NODES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """A restart that counts against a budget."""
+
+    at: float
+    node: str | None  # where what was lost ran
 
 
 @dataclass(eq=False, slots=True)
@@ -28,7 +41,7 @@ class Slot:
     refill_at: float | None = _AT_ONCE  # of a vacant one; None: never
     waits_for: str | None = None  # a pod that is drained: a vacant slot is not filled before it is gone
     restarts: int = 0
-    charged: int = 0  # restarts that count against a budget, since it was last well
+    charges: list[Charge] = field(default_factory=list)  # since it was last well
     filled_at: float = 0.0  # by what fills it now
     batches_before: int = 0  # of those before that
     last_error: str | None = None
@@ -58,6 +71,7 @@ class Slots:
         self.last_fault: Fault | None = None
         self._vacant: list[tuple[float, int, Slot]] = []  # by when they are to be filled
         self._for_good: dict[str, Slot] = {}  # that nothing will fill again
+        self._dead_nodes: deque[str] = deque(maxlen=_KEPT_NODES)
         self._grow(collectors)
 
     def in_order(self) -> list[Slot]:
@@ -131,16 +145,18 @@ class Slots:
                 self.restarts += restarts
                 yield slot
 
-    def lost(self, name: str, cause: str, fault: Fault, now: float) -> Loss:
-        """What filled the slot is gone: nothing fills it before that is :meth:`decided`."""
+    def lost(self, name: str, cause: str, fault: Fault, now: float, node: str | None = None) -> Loss:
+        """What filled the slot is gone: nothing fills it before that is :meth:`decided`. ``node`` is where it ran."""
         slot = self.by_name[name]
+        fault = Fault.NODE_LOST if node in self._dead_nodes else fault
         slot.last_error = cause
         self.first_cause = self.first_cause or f"{name}: {cause}"
         self.last_fault = fault
         if slot.batches > slot.batches_before and now - slot.filled_at >= HEALED_AFTER_SECONDS:
-            slot.charged = 0
-        loss = Loss(name, cause, slot.charged, fault)
-        slot.charged += fault is not Fault.NODE_LOST
+            slot.charges.clear()
+        loss = Loss(name, cause, len(slot.charges), fault)
+        if fault is not Fault.NODE_LOST:
+            slot.charges.append(Charge(now, node))
         slot.vacant, slot.refill_at = True, None
         return loss
 
@@ -149,6 +165,22 @@ class Slots:
         slot = self.by_name[name]
         slot.refill_at = now + decision.after.total_seconds() if isinstance(decision, Replace) else None
         self._to_be_filled(slot)
+
+    def node_died(self, node: str, now: float) -> list[Slot]:
+        """What was lost on it lately was lost with it, whatever it looked like: costs nothing. Returns whose it was."""
+        self._dead_nodes.append(node)
+        forgiven = []
+        for slot in self.by_name.values():
+            kept = [one for one in slot.charges if one.node != node or now - one.at > _NODE_FOUND_DEAD_SECONDS]
+            if len(kept) == len(slot.charges):
+                continue
+            slot.charges = kept
+            slot.last_error = f"its node died; {slot.last_error}"
+            forgiven.append(slot)
+            if self._for_good.pop(slot.name, None):
+                slot.refill_at = now
+                self._to_be_filled(slot)
+        return forgiven
 
     @property
     def lost_for_good(self) -> int:

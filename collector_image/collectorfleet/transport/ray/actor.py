@@ -48,7 +48,7 @@ class CollectorActor:
 
     @ray.method(concurrency_group=OFFERS)
     def placed(self) -> Message:
-        return self._server.placed()
+        return replace(self._server.placed(), node=ray.get_runtime_context().get_node_id())
 
     @ray.method(concurrency_group=OFFERS, num_returns=0)
     def offer(self, policy: str, version: int, weights: Snapshot) -> None:

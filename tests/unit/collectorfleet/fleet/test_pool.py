@@ -10,7 +10,7 @@ from collectorfleet.codec.frames import Part
 from collectorfleet.fleet.assemble import assemble
 from collectorfleet.fleet.pool import SMALLEST_BYTES, BufferPool
 from collectorfleet.messages import Segment
-from collectorfleet.transport.ray.store import spilled_bytes
+from collectorfleet.transport.ray.node_watch import spilled_bytes
 
 LARGE = (SMALLEST_BYTES // 4,)
 

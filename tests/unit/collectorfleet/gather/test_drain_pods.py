@@ -61,7 +61,7 @@ def test_a_collector_finishes_what_it_has_and_is_no_loss(fleet: Played) -> None:
     assert leaving.id in fleet.world.stopped
     assert list(fleet.shared.drained_pods) == ["pod-c0"]
     slot = fleet.shared.slots.by_name["c0"]
-    assert (slot.restarts, slot.charged, fleet.shared.slots.restarts) == (0, 0, 0)
+    assert (slot.restarts, slot.charges, fleet.shared.slots.restarts) == (0, [], 0)
 
 
 def test_it_comes_back_once_its_pod_is_named_no_more(fleet: Played) -> None:

@@ -58,7 +58,7 @@ def test_one_that_is_given_up_stays_empty(slots: Slots) -> None:
 def test_a_lost_node_does_not_use_up_the_budget(slots: Slots) -> None:
     filled(slots)
     slots.lost("c0", "its node died", Fault.NODE_LOST, now=0.0)
-    assert slots.by_name["c0"].charged == 0
+    assert slots.by_name["c0"].charges == []
 
 
 def test_one_that_leaves_is_not_filled_and_stays_after_all_if_the_fleet_grows_in_time(slots: Slots) -> None:
@@ -91,3 +91,35 @@ def test_ten_minutes_of_work_give_the_budget_back(slots: Slots, lived: float, an
         now += seconds
         restarts.append(lose(slots, "c1", Replace(timedelta(0), "it died"), now).restarts)
     assert restarts == counted
+
+
+def test_what_was_lost_with_a_node_that_is_found_dead_later_costs_nothing(slots: Slots) -> None:
+    filled(slots)
+    for name, node in (("c0", "gone"), ("c1", "here"), ("c2", None)):
+        slots.lost(name, "ActorUnavailableError: Socket closed", Fault.DIED, 10.0, node)
+        slots.decided(name, AFTER_A_PAUSE, 10.0)
+    assert [slot.name for slot in slots.node_died("gone", 60.0)] == ["c0"]
+    assert [len(slot.charges) for slot in slots.in_order()] == [0, 1, 1]
+    assert slots.by_name["c0"].last_error == "its node died; ActorUnavailableError: Socket closed"
+    # What is lost on it from now on is known to be.
+    filled(slots, 20.0)
+    assert slots.lost("c0", "no batch within 60 s", Fault.HUNG, 70.0, "gone").fault is Fault.NODE_LOST
+    assert slots.by_name["c0"].charges == []
+
+
+def test_what_was_lost_on_a_node_long_before_it_died_was_not_lost_with_it(slots: Slots) -> None:
+    filled(slots)
+    slots.lost("c0", "it died", Fault.DIED, 10.0, "node")
+    slots.decided("c0", AFTER_A_PAUSE, 10.0)
+    assert slots.node_died("node", 1000.0) == []
+    assert len(slots.by_name["c0"].charges) == 1
+
+
+def test_one_that_was_given_up_for_the_loss_of_its_node_is_filled_again(slots: Slots) -> None:
+    filled(slots)
+    slots.lost("c0", "Socket closed", Fault.DIED, 10.0, "node")
+    slots.decided("c0", GiveUp("it was the last of its restarts"), 10.0)
+    assert filled(slots, 11.0) == []
+    slots.node_died("node", 20.0)
+    assert slots.lost_for_good == 0
+    assert filled(slots, 20.0) == ["c0"]

@@ -1,0 +1,90 @@
+"""What becomes of Ray's nodes while a fleet runs: which of them died, and how much their stores had to spill."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import ray
+
+log = logging.getLogger(__name__)
+
+EVERY_SECONDS: Final = 10.0
+_NODE_SECONDS: Final = 2.0
+_SPILLED: Final = re.compile(r'^ray_object_store_memory\{[^}]*Location="SPILLED"[^}]*\} ([0-9.eE+-]+)', re.MULTILINE)
+
+Node = Mapping[str, Any]
+
+
+class NodeWatch:
+    """Asks Ray now and then, on a thread of its own, until :meth:`stop` or ``is_over()``.
+
+    ``changed`` is called when ``spilled_bytes`` is another number; it is None as long as no node says. ``died`` is
+    called with the id of each node that Ray gave up since this began.
+    """
+
+    def __init__(self, changed: Callable[[], None], died: Callable[[str], None], is_over: Callable[[], bool]) -> None:
+        self.spilled_bytes: int | None = None
+        self._changed = changed
+        self._died = died
+        self._is_over = is_over
+        self._alive: set[str] = set()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="collectorfleet-nodes", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._over.set()
+
+    def _run(self) -> None:
+        while not (self._over.wait(EVERY_SECONDS) or self._is_over()):
+            self._look(_nodes())
+
+    def _look(self, nodes: Sequence[Node] | None) -> None:
+        if nodes is not None:
+            alive = {node["NodeID"] for node in nodes if node["Alive"]}
+            for gone in self._alive - alive:
+                self._died(gone)
+            self._alive = alive
+        found = spilled_by(nodes or ())
+        if found != self.spilled_bytes:
+            self.spilled_bytes = found
+            self._changed()
+
+
+def spilled_by(nodes: Sequence[Node]) -> int | None:
+    """Bytes that nodes spilled, all of those together that answer; None if none does."""
+    answers = [_asked(node) for node in nodes if node["Alive"]]
+    known = [answer for answer in answers if answer is not None]
+    return sum(known) if known else None
+
+
+def spilled_bytes(metrics: str) -> int | None:
+    """What a node's raylet says it has spilled, from its page in Prometheus' text format; None: it does not say."""
+    found = _SPILLED.findall(metrics)
+    return int(sum(float(value) for value in found)) if found else None
+
+
+def _nodes() -> list[Node] | None:
+    """None if Ray does not answer, or its end came first: asking it then would start another one."""
+    try:
+        nodes: list[Node] | None = ray.nodes() if ray.is_initialized() else None
+    except Exception as error:  # noqa: BLE001  (Ray has no base class for what a head that is away raises)
+        log.debug("what became of nodes is not known now: %s", error)
+        return None
+    return nodes
+
+
+def _asked(node: Node) -> int | None:
+    address = f"http://{node['NodeManagerAddress']}:{node['MetricsExportPort']}/metrics"
+    try:
+        with urllib.request.urlopen(address, timeout=_NODE_SECONDS) as answer:
+            return spilled_bytes(answer.read().decode())
+    except OSError:
+        return None
