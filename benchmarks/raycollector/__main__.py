@@ -1,6 +1,6 @@
 """Prints one table: RayCollector and FleetCollector alternating, medians of paired ratios.
 
-    python -m benchmarks.raycollector [--rounds 5] [--only pixels,small,overlap,blocked,weights] [--write FILE]
+    python -m benchmarks.raycollector [--rounds 5] [--only pixels,small,on_policy,...] [--write FILE]
 
 Sides take turns within a round and the order flips from round to round, because machines are noisy: a ratio of two
 neighbours means something where seconds do not. Each measurement is a process with a Ray of its own, so nothing of the
@@ -25,6 +25,7 @@ WHAT = {
     "CPU us/frame": "CPU per frame (µs)",
     "% kept": "%",
     "ms": "ms",
+    "longest ms": "the longest of a row, ms",
     "start s": "constructor to first batch (s)",
 }
 
@@ -37,13 +38,9 @@ same round. More is better for frames/s and %, less for µs, ms and s. CPU count
 of CPU-bound rows within 20 % of 1 are noise. *zero-copy* is RayCollector with `RAY_ENABLE_ZERO_COPY_TORCH_TENSORS=1`,
 whose batches the learner must not write to, as with FleetCollector's `copy=False`. FleetCollector runs on a Ray with
 the settings that it starts one with (`collectorfleet_api.ray_settings`); *our Ray settings* is RayCollector on such a
-Ray.
-
-Where the time of an update of 25 MB goes, on two cores: digest 3 ms, storing 7 ms, four calls of Ray 4 ms, and then
-four collectors that each read, write and hash 25 MB (5.6 ms of CPU with cold caches) and answer: 20 to 25 ms. With a
-core for each collector that last part is one collector's. Where the time of a batch of pixels goes: the rollout
-itself, TorchRL's copies of every step included, then one copy into Ray's store and one into the consumer's memory, 7
-ms each.
+Ray. *collectors alone* is neither: as many of TorchRL's collectors, each in a process of its own, whose frames nobody
+takes, so that the ratio is what is left of them when FleetCollector hands the frames out; their CPU is that of the
+rollouts alone.
 
     python -m benchmarks.raycollector --write docs/benchmarks.md
 """
@@ -96,6 +93,14 @@ def _failures(rounds: list[list[Found]], *indices: int) -> str:
     return "; ".join(sorted({f.why for found in rounds for i in indices if isinstance(f := found[i], Failed)}))
 
 
+def breakdown_table(rounds: int) -> str:
+    """Where the time of an update goes, part by part, each measured alone."""
+    found = [measure("benchmarks.raycollector.breakdown", {}, timeout=CHILD_SECONDS) for _ in range(rounds)]
+    known = [one for one in found if not isinstance(one, Failed)]
+    parts = [[part, tables.spread([one[part] for one in known])] for part in (known[0] if known else ())]
+    return tables.table(["25 MB in 196 tensors, each part alone", "ms"], parts)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
@@ -114,7 +119,10 @@ def main() -> None:
         [f"{args.rounds} paired rounds", RAY, FLEET, "ratio"],
         [row for case, rounds in zip(cases, found, strict=True) for row in rows(case, rounds)],
     )
-    text = f"{table}\n\n{tables.machine()}; {(time.monotonic() - started) / 60:.0f} minutes."
+    text = f"{table}\n\n"
+    if "weights" in args.only:
+        text += f"{breakdown_table(args.rounds)}\n\n"
+    text += f"{tables.machine()}; {(time.monotonic() - started) / 60:.0f} minutes."
     print(f"\n{text}")
     if args.write:
         tables.write(args.write, f"{INTRODUCTION}\n{text}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.raycollector.sides import FLEET, RAY
+from benchmarks.raycollector.sides import FLEET, PLAIN, RAY
 from collectorfleet_api import ray_settings
 
 # Ray then hands tensors out where they lie in its object store, as FleetCollector always does on the way.
@@ -69,10 +69,11 @@ def pixels(scale: float) -> list[Case]:
             Variant(RAY, "zero-copy", process_environment=ZERO_COPY),
             Variant(RAY, "our Ray settings", process_environment=OUR_RAY),
         ]
-        pairs = [(0, 1), (2, 1), (3, 1)]
+        pairs = [(0, 1), (2, 1), (3, 1), (4, 1)]
+        variants.append(Variant(PLAIN, "collectors alone"))
         if not sync:
             variants.append(Variant(FLEET, "copy=False", options={**options, "copy": False}))
-            pairs += [(0, 4), (2, 4)]
+            pairs += [(0, 5), (2, 5), (4, 5)]
         cases.append(
             Case(
                 f"pixels 64x4x84x84, 54 MB a batch, {mode}",
@@ -106,6 +107,27 @@ def small(scale: float) -> list[Case]:
     return cases
 
 
+def on_policy(scale: float) -> list[Case]:
+    """Every batch by the newest weights: collectors wait for the learner, who here does nothing but publish."""
+    each = {"update_after_each_batch": True}
+    return [
+        Case(
+            "steps of 4 ms, 200 frames a batch, Sync, on-policy",
+            "throughput",
+            ("frames/s", "CPU us/frame"),
+            {"step_seconds": 0.004},
+            {"collectors": 2, "frames": 200, "sync": True},
+            {"batches": round(30 * scale), "warm_up": 5},
+            (
+                Variant(RAY, options=each),
+                Variant(FLEET, options={**each, "max_staleness": 0}),
+                Variant(PLAIN, "collectors alone"),
+            ),
+            ((0, 1), (2, 1)),
+        )
+    ]
+
+
 def overlap(scale: float) -> list[Case]:
     """How much of the throughput is left when a learner works as long as a rollout takes."""
     frames, rollout_seconds, cases = 100, 0.25, []
@@ -130,14 +152,16 @@ def overlap(scale: float) -> list[Case]:
 def blocked(scale: float) -> list[Case]:
     return [
         Case(
-            "driver blocked by an update, 1 s rollouts, Async",
+            f"driver blocked by an update of {size}, 1 s rollouts, Async",
             "blocked",
-            ("ms",),
+            ("ms", "longest ms"),
             {"step_seconds": 0.01},
             {"collectors": 2, "frames": 100, "sync": False},
-            {"updates": max(1, round(5 * scale))},
+            {"updates": max(1, round(15 * scale))},
             _sides(),
+            policy=policy,
         )
+        for size, policy in (("8 bytes", "cheap"), ("25 MB", "25 MB"))
     ]
 
 
@@ -156,4 +180,11 @@ def weights(scale: float) -> list[Case]:
     ]
 
 
-GROUPS = {"pixels": pixels, "small": small, "overlap": overlap, "blocked": blocked, "weights": weights}
+GROUPS = {
+    "pixels": pixels,
+    "small": small,
+    "on_policy": on_policy,
+    "overlap": overlap,
+    "blocked": blocked,
+    "weights": weights,
+}

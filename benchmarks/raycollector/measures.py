@@ -15,7 +15,7 @@ import torch
 
 from benchmarks.common import child
 from benchmarks.common.patience import expecting
-from benchmarks.raycollector import sides, workloads
+from benchmarks.raycollector import plain, sides, workloads
 from collectorfleet_api import ray_settings
 
 # Longest wait for one batch or one update. RayCollector's first update connects process groups, which takes seconds.
@@ -84,14 +84,17 @@ def kept(side: Side, *, batches: int, warm_up: int, learner_seconds: float) -> N
 
 
 def blocked(side: Side, *, updates: int) -> Numbers:
-    """Milliseconds for which a weight update blocks the driver while all collectors are inside a rollout."""
+    """Milliseconds for which a weight update blocks the driver while all collectors are inside a rollout.
+
+    The median of the row of updates, and the longest of it.
+    """
     side.update()  # RayCollector connects at its first one
     seconds = []
     for _ in range(updates):
         side.next()
         time.sleep(0.1)  # well inside the next rollout
         seconds.append(side.update())
-    return {"ms": statistics.median(seconds) * 1e3}
+    return {"ms": statistics.median(seconds) * 1e3, "longest ms": max(seconds) * 1e3}
 
 
 def applied(side: Side, *, updates: int) -> Numbers:
@@ -121,6 +124,8 @@ MEASURES: dict[str, Callable[..., Numbers]] = {
 def run(case: dict[str, Any]) -> Numbers:
     """One measurement; the keys of ``case`` are those of :class:`benchmarks.raycollector.cases.Case`."""
     torch.set_num_threads(1)
+    if case["side"] == sides.PLAIN:
+        return plain.throughput(case)
     name, env = case["side"], workloads.environment(**case["environment"])
     if name == sides.FLEET:
         os.environ.update(ray_settings.environment())  # as it does itself where no Ray runs yet

@@ -8,6 +8,8 @@ from typing import Any
 import psutil
 
 RAY, FLEET = "RayCollector", "FleetCollector"
+# What collectors make that hand their frames to nobody; see benchmarks.raycollector.plain.
+PLAIN = "TorchRL"
 
 
 def ray_collector(env: Any, policy: Any, *, collectors: int, frames: int, sync: bool, **options: Any) -> Any:

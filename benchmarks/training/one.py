@@ -14,7 +14,10 @@ from benchmarks.training import ppo
 
 
 def run(case: dict[str, Any]) -> dict[str, Any]:
-    """A case has ``side``, ``sync``, ``seed`` and ``minutes``. Seconds count from the first batch asked for."""
+    """A case has ``side``, ``sync``, ``staleness``, ``seed`` and ``minutes``. Seconds count from the first batch.
+
+    ``staleness`` bounds FleetCollector's batches; null is none.
+    """
     torch.set_num_threads(1)  # the networks are too small to share a step between cores
     torch.manual_seed(case["seed"])
     settings = ppo.Settings()
@@ -22,7 +25,7 @@ def run(case: dict[str, Any]) -> dict[str, Any]:
     options: dict[str, Any] = {"update_after_each_batch": True}
     frames = settings.frames_per_batch if case["sync"] else settings.frames_per_batch // settings.collectors
     if case["side"] == sides.FLEET:
-        options["max_staleness"] = 1 if case["sync"] else 2
+        options["max_staleness"] = case["staleness"]
     with child.local_ray(num_cpus=settings.collectors):
         with expecting(f"{case['side']}(...)", 120):
             collector = sides.MAKE[case["side"]](

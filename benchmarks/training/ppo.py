@@ -147,12 +147,12 @@ def train(
         frames += batch.numel()
         rewards = _of_ended_episodes(batch)
         batch["next", "reward"] = batch["next", "reward"] * settings.reward_scale
-        normalize.learn(batch["observation"].reshape(-1, OBSERVATION))
         with torch.no_grad():
-            # By the policy as it is now, whose normalization, at least, has moved on since the batch was made.
-            batch["action_log_prob"] = policy.get_dist(batch).log_prob(batch["action"])
             advantage(batch)
+        # By the log-probabilities that the collectors acted with, however old their policy was.
         _epochs(ppo, adam, batch.reshape(-1), settings)
+        # After the last step: with another normalization it would be another policy that learns from the batch.
+        normalize.learn(batch["observation"].reshape(-1, OBSERVATION))
         yield Update(frames, rewards)
         if not go_on():
             return

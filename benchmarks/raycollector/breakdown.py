@@ -1,0 +1,64 @@
+"""Where the time of an update of 25 MB goes: each part alone, in milliseconds, the median of a row of them."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import ray
+import torch
+
+from benchmarks.common import child
+from benchmarks.raycollector import workloads
+from collectorfleet.actor.target import WeightsTarget
+from collectorfleet.codec import snapshot as snapshots
+from collectorfleet.transport.ray.transport import RayTransport
+
+_TIMES = 20
+# More than the caches of a core: a collector that just made a rollout has none of its policy in them.
+_CACHES_BYTES = 64 * 2**20
+
+
+@ray.remote(num_cpus=1)
+class _Listener:
+    def hear(self) -> None:
+        """A call without a reply that matters."""
+
+
+def run(case: dict[str, Any]) -> dict[str, float]:
+    """``case`` is empty: there is one policy."""
+    del case
+    torch.set_num_threads(1)
+    policy = workloads.POLICIES["25 MB"]()
+    tensors = snapshots.tensors_of(policy)
+    target = WeightsTarget(snapshots.by_every_name(workloads.POLICIES["25 MB"]()))
+    snapshot = snapshots.take(tensors)
+    other = torch.zeros(_CACHES_BYTES, dtype=torch.uint8)
+    with child.local_ray():
+        transport = RayTransport(lambda _: None, lambda _: {}, policy=None, seed=0)  # type: ignore[arg-type,return-value]
+        listener = _Listener.remote()
+        ray.get(listener.hear.remote())
+        return {
+            "a snapshot of the policy": _median(lambda: snapshots.take(tensors)),
+            "its digest": _median(lambda: snapshots.digest(snapshot.arrays)),
+            "storing it, its digest included": _median(lambda: transport.put(snapshots.take(tensors))),
+            "a call of an actor and its reply": _median(lambda: ray.get(listener.hear.remote())),
+            "loading and hashing it in a collector": _median(lambda: target.load(snapshot), before=other.add_),
+        }
+
+
+def _median(part: Callable[[], object], before: Callable[[int], object] | None = None) -> float:
+    seconds = []
+    for _ in range(_TIMES):
+        if before is not None:
+            before(1)
+        started = time.perf_counter()
+        part()
+        seconds.append(time.perf_counter() - started)
+    return statistics.median(seconds) * 1e3
+
+
+if __name__ == "__main__":
+    child.serve(run)

@@ -1,0 +1,62 @@
+"""What TorchRL's own collectors make in processes of their own when nobody takes their frames."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from multiprocessing.synchronize import Barrier
+from typing import Any
+
+import torch
+
+from benchmarks.raycollector import workloads
+
+_PATIENCE_SECONDS = 120.0
+
+Numbers = dict[str, float]
+
+
+def throughput(case: dict[str, Any]) -> Numbers:
+    """Frames a second of all of them together, and CPU microseconds per frame, of their processes alone."""
+    collectors, how = case["arguments"]["collectors"], case["how"]
+    # In Sync a batch is of all of them.
+    frames = case["arguments"]["frames"] // (collectors if case["arguments"]["sync"] else 1)
+    batches = how["batches"] if case["arguments"]["sync"] else -(-how["batches"] // collectors)
+    context = multiprocessing.get_context("spawn")
+    found: Any = context.Queue()
+    together = context.Barrier(collectors)
+    work = (case["environment"], case["policy"], frames, how["warm_up"], batches, together, found)
+    processes = [context.Process(target=_collect, args=work, daemon=True) for _ in range(collectors)]
+    for process in processes:
+        process.start()
+    parts = [found.get(timeout=_PATIENCE_SECONDS) for _ in processes]
+    for process in processes:
+        process.join()
+    made = batches * frames
+    return {
+        "frames/s": sum(made / seconds for seconds, _ in parts),
+        "CPU us/frame": sum(cpu for _, cpu in parts) / (made * collectors) * 1e6,
+    }
+
+
+def _collect(
+    environment: dict[str, Any], policy: str, frames: int, warm_up: int, batches: int, together: Barrier, found: Any
+) -> None:
+    from torchrl.collectors import Collector
+
+    torch.set_num_threads(1)
+    collector = Collector(
+        workloads.environment(**environment),
+        workloads.POLICIES[policy](),
+        frames_per_batch=frames,
+        total_frames=-1,
+        return_same_td=True,
+    )
+    rollouts = iter(collector)
+    for _ in range(warm_up):
+        next(rollouts)
+    together.wait(_PATIENCE_SECONDS)
+    cpu, started = time.process_time(), time.perf_counter()
+    for _ in range(batches):
+        next(rollouts)
+    found.put((time.perf_counter() - started, time.process_time() - cpu))
