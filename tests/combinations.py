@@ -123,6 +123,12 @@ REFUSED = [
         id="two judges of an environment's errors",
     ),
     pytest.param(
+        {"spec.collection.initRandomFrames": 800, "spec.collectors.class": "Async"},
+        "spec.collection.initRandomFrames: processes of class Async collect ahead and do not hear when to stop drawing "
+        "at random; set collectors.class to Single or Sync, or leave it out",
+        id="random frames of processes that never pause",
+    ),
+    pytest.param(
         {"spec.collection.splitTrajs": True, "spec.collection.trajsPerBatch": 10},
         "spec.collection.splitTrajs: batches of trajsPerBatch have one trajectory in each row already; leave one of "
         "the two out",
@@ -237,6 +243,9 @@ GO_TOGETHER = [
     ),
     pytest.param(
         {"spec.collectors.class": "Sync", "spec.collectors.numWorkersPerCollector": 4}, id="processes in step"
+    ),
+    pytest.param(
+        {"spec.collectors.class": "Sync", "spec.collection.initRandomFrames": 800}, id="random frames of processes"
     ),
     pytest.param(
         {

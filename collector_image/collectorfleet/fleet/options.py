@@ -51,7 +51,7 @@ class FleetOptions:
         device, storing_device, env_device, policy_device: one for all, or a list with one for each collector.
         create_env_kwargs: arguments of ``create_env_fn``, for all or as a list.
         init_random_frames: frames with random actions before the policy acts, counted over all collectors, in whole
-            requests.
+            requests. Not with ``collector_class="async"``.
         postproc, split_trajs: applied to each batch, here. Trajectory ids are unique over all incarnations.
         collector_class: "single", "sync", "async" or a class: what runs in each actor.
         num_workers_per_collector: processes of one collector, with "sync" or "async".
@@ -186,17 +186,20 @@ class FleetOptions:
         return issubclass(self.collector_type, MultiCollector)
 
     @property
+    def has_processes_that_never_pause(self) -> bool:
+        """Whether processes of a collector begin their next rollout before they are asked for it."""
+        return issubclass(self.collector_type, MultiAsyncCollector)
+
+    @property
     def mixes_versions(self) -> bool:
         """Whether a rollout may have frames of several versions: processes that never pause, spanning trajectories."""
-        return (
-            issubclass(self.collector_type, MultiAsyncCollector) or self.keywords(0).get("trajs_per_batch") is not None
-        )
+        return self.has_processes_that_never_pause or self.keywords(0).get("trajs_per_batch") is not None
 
     @property
     def frames_of_a_step(self) -> int:
         """How many frames a collector makes at once, of which a request is a multiple."""
         # Every request of an asynchronous collector is answered by one of its processes.
-        together = 1 if issubclass(self.collector_type, MultiAsyncCollector) else self.num_workers_per_collector
+        together = 1 if self.has_processes_that_never_pause else self.num_workers_per_collector
         return self.envs_per_collector * together
 
     @property

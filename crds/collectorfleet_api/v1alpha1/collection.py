@@ -96,7 +96,10 @@ class Collection(Model):
     )
     init_random_frames: Positive | None = Field(
         default=None,
-        description="The first frames, this many over all collectors, come from random actions. Absent: none.",
+        description=(
+            "The first frames, this many over all collectors, come from random actions. Absent: none. Not with "
+            "collectors.class Async."
+        ),
     )
     exploration_type: ExplorationType = Field(
         default=ExplorationType.RANDOM,

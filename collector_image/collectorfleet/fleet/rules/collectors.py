@@ -70,6 +70,13 @@ COLLECTORS: Final = (
             f"{options.collector_type.__name__} has one, use envs_per_collector for several environments in it"
         ),
     ),
+    Rule(
+        "random-frames-or-class-async",
+        "init_random_frames",
+        lambda options: not (options.random_frames and options.has_processes_that_never_pause),
+        "not with collector_class 'async', whose processes collect ahead and do not hear when to stop drawing at "
+        "random; use 'single' or 'sync', or leave it out",
+    ),
     Rule("keywords-are-not-the-fleets", "collector_kwargs", lambda options: not _fleets_own(options), _say_fleets_own),
     Rule(
         "environments-need-a-function",

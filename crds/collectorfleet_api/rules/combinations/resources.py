@@ -49,6 +49,16 @@ INSIDE_COLLECTORS: Final = (
         "a failurePolicy is asked itself, with the fault EnvironmentError; leave one of the two out",
     ),
     Combination(
+        "random-frames-or-class-async",
+        "collection.initRandomFrames",
+        lambda spec: (
+            spec.collection.init_random_frames is None or spec.collectors.collector_class is not CollectorClass.ASYNC
+        ),
+        "!has(self.collection.initRandomFrames) || self.collectors.class != 'Async'",
+        "processes of class Async collect ahead and do not hear when to stop drawing at random; set collectors.class "
+        "to Single or Sync, or leave it out",
+    ),
+    Combination(
         "cuda-needs-gpu",
         "collectors.devices",
         lambda spec: not _cuda_indices(spec) or spec.collectors.resources.gpu > 0,

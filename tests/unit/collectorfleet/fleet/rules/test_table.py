@@ -103,6 +103,13 @@ REFUSED = [
         "environments in it",
         id="workers of one process",
     ),
+    pytest.param(
+        ("random-frames-or-class-async", "init_random_frames"),
+        {"init_random_frames": 100, "collector_class": "async"},
+        "not with collector_class 'async', whose processes collect ahead and do not hear when to stop drawing at "
+        "random; use 'single' or 'sync', or leave it out",
+        id="random frames of processes that never pause",
+    ),
     *(
         pytest.param(
             ("keywords-are-not-the-fleets", "collector_kwargs"),
