@@ -7,6 +7,7 @@
     ├── InvalidOption       an argument that cannot work; also a ValueError
     ├── TooFewCollectors    fewer than ``min_available`` collectors for too long
     ├── InfrastructureError Ray, or what it runs on, failed; trying again may help
+    │   └── ReplayBufferLost the actor that holds the replay buffer is gone
     └── CollectorClosed     used after ``shutdown()``
 
 The text of each is one sentence that names its object; the first cause keeps its own words.
@@ -65,6 +66,18 @@ class InfrastructureError(CollectorFleetError):
         made = cls(f"{where}: {describe(error)}")
         made.__cause__ = error
         return made
+
+
+class ReplayBufferLost(InfrastructureError):
+    """The actor that holds the replay buffer is gone, with what was in it: no collector's fault."""
+
+    @classmethod
+    def because(cls, cause: str) -> ReplayBufferLost:
+        """``cause`` is why, in the launcher's words."""
+        return cls(
+            "replay buffer: the actor that holds it is lost, with what was in it; give it more memory where it runs "
+            f"if that was short: {cause}"
+        )
 
 
 class CollectorClosed(CollectorFleetError):

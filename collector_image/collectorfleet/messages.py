@@ -143,4 +143,12 @@ class Lost:
     request_id: int | None = None  # only this answer is lost, the collector is not
 
 
-Message = Placed | Started | Applied | Answer | Raised | Lost
+@dataclass(frozen=True, slots=True)
+class BufferLost:
+    """The replay buffer that the collector writes to is gone: neither the user's fault nor the collector's."""
+
+    collector: CollectorId
+    sentence: str
+
+
+Message = Placed | Started | Applied | Answer | Raised | Lost | BufferLost

@@ -110,7 +110,7 @@ class RolloutRunner:
         if ids is not None:
             batch[keys.TRAJECTORY_KEY] = keys.distinct_trajectories(ids, self._incarnation)
         mask = batch.get(keys.MASK_KEY, None)
-        self._config.replay_buffer.extend(batch.reshape(-1) if mask is None else batch[mask])
+        write(self._config.replay_buffer, batch.reshape(-1) if mask is None else batch[mask])
         return Rollout(None, rollout.frames, rollout.oldest_version, None)
 
     def _ask_for(self, frames: int, *, random: bool) -> None:
@@ -142,6 +142,11 @@ class RolloutRunner:
             self.collector.update_policy_weights_(TensorDict.from_module(self._policy).data)
         if self._shared is not None:
             self._shared.set(version)
+
+
+def write(buffer: Any, frames: TensorDictBase) -> None:
+    """Its frame in a traceback says that the buffer raised."""
+    buffer.extend(frames)
 
 
 def _policy_of(collector: Any, config: CollectorConfig) -> Any:

@@ -22,12 +22,23 @@ import torch
 
 from collectorfleet.actor.build import build, environments
 from collectorfleet.actor.config import CollectorConfig
-from collectorfleet.actor.rollouts import Rollout, RolloutRunner
+from collectorfleet.actor.rollouts import Rollout, RolloutRunner, write
 from collectorfleet.codec import tensors
 from collectorfleet.codec.frames import Part
 from collectorfleet.codec.snapshot import Snapshot
-from collectorfleet.errors import describe
-from collectorfleet.messages import Answer, Applied, CollectorId, Fault, Lost, Placed, Raised, Request, Started
+from collectorfleet.errors import ReplayBufferLost, describe
+from collectorfleet.messages import (
+    Answer,
+    Applied,
+    BufferLost,
+    CollectorId,
+    Fault,
+    Lost,
+    Placed,
+    Raised,
+    Request,
+    Started,
+)
 from collectorfleet.user_code import name_of
 
 
@@ -44,7 +55,7 @@ class CollectorServer:
         """Where this is. Beside everything else that it is asked."""
         return Placed(self._id, _pod())
 
-    def build(self, seed: int, *, seed_environment: bool) -> Started | Raised | Lost:
+    def build(self, seed: int, *, seed_environment: bool) -> Started | Raised | Lost | BufferLost:
         """Build environment and policy. Blocks for as long as the user's code takes."""
         # Torch begins every process with the same seed: unseeded collectors would all draw the same actions.
         torch.manual_seed(seed)
@@ -61,7 +72,7 @@ class CollectorServer:
         self._built.set()
         return Started(self._id, _pod(), os.getpid())
 
-    def run(self, request: Request, weights: tuple[int, Snapshot] | None = None) -> Answer | Raised | Lost:
+    def run(self, request: Request, weights: tuple[int, Snapshot] | None = None) -> Answer | Raised | Lost | BufferLost:
         """One rollout. ``weights`` are a version that came along: exactly the one asked for, or an offer."""
         started = time.perf_counter()
         try:
@@ -135,13 +146,16 @@ class CollectorServer:
         segments = None if rollout.segments is None else tuple(rollout.segments)
         return Part(tensors.encode(rollout.batch), segments, self._id.incarnation)
 
-    def _failure(self, error: Exception) -> Raised | Lost:
+    def _failure(self, error: Exception) -> Raised | Lost | BufferLost:
+        if isinstance(error, ReplayBufferLost):
+            return BufferLost(self._id, str(error))
         if _fault_of(error) is Fault.OUT_OF_MEMORY:
             # Not a mistake of the environment, and not to be tried in this process again.
             return Lost(self._id, describe(error), Fault.OUT_OF_MEMORY)
         text = "".join(traceback.format_exception(error))
-        by_environment = _is_of_environment(error)
-        where = f"environment {name_of(self._config.create_env)}" if by_environment else "policy"
+        whose = _whose(error)
+        by_environment = whose == "environment"
+        where = f"environment {name_of(self._config.create_env)}" if by_environment else whose
         return Raised(self._id, where, describe(error), text, by_environment)
 
 
@@ -149,10 +163,15 @@ def _pod() -> str:
     return os.environ.get("COLLECTORFLEET_POD") or socket.gethostname()
 
 
-def _is_of_environment(error: BaseException) -> bool:
-    """Whether the environment raised, and not the policy: by a frame of what steps environments, or builds them."""
-    codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
-    return any("/torchrl/envs/" in code.co_filename or code is environments.__code__ for code in codes)
+def _whose(error: BaseException) -> str:
+    """Whose code raised: of the environment or the replay buffer if a frame of theirs is in it, else the policy's."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        code = frame.f_code
+        if "/torchrl/envs/" in code.co_filename or code is environments.__code__:
+            return "environment"
+        if code is write.__code__:
+            return "replay buffer"
+    return "policy"
 
 
 def _fault_of(error: BaseException) -> Fault:

@@ -22,6 +22,7 @@ from collectorfleet.gather.state.gather import Gather
 from collectorfleet.policies.failure import OnEnvironmentError, ReplaceWithBackoff
 from collectorfleet.policies.scaling import EmptyWholePods
 from collectorfleet.transport.ray.node_watch import NodeWatch
+from collectorfleet.transport.ray.replay_buffer import BufferClient
 from collectorfleet.transport.ray.store import room_for_batches
 from collectorfleet.transport.ray.transport import RayTransport
 from collectorfleet_api import ray_settings
@@ -75,12 +76,11 @@ def engine(options: FleetOptions, source: WeightsSource) -> Engine:
 
 def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> RayTransport:
     recipes = Recipes(options)
-    clients = [] if options.replay_buffer is None else options.replay_buffer.clients(options.collectors)
+    buffer = options.replay_buffer
 
     def config_of(name: str) -> CollectorConfig:
-        index = int(name[1:])
-        client = clients[index % len(clients)] if clients else None
-        return recipes.config(index, shared.gather.plan.frames_per_share, client)
+        client = None if buffer is None else BufferClient(buffer)
+        return recipes.config(int(name[1:]), shared.gather.plan.frames_per_share, client)
 
     return RayTransport(
         config_of,

@@ -191,6 +191,11 @@ class FleetOptions:
         return issubclass(self.collector_type, MultiAsyncCollector)
 
     @property
+    def writes_equal_batches(self) -> bool:
+        """Whether what collectors write to the replay buffer has to be as large each time as it was the first time."""
+        return getattr(self.replay_buffer, "transport_kind", None) == "distributed"
+
+    @property
     def mixes_versions(self) -> bool:
         """Whether a rollout may have frames of several versions: processes that never pause, spanning trajectories."""
         return self.has_processes_that_never_pause or self.keywords(0).get("trajs_per_batch") is not None

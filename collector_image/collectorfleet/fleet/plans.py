@@ -28,9 +28,11 @@ def plan_of(options: FleetOptions) -> Plan:
 def replanning(options: FleetOptions) -> Callable[[Plan, int], Plan] | None:
     """How the plan follows the number of collectors: its batch is split into other shares. None: it stays.
 
-    It does where the options say how many shares there are, and where collectors cannot change what they are asked for.
+    It does where the options say how many shares there are, and where collectors cannot change what they are asked for,
+    or write.
     """
-    if not options.sync or options.shares or options.first_shares or options.has_processes:
+    fixed = options.shares or options.first_shares or options.has_processes or options.writes_equal_batches
+    if not options.sync or fixed:
         return None
     frames, step, threshold = options.frames_per_batch, options.frames_of_a_step, options.preemptive_threshold
 

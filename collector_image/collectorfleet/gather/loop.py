@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from collectorfleet.errors import CollectorFleetError, InfrastructureError
+from collectorfleet.errors import CollectorFleetError, InfrastructureError, ReplayBufferLost
 from collectorfleet.gather.awake import AwakeClock
 from collectorfleet.gather.losses import Losses
 from collectorfleet.gather.outbox import Outbox
@@ -21,6 +21,7 @@ from collectorfleet.gather.state.offers import Pace
 from collectorfleet.messages import (
     Answer,
     Applied,
+    BufferLost,
     CollectorId,
     Lost,
     Message,
@@ -224,6 +225,8 @@ class GatherLoop:
                 self._answered(one, message, now)
             case Raised():
                 self._losses.raised(one, message, now)
+            case BufferLost(sentence=sentence):
+                shared.abort(ReplayBufferLost(sentence))
             case Lost(cause=cause, fault=fault, request_id=None):
                 self._losses.lost(one, cause, fault, now)
             case Lost(cause=cause, request_id=int(request_id)):

@@ -12,17 +12,23 @@ from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
 from collectorfleet.run.output.interface import OutputWriter
 from collectorfleet.run.own_code import TrainingFunction
+from collectorfleet.transport.ray.replay_buffer import loss_of
 from collectorfleet_api.v1alpha1 import Progress
 
 
 def train(training: TrainingFunction, collector: FleetCollector, run: Run) -> Completed:
-    """Call the training function. Raises UserCodeError when it raises, another CollectorFleetError as it is."""
+    """Call the training function.
+
+    Raises UserCodeError when it raises, another CollectorFleetError as it is; ReplayBufferLost when it raises because
+    the replay buffer is lost, which it samples from.
+    """
     try:
         training.function(collector, run, **training.kwargs)
     except CollectorFleetError:
         raise
     except Exception as error:
-        raise UserCodeError.of(f"train {training.path}", error) from error
+        lost = None if collector.replay_buffer is None else loss_of(collector.replay_buffer)
+        raise lost or UserCodeError.of(f"train {training.path}", error) from error
     except SystemExit as error:
         # A script's habit. Code 0 and None mean that it is done.
         if error.code:

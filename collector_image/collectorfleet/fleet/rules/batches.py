@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from collectorfleet.fleet.rules.rule import Rule, not_both
+from collectorfleet.fleet.rules.rule import Question, Rule, not_both
 
 if TYPE_CHECKING:
     from collectorfleet.fleet.options import FleetOptions
@@ -27,6 +27,16 @@ def _not_into_a_buffer(name: str) -> Rule:
         not_both(name, "replay_buffer"),
         "not together with replay_buffer, which collectors write to themselves; "
         "give the buffer a transform, or extend it with the batches that the iteration yields",
+    )
+
+
+def _equal_for_a_buffer(name: str, differ: Question) -> Rule:
+    return Rule(
+        "distributed-buffer-takes-equal-batches",
+        name,
+        lambda options: not (options.writes_equal_batches and differ(options)),
+        "not with a replay buffer of transport='distributed', which takes batches of one size only; build it with "
+        "transport='ray'",
     )
 
 
@@ -75,6 +85,8 @@ BATCHES: Final = (
     ),
     _not_into_a_buffer("split_trajs"),
     _not_into_a_buffer("postproc"),
+    _equal_for_a_buffer("preemptive_threshold", _cut_short),
+    _equal_for_a_buffer("trajs_per_batch", _whole_trajectories),
     Rule(
         "replay-buffer-is-shared",
         "replay_buffer",

@@ -13,7 +13,7 @@ import ray
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.server import CollectorServer
 from collectorfleet.codec.snapshot import Snapshot
-from collectorfleet.messages import Answer, CollectorId, Lost, Message, Raised, Request
+from collectorfleet.messages import Answer, BufferLost, CollectorId, Lost, Message, Raised, Request
 from collectorfleet.transport.ray.schemas import SchemaOnce
 
 OFFERS: Final = "offers"
@@ -37,7 +37,7 @@ class CollectorActor:
         known_schema: int,
         version: int | None = None,
         weights: Snapshot | None = None,
-    ) -> tuple[Answer, int] | Raised | Lost:
+    ) -> tuple[Answer, int] | Raised | Lost | BufferLost:
         """The answer, and the number of its schema, which is left out if it is the known one.
 
         ``request`` has the fields of a :class:`Request`: a tuple of numbers is a message of Ray's own, without pickle.

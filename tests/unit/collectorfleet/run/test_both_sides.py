@@ -99,7 +99,8 @@ RULES_ONLY_IN_PYTHON = {
         ("environments-need-a-function", "environment-is-or-builds-one", "one-policy"), "a manifest names factories"
     ),
     **dict.fromkeys(
-        ("policy-has-weights", "replay-buffer-is-shared"), "known once the user's factory has built it, in the driver"
+        ("policy-has-weights", "replay-buffer-is-shared", "distributed-buffer-takes-equal-batches"),
+        "known once the user's factory has built it, in the driver",
     ),
     "weights-have-one-way": "no fields of a manifest",
     "keywords-are-not-the-fleets": "keywords_said_once refuses these and more",

@@ -22,6 +22,8 @@ from collectorfleet_api.v1alpha1 import DriverReport, Progress
 class Collector:
     """As far as a training function is called with one."""
 
+    replay_buffer = None
+
     def status(self) -> DriverReport:
         return DriverReport(progress=Progress(frames_delivered=800, batches=4))
 

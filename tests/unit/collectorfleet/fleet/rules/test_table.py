@@ -265,6 +265,16 @@ REFUSED = [
         id="exact and mixed",
     ),
     *(
+        pytest.param(
+            ("distributed-buffer-takes-equal-batches", name),
+            {"replay_buffer": SimpleNamespace(service_backend="ray", transport_kind="distributed"), name: given},
+            "not with a replay buffer of transport='distributed', which takes batches of one size only; build it with "
+            "transport='ray'",
+            id=f"{name} past Ray",
+        )
+        for name, given in (("preemptive_threshold", 0.5), ("trajs_per_batch", 2))
+    ),
+    *(
         pytest.param(("replay-buffer-or-batches", name), {"replay_buffer": SHARED, name: given}, INTO_A_BUFFER, id=name)
         for name, given in (("split_trajs", True), ("postproc", len))
     ),

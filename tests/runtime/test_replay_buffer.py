@@ -1,0 +1,124 @@
+"""A replay buffer that collectors write to: whoever joins later, and what its end is called."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+import ray
+from tensordict import TensorDictBase
+from tests import envs
+from tests.runtime.batches import Make
+from tests.wait import eventually
+from torchrl.data import LazyTensorStorage, ReplayBuffer
+from torchrl.envs.transforms import Transform
+
+from collectorfleet import InfrastructureError, UserCodeError
+
+pytestmark = pytest.mark.usefixtures("local_ray")
+
+MakeBuffer = Callable[..., Any]
+WAYS = ["ray", "distributed"]
+
+
+@pytest.fixture
+def make_buffer() -> Iterator[MakeBuffer]:
+    made: list[Any] = []
+
+    def one(**options: Any) -> Any:
+        buffer = ReplayBuffer(
+            storage=partial(LazyTensorStorage, 10_000),
+            batch_size=4,
+            service_backend="ray",
+            service_backend_options={"remote_config": {"num_cpus": 0}},
+            **options,
+        )
+        made.append(buffer)
+        return buffer
+
+    yield one
+    for buffer in made:
+        ray.kill(buffer._rb)  # its own shutdown() waits for an answer of an actor that a test has killed
+
+
+def kill(buffer: Any) -> None:
+    pid = ray.get(buffer._rb.__ray_call__.remote(lambda _: os.getpid()))
+    os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("transport", WAYS)
+def test_collectors_that_come_later_write_like_the_first_ones(
+    make: Make, make_buffer: MakeBuffer, transport: str
+) -> None:
+    buffer = make_buffer(transport=transport)
+    collector = make(replay_buffer=buffer, num_collectors=1)
+    batches = iter(collector)
+    next(batches)
+    collector.resize(2)
+
+    def all_wrote() -> bool:
+        next(batches)
+        rows = collector.status().collectors
+        return len(rows) == 2 and all(row.frames > 0 for row in rows)
+
+    eventually(all_wrote, within=60, every=0, what="frames of both")
+    first = collector._gather.shared.gather.collectors.named("c0")
+    assert first is not None
+    assert first.pid is not None
+    os.kill(first.pid, signal.SIGKILL)
+
+    def replaced() -> bool:
+        next(batches)
+        found = collector._gather.shared.gather.collectors.named("c0")
+        return found is not None and found.id != first.id and found.answered
+
+    eventually(replaced, within=60, every=0, what="frames of the next incarnation")
+    progress = collector.status().progress
+    assert progress is not None
+    # A killed collector may have written what it did not answer any more.
+    assert buffer.write_count >= progress.frames_delivered
+
+
+@pytest.mark.parametrize("transport", WAYS)
+def test_a_lost_buffer_ends_the_fleet_by_its_name_and_costs_no_collector_a_restart(
+    make: Make, make_buffer: MakeBuffer, transport: str
+) -> None:
+    buffer = make_buffer(transport=transport)
+    collector = make(replay_buffer=buffer)
+    batches = iter(collector)
+    next(batches)
+    kill(buffer)
+    with pytest.raises(InfrastructureError, match=r"^replay buffer: the actor that holds it is lost.*has died"):
+        list(batches)
+    assert [(row.restarts, row.last_error) for row in collector.status().collectors] == [(0, None)] * 2
+
+
+def test_a_buffer_that_is_lost_before_a_collector_starts_is_named_too(make: Make, make_buffer: MakeBuffer) -> None:
+    buffer = make_buffer(transport="distributed")
+    collector = make(replay_buffer=buffer, num_collectors=1)
+    batches = iter(collector)
+    next(batches)
+    with collector.pause():
+        kill(buffer)
+        collector.resize(2)
+    with pytest.raises(InfrastructureError, match=r"^replay buffer: the actor that holds it is lost"):
+        list(batches)
+
+
+class Refuses(Transform):
+    """Of a user's buffer."""
+
+    def _inv_call(self, tensordict: TensorDictBase) -> TensorDictBase:
+        raise KeyError("no such frames")
+
+
+def test_an_error_of_the_buffers_own_code_is_the_users(make: Make, make_buffer: MakeBuffer) -> None:
+    collector = make(
+        create_env_fn=envs.make_counting, replay_buffer=make_buffer(transform_factory=Refuses), num_collectors=1
+    )
+    with pytest.raises(UserCodeError, match=r"^replay buffer \(collector c0\): KeyError: 'no such frames'"):
+        next(iter(collector))
