@@ -219,6 +219,12 @@ REFUSED = [
         id="a replay buffer that nobody samples from",
     ),
     pytest.param(
+        {"spec.replayBuffer": {**RING, "checkpoint": True}},
+        "spec.replayBuffer.checkpoint: the buffer is kept in the checkpoints of driver.checkpoint; set that, or leave "
+        "it out",
+        id="a replay buffer to keep, and no checkpoints",
+    ),
+    pytest.param(
         {**GATHER_ONLY, "spec.output": {"path": "/data", "replayBuffer": RING}},
         "spec.output.replayBuffer: belongs to format ReplayBuffer, which needs it; set both or neither",
         id="a replay buffer of files",
@@ -264,4 +270,8 @@ GO_TOGETHER = [
         id="frames into a replay buffer",
     ),
     pytest.param({"spec.replayBuffer": RING}, id="training from a replay buffer"),
+    pytest.param(
+        {"spec.replayBuffer": {**RING, "checkpoint": True}, "spec.driver.checkpoint": {"claimName": "runs"}},
+        id="a replay buffer that is kept",
+    ),
 ]

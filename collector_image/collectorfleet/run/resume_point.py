@@ -16,14 +16,22 @@ from collectorfleet.run.position import Position
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """``sentence`` says why there, to people; empty for the first driver of a run."""
+    """``sentence`` says why there, to people; empty for the first driver of a run.
+
+    ``buffer_frames_lost`` counts the frames that a replay buffer which begins empty had before.
+    """
 
     position: Position
     sentence: str = ""
+    buffer_frames_lost: int = 0
 
 
-def resume_point(history: RunHistory, written: Position | None, total_frames: int | None) -> ResumePoint:
+def resume_point(
+    history: RunHistory, written: Position | None, total_frames: int | None, *, buffer_begins_empty: bool = False
+) -> ResumePoint:
     """Where the next driver of a run begins; ``written`` is what its output holds, of a run that has one.
+
+    ``buffer_begins_empty``: collectors write into a replay buffer, which nothing is loaded into.
 
     Raises InvalidOption if the run is over.
     """
@@ -36,7 +44,11 @@ def resume_point(history: RunHistory, written: Position | None, total_frames: in
             f"collection.totalFrames is {total_frames}, and the checkpoint is of a run that completed after "
             f"{saved.frames}: raise totalFrames to go on with it, or start over with another folder for checkpoints"
         )
-    return ResumePoint(position, _sentence(saved, position, behind_output=written is not None))
+    sentence = _sentence(saved, position, behind_output=written is not None)
+    if not buffer_begins_empty or not saved.frames:
+        return ResumePoint(position, sentence)
+    lost = f"the replay buffer begins empty: the {saved.frames} frames written before are not in it"
+    return ResumePoint(position, f"{sentence}; {lost}", saved.frames)
 
 
 def resumed(saved: Position, records: Iterable[Position]) -> Position:

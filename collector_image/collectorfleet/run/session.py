@@ -34,7 +34,7 @@ from collectorfleet.run.resume_point import ResumePoint, resume_point
 from collectorfleet.run.run_collector import RunCollector
 from collectorfleet.run.stop import StopRequest
 from collectorfleet.run.work import train, write_out
-from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport, Progress
+from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec, DriverReport, Progress
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,11 @@ class Session:
     def report(self) -> DriverReport:
         """What is true now. Any thread may ask, also after the end."""
         report = self._collector.status()
-        own = {"metrics": dict(self._run.metrics), "frames_lost": self.resume_point.position.frames_lost}
+        own = {
+            "metrics": dict(self._run.metrics),
+            "frames_lost": self.resume_point.position.frames_lost,
+            "replay_buffer_frames_lost": self.resume_point.buffer_frames_lost,
+        }
         progress = (report.progress or Progress()).model_copy(update=own)
         return report.model_copy(update={"progress": progress, "checkpoint": self._checkpoints.status})
 
@@ -104,7 +108,12 @@ def open_session(
     The run goes on from what ``history`` has, and keeps its checkpoints in ``folder``, if there is one.
     """
     writer = _writer(fleet, history.run_id)
-    resume = resume_point(history, writer.position if writer else None, fleet.spec.collection.total_frames)
+    resume = resume_point(
+        history,
+        writer.position if writer else None,
+        fleet.spec.collection.total_frames,
+        buffer_begins_empty=_buffer_begins_empty(fleet.spec, history.checkpoint),
+    )
     if resume.sentence:
         log.warning(resume.sentence)
     checkpoints: Checkpoints = NoCheckpoints()
@@ -113,7 +122,10 @@ def open_session(
     # Before the collector, whose first version is one more.
     checkpoints.note(resume.position)
     boundary = BatchBoundary(stop, checkpoints)
-    collector = _collector(fleet, code, boundary, resume, history.drivers, gpu_per_collector)
+    built = built_options(fleet.spec, on_ray=True)
+    if fleet.spec.replay_buffer is not None and fleet.spec.replay_buffer.checkpoint:
+        checkpoints.keep_buffer(built["replay_buffer"])
+    collector = _collector(fleet, code.built | built, boundary, resume, history.drivers, gpu_per_collector)
     run = Run(stop.requested, checkpoints.keep, lambda: checkpoints.write(collector.position()))
     log_milestone(Milestone.CONSTRUCTED)
     try:
@@ -129,6 +141,12 @@ def _writer(fleet: CollectorFleet, run_id: str) -> OutputWriter | None:
     if output is None or fleet.spec.driver.train is not None:
         return None
     return open_writer(output, fleet=fleet.metadata.name, run_id=run_id)
+
+
+def _buffer_begins_empty(spec: CollectorFleetSpec, checkpoint: Checkpoint | None) -> bool:
+    if spec.replay_buffer is None:
+        return False
+    return not (spec.replay_buffer.checkpoint and checkpoint is not None and checkpoint.replay_buffer is not None)
 
 
 def _training_state(code: OwnCode, checkpoint: Checkpoint | None) -> TrainingState:
@@ -147,7 +165,7 @@ def _checkpoint_interval(fleet: CollectorFleet) -> timedelta:
 
 def _collector(
     fleet: CollectorFleet,
-    code: OwnCode,
+    built: dict[str, Any],
     boundary: BatchBoundary,
     resume: ResumePoint,
     drivers_before: int,
@@ -167,8 +185,7 @@ def _collector(
         position.frames_lost,
         resume_from=resume_from,
         **options,
-        **code.built,
-        **built_options(spec, on_ray=True),
+        **built,
     )
     if spec.collectors.replicas != options["num_collectors"]:
         collector.resize(spec.collectors.replicas)

@@ -107,6 +107,16 @@ def _older_than_bounded(fleet: CollectorFleet) -> Iterator[Problem]:
     )
 
 
+def _buffer_that_begins_empty(fleet: CollectorFleet) -> Iterator[Problem]:
+    buffer = fleet.spec.replay_buffer
+    if buffer is not None and not buffer.checkpoint and fleet.spec.driver.checkpoint is not None:
+        yield Problem(
+            "spec.replayBuffer.checkpoint",
+            "false: a driver that is started again goes on from its checkpoint with an empty replay buffer; true keeps "
+            "the content too, three times on the claim",
+        )
+
+
 def _null_keywords(fleet: CollectorFleet) -> Iterator[Problem]:
     for path, kwargs in _all_kwargs(fleet.spec, "spec"):
         for key, value in kwargs.items():
@@ -135,5 +145,6 @@ _CHECKS: Final[tuple[Callable[[CollectorFleet], Iterator[Problem]], ...]] = (
     _unused_gpu,
     _gpu_without_device,
     _older_than_bounded,
+    _buffer_that_begins_empty,
     _null_keywords,
 )

@@ -33,6 +33,7 @@ from collectorfleet_api.v1alpha1.lifecycle import (
 from collectorfleet_api.v1alpha1.output import (
     Output,
     OutputFormat,
+    ReplayBuffer,
 )
 from collectorfleet_api.v1alpha1.reasons import (
     ConditionType,
@@ -129,6 +130,7 @@ __all__ = [
     "Ray",
     "RayClusterStatus",
     "Reason",
+    "ReplayBuffer",
     "Resources",
     "RollingUpdate",
     "Staleness",

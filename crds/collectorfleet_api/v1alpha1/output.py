@@ -1,4 +1,4 @@
-"""``spec.output``: where batches go that nobody trains on."""
+"""Where frames go instead of to the training function: ``spec.replayBuffer``, or ``spec.output`` without one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,20 @@ from collectorfleet_api.v1alpha1.factory import Factory
 class OutputFormat(StrEnum):
     TENSORDICT = "TensorDict"
     REPLAY_BUFFER = "ReplayBuffer"
+
+
+class ReplayBuffer(Factory):
+    """``spec.replayBuffer``: where collectors write to, and the training function samples from."""
+
+    checkpoint: bool = Field(
+        default=False,
+        description=(
+            "True: each checkpoint of `driver.checkpoint` has the buffer's content with it, and the state of its "
+            "sampler and writer. The buffer's actor has to run in the driver's pod, where it writes them; sampling "
+            "waits meanwhile, about 1 s for 1 GB, and the claim needs room for three copies. False: a driver that is "
+            "started again begins with an empty buffer, and `status.progress.replayBufferFramesLost` says so."
+        ),
+    )
 
 
 class Output(Model):

@@ -18,7 +18,7 @@ from collectorfleet_api.v1alpha1.collection import Collection
 from collectorfleet_api.v1alpha1.collectors import CollectorClass, Collectors, Resources
 from collectorfleet_api.v1alpha1.factory import Factory
 from collectorfleet_api.v1alpha1.lifecycle import WhenFinished
-from collectorfleet_api.v1alpha1.output import Output
+from collectorfleet_api.v1alpha1.output import Output, ReplayBuffer
 from collectorfleet_api.v1alpha1.types import ImportPath, PodTemplate, Preserved, RayVersion
 from collectorfleet_api.v1alpha1.update_strategy import UpdateStrategy
 from collectorfleet_api.v1alpha1.weights import Weights
@@ -149,11 +149,12 @@ class CollectorFleetSpec(Model):
     collectors: Collectors = Field(default_factory=Collectors, description="The remote collectors.")
     workers: Workers = Field(default_factory=Workers, description="The pods that hold collectors.")
     weights: Weights = Field(default_factory=Weights, description="How weights travel to the collectors.")
-    replay_buffer: Factory | None = Field(
+    replay_buffer: ReplayBuffer | None = Field(
         default=None,
         description=(
             'Builds, once in the driver, a `ReplayBuffer(service_backend="ray")` that the collectors write into; it '
-            "is `collector.replay_buffer`, and iterating yields None. Absent: batches go to the training function."
+            "is `collector.replay_buffer`, and iterating yields None. It ends with its driver, see `checkpoint`. "
+            "Absent: batches go to the training function."
         ),
     )
     output: Output | None = Field(default=None, description="Where a fleet without `driver.train` puts its batches.")

@@ -132,6 +132,13 @@ class Progress(Model):
         default=0,
         description="Frames handed out by drivers that were lost since their last checkpoint; in no other number here.",
     )
+    replay_buffer_frames_lost: Count = Field(
+        default=0,
+        description=(
+            "Frames of `framesDelivered` that were written before the driver was started again, into a replay buffer "
+            "that ended with the driver before: it began empty."
+        ),
+    )
     total_frames: int | None = Field(default=None, description="Frames asked for; absent is endless.")
     batches: Count = Field(default=0, description="Batches handed out.")
     entries_pickled: Count = Field(

@@ -11,10 +11,11 @@ from collectorfleet.run.position import Position
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A whole one. ``completed``: its run had nothing left to do."""
+    """A whole one. ``completed``: its run had nothing left to do. ``replay_buffer``: a dump, where it has one."""
 
     number: int
     position: Position
     time: datetime
     completed: bool
     state_file: Path
+    replay_buffer: Path | None = None

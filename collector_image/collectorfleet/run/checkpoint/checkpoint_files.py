@@ -21,6 +21,7 @@ from collectorfleet.run.position import Position
 
 _COUNTERS: Final = "checkpoint.json"
 _STATE: Final = "state.pt"
+_REPLAY_BUFFER: Final = "replay-buffer"
 
 
 def name_of(number: int) -> str:
@@ -35,9 +36,18 @@ def numbers_in(folder: Path) -> list[int]:
 
 
 def write_checkpoint(
-    folder: Path, number: int, position: Position, state: bytes | memoryview, *, completed: bool
+    folder: Path,
+    number: int,
+    position: Position,
+    state: bytes | memoryview,
+    *,
+    completed: bool,
+    replay_buffer: Path | None = None,
 ) -> Checkpoint:
-    """Put a checkpoint into ``folder``, whole or not at all. Blocks until it is on disk; raises OSError."""
+    """Put a checkpoint into ``folder``, whole or not at all. Blocks until it is on disk; raises OSError.
+
+    ``replay_buffer`` is a dump on the same volume; it moves into the checkpoint.
+    """
     time = datetime.now(UTC)
     unfinished = folder / (UNFINISHED + name_of(number))
     if unfinished.exists():  # of a try that failed
@@ -51,9 +61,11 @@ def write_checkpoint(
         "sha256": hashlib.sha256(state).hexdigest(),
     }
     (unfinished / _COUNTERS).write_text(json.dumps(counters, indent=1))
+    if replay_buffer is not None:
+        replay_buffer.rename(unfinished / _REPLAY_BUFFER)
     finished = folder / name_of(number)
     rename_folder(unfinished, finished)
-    return Checkpoint(number, position, time, completed, finished / _STATE)
+    return Checkpoint(number, position, time, completed, finished / _STATE, _replay_buffer(finished))
 
 
 def read_checkpoint(folder: Path, number: int) -> Checkpoint:
@@ -70,7 +82,14 @@ def read_checkpoint(folder: Path, number: int) -> Checkpoint:
         datetime.fromisoformat(counters["time"]),
         bool(counters["completed"]),
         found / _STATE,
+        _replay_buffer(found),
     )
+
+
+def _replay_buffer(checkpoint: Path) -> Path | None:
+    # Not hashed: that takes longer than dumping it, and it was on disk when the checkpoint got its name.
+    dump = checkpoint / _REPLAY_BUFFER
+    return dump if dump.is_dir() else None
 
 
 def remove(path: Path) -> None:

@@ -9,11 +9,14 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Final
 
 from collectorfleet.errors import CollectorFleetError, describe, one_sentence
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
+from collectorfleet.run.checkpoint.kept_buffer import KeptBuffer
 from collectorfleet.run.checkpoint.training_state import TrainingState
 from collectorfleet.run.position import Position
 from collectorfleet_api.v1alpha1 import CheckpointStatus
@@ -22,6 +25,14 @@ log = logging.getLogger(__name__)
 
 # A publish on its way when a batch is handed out, and the one of that batch.
 VERSIONS_AHEAD: Final = 2
+
+
+@dataclass(frozen=True)
+class _Snapshot:
+    """Of one moment. ``replay_buffer`` is where the dump of one is, if it is kept."""
+
+    state: memoryview
+    replay_buffer: Path | None = None
 
 
 class Checkpointer:
@@ -40,6 +51,7 @@ class Checkpointer:
         self._clock = clock
         self._last = clock()
         self._failure: str | None = None
+        self._buffer: KeptBuffer | None = None
         self._writing: threading.Thread | None = None
 
     @property
@@ -58,6 +70,12 @@ class Checkpointer:
     def keep(self, objects: Mapping[str, Any]) -> bool:
         return self._state.keep(objects)
 
+    def keep_buffer(self, buffer: Any) -> None:
+        self._buffer = KeptBuffer(buffer)
+        newest = self._folder.newest
+        if newest is not None and newest.replay_buffer is not None:
+            self._buffer.load(newest.replay_buffer)
+
     def note(self, position: Position) -> None:
         try:
             self._folder.journal.note(position.frames_ever, position.version + VERSIONS_AHEAD)
@@ -67,34 +85,44 @@ class Checkpointer:
     def write_in_background(self, position: Position) -> None:
         self._last = self._clock()
         try:
-            state = self._state.dumps()
+            snapshot = self._snapshot()
         except Exception as error:
             if isinstance(error, CollectorFleetError) and self._folder.newest is None:
                 raise
             self._failed(error)
             return
-        self._writing = threading.Thread(target=self._write, args=[position, state], name="checkpoint")
+        self._writing = threading.Thread(target=self._write, args=[position, snapshot], name="checkpoint")
         self._writing.start()
 
     def write(self, position: Position, *, completed: bool = False) -> bool:
         self.wait()
         self._last = self._clock()
         try:
-            state = self._state.dumps()
+            snapshot = self._snapshot()
         except Exception as error:  # noqa: BLE001  (the user's objects may raise anything)
             self._failed(error)
             return False
-        return self._write(position, state, completed=completed)
+        return self._write(position, snapshot, completed=completed)
 
     def wait(self) -> None:
         """Block until nothing is being written."""
         if self._writing:
             self._writing.join()
 
-    def _write(self, position: Position, state: memoryview, *, completed: bool = False) -> bool:
-        started = time.monotonic()
+    def _snapshot(self) -> _Snapshot:
+        state, buffer = self._state.dumps(), self._buffer
+        if buffer is None:
+            return _Snapshot(state)
+        place, started = self._folder.place_for_replay_buffer(), time.monotonic()
+        if not buffer.dump(place):
+            return _Snapshot(state)
+        log.info("the replay buffer was dumped in %.2f s", time.monotonic() - started)
+        return _Snapshot(state, place)
+
+    def _write(self, position: Position, snapshot: _Snapshot, *, completed: bool = False) -> bool:
+        started, state = time.monotonic(), snapshot.state
         try:
-            self._folder.write(position, state, completed=completed)
+            self._folder.write(position, state, completed=completed, replay_buffer=snapshot.replay_buffer)
         except Exception as error:  # noqa: BLE001  (whatever it is, the run goes on)
             self._failed(error)
             return False

@@ -6,7 +6,7 @@
       fleet.json                {"fleet": ..., "run": ..., "starts": ...}: whose folder this is
       journal                   how far the driver was, to the batch
       checkpoint-000011/        state.pt, and checkpoint.json with the counters and the digest of the state
-      checkpoint-000012/
+      checkpoint-000012/        and replay-buffer/ of a run that keeps it
 
 The checkpoint before the newest is kept: one that cannot be read is passed over for the one before.
 """
@@ -68,10 +68,24 @@ class CheckpointFolder:
         """What this folder tells of the drivers before this one, with ``records`` that others have of them."""
         return RunHistory(self.run, self.starts, self.newest, (*records, self.journal.last_noted))
 
-    def write(self, position: Position, state: bytes | memoryview, *, completed: bool = False) -> None:
+    def place_for_replay_buffer(self) -> Path:
+        """Where to dump one for :meth:`write`: there is nothing there. Raises OSError."""
+        place = self.path / f"{UNFINISHED}replay-buffer"
+        if place.exists():  # of a try that failed
+            remove(place)
+        return place
+
+    def write(
+        self,
+        position: Position,
+        state: bytes | memoryview,
+        *,
+        completed: bool = False,
+        replay_buffer: Path | None = None,
+    ) -> None:
         """Put a checkpoint on disk and remove those that are too old. Blocks; raises OSError."""
         number = max(numbers_in(self.path), default=0) + 1
-        written = write_checkpoint(self.path, number, position, state, completed=completed)
+        written = write_checkpoint(self.path, number, position, state, completed=completed, replay_buffer=replay_buffer)
         # One that could not be read is not worth keeping: beside the new one stays the one that was read.
         kept = {number} if self.newest is None else {number, self.newest.number}
         for old in numbers_in(self.path):

@@ -23,13 +23,19 @@ class Checkpoints(Protocol):
     def keep(self, objects: Mapping[str, Any]) -> bool:
         """See :meth:`collectorfleet.run.handle.Run.keep`."""
 
+    def keep_buffer(self, buffer: Any) -> None:
+        """Have the replay buffer in all checkpoints, and load it from the one that the run goes on from.
+
+        Before anybody writes to it. Blocks; raises UserCodeError or ReplayBufferLost.
+        """
+
     def note(self, position: Position) -> None:
         """Note how far the run is, in microseconds: as a batch is handed out, and before versions are published."""
 
     def write_in_background(self, position: Position) -> None:
         """Take a snapshot now, and write it while the training goes on.
 
-        Raises UserCodeError if what is kept cannot be written, before there ever was a checkpoint.
+        Raises UserCodeError or ReplayBufferLost if what is kept cannot be written, before there ever was a checkpoint.
         """
 
     def write(self, position: Position, *, completed: bool = False) -> bool:
@@ -44,6 +50,8 @@ class NoCheckpoints:
 
     def keep(self, _objects: Mapping[str, Any]) -> bool:
         return False
+
+    def keep_buffer(self, buffer: Any) -> None: ...
 
     def note(self, position: Position) -> None: ...
 

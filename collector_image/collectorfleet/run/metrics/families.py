@@ -47,6 +47,7 @@ GAUGES: Final = {
     "staleness_min_versions": "weights.staleness.min",
     "staleness_mean_versions": "weights.staleness.mean",
     "staleness_max_versions": "weights.staleness.max",
+    "replay_buffer_frames_lost": "progress.replayBufferFramesLost",
     "frames_target": "progress.totalFrames",
     "frames_per_second": "progress.framesPerSecond",
     "driver_idle_ratio": "progress.driverIdleRatio",

@@ -35,13 +35,19 @@ class BufferClient:
         except ray.exceptions.RayActorError as error:
             raise ReplayBufferLost.because(cause_of(error)) from error
         except ray.exceptions.RayTaskError as error:
-            raise error.cause or error from None
+            raise own_error(error) from None
         except Exception as error:
             # Past Ray the end of the actor is a broken connection, of whatever kind.
             lost = loss_of(self._client)
             if lost is None:
                 raise
             raise lost from error
+
+
+def own_error(error: Exception) -> Exception:
+    """What the buffer's own code raised in its actor, where ``error`` is Ray's around it."""
+    cause = error.cause if isinstance(error, ray.exceptions.RayTaskError) else None
+    return cause if isinstance(cause, Exception) else error
 
 
 def loss_of(buffer: Any) -> ReplayBufferLost | None:

@@ -53,6 +53,15 @@ SINKS: Final = (
         "nobody samples from it without driver.train; set that, or write the frames out with output.replayBuffer",
     ),
     Combination(
+        "replay-buffer-checkpoint-needs-driver-checkpoint",
+        "replayBuffer.checkpoint",
+        lambda spec: (
+            spec.replay_buffer is None or not spec.replay_buffer.checkpoint or spec.driver.checkpoint is not None
+        ),
+        "!has(self.replayBuffer) || !self.replayBuffer.checkpoint || has(self.driver.checkpoint)",
+        "the buffer is kept in the checkpoints of driver.checkpoint; set that, or leave it out",
+    ),
+    Combination(
         "output-format-with-its-buffer",
         "output.replayBuffer",
         lambda spec: (

@@ -93,6 +93,8 @@ def _what_is_lost(seen: Observed) -> str:
         # Not known before its collectors are there: until then a driver repeats what the one before it said.
         return f"; start {report.driver_incarnation}"
     lost = f"; start {report.driver_incarnation}, {report.progress.frames_lost} frames were lost with earlier ones"
+    if report.progress.replay_buffer_frames_lost:
+        lost += f", and {report.progress.replay_buffer_frames_lost} with a replay buffer that begins empty"
     starts_over = spec.driver.checkpoint is None and spec.output is None
     return f"{lost}: it started over, because there is no spec.driver.checkpoint" if starts_over else lost
 

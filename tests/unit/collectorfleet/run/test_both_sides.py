@@ -30,6 +30,7 @@ PARTS = ("environment", "policy", "collection", "collectors", "weights", "replay
 # ---------------------------------------------------------------- what one side has alone, and why
 FIELDS_ONLY_IN_MANIFESTS = {
     "collectors.resources.memory": "worker pods are sized by it; Ray reserves none for a collector",
+    "replayBuffer.checkpoint": "who has checkpoints of their own dumps the buffer too",
     "weights.transport": "there is one; the field says its name",
 }
 OPTIONS_ONLY_IN_PYTHON = {
@@ -71,7 +72,10 @@ RULES_ONLY_IN_MANIFESTS = {
         "about pods and the cluster",
     ),
     **dict.fromkeys(
-        ("train-or-output", "not-train-and-output", "output-format-with-its-buffer"),
+        (
+            *("train-or-output", "not-train-and-output", "output-format-with-its-buffer"),
+            "replay-buffer-checkpoint-needs-driver-checkpoint",
+        ),
         "about what a run does with batches, which Python's has",
     ),
     **dict.fromkeys(

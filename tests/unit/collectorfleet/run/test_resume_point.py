@@ -103,3 +103,20 @@ def test_a_run_that_completed_goes_on_only_with_more_frames_to_collect() -> None
 def test_a_driver_that_was_lost_after_the_last_batch_gets_to_end_its_training() -> None:
     last = checkpoint(Position(frames=1000, batches=10, version=10))
     assert resume_point(history(last), None, 1000).position.frames == 1000
+
+
+def test_a_replay_buffer_that_begins_empty_says_what_is_not_in_it() -> None:
+    saved = history(checkpoint(Position(frames=800, batches=8, version=7)), Position(frames=900, version=8))
+    resume = resume_point(saved, None, None, buffer_begins_empty=True)
+    assert resume.buffer_frames_lost == 800
+    assert resume.sentence == (
+        "going on from the checkpoint at 800 frames: 100 frames were lost with earlier drivers; the next version is 9; "
+        "the replay buffer begins empty: the 800 frames written before are not in it"
+    )
+    assert resume_point(saved, None, None).buffer_frames_lost == 0
+
+
+def test_a_driver_that_starts_over_has_no_frames_that_its_buffer_misses() -> None:
+    resume = resume_point(history(None, Position(frames=800, version=5)), None, None, buffer_begins_empty=True)
+    assert (resume.position.frames, resume.buffer_frames_lost) == (0, 0)
+    assert "replay buffer" not in resume.sentence

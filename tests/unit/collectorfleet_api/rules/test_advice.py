@@ -45,6 +45,12 @@ from collectorfleet_api.rules.advice import warnings
             id="a GPU that is left over",
         ),
         pytest.param(
+            {"spec.replayBuffer": {"factory": "a:b"}, "spec.driver.checkpoint": {"claimName": "runs"}},
+            "spec.replayBuffer.checkpoint: false: a driver that is started again goes on from its checkpoint with an "
+            "empty replay buffer; true keeps the content too, three times on the claim",
+            id="a replay buffer that a checkpoint leaves out",
+        ),
+        pytest.param(
             {"spec.environment.kwargs": {"seed": None}},
             "spec.environment.kwargs.seed: `kubectl apply` drops a null; "
             "leave it out, and give the function that default",

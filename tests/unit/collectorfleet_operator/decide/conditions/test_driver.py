@@ -82,6 +82,16 @@ def test_a_driver_that_was_started_again_says_what_was_lost(checkpoint: dict[str
     )
 
 
+def test_a_driver_that_was_started_again_says_what_its_replay_buffer_has_no_more() -> None:
+    world = running({"spec.driver.checkpoint": {"claimName": "cheetah"}})
+    there = {"desired": 4, "available": 4, "summary": "4/4"}
+    counts = {"framesLost": 800, "replayBufferFramesLost": 9000, "collectors": there}
+    world.report(4, driverIncarnation=2, progress=counts)
+    assert told(world.look(), "DriverRunning")[2].endswith(
+        "; start 2, 800 frames were lost with earlier ones, and 9000 with a replay buffer that begins empty"
+    )
+
+
 def test_a_driver_that_never_takes_its_lease_counts_as_lost() -> None:
     world = World()
     world.carry_out()

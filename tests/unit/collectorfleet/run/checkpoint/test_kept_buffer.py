@@ -1,0 +1,117 @@
+"""A replay buffer in checkpoints: with its content, or not at all."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tensordict import TensorDict
+from torchrl.data import LazyTensorStorage, ListStorage, PrioritizedSampler, TensorDictReplayBuffer
+
+from collectorfleet.errors import UserCodeError
+from collectorfleet.run.checkpoint.checkpointer import Checkpointer
+from collectorfleet.run.checkpoint.folder import CheckpointFolder
+from collectorfleet.run.checkpoint.training_state import TrainingState
+from collectorfleet.run.position import Position
+
+SIZE = 40
+
+
+def make_buffer(storage: type[Any] = LazyTensorStorage) -> TensorDictReplayBuffer:
+    return TensorDictReplayBuffer(
+        storage=storage(SIZE), sampler=PrioritizedSampler(SIZE, alpha=1.0, beta=1.0), batch_size=32
+    )
+
+
+def frames(first: int, number: int) -> TensorDict:
+    return TensorDict({"x": torch.arange(first, first + number)}, [number])
+
+
+def opened(path: Path, buffer: TensorDictReplayBuffer) -> Checkpointer:
+    """A driver that begins, with ``buffer`` as the user's factory built it."""
+    folder = CheckpointFolder(path, fleet="cheetah", run="run-1")
+    newest = folder.newest
+    state = TrainingState(newest.state_file if newest else None)
+    made = Checkpointer(folder, state, timedelta(seconds=60), clock=lambda: 0.0)
+    made.keep_buffer(buffer)
+    return made
+
+
+def test_a_restarted_driver_has_the_frames_the_cursor_and_the_priorities(tmp_path: Path) -> None:
+    buffer = make_buffer()
+    checkpoints = opened(tmp_path, buffer)
+    buffer.extend(frames(0, 30))
+    # Only frame 7 is ever sampled.
+    buffer.update_priority(torch.arange(30), torch.full((30,), 1e-12))
+    buffer.update_priority(torch.tensor([7]), torch.tensor([1e6]))
+    assert checkpoints.write(Position(frames=30))
+    buffer.extend(frames(100, 10))
+
+    again = make_buffer()
+    opened(tmp_path, again)
+    assert torch.equal(again[:]["x"], torch.arange(30))
+    assert set(again.sample()["x"].tolist()) == {7}
+    again.extend(frames(30, 15))
+    # It goes on where it was, and then from the front.
+    assert again[:]["x"].tolist() == [40, 41, 42, 43, 44, *range(5, 40)]
+
+
+def test_a_buffer_without_frames_is_in_no_checkpoint_and_stops_none(tmp_path: Path) -> None:
+    checkpoints = opened(tmp_path, make_buffer())
+    assert checkpoints.write(Position())
+    newest = CheckpointFolder(tmp_path, fleet="cheetah", run="run-1").newest
+    assert newest is not None
+    assert newest.replay_buffer is None
+
+
+def test_a_checkpoint_that_is_passed_over_takes_its_buffer_along(tmp_path: Path) -> None:
+    buffer = make_buffer()
+    checkpoints = opened(tmp_path, buffer)
+    for number in (1, 2):
+        buffer.extend(frames(number, 1))
+        assert checkpoints.write(Position(frames=number))
+    (tmp_path / "checkpoint-000002" / "state.pt").write_bytes(b"torn")
+    again = make_buffer()
+    opened(tmp_path, again)
+    assert again[:]["x"].tolist() == [1]
+
+
+def test_what_is_written_after_a_restart_leaves_the_checkpoint_as_it_is(tmp_path: Path) -> None:
+    buffer = make_buffer()
+    checkpoints = opened(tmp_path, buffer)
+    buffer.extend(frames(0, SIZE))
+    assert checkpoints.write(Position(frames=SIZE))
+    for _ in range(2):
+        again = make_buffer()
+        opened(tmp_path, again)
+        assert torch.equal(again[:]["x"], torch.arange(SIZE))
+        again.extend(frames(1000, SIZE))
+
+
+def test_a_dump_that_a_killed_driver_left_is_in_nobodys_way(tmp_path: Path) -> None:
+    buffer = make_buffer()
+    checkpoints = opened(tmp_path, buffer)
+    buffer.extend(frames(0, 3))
+    checkpoints._snapshot()
+    assert checkpoints.write(Position(frames=3))
+    assert sorted(path.name for path in tmp_path.glob(".unfinished-*")) == []
+
+
+def test_a_buffer_that_cannot_be_dumped_fails_the_run_at_its_first_checkpoint(tmp_path: Path) -> None:
+    buffer = make_buffer(ListStorage)
+    checkpoints = opened(tmp_path, buffer)
+    buffer.extend(frames(0, 3))
+    with pytest.raises(UserCodeError, match=r"^replayBuffer.checkpoint: the buffer cannot be written.*ListStorage"):
+        checkpoints.write_in_background(Position(frames=3))
+
+
+def test_a_buffer_that_does_not_fit_the_checkpoint_is_refused(tmp_path: Path) -> None:
+    buffer = make_buffer()
+    checkpoints = opened(tmp_path, buffer)
+    buffer.extend(frames(0, 3))
+    assert checkpoints.write(Position(frames=3))
+    with pytest.raises(UserCodeError, match=r"^replayBuffer.checkpoint: the buffer cannot be read from .*ListStorage"):
+        opened(tmp_path, make_buffer(ListStorage))
