@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,9 @@ from torchrl.data import LazyTensorStorage, ReplayBuffer
 from torchrl.envs.transforms import Transform
 
 from collectorfleet import InfrastructureError, UserCodeError
+from collectorfleet.run.handle import Run
+from collectorfleet.run.own_code import TrainingFunction
+from collectorfleet.run.work import train
 
 pytestmark = pytest.mark.usefixtures("local_ray")
 
@@ -122,3 +126,15 @@ def test_an_error_of_the_buffers_own_code_is_the_users(make: Make, make_buffer: 
     )
     with pytest.raises(UserCodeError, match=r"^replay buffer \(collector c0\): KeyError: 'no such frames'"):
         next(iter(collector))
+
+
+def test_a_training_function_that_samples_from_a_lost_buffer_is_not_blamed(make_buffer: MakeBuffer) -> None:
+    buffer = make_buffer()
+    samples = TrainingFunction("my_train:train", lambda collector, _: collector.replay_buffer.sample(), {})
+    # As far as a training function is called with one.
+    collector: Any = SimpleNamespace(replay_buffer=buffer)
+    with pytest.raises(UserCodeError, match=r"^train my_train:train: "):
+        train(samples, collector, Run())  # it is empty
+    kill(buffer)
+    with pytest.raises(InfrastructureError, match=r"^replay buffer: the actor that holds it is lost"):
+        train(samples, collector, Run())

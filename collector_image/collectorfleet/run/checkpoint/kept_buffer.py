@@ -6,11 +6,15 @@ same folder: the actor runs in the driver's pod.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from collectorfleet.errors import CollectorFleetError, UserCodeError
 from collectorfleet.transport.ray.replay_buffer import loss_of, own_error
+
+# With less left a volume counts as full.
+_LEAST_ROOM_BYTES: Final = 2**20
 
 
 class KeptBuffer:
@@ -18,6 +22,7 @@ class KeptBuffer:
 
     def __init__(self, buffer: Any) -> None:
         self._buffer = buffer
+        self._size_bytes = 0  # of the newest dump; that of a storage of tensors never changes
 
     def dump(self, folder: Path) -> bool:
         """Put content, sampler and writer into ``folder``, which is not there yet; False for a buffer without frames.
@@ -27,14 +32,20 @@ class KeptBuffer:
         try:
             if not len(self._buffer):
                 return False  # its storage has no shape yet, and TorchRL dumps none
+            self._check_room(folder.parent, self._size_bytes)
             self._buffer.dumps(folder)
+        except CollectorFleetError:
+            raise
         except Exception as error:
+            # The actor writes into mapped memory, and dies of it where a volume is full.
+            self._check_room(folder.parent, _LEAST_ROOM_BYTES)
             raise self._failure(f"cannot be written to {folder}", error) from error
         if not folder.is_dir():
             raise UserCodeError(
                 "replayBuffer.checkpoint",
                 f"its actor wrote {folder} where this process does not see it; keep the actor in the driver's pod",
             )
+        self._size_bytes = _size_bytes(folder)
         return True
 
     def load(self, folder: Path) -> None:
@@ -43,7 +54,21 @@ class KeptBuffer:
             self._buffer.loads(folder)
         except Exception as error:
             raise self._failure(f"cannot be read from {folder}", error) from error
+        self._size_bytes = _size_bytes(folder)
+
+    def _check_room(self, volume: Path, size_bytes: int) -> None:
+        free = shutil.disk_usage(volume).free
+        if free < size_bytes:
+            raise UserCodeError(
+                "replayBuffer.checkpoint",
+                f"the volume of {volume} has {free} bytes left, and the dump of the buffer needs more than "
+                f"{size_bytes}; use one with room for three dumps, or a smaller buffer",
+            )
 
     def _failure(self, what: str, error: Exception) -> CollectorFleetError:
         where = f"replayBuffer.checkpoint: the buffer {what} by its actor, which has to run in the driver's pod"
         return loss_of(self._buffer) or UserCodeError.of(where, own_error(error))
+
+
+def _size_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

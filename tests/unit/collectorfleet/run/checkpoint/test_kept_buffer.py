@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -115,3 +116,19 @@ def test_a_buffer_that_does_not_fit_the_checkpoint_is_refused(tmp_path: Path) ->
     assert checkpoints.write(Position(frames=3))
     with pytest.raises(UserCodeError, match=r"^replayBuffer.checkpoint: the buffer cannot be read from .*ListStorage"):
         opened(tmp_path, make_buffer(ListStorage))
+
+
+def test_a_full_volume_costs_checkpoints_and_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A full one would kill the process that dumps, by SIGBUS: the room is asked for before.
+    buffer = make_buffer()
+    checkpoints = opened(tmp_path, buffer)
+    buffer.extend(frames(0, 3))
+    assert checkpoints.write(Position(frames=3))
+    with monkeypatch.context() as full:
+        full.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=100))
+        checkpoints.write_in_background(Position(frames=4))
+    status = checkpoints.status
+    assert status is not None
+    assert status.frames == 3
+    assert "has 100 bytes left, and the dump of the buffer needs more than" in (status.failure or "")
+    assert checkpoints.write(Position(frames=4))
