@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from collectorfleet.gather.state.plan import DEPTH
 from collectorfleet.messages import CollectorId
@@ -46,6 +46,10 @@ class Collector:
         return self.state is CollectorState.READY and not self.draining and len(self.in_flight) < DEPTH
 
 
+# Of a free one: the newest admission that it was asked for a share of, its slot, its turn.
+_Place = tuple[int, int, int, Collector]
+
+
 class Collectors:
     """By the name of their slot. Nothing here costs more for a larger fleet, but to start and to look at all."""
 
@@ -58,7 +62,7 @@ class Collectors:
         self._first_ready_at: float | None = None
         self._applied = _Lowest()
         # For each number of requests in flight, those that take another one: least recently asked first.
-        self._free: list[list[tuple[int, int, int, Collector]]] = [[] for _ in range(DEPTH)]
+        self._free: list[list[_Place]] = [[] for _ in range(DEPTH)]
         self._turns = 0
         # When each began what it works on, the longest ago first; those of the past are dropped when they are met.
         self._working: tuple[deque[tuple[float, Collector]], ...] = (deque(), deque())
@@ -237,13 +241,21 @@ class Collectors:
         self._turns += 1
         one.turn = self._turns
         if one.is_free:
-            entry = (one.newest_admission, one.slot, one.turn, one)
-            heappush(self._free[len(one.in_flight)], entry)
+            row = self._free[len(one.in_flight)]
+            heappush(row, (one.newest_admission, one.slot, one.turn, one))
+            # Places that are left are dropped at the front, which nobody looks at while others are less busy.
+            if len(row) > 2 * len(self._living) + 1:
+                row[:] = [place for place in row if _is_taken(place)]
+                heapify(row)
 
-    def _front(self, row: list[tuple[int, int, int, Collector]]) -> Collector | None:
-        while row and row[0][3].turn != row[0][2]:
+    def _front(self, row: list[_Place]) -> Collector | None:
+        while row and not _is_taken(row[0]):
             heappop(row)
         return row[0][3] if row else None
+
+
+def _is_taken(place: _Place) -> bool:
+    return place[3].turn == place[2]
 
 
 class _Lowest:
