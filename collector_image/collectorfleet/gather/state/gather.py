@@ -23,9 +23,8 @@ class Gather:
         self.collectors = Collectors()
         self.admissions = Admissions(plan.admissions_per_batch, plan.bound)
         self.version = 0
-        self._made_before = (
-            0  # the newest version of an earlier gather; what collectors have until there is a newer one
-        )
+        # The newest version of an earlier gather; what collectors have until there is a newer one.
+        self._made_before = 0
         self.asked = False  # the consumer waits for a batch
         self.paused = False
         self.begun = False  # a batch was asked for: nothing is collected before
