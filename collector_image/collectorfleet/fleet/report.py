@@ -87,7 +87,7 @@ def _progress(shared: Shared, now: float, spilled_bytes: int | None) -> Progress
     return Progress(
         frames_collected=statistics.frames_collected,
         frames_delivered=statistics.frames_handed_out,
-        frames_discarded=statistics.frames_discarded,
+        frames_discarded=shared.frames_discarded,
         total_frames=shared.gather.plan.total_frames,
         batches=statistics.batches,
         entries_pickled=statistics.pickled,

@@ -211,8 +211,10 @@ class GatherLoop:
     def _accept(self, message: Message, now: float) -> None:
         shared = self._shared
         one = shared.gather.collectors.find(message.collector)
-        if one is None:
-            return  # of an incarnation that is retired
+        if one is None:  # of an incarnation that is retired
+            if isinstance(message, Answer):
+                shared.statistics.came_too_late(message.frames)
+            return
         match message:
             case Placed(pod=pod, node=node):
                 shared.gather.collectors.placed(one, pod, node, now)

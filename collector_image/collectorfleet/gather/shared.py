@@ -78,6 +78,12 @@ class Shared:
     def over(self) -> bool:
         return self.closed or self.error is not None
 
+    @property
+    def frames_discarded(self) -> int:
+        """Of answers that came and that nobody ever gets: too late, or left over when the run was over."""
+        left_over = self.gather.admissions.frames_waiting if self.over or self.gather.finished else 0
+        return self.statistics.frames_too_late + left_over
+
     def note_change(self, *, urgent: bool = False) -> None:
         """Something that the status shows has changed."""
         self.changes += urgent

@@ -127,7 +127,13 @@ Metrics = Annotated[
 class Progress(Model):
     frames_collected: Count = Field(default=0, description="Frames received from collectors.")
     frames_delivered: Count = Field(default=0, description="Frames handed out.")
-    frames_discarded: Count = Field(default=0, description="Frames collected and never handed out.")
+    frames_discarded: Count = Field(
+        default=0,
+        description=(
+            "Frames that this driver collected and never handed out: of answers that came together with the news "
+            "that retired their collector, and of those that still waited when the run was over."
+        ),
+    )
     frames_lost: Count = Field(
         default=0,
         description="Frames handed out by drivers that were lost since their last checkpoint; in no other number here.",

@@ -15,7 +15,7 @@ class Statistics:
     def __init__(self) -> None:
         self.frames_collected = 0
         self.frames_handed_out = 0
-        self.frames_discarded = 0
+        self.frames_too_late = 0
         self.batches = 0
         self._batches_before = 0
         self.last_batch_time: datetime | None = None
@@ -38,6 +38,11 @@ class Statistics:
     def collected(self, frames: int, pickled: int) -> None:
         self.frames_collected += frames
         self.pickled += pickled
+
+    def came_too_late(self, frames: int) -> None:
+        """They were collected, and by then nobody waited for them any more."""
+        self.frames_collected += frames
+        self.frames_too_late += frames
 
     def handed_out(self, frames: int, staleness: int, now: float, time: datetime) -> None:
         self.frames_handed_out += frames

@@ -142,12 +142,17 @@ class Anything(RuleBasedStateMachine):
         said = data.draw(st.sampled_from(self.late))
         self.played.turn()
         if said.collector in self.world.stopped:
-            collected = self.played.shared.statistics.frames_collected
+            delivered, discarded = self.counted()
             self.world.messages.append(said)
             self.played.turn()
-            assert self.played.shared.statistics.frames_collected == collected
+            assert self.counted() == (delivered, discarded + said.frames)
         if self.awaits:
             self.take()
+
+    def counted(self) -> tuple[int, int]:
+        """Frames that are somebody's or will be, and those that came too late for that."""
+        statistics, waiting = self.played.shared.statistics, self.played.gather.admissions.frames_waiting
+        return statistics.frames_handed_out + waiting, statistics.frames_too_late
 
     @rule(collectors=st.integers(1, 4))
     def the_fleet_is_resized(self, collectors: int) -> None:
@@ -179,9 +184,12 @@ class Anything(RuleBasedStateMachine):
     def frames_are_conserved(self) -> None:
         if hasattr(self, "played"):
             due = self.played.shared.due.frames if self.played.shared.due else 0
-            gather, counted = self.played.gather, self.played.shared.statistics
+            gather, shared = self.played.gather, self.played.shared
+            counted = shared.statistics
+            if gather.finished:
+                assert counted.frames_collected == counted.frames_handed_out + shared.frames_discarded
             assert counted.frames_handed_out == gather.frames_handed_out
-            assert counted.frames_collected == counted.frames_handed_out + gather.admissions.frames_waiting
+            assert counted.frames_collected == sum(self.counted())
             assert due <= counted.frames_handed_out
             assert gather.frames_handed_out >= self.delivered_before
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -49,3 +50,31 @@ def test_who_publishes_hears_that_the_run_failed(fleet: Played) -> None:
     fleet.consumer.abort(ConnectionError("the head is gone"))
     with pytest.raises(ConnectionError, match="the head is gone"):
         fleet.consumer.stage("weights")
+
+
+def test_frames_that_still_wait_are_discarded_once_the_run_is_over(fleet: Played) -> None:
+    fleet.consumer.take()
+    # A share of a second batch is there, and the other one is never answered.
+    fleet.gather.plan = replace(fleet.gather.plan, shares=2)
+    assert fleet.consumer.ask()
+    fleet.turn()
+    fleet.world.answer(fleet.remote("c0"))
+    fleet.turn()
+    assert (fleet.shared.statistics.frames_collected, fleet.shared.frames_discarded) == (2 * FRAMES, 0)
+    fleet.consumer.close()
+    assert fleet.shared.frames_discarded == FRAMES
+
+
+def test_an_answer_that_comes_with_the_news_of_its_collectors_death_is_discarded_and_asked_for_again(
+    fleet: Played,
+) -> None:
+    fleet.consumer.take()
+    assert fleet.consumer.ask()
+    fleet.turn()
+    lost = fleet.remote("c0")
+    fleet.world.die(lost)
+    fleet.world.answer(lost)
+    fleet.turn()
+    assert fleet.shared.statistics.frames_collected == 2 * FRAMES
+    assert fleet.shared.frames_discarded == FRAMES
+    assert fleet.gather.admissions.shares_missing == 1
