@@ -90,7 +90,7 @@ class Admissions:
         self.next_number = 0
         self._all: dict[int, Admission] = {}
         self._incomplete: dict[int, Admission] = {}
-        self._complete: list[tuple[int, int]] = []  # (oldest version, number), the oldest first
+        self._complete: list[tuple[int, int]] = []  # (what it counts as, number): whose time runs out comes first
 
     def __len__(self) -> int:
         return len(self._all)
@@ -154,7 +154,7 @@ class Admissions:
             made.oldest_version = min(one.version or 0 for one in made.shares)
             self._count(made, max(made.version, made.oldest_version))
             del self._incomplete[made.number]
-            insort(self._complete, (made.oldest_version, made.number))
+            insort(self._complete, (made.counts_as, made.number))
         else:
             made.oldest_version = min(made.oldest_version, answer.version)
 
@@ -163,7 +163,7 @@ class Admissions:
         staleness = current_version - min(one.oldest_version for one in chosen)
         for one in chosen:
             del self._all[one.number]
-            del self._complete[bisect_left(self._complete, (one.oldest_version, one.number))]
+            del self._complete[bisect_left(self._complete, (one.counts_as, one.number))]
             self.window.remove(one.counts_as)
         # In the order of the collectors, as users of RayCollector expect; which of them took which share is chance.
         shares = sorted((share for one in chosen for share in one.shares), key=lambda share: share.slot)

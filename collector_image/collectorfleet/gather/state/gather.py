@@ -184,7 +184,7 @@ class Gather:
     def _older_ones_to_come(self, chosen: list[Admission]) -> bool:
         """At the end, waiting for a slow collector costs nothing, and the last batch is the newest as one expects."""
         first = self.admissions.first_incomplete
-        return first is not None and first.version < chosen[-1].oldest_version
+        return first is not None and first.version < chosen[-1].counts_as
 
     def hand_out(self, chosen: list[Admission]) -> Batch:
         """The consumer has it."""

@@ -21,21 +21,26 @@ DEADLINE = 60.0
 
 class Anything(RuleBasedStateMachine):
     world: World
+    # What decides most, so each kind has examples of its own.
+    in_order: bool
+    bounds: st.SearchStrategy[int | None]
 
     @initialize(
+        data=st.data(),
         collectors=st.integers(1, 3),
         shares=st.integers(1, 3),
-        in_order=st.booleans(),
-        bound=st.none() | st.integers(1, 3),
         total=st.none() | st.integers(50, 400),
         exact=st.booleans(),
         cut_short_after=st.none() | st.just(1),
+        mixes=st.booleans(),
     )
     def begin(
-        self, collectors: int, shares: int, in_order: bool, bound: int | None, total: int | None, **m: Any
+        self, data: st.DataObject, collectors: int, shares: int, total: int | None, *, mixes: bool, **m: Any
     ) -> None:
-        m = m if in_order else {}
-        self.plan = Plan(shares, FRAMES, in_order, (bound or 0) if in_order else bound, total, **m)
+        # Its trajectories span updates: it answers with older versions than it was asked for.
+        self.mixes = mixes
+        m = m | {"exact": m["exact"] and not mixes} if self.in_order else {}
+        self.plan = Plan(shares, FRAMES, self.in_order, data.draw(self.bounds), total, **m)
         self.collectors = collectors
         self.versions_of_all_drivers: list[int] = []
         self.checkpoint: dict[str, Any] | None = None
@@ -88,7 +93,7 @@ class Anything(RuleBasedStateMachine):
         self.awaits = False
         assert all(share.done for share in batch.shares)
         assert batch.staleness >= 0
-        assert self.plan.bound is None or batch.staleness <= self.plan.bound
+        assert self.mixes or self.plan.bound is None or batch.staleness <= self.plan.bound
         assert not self.plan.exact or len({share.version for share in batch.shares}) == 1
 
     @rule()
@@ -119,7 +124,28 @@ class Anything(RuleBasedStateMachine):
             self.world.lose_answer(remote)
             return
         short = remote.requests[0].id in self.world.cut
-        self.late.append(self.world.answer(remote, frames=data.draw(st.integers(1, FRAMES)) if short else FRAMES))
+        frames = data.draw(st.integers(1, FRAMES)) if short else FRAMES
+        behind = data.draw(st.integers(0, 5)) if self.mixes else 0
+        self.late.append(self.world.answer(remote, frames=frames, behind=behind))
+
+    @rule(behind=st.integers(0, 5))
+    def batches_come_if_nothing_more_goes_wrong(self, behind: int) -> None:
+        self.played.consumer.drain_pods([])
+        for _ in range(4):
+            self.the_consumer_publishes()
+            self.the_consumer_asks()
+            assert any(self.everybody_works(behind) for _ in range(200)), "no batch, although everybody answers"
+
+    def everybody_works(self, behind: int) -> bool:
+        """For a second; whether the consumer has what it asked for."""
+        for remote in self.remotes(requests=True):
+            self.world.answer(remote, behind=behind if self.mixes else 0)
+        for remote in self.remotes(unbuilt=True):
+            self.world.build(remote)
+        for remote in self.remotes(offers=True):
+            self.world.load(remote)
+        self.the_thread_turns(1.0)
+        return not self.awaits
 
     @precondition(lambda self: self.world.alive)
     @rule(data=st.data(), fault=st.sampled_from([Fault.DIED, Fault.NODE_LOST, Fault.OUT_OF_MEMORY]))
@@ -214,5 +240,19 @@ class Anything(RuleBasedStateMachine):
             assert len(versions.kept) <= (2 + (self.plan.bound or 0) if self.plan.exact else 1)
 
 
-TestAnything = Anything.TestCase
-TestAnything.settings = settings(max_examples=150, stateful_step_count=80, deadline=None)
+class AnythingInSync(Anything):
+    in_order, bounds = True, st.integers(0, 3)
+
+
+class AnythingInAsync(Anything):
+    in_order, bounds = False, st.integers(1, 3)
+
+
+class AnythingUnbounded(Anything):
+    in_order, bounds = False, st.none()
+
+
+TestSync, TestAsync, TestUnbounded = AnythingInSync.TestCase, AnythingInAsync.TestCase, AnythingUnbounded.TestCase
+TestSync.settings = TestAsync.settings = TestUnbounded.settings = settings(
+    max_examples=60, stateful_step_count=80, deadline=None
+)

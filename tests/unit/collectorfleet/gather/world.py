@@ -122,12 +122,13 @@ class World:
         remote.loaded = remote.acknowledged = remote.offered
         self.messages.append(Applied(remote.id, remote.loaded, self.digests[remote.loaded]))
 
-    def answer(self, remote: Remote, *, frames: int = FRAMES) -> Answer:
+    def answer(self, remote: Remote, *, frames: int = FRAMES, behind: int = 0) -> Answer:
+        """``behind``: its oldest frames are of so many versions before, of a trajectory that began with them."""
         request = remote.requests.popleft()
         version = request.version if request.version is not None else max(remote.loaded, request.min_version)
         if request.version is None:
             remote.loaded = version
-        answer = Answer(remote.id, request.id, "data", frames, version, 1.0, 100)
+        answer = Answer(remote.id, request.id, "data", frames, max(1, version - behind), 1.0, 100)
         self.messages.append(answer)
         return answer
 

@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.unit.collectorfleet.gather.world import join
 
 from collectorfleet.gather.state.admissions import Admission
+from collectorfleet.gather.state.collectors import Collector
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.plan import DEPTH, Plan
 from collectorfleet.messages import Answer, CollectorId, Request
@@ -25,34 +26,41 @@ SHARE_BYTES = 100
 class AnyOrder(RuleBasedStateMachine):
     """Collectors start, answer and die, the consumer asks, trains and publishes, in any order."""
 
+    # What decides most, so each kind has examples of its own.
+    in_order: bool
+    bounds: st.SearchStrategy[int | None]
+
     @initialize(
+        data=st.data(),
         shares=st.integers(1, 3),
-        in_order=st.booleans(),
-        bound=st.none() | st.integers(1, 3),
         total=st.none() | st.integers(1, 300),
         exact=st.booleans(),
         random_frames=st.sampled_from([0, 35]),
         cut_short_after=st.none() | st.integers(1, 2),
-        store_bytes=st.none() | st.integers(50, 500),
+        store_bytes=st.none() | st.integers(50, 400),
         mixes=st.booleans(),
+        collectors=st.integers(0, 3),
     )
     def begin(
-        self, shares: int, in_order: bool, bound: int | None, total: int | None, *, mixes: bool, **more: Any
+        self, data: st.DataObject, shares: int, total: int | None, *, mixes: bool, collectors: int, **more: Any
     ) -> None:
         # Its trajectories span updates: it answers with older versions than it was asked for.
         self.mixes = mixes
         if mixes:
             more["exact"] = False
-        if not in_order:
+        if not self.in_order:
             more |= {"exact": False, "cut_short_after": None}
-        self.gather = Gather(Plan(shares, FRAMES, in_order, (bound or 0) if in_order else bound, total, **more))
+        self.gather = Gather(Plan(shares, FRAMES, self.in_order, data.draw(self.bounds), total, **more))
         self.gather.version = 1
         self.gather.begun = True
         self.requests: dict[int, Request] = {}
         self.random_frames = 0
         self.incarnations = 0
         self.collected = self.handed_out = self.now = 0
-        self.asks_of_batches: list[int] = []
+        # Of shares that were admitted before anybody knew how large one is.
+        self.bytes_at_first = 0
+        for index in range(collectors):
+            self.a_collector_joins(f"c{index}")
 
     @rule(name=st.sampled_from(["c0", "c1", "c2"]))
     def a_collector_joins(self, name: str) -> None:
@@ -81,6 +89,22 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(data=st.data(), readable=st.booleans())
     def a_request_is_answered(self, data: st.DataObject, readable: bool) -> None:
         member = data.draw(st.sampled_from([one for one in self.gather.collectors if one.in_flight]))
+        self.answer(member, data, readable=readable)
+
+    @rule(data=st.data())
+    def everybody_answers_what_a_batch_takes(self, data: st.DataObject) -> None:
+        self.gather.paused = False
+        for one in self.gather.collectors:
+            self.gather.collectors.drain(one.id.name, draining=False)
+        self.the_consumer_publishes()
+        self.the_consumer_asks()
+        self.the_gather_thread_turns()
+        for member in self.gather.collectors:
+            while member.in_flight:
+                self.answer(member, data)
+        self.the_gather_thread_turns()
+
+    def answer(self, member: Collector, data: st.DataObject, *, readable: bool = True) -> None:
         request = member.in_flight[0]
         self.now += 1
         if not readable:
@@ -143,6 +167,8 @@ class AnyOrder(RuleBasedStateMachine):
             assert self.gather.collectors.find(member.id) is member
             assert request.version is None or request.version >= self.gather.oldest_needed
             self.requests[request.id] = request
+        if not self.collected:
+            self.bytes_at_first = self.bytes_to_be_there
         for member, request_id in self.gather.stragglers():
             assert request_id in member.in_flight
             assert request_id not in self.cut_short  # each is told once
@@ -169,10 +195,13 @@ class AnyOrder(RuleBasedStateMachine):
     def a_slow_consumer_does_not_fill_the_store(self) -> None:
         if not hasattr(self, "gather") or self.gather.plan.store_bytes is None:
             return
-        plan = self.gather.plan
-        if plan.bound is None and len(self.gather.admissions) > DEPTH * 3:
-            waiting = self.gather.admissions.waiting_bytes
-            assert waiting <= max(plan.store_bytes, plan.shares * SHARE_BYTES)
+        # One batch is gathered in any case; a fleet that is resized has batches of up to three shares.
+        assert self.bytes_to_be_there <= max(self.gather.plan.store_bytes, 3 * SHARE_BYTES, self.bytes_at_first)
+
+    @property
+    def bytes_to_be_there(self) -> int:
+        """Once everything under way is answered."""
+        return self.gather.admissions.waiting_bytes + self.gather.admissions.shares_missing * SHARE_BYTES
 
     @invariant()
     def every_share_is_waiting_in_flight_or_done(self) -> None:
@@ -219,5 +248,19 @@ def oldest(admission: Admission) -> int:
     return min(admission.version if share.version is None else share.version for share in admission.shares)
 
 
-TestAnyOrder = AnyOrder.TestCase
-TestAnyOrder.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
+class SyncInAnyOrder(AnyOrder):
+    in_order, bounds = True, st.integers(0, 3)
+
+
+class AsyncInAnyOrder(AnyOrder):
+    in_order, bounds = False, st.integers(1, 3)
+
+
+class UnboundedInAnyOrder(AnyOrder):
+    in_order, bounds = False, st.none()
+
+
+TestSync, TestAsync, TestUnbounded = SyncInAnyOrder.TestCase, AsyncInAnyOrder.TestCase, UnboundedInAnyOrder.TestCase
+TestSync.settings = TestAsync.settings = TestUnbounded.settings = settings(
+    max_examples=60, stateful_step_count=60, deadline=None
+)

@@ -179,6 +179,23 @@ def test_answers_that_are_older_than_they_were_asked_for_stop_nobody_and_say_how
     assert max(stalenesses) == 2  # one by the bound, and one that nobody asked for
 
 
+def test_an_answer_that_is_older_than_it_was_asked_for_does_not_go_before_one_whose_time_runs_out() -> None:
+    gather = gather_of(replace(ASYNC, bound=3), collectors=2)
+    gather.asked = True
+    first = next(gather.submissions(0.0))[0].id.name
+    gather.version = 4  # as far as the bound allows while the first one is under way
+    second = next(one.id.name for one, _ in gather.submissions(0.0) if one.id.name != first)
+    answer(gather, second, version=0)
+    answer(gather, first, version=1)
+    chosen = gather.due()
+    assert chosen is not None
+    assert [share.version for share in gather.hand_out(chosen).shares] == [1]
+    gather.asked = True
+    chosen = gather.due()
+    assert chosen is not None
+    assert gather.hand_out(chosen).staleness == 4
+
+
 def test_a_resumed_run_asks_for_no_weights_before_it_published_some() -> None:
     gather = Gather(replace(ASYNC, bound=0))
     gather.restored(frames=500, version=7)
