@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import torch
-from tensordict import TensorDict
+from tensordict import TensorDict, TensorDictBase
 
 from collectorfleet.codec import tensors as wire
 from collectorfleet.codec.frames import Part
@@ -100,6 +102,37 @@ def test_a_batch_that_is_kept_does_not_change_when_the_next_ones_come() -> None:
         assemble([part(float(value), 1)], stacked=False, pool=pool)
     assert (kept == 1).all()
     assert pool.reused
+
+
+def images(value: int, frames: int) -> Part:
+    """16 kB a frame: some batches of them are pooled, some are too small for that."""
+    pixels = torch.full((frames, 64, 64, 2), value, dtype=torch.int16)
+    batch = TensorDict({"pixels": pixels, "next": {"reward": torch.full((frames, 1), float(value))}}, [frames])
+    return Part(wire.encode(batch), (Segment(0, value),), 1)
+
+
+def test_batches_of_changing_size_have_their_own_frames_and_leave_no_more_than_was_in_use_at_once() -> None:
+    pool = BufferPool()
+    held: deque[tuple[int, TensorDictBase]] = deque()
+
+    def in_use() -> int:
+        sizes = [batch["pixels"].nbytes for _, batch in held]
+        return sum(size for size in sizes if size >= SMALLEST_BYTES)
+
+    most = 0
+    for number in range(120):
+        # The consumer still has one or two batches, of other sizes, while the next one is made.
+        while len(held) > 1 + number % 2:
+            held.popleft()
+        frames = 1 + number // 5 * 7919 % 13
+        held.append((number, assemble([images(number, frames), images(number, frames)], stacked=True, pool=pool)))
+        most = max(most, in_use())
+        assert pool.free_bytes() + in_use() <= most
+        for value, batch in held:
+            assert (batch["pixels"] == value).all()
+            assert (batch["next", "reward"] == value).all()
+            assert (batch["collector", "weights_version"] == value).all()
+    assert pool.reused > 20
 
 
 def test_parts_of_different_lengths_make_a_ragged_batch() -> None:

@@ -12,14 +12,15 @@ from collectorfleet.messages import Applied, Fault
 from collectorfleet_api.v1alpha1 import CollectorState
 
 HOUR = timedelta(hours=1)
+PLAN = Plan(shares=1, frames_per_share=FRAMES, in_order=False, bound=None, total_frames=None)
+TORN = "what it loaded as version 2 has another digest than what was published"
 
 
 class Fleet(Played):
     """One collector, Async, that has loaded the first version."""
 
     def __init__(self) -> None:
-        plan = Plan(shares=1, frames_per_share=FRAMES, in_order=False, bound=None, total_frames=None)
-        super().__init__(plan, collectors=1, limits=Limits(HOUR, HOUR, HOUR, min_available=1))
+        super().__init__(PLAN, collectors=1, limits=Limits(HOUR, HOUR, HOUR, min_available=1))
         self.publish()
         remote = self.remote("c0")
         self.world.build(remote)
@@ -52,11 +53,42 @@ def test_what_it_loaded_long_ago_is_no_fault_of_it_and_what_it_loads_next_counts
     assert one.applied_version == 401
 
 
-def test_what_has_another_digest_than_was_published_retires_it() -> None:
+def test_what_has_another_digest_than_was_published_retires_it_and_the_status_says_so() -> None:
     fleet = Fleet()
     fleet.publish()
+    torn = fleet.remote("c0").id
     fleet.says(2, "digest of torn weights")
+    assert torn in fleet.world.stopped
     failure = fleet.shared.versions.last_failure
     assert failure is not None
     assert (failure.collector, failure.version, failure.reason) == ("c0", 2, Fault.WEIGHTS)
-    assert fleet.shared.versions.failures == 1
+    assert failure.message == TORN
+    assert fleet.shared.slots.by_name["c0"].last_error == TORN
+    assert fleet.shared.slots.last_fault is Fault.WEIGHTS
+    assert (fleet.shared.versions.failures, fleet.shared.versions.partial) == (1, 0)
+
+
+def test_its_replacement_acknowledges_the_same_version() -> None:
+    fleet = Fleet()
+    fleet.publish()
+    fleet.says(2, "digest of torn weights")
+    fleet.turn(seconds=60)
+    replacement = fleet.remote("c0")
+    assert fleet.shared.gather.collectors.available == 0
+    fleet.world.build(replacement)
+    fleet.turn()
+    fleet.world.load(replacement)
+    fleet.turn()
+    assert fleet.shared.gather.collectors.acknowledged == 2
+
+
+def test_first_weights_of_another_digest_make_nobody_available() -> None:
+    fleet = Played(PLAN, collectors=1, limits=Limits(HOUR, HOUR, HOUR, min_available=1))
+    fleet.consumer.stage("weights")
+    fleet.turn()
+    fleet.world.build(fleet.remote("c0"))
+    fleet.turn()
+    fleet.world.messages.append(Applied(fleet.remote("c0").id, 1, "digest of torn weights"))
+    fleet.turn()
+    assert fleet.shared.gather.collectors.available == 0
+    assert fleet.shared.slots.by_name["c0"].last_error == TORN.replace("version 2", "version 1")
