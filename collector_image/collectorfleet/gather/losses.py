@@ -57,6 +57,8 @@ class Losses:
     def retire(self, one: Collector) -> None:
         """It ends, for whatever reason; others take what it was asked for."""
         resent = self._shared.gather.retired(one)
+        # It may have been the last without a version that all others have.
+        self._shared.versions.acknowledged(self._shared.gather.collectors.acknowledged)
         if resent:
             log.info("%s: %d requests go to others", one.id.name, resent)
         self._outbox.stop(one.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from tests.unit.collectorfleet.gather.world import FRAMES, Played
 
 from collectorfleet.gather.shared import Limits
@@ -17,16 +18,17 @@ TORN = "what it loaded as version 2 has another digest than what was published"
 
 
 class Fleet(Played):
-    """One collector, Async, that has loaded the first version."""
+    """Async; all have loaded the first version."""
 
-    def __init__(self) -> None:
-        super().__init__(PLAN, collectors=1, limits=Limits(HOUR, HOUR, HOUR, min_available=1))
+    def __init__(self, collectors: int = 1) -> None:
+        super().__init__(PLAN, collectors, limits=Limits(HOUR, HOUR, HOUR, min_available=1))
         self.publish()
-        remote = self.remote("c0")
-        self.world.build(remote)
+        for remote in self.world.alive.values():
+            self.world.build(remote)
         self.turn()
         self.turn()
-        self.world.load(remote)
+        for remote in self.world.alive.values():
+            self.world.load(remote)
         self.turn()
 
     def publish(self) -> None:
@@ -66,6 +68,22 @@ def test_what_has_another_digest_than_was_published_retires_it_and_the_status_sa
     assert fleet.shared.slots.by_name["c0"].last_error == TORN
     assert fleet.shared.slots.last_fault is Fault.WEIGHTS
     assert (fleet.shared.versions.failures, fleet.shared.versions.partial) == (1, 0)
+
+
+@pytest.mark.parametrize("torn", [True, False], ids=["loaded torn weights", "died"])
+def test_what_all_others_have_is_acknowledged_once_the_last_without_it_is_gone(torn: bool) -> None:
+    fleet = Fleet(collectors=2)
+    fleet.publish()
+    fleet.world.load(fleet.remote("c1"))
+    fleet.turn()
+    versions = fleet.shared.versions
+    assert (versions.attempted, versions.succeeded, versions.partial) == (2, 1, 0)
+    if torn:
+        fleet.says(2, "digest of torn weights")
+    else:
+        fleet.world.die(fleet.remote("c0"))
+        fleet.turn()
+    assert (versions.attempted, versions.succeeded, versions.partial) == (2, 2 - torn, torn)
 
 
 def test_its_replacement_acknowledges_the_same_version() -> None:
