@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -34,3 +35,11 @@ def local_ray() -> Iterator[None]:
     finally:
         ray.shutdown()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Path]:
+    """A file that holds rollouts until it is made; it is made at the end, so that none is left."""
+    path = tmp_path / "gate"
+    yield path
+    path.touch()

@@ -12,6 +12,7 @@ import torch
 from tensordict import TensorDict, TensorDictBase
 from tensordict.nn import TensorDictModule
 from torch import nn
+from torchrl.collectors import Collector
 from torchrl.data import Binary, Composite, Unbounded
 from torchrl.envs import EnvBase
 
@@ -161,6 +162,15 @@ def mark_with_words(batch: TensorDictBase) -> None:
     batch.set_non_tensor("words", "not a number")
 
 
+class MarkingCollector(Collector):
+    """A collector of the user's own, which can be seen in the data."""
+
+    def rollout(self) -> TensorDictBase:
+        batch = super().rollout()
+        mark_batch(batch)
+        return batch
+
+
 class Constant(nn.Module):
     """An action whose both parts are the one parameter."""
 
@@ -209,6 +219,17 @@ class Wide(nn.Module):
         return self.last(torch.relu(self.layer(observation)))
 
 
+class Rounding(Constant):
+    """The same action, of a parameter in half precision."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bfloat16()
+
+    def forward(self, observation: torch.Tensor) -> torch.Tensor:
+        return super().forward(observation).float()
+
+
 class Noise(nn.Module):
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         return torch.randn(*observation.shape[:-1], 2)
@@ -222,6 +243,10 @@ class Broken(nn.Module):
 def make_policy(value: float = 0.0) -> TensorDictModule:
     """Acts ``[value, value]``, so that a reward is twice the value of the weights that made it."""
     return TensorDictModule(Constant(value), in_keys=["observation"], out_keys=["action"])
+
+
+def make_rounding_policy() -> TensorDictModule:
+    return TensorDictModule(Rounding(), in_keys=["observation"], out_keys=["action"])
 
 
 def make_two_part_policy(acting: float, other: float) -> TensorDictModule:

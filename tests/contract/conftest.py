@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import torch
@@ -23,11 +22,3 @@ def harness(request: pytest.FixtureRequest) -> Iterator[Harness]:
     finally:
         made.transport.close()
         torch.set_num_threads(threads)
-
-
-@pytest.fixture
-def gate(tmp_path: Path) -> Iterator[Path]:
-    """A file that holds rollouts until it is made; it is made at the end, so that none is left."""
-    path = tmp_path / "gate"
-    yield path
-    path.touch()

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+import psutil
 import ray
 from ray.exceptions import ObjectLostError
 from tensordict import TensorDictBase
@@ -63,6 +64,9 @@ class Backdoor(Protocol):
 
     def kill(self, started: Started) -> None:
         """End the process."""
+
+    def lives(self, started: Started) -> bool:
+        """Whether there still is what runs it."""
 
     def lose(self, request_id: int) -> None:
         """The answer to that request cannot be read when it comes."""
@@ -156,6 +160,9 @@ class _BehindRay:
     def kill(self, started: Started) -> None:
         os.kill(started.pid, signal.SIGKILL)
 
+    def lives(self, started: Started) -> bool:
+        return psutil.pid_exists(started.pid) and psutil.Process(started.pid).status() != psutil.STATUS_ZOMBIE
+
     def lose(self, request_id: int) -> None:
         read = self._transport._message
 
@@ -182,6 +189,9 @@ class _BehindThreads:
 
     def kill(self, started: Started) -> None:
         self._transport.kill(started.collector)
+
+    def lives(self, started: Started) -> bool:
+        return started.collector in self._transport._hosts
 
 
 def over_ray(policy: Any, config_of: ConfigOf) -> tuple[Transport, Backdoor]:

@@ -17,6 +17,7 @@ from tests.contract.harness import (
     misbehaving,
     waits_at,
 )
+from tests.wait import eventually
 
 from collectorfleet.messages import Answer, CollectorId, Fault, Lost, Raised
 
@@ -103,9 +104,12 @@ def test_waiting_ends_with_its_time_or_when_somebody_wakes_it(harness: Harness) 
     assert time.monotonic() - started < 30  # it did not wait for its time
 
 
-def test_closing_ends_all(harness: Harness) -> None:
-    harness.start("c0")
-    harness.start("c1")
+def test_closing_ends_all_whatever_they_do(harness: Harness, gate: Path) -> None:
+    harness.config = replace(PLAIN, create_env=partial(make_gated, str(gate)))
+    started = [harness.start("c0"), harness.start("c1")]
     harness.ask(C0)
+    waits_at(gate)
     harness.transport.close()
+    for one in started:
+        eventually(lambda one=one: not harness.backdoor.lives(one), within=30, what=f"the end of {one.collector}")
     assert harness.transport.wait(0.2) == []

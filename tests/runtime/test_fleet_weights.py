@@ -5,16 +5,22 @@ The reward is twice the value of the weights that acted.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from tensordict import TensorDict
 from tests import envs
-from tests.runtime.batches import VERSION, Make, learn
+from tests.contract.harness import make_gated, waits_at
+from tests.runtime.batches import VERSION, Make, learn, values
 from tests.wait import eventually
 
 from collectorfleet import UserCodeError
+from collectorfleet.gather.state.versions import PublishResult
+from collectorfleet.policies.failure import GiveUp, Loss
 
 pytestmark = pytest.mark.usefixtures("local_ray")
 
@@ -81,18 +87,20 @@ def test_weights_of_another_policy_end_the_run_and_say_which_tensor(make: Make) 
         next(iter(collector))
 
 
-def test_publishing_waits_for_nobody_and_asking_says_what_each_collector_has(make: Make) -> None:
-    collector = make({"step_seconds": 0.05}, sync=False, num_collectors=2)
-    batches = iter(collector)
-    next(batches)
-    results = collector.update_policy_weights_(wait=True, timeout=0.0)
+def test_publishing_waits_for_no_rollout_and_asking_says_what_each_collector_has(make: Make, gate: Path) -> None:
+    environments = [partial(make_gated, str(gate)), envs.make_counting]
+    collector = make(create_env_fn=environments, sync=False, num_collectors=2)
+    next(iter(collector))
+    waits_at(gate)  # the first collector is in the middle of a rollout
+    results = collector.update_policy_weights_(wait=True, timeout=3.0)
     assert results is not None
-    assert not any(result.acknowledged for result in results.values())  # rollouts of a second are under way
-    assert all(result.error == "not applied yet" or "not published" in str(result.error) for result in results.values())
-    results = collector.update_policy_weights_(wait=True)
-    assert results is not None
-    assert {name: result.acknowledged for name, result in results.items()} == {"c0": True, "c1": True}
-    assert len({result.version for result in results.values()}) == 1
+    assert results["c0"] == PublishResult(1, acknowledged=False, error="not applied yet")
+    assert results["c1"] == PublishResult(2, acknowledged=True)
+    gate.touch()
+    assert collector.update_policy_weights_(wait=True) == {
+        "c0": PublishResult(3, acknowledged=True),
+        "c1": PublishResult(3, acknowledged=True),
+    }
 
 
 def test_a_held_back_publish_says_that_the_bound_holds_it(make: Make) -> None:
@@ -174,3 +182,35 @@ def test_a_collector_that_comes_later_delivers_nothing_of_old_weights(make: Make
         return collector.stats("per_worker").get("worker_1/frames", 0)
 
     eventually(delivered_by_the_second, until=lambda frames: frames > 0, within=60, what="frames of c1")
+
+
+@dataclass
+class NeverAgain:
+    def decide(self, loss: Loss) -> GiveUp:
+        return GiveUp(f"{loss.collector} had its chance")
+
+
+def test_a_collector_whose_loaded_weights_differ_is_retired_and_said_and_the_others_go_on(make: Make) -> None:
+    # The second one keeps its weights in half precision, which has 2 and not 0.1.
+    factories = [envs.make_policy, envs.make_rounding_policy]
+    collector = make(policy_factory=factories, sync=False, min_available=1, failure_policy=NeverAgain())
+    collector.update_policy_weights_(TensorDict.from_module(envs.make_policy(2.0)))
+    batches = iter(collector)
+    assert values(next(batches)) == {2.0}
+    eventually(lambda: [row.applied_version for row in collector.status().collectors] == [1, 1], within=60)
+    collector.update_policy_weights_(TensorDict.from_module(envs.make_policy(0.1)))
+
+    def rows() -> dict[str, tuple[str, int | None]]:
+        next(batches)
+        return {row.name: (row.state, row.applied_version) for row in collector.status().collectors}
+
+    eventually(rows, until=lambda seen: seen == {"c0": ("Ready", 2), "c1": ("Failed", None)}, within=60, every=0)
+    torn = "what it loaded as version 2 has another digest than what was published"
+    status = collector.status()
+    assert {row.name: row.last_error for row in status.collectors} == {"c0": None, "c1": torn}
+    weights = status.weights
+    assert weights is not None
+    assert weights.last_failure is not None
+    assert (weights.last_failure.collector, weights.last_failure.version) == ("c1", 2)
+    assert (weights.last_failure.reason, weights.last_failure.message) == ("WeightsNotApplied", torn)
+    assert (weights.acknowledged, weights.publishes.partial, weights.publishes.failed) == (2, 1, 0)
