@@ -1,0 +1,100 @@
+"""Which statistics an environment keeps, wherever in it they are; what cannot be carried is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from torchrl.envs import Compose, EnvBase, ParallelEnv, SerialEnv, Transform, TransformedEnv, VecNormV2
+from torchrl.envs.transforms.rnd import RunningMeanStd
+
+from collectorfleet.actor.normalization.transforms import Kept, kept_by
+from collectorfleet.errors import InvalidOption
+
+_INSTEAD: Final = "freeze it (freeze()), or make a constant of it (to_observation_norm())"
+
+
+def find(env: EnvBase) -> dict[str, list[Kept]]:
+    """All that is kept, by name. Environments that are made alike and stepped together keep theirs under one name.
+
+    Raises:
+        InvalidOption: there are statistics that cannot be read here.
+    """
+    found: dict[str, list[Kept]] = {}
+    for name, kept in _in(env, ""):
+        there = found.setdefault(name, [])
+        # Environments of one EnvCreator share their memory: what is kept there is kept once.
+        if all(other.identity != kept.identity for other in there):
+            there.append(kept)
+    return found
+
+
+def built_without(create: Callable[..., EnvBase], **arguments: Any) -> EnvBase:
+    """Build an environment of a process of its own, where nothing that runs can be carried.
+
+    Raises:
+        InvalidOption: its transforms keep running statistics.
+    """
+    env = create if isinstance(create, EnvBase) else create(**arguments)
+    _refuse_running(env, "environments in processes of their own", "use envs_per_collector")
+    return env
+
+
+def _in(env: EnvBase, place: str) -> Iterator[tuple[str, Kept]]:
+    match env:
+        case TransformedEnv():
+            yield from _in(env.base_env, place)
+            for index, transform in enumerate(_flat(env.transform)):
+                _refuse_unknown(transform)
+                for key, kept in kept_by(transform).items():
+                    yield f"{place}{index}.{type(transform).__name__}.{key}", kept
+        case SerialEnv():
+            if env.is_closed:
+                env.start()
+            for index, inner in enumerate(env._envs):
+                alike = bool(env._single_task)
+                yield from _in(inner, f"{place}envs." if alike else f"{place}env{index}.")
+        case ParallelEnv():
+            _look_into_processes(env)
+
+
+def _flat(transform: Transform) -> Iterator[Transform]:
+    if isinstance(transform, Compose):
+        for inner in transform.transforms:
+            yield from _flat(inner)
+    else:
+        yield transform
+
+
+def _refuse_unknown(transform: Transform) -> None:
+    if isinstance(transform, VecNormV2) and not transform.stateful and not transform.frozen:
+        keys = ", ".join(map(str, transform._in_keys_safe))
+        raise InvalidOption(
+            f"{type(transform).__name__} ({keys}): without stateful=True its statistics are in the data of one "
+            "environment, and begin anew with each collector; leave stateful out"
+        )
+    if any(isinstance(module, RunningMeanStd) for module in transform.modules()):
+        keys = ", ".join(map(str, transform.in_keys))
+        raise InvalidOption(
+            f"{type(transform).__name__} ({keys}): its running means would differ from collector to collector; "
+            "turn them off (normalize_obs=False, normalize_reward=False), or apply it to the batches"
+        )
+
+
+def _look_into_processes(env: ParallelEnv) -> None:
+    """Processes show nothing of their environments, so one of each kind is built here, looked at and closed."""
+    count = 1 if env._single_task else env.num_workers
+    for create, arguments in list(zip(env.create_env_fn, env.create_env_kwargs, strict=True))[:count]:
+        one = create(**arguments)
+        try:
+            _refuse_running(one, "a ParallelEnv", "use envs_per_collector or SerialEnv")
+        finally:
+            one.close(raise_if_closed=False)
+
+
+def _refuse_running(env: EnvBase, where: str, instead: str) -> None:
+    for name, kept in find(env).items():
+        if any(one.runs for one in kept):
+            raise InvalidOption(
+                f"{name}: running statistics in {where} cannot be carried to other collectors; {instead}, or {_INSTEAD}"
+            )

@@ -1,0 +1,195 @@
+"""What TorchRL's transforms keep of one key, each under one interface: :class:`Kept`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+from torchrl.envs import ObservationNorm, RewardScaling, Transform, VecNorm, VecNormV2
+
+from collectorfleet.normalization import Array, Running
+
+
+class Kept(Protocol):
+    """``runs``: it changes while the environment goes on. Those that share memory have one ``identity``."""
+
+    runs: bool
+
+    @property
+    def identity(self) -> int: ...
+
+    def read(self) -> Running: ...
+
+    def load(self, running: Running) -> dict[str, Array]:
+        """Make it ``running``; returns the sums that are there now, which are equal to the bit unless it went wrong."""
+
+
+class OfVecNormV2:
+    """Means that fade; with decay 1, means of all, which are sums once they are multiplied by their number."""
+
+    def __init__(self, transform: Any, key: Any) -> None:
+        self._transform, self._key = transform, key
+        self.runs = not transform.frozen
+
+    @property
+    def identity(self) -> int:
+        return int(self._transform._loc.get(self._key).data_ptr())
+
+    def read(self) -> Running:
+        updates = int(self._transform._count.get(self._key))
+        weight = updates if self._averages else 1
+        sums = {name: weight * _numbers(tensor) for name, tensor in self._tensors().items()}
+        return Running(float(self._transform.decay), updates, sums)
+
+    def load(self, running: Running) -> dict[str, Array]:
+        self._transform._count.get(self._key).fill_(running.updates)
+        weight = running.updates if self._averages and running.updates else 1
+        return {
+            name: _written(tensor, running.sums[name] / weight, running.sums[name])
+            for name, tensor in self._tensors().items()
+        }
+
+    @property
+    def _averages(self) -> bool:
+        return bool(self._transform.decay == 1.0)
+
+    def _tensors(self) -> dict[str, Tensor]:
+        return {"loc": self._transform._loc.get(self._key), "var": self._transform._var.get(self._key)}
+
+
+class OfVecNorm:
+    """Sums that fade, and their number, which fades too: how many updates there were is counted beside it."""
+
+    _NAMES = ("sum", "ssq", "count")
+
+    def __init__(self, transform: Any, key: Any) -> None:
+        self._transform, self._key = transform, key
+        self.runs = not transform.frozen
+        if not isinstance(transform._update, _Counted):
+            transform._update = _Counted(transform._update)
+        self._counts: dict[Any, int] = transform._update.counts
+        if transform._td is None or self._of("sum") not in transform._td.keys(include_nested=True):
+            transform._init(transform.parent.fake_tensordict().get("next"), key)
+
+    @property
+    def identity(self) -> int:
+        return int(self._transform._td.get(self._of("count")).data_ptr())
+
+    def read(self) -> Running:
+        sums = {name: _numbers(self._transform._td.get(self._of(name))) for name in self._NAMES}
+        return Running(float(self._transform.decay), self._counts.get(self._key, 0), sums)
+
+    def load(self, running: Running) -> dict[str, Array]:
+        self._counts[self._key] = running.updates
+        return {
+            name: _written(self._transform._td.get(self._of(name)), running.sums[name], running.sums[name])
+            for name in self._NAMES
+        }
+
+    def _of(self, name: str) -> Any:
+        key = self._key
+        return f"{key}_{name}" if isinstance(key, str) else (*key[:-1], f"{key[-1]}_{name}")
+
+
+class _Counted:
+    """Updates of a VecNorm, by key."""
+
+    def __init__(self, update: Any) -> None:
+        self._update = update
+        self.counts: dict[Any, int] = {}
+
+    def __call__(self, key: Any, value: Tensor, **keywords: Any) -> Tensor:
+        self.counts[key] = self.counts.get(key, 0) + 1
+        updated: Tensor = self._update(key, value, **keywords)
+        return updated
+
+
+class OfConstants:
+    """What never changes by itself."""
+
+    runs = False
+
+    def __init__(self, transform: Any, names: Sequence[str]) -> None:
+        self._transform, self._names = transform, names
+
+    @property
+    def identity(self) -> int:
+        return int(getattr(self._transform, self._names[0]).data_ptr())
+
+    @property
+    def _tensors(self) -> dict[str, Tensor]:
+        # Not kept: a transform that moves to another device has others.
+        return {name: getattr(self._transform, name) for name in self._names}
+
+    def read(self) -> Running:
+        return Running(1.0, 0, {name: _numbers(tensor) for name, tensor in self._tensors.items()})
+
+    def load(self, running: Running) -> dict[str, Array]:
+        found = running.sums
+        return {name: _written(tensor, found[name], found[name]) for name, tensor in self._tensors.items()}
+
+
+class OfUsers:
+    """What a transform of the user's gives and takes itself, see ``docs/normalization.md``."""
+
+    def __init__(self, transform: Any) -> None:
+        self._transform = transform
+        self.runs = not getattr(transform, "frozen", False)
+
+    @property
+    def identity(self) -> int:
+        return id(self._transform)
+
+    def read(self) -> Running:
+        updates, sums = self._transform.running_statistics()
+        found = {name: _numbers(tensor) for name, tensor in sums.items()}
+        return Running(float(getattr(self._transform, "decay", 1.0)), int(updates), found)
+
+    def load(self, running: Running) -> dict[str, Array]:
+        given = {name: torch.from_numpy(np.array(value)) for name, value in running.sums.items()}
+        self._transform.load_running_statistics(running.updates, given)
+        there = self._transform.running_statistics()[1]
+        return {name: _proof(there[name], given[name], value) for name, value in running.sums.items()}
+
+
+def kept_by(transform: Transform) -> dict[str, Kept]:
+    """What a transform keeps, by its keys; nothing of one that normalizes nothing, or in a way that is not known."""
+    match transform:
+        case VecNormV2(stateful=True):
+            transform._maybe_stateful_init(transform.parent.fake_tensordict().get("next"))
+            return {_name(key): OfVecNormV2(transform, key) for key in transform.in_keys}
+        case VecNorm():
+            return {_name(key): OfVecNorm(transform, key) for key in transform.in_keys}
+        case ObservationNorm(initialized=True) | RewardScaling():
+            return {_name(transform.in_keys): OfConstants(transform, ["loc", "scale"])}
+        case _ if hasattr(transform, "running_statistics") and hasattr(transform, "load_running_statistics"):
+            return {_name(transform.in_keys): OfUsers(transform)}
+    return {}
+
+
+def _name(key: Any) -> str:
+    """Of one key, which may be nested, or of several."""
+    if isinstance(key, list):
+        return ",".join(map(_name, key))
+    return key if isinstance(key, str) else "/".join(key)
+
+
+def _numbers(tensor: Tensor) -> Array:
+    found: Array = tensor.detach().to("cpu", torch.float64, copy=True).numpy()
+    return found
+
+
+def _written(tensor: Tensor, value: Array, travelled: Array) -> Array:
+    """Copy ``value`` into ``tensor``. Returns what travelled if it is there now, as exactly as the tensor can be."""
+    expected = torch.from_numpy(np.asarray(value)).to(tensor.dtype)
+    with torch.no_grad():
+        tensor.copy_(expected)
+    return _proof(tensor, expected, travelled)
+
+
+def _proof(tensor: Tensor, expected: Tensor, travelled: Array) -> Array:
+    there = tensor.detach().cpu()
+    return travelled if torch.equal(there, expected.to(there.dtype)) else _numbers(there)

@@ -1,0 +1,56 @@
+"""Statistics of environments as a snapshot, which travels as weights do, and as a state that a user may keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import torch
+
+from collectorfleet.codec.snapshot import Entry, Snapshot, bytes_of, tensor_of
+from collectorfleet.normalization import Array, Normalization, Running
+
+_UPDATES: Final = "updates"
+
+
+def encode(normalization: Normalization) -> Snapshot:
+    """All of it but the decays, which a collector knows of its own transforms."""
+    entries, arrays = [], []
+    for name, one in normalization.items():
+        for part, value in {_UPDATES: np.asarray(one.updates), **one.sums}.items():
+            tensor = torch.from_numpy(np.array(value, order="C"))
+            entries.append(Entry(f"{name}:{part}", tensor.dtype, tuple(tensor.shape)))
+            arrays.append(bytes_of(tensor))
+    return Snapshot(tuple(entries), arrays)
+
+
+def decode(snapshot: Snapshot) -> dict[str, Running]:
+    """The other way round; the arrays are not to be written to."""
+    parts: dict[str, dict[str, Array]] = {}
+    for entry, array in zip(snapshot.entries, snapshot.arrays, strict=True):
+        name, _, part = entry.name.rpartition(":")
+        parts.setdefault(name, {})[part] = tensor_of(entry, array).numpy()
+    return {name: Running(1.0, int(sums.pop(_UPDATES)), sums) for name, sums in parts.items()}
+
+
+def to_state(normalization: Normalization) -> dict[str, Any]:
+    """As dicts, numbers and tensors of their own, for ``torch.save``."""
+    return {
+        name: {
+            "decay": one.decay,
+            _UPDATES: one.updates,
+            "sums": {part: torch.from_numpy(np.array(value)) for part, value in one.sums.items()},
+        }
+        for name, one in normalization.items()
+    }
+
+
+def from_state(state: Mapping[str, Any]) -> dict[str, Running]:
+    """The other way round. Raises KeyError for what is no such state."""
+    return {
+        name: Running(
+            float(one["decay"]), int(one[_UPDATES]), {part: value.numpy() for part, value in one["sums"].items()}
+        )
+        for name, one in state.items()
+    }
