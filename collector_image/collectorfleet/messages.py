@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from collectorfleet.normalization import Normalization
+
 # What is published has a name and versions of its own; a fleet of one policy has this one.
 POLICY: Final = "policy"
 
@@ -54,6 +56,13 @@ class Weights:
     version: int
     stored: Stored
     policy: str = POLICY
+    normalization: Stored | None = None  # of the environments, as it is with this version
+
+    @property
+    def digest(self) -> str:
+        """Of all that a collector loads."""
+        also = "" if self.normalization is None else f"+{self.normalization.digest}"
+        return f"{self.stored.digest}{also}"
 
 
 class Fault(StrEnum):
@@ -91,6 +100,7 @@ class Started:
     collector: CollectorId
     pod: str  # where it runs
     pid: int
+    normalization: Normalization | None = field(repr=False, default=None)  # what its environment begins with
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +130,7 @@ class Answer:
     size_bytes: int = 0
     pickled: int = 0  # entries that no array could carry
     policy: str = POLICY
+    normalization: Normalization | None = field(repr=False, default=None)  # what its environment saw since the last one
 
 
 @dataclass(frozen=True, slots=True)

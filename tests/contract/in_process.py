@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.inbox import Offer
 from collectorfleet.actor.server import CollectorServer
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Fault, Lost, Message, Request, Stored, Weights
@@ -43,11 +44,11 @@ class InProcess:
         return Stored(snapshots.digest(kept.arrays), kept.size_bytes, kept)
 
     def offer(self, collector: CollectorId, weights: Weights) -> None:
-        host, offered = self._hosts[collector], (weights.policy, weights.version, weights.stored.handle)
-        host.hears.put(lambda: host.server.offer(*offered))
+        host = self._hosts[collector]
+        host.hears.put(lambda: host.server.offer(weights.policy, _offer(weights)))
 
     def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
-        host, along = self._hosts[collector], weights and (weights.version, weights.stored.handle)
+        host, along = self._hosts[collector], weights and _offer(weights)
         host.works.put(lambda: host.server.run(request, along))
 
     def cut_short(self, collector: CollectorId, request_id: int) -> None:
@@ -96,6 +97,11 @@ class InProcess:
         if isinstance(message, Answer) and message.request_id in self._lose:
             return Lost(message.collector, "the object is lost", Fault.DIED, message.request_id)
         return message
+
+
+def _offer(weights: Weights) -> Offer:
+    normalization = weights.normalization
+    return Offer(weights.version, weights.stored.handle, normalization and normalization.handle)
 
 
 class _Host:

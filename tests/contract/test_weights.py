@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
 from tests import envs
 from tests.contract.harness import (
     C0,
+    FRAMES,
     PLAIN,
     Harness,
     make_gated,
@@ -20,8 +23,11 @@ from tests.contract.harness import (
     waits_at,
 )
 from torch import nn
+from torchrl.envs import TransformedEnv, VecNormV2
 
-from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Raised
+from collectorfleet.codec import normalization as codec
+from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Raised, Weights
+from collectorfleet.normalization import Running
 
 
 @contextmanager
@@ -130,3 +136,79 @@ def test_weights_of_another_policy_are_refused_by_name(harness: Harness) -> None
     raised = harness.hear(Raised)
     assert (raised.collector, raised.where) == (C0, "policy")
     assert "no tensor" in raised.cause
+
+
+def normalized_harness(harness: Harness, **config: Any) -> Mapping[str, Running]:
+    """Collectors whose environments learn what they see, one of which is there; what it begins with."""
+    harness.config = replace(PLAIN, create_env=make_normalized, **config)
+    begun = harness.start().normalization
+    assert begun is not None
+    assert [one.updates for one in begun.values()] == [0]
+    return begun
+
+
+def make_normalized() -> TransformedEnv:
+    return TransformedEnv(envs.Counting(), VecNormV2(in_keys=["observation"], out_keys=["normal"]))
+
+
+def with_normalization(harness: Harness, weights: Weights, normalization: Mapping[str, Running]) -> Weights:
+    return replace(weights, normalization=harness.transport.put(codec.encode(normalization)))
+
+
+def test_an_answer_has_what_its_environment_saw_for_it(harness: Harness) -> None:
+    normalized_harness(harness)
+    for resets in (2, 1):
+        harness.ask(C0)
+        contribution = harness.hear(Answer).normalization
+        assert contribution is not None
+        assert [one.updates for one in contribution.values()] == [FRAMES + resets]
+
+
+def test_answers_of_environments_that_learn_nothing_say_nothing_of_it(harness: Harness) -> None:
+    assert harness.start().normalization is None
+    harness.ask(C0)
+    assert harness.hear(Answer).normalization is None
+
+
+def test_a_normalization_comes_with_its_version_and_is_proven_with_it(harness: Harness) -> None:
+    begun = normalized_harness(harness)
+    (name,) = begun
+    seen = {name: begun[name].merged(Running(begun[name].decay, 50, {"loc": np.full(3, 0.25), "var": np.ones(3)}))}
+    offered = with_normalization(harness, harness.store(1, 1.0), seen)
+    assert harness.offer(C0, offered).digest == offered.digest != offered.stored.digest
+    along = with_normalization(harness, harness.store(2, 2.0), seen)
+    harness.ask(C0, min_version=2, weights=along)
+    assert harness.hear(Answer).version == 2
+    assert harness.hear(Applied).digest == along.digest
+
+
+def test_an_exact_version_brings_its_normalization(harness: Harness) -> None:
+    begun = normalized_harness(harness)
+    older = with_normalization(harness, harness.store(1, 1.0), begun)
+    harness.ask(C0, weights=harness.store(2, 2.0), min_version=2)
+    harness.hear(Answer)
+    harness.hear(Applied)
+    harness.ask(C0, min_version=1, version=1, weights=older)
+    assert harness.hear(Answer).normalization is not None
+    assert harness.hear(Applied).digest == older.digest
+
+
+def test_what_is_seen_before_and_after_weights_come_between_steps_is_told_together(
+    harness: Harness, gate: Path
+) -> None:
+    def make() -> TransformedEnv:
+        return TransformedEnv(make_gated(str(gate)), VecNormV2(in_keys=["observation"], out_keys=["normal"]))
+
+    harness.config = replace(PLAIN, create_env=make, update_between_steps=True)
+    begun = harness.start().normalization
+    assert begun is not None
+    harness.ask(C0)
+    waits_at(gate)
+    offered = with_normalization(harness, harness.store(1, 1.0), begun)
+    harness.transport.offer(C0, offered)
+    harness.backdoor.settle(C0)
+    gate.touch()
+    contribution = harness.hear(Answer).normalization
+    assert contribution is not None
+    assert [one.updates for one in contribution.values()] == [FRAMES + 2]
+    assert harness.hear(Applied).digest == offered.digest

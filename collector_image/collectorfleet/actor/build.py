@@ -10,6 +10,8 @@ from torchrl.envs import EnvBase
 
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.cutting import Cutter
+from collectorfleet.actor.normalization.environment import EnvironmentNormalization
+from collectorfleet.actor.normalization.search import built_without
 from collectorfleet.actor.rollouts import RolloutRunner
 from collectorfleet.actor.stamp import SharedVersion, stamped
 from collectorfleet.messages import POLICY
@@ -30,10 +32,12 @@ def build(config: CollectorConfig, incarnation: int) -> RolloutRunner:
         options["interruptor"] = cutter
     if not config.has_processes:
         options["return_same_td"] = True
+    # Before the collector, which resets the environment: that counts as seen.
+    normalization = None if config.has_processes else normalization_of(env, config)
     collector = config.collector_class(
         env, policy, frames_per_batch=config.frames_per_request, total_frames=-1, **options
     )
-    return RolloutRunner(config, collector, incarnation, cutter, shared)
+    return RolloutRunner(config, collector, incarnation, cutter, shared, normalization)
 
 
 def environments(config: CollectorConfig, shared: SharedVersion | None) -> Any:
@@ -42,11 +46,17 @@ def environments(config: CollectorConfig, shared: SharedVersion | None) -> Any:
     if not isinstance(create, EnvBase):
         create = partial(create, **config.create_env_kwargs)
     if config.has_processes:
+        create = partial(built_without, create)
         any_time = config.has_processes_that_never_pause
         maker = partial(stamped, create, shared, any_time=any_time) if shared is not None else create
         return [maker] * config.workers
     env = create if isinstance(create, EnvBase) else create()
     return stamped(env, shared, any_time=False) if shared is not None else env
+
+
+def normalization_of(env: EnvBase, config: CollectorConfig) -> EnvironmentNormalization | None:
+    """What the environment keeps and all collectors go on from; raises InvalidOption for what cannot be carried."""
+    return EnvironmentNormalization.of(env, constants=not config.own_constants)
 
 
 def _weights_for_factory(factory: Callable[[], Any]) -> dict[str, Any]:

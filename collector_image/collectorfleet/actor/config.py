@@ -20,6 +20,7 @@ class CollectorConfig:
         models: attribute paths in the collector, besides ``policy``, of modules whose weights are published.
         replay_buffer: a client of a replay buffer that the collector writes to itself.
         cut_short: whether rollouts may be cut short.
+        own_constants: constants of normalization are those of this collector's own environment, and not the fleet's.
     """
 
     create_env: Any
@@ -34,6 +35,7 @@ class CollectorConfig:
     replay_buffer: Any = None
     update_between_steps: bool = False
     cut_short: bool = False
+    own_constants: bool = False
     threads: int = 1
     gpu_fraction: float = 0.0
 

@@ -9,20 +9,37 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import NamedTuple
 
+from collectorfleet.actor.normalization.environment import EnvironmentNormalization
 from collectorfleet.actor.target import WeightsTarget
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.messages import Segment
 
-Offer = tuple[int, snapshots.Snapshot]
+
+class Offer(NamedTuple):
+    """A version: its weights, and with which normalization environments go on from it; None: as they are."""
+
+    version: int
+    weights: snapshots.Snapshot
+    normalization: snapshots.Snapshot | None = None
 
 
 class Inbox:
-    """``pass_on``, if given, is called with the version after each load, to hand the weights to other processes."""
+    """``pass_on``, if given, is called with the version after each load, to hand the weights to other processes.
 
-    def __init__(self, target: WeightsTarget, pass_on: Callable[[int], None] | None = None) -> None:
+    ``normalization`` is that of the environment, None if it has none.
+    """
+
+    def __init__(
+        self,
+        target: WeightsTarget,
+        pass_on: Callable[[int], None] | None = None,
+        normalization: EnvironmentNormalization | None = None,
+    ) -> None:
         self._target = target
         self._pass_on = pass_on
+        self._normalization = normalization
         self._changed = threading.Condition()
         self._running = False
         self._offered: Offer | None = None
@@ -33,14 +50,14 @@ class Inbox:
         self._steps = 0
         self._segments: list[Segment] = []
 
-    def offer(self, version: int, weights: snapshots.Snapshot) -> None:
+    def offer(self, offered: Offer) -> None:
         """Load these weights as soon as no rollout runs, unless newer ones are here. Loads now if there is none.
 
         Weights that cannot be loaded are told by :meth:`next_applied`.
         """
         with self._changed:
             try:
-                self._put(version, weights)
+                self._put(offered)
                 if not self._running:
                     self._load_offered()
             except Exception as error:  # noqa: BLE001  (there is nobody here to tell)
@@ -68,10 +85,10 @@ class Inbox:
         """
         with self._changed:
             if exactly is not None:
-                self._load_exactly(*exactly)
+                self._load_exactly(exactly)
             else:
                 if also is not None:
-                    self._put(*also)
+                    self._put(also)
                 self._load_offered()
                 self._changed.wait_for(lambda: self._version >= min_version or self._closed)
             self._running = True
@@ -103,24 +120,26 @@ class Inbox:
             self._closed = True
             self._changed.notify_all()
 
-    def _put(self, version: int, weights: snapshots.Snapshot) -> None:
-        if version > max(self._version, self._offered[0] if self._offered else 0):
-            self._offered = (version, weights)
+    def _put(self, offered: Offer) -> None:
+        if offered.version > max(self._version, self._offered.version if self._offered else 0):
+            self._offered = offered
 
     def _load_offered(self) -> None:
         if self._offered is not None:
             offered, self._offered = self._offered, None
-            self._load(*offered)
+            self._load(offered)
 
-    def _load_exactly(self, version: int, weights: snapshots.Snapshot) -> None:
-        if self._version != version:
-            self._load(version, weights)
-        if self._offered is not None and self._offered[0] <= version:
+    def _load_exactly(self, exactly: Offer) -> None:
+        if self._version != exactly.version:
+            self._load(exactly)
+        if self._offered is not None and self._offered.version <= exactly.version:
             self._offered = None
 
-    def _load(self, version: int, weights: snapshots.Snapshot) -> None:
-        digest = self._target.load(weights)
-        self._version, self._digest = version, digest
+    def _load(self, offered: Offer) -> None:
+        digest = self._target.load(offered.weights)
+        if self._normalization is not None and offered.normalization is not None:
+            digest += f"+{self._normalization.load(offered.normalization)}"
+        self._version, self._digest = offered.version, digest
         if self._pass_on is not None:
-            self._pass_on(version)
+            self._pass_on(offered.version)
         self._changed.notify_all()

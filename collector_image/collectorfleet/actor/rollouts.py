@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tensordict import TensorDict, TensorDictBase
@@ -13,11 +13,13 @@ from torch import Tensor, nn
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.cutting import Cutter, padded
 from collectorfleet.actor.inbox import Inbox, Offer
+from collectorfleet.actor.normalization.environment import EnvironmentNormalization
 from collectorfleet.actor.stamp import STAMP, STAMP_KEY, SharedVersion
 from collectorfleet.actor.target import WeightsTarget
 from collectorfleet.codec import frames as keys
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.messages import POLICY, Request, Segment
+from collectorfleet.normalization import Normalization
 
 _OF_THE_DRIVER = ("policy_state_dict", "iter", "frames")
 
@@ -30,6 +32,7 @@ class Rollout:
     frames: int
     oldest_version: int
     segments: Sequence[Segment] | None
+    normalization: Normalization | None = None  # what the environment saw
 
 
 class RolloutRunner:
@@ -42,17 +45,19 @@ class RolloutRunner:
         incarnation: int,
         cutter: Cutter | None,
         shared: SharedVersion | None,
+        normalization: EnvironmentNormalization | None,
     ) -> None:
         self.collector = collector
         self._config = config
         self._incarnation = incarnation
         self._cutter = cutter
         self._shared = shared
+        self.normalization = normalization
         self._frames = config.frames_per_request
         self._rollouts: Iterator[TensorDictBase] = iter(collector)
         self._policy = _policy_of(collector, config)
         pass_on = self._pass_on if config.has_processes or shared else None
-        self.inboxes = {POLICY: Inbox(WeightsTarget(self._tensors()), pass_on)}
+        self.inboxes = {POLICY: Inbox(WeightsTarget(self._tensors()), pass_on, normalization)}
         if config.update_between_steps and isinstance(self._policy, nn.Module):
             self._policy.register_forward_pre_hook(lambda *_: self.inboxes[POLICY].before_step())
 
@@ -70,7 +75,10 @@ class RolloutRunner:
             batch = next(self._rollouts)
         finally:
             segments = inbox.end_rollout()
-        return self._finish(batch, segments)
+        rollout = self._finish(batch, segments)
+        return (
+            rollout if self.normalization is None else replace(rollout, normalization=self.normalization.contribution())
+        )
 
     def cut_short(self, request_id: int) -> None:
         """End the rollout of that request after the step that runs, also if it has not begun yet."""
@@ -83,6 +91,8 @@ class RolloutRunner:
 
     def load_environment_state(self, state: dict[str, Any]) -> None:
         self.collector.load_state_dict({**self.collector.state_dict(), **state})
+        if self.normalization is not None:
+            self.normalization.restart()
 
     def _finish(self, batch: TensorDictBase, segments: list[Segment]) -> Rollout:
         if self._cutter is not None:

@@ -16,16 +16,17 @@ import socket
 import threading
 import time
 import traceback
-from typing import Any
+from typing import Any, Final
 
 import torch
 
-from collectorfleet.actor.build import build, environments
+from collectorfleet.actor.build import build, environments, normalization_of
 from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.inbox import Offer
+from collectorfleet.actor.normalization.environment import EnvironmentNormalization
 from collectorfleet.actor.rollouts import Rollout, RolloutRunner, write
 from collectorfleet.codec import tensors
 from collectorfleet.codec.frames import Part
-from collectorfleet.codec.snapshot import Snapshot
 from collectorfleet.errors import ReplayBufferLost, describe
 from collectorfleet.messages import (
     Answer,
@@ -40,6 +41,12 @@ from collectorfleet.messages import (
     Started,
 )
 from collectorfleet.user_code import name_of
+
+_OF_THE_ENVIRONMENT: Final = (
+    environments.__code__,
+    normalization_of.__code__,
+    EnvironmentNormalization.contribution.__code__,
+)
 
 
 class CollectorServer:
@@ -70,9 +77,11 @@ class CollectorServer:
         except Exception as error:  # noqa: BLE001  (the user's code may raise anything)
             return self._failure(error)
         self._built.set()
-        return Started(self._id, _pod(), os.getpid())
+        normalization = self._made.normalization
+        begun = None if normalization is None else normalization.begun
+        return Started(self._id, _pod(), os.getpid(), begun)
 
-    def run(self, request: Request, weights: tuple[int, Snapshot] | None = None) -> Answer | Raised | Lost | BufferLost:
+    def run(self, request: Request, weights: Offer | None = None) -> Answer | Raised | Lost | BufferLost:
         """One rollout. ``weights`` are a version that came along: exactly the one asked for, or an offer."""
         started = time.perf_counter()
         try:
@@ -81,9 +90,9 @@ class CollectorServer:
             return self._failure(error)
         return self._answer(request, rollout, time.perf_counter() - started)
 
-    def offer(self, policy: str, version: int, weights: Snapshot) -> None:
+    def offer(self, policy: str, offered: Offer) -> None:
         """Load these weights once no rollout runs; they replace what was offered before."""
-        self._runner.inboxes[policy].offer(version, weights)
+        self._runner.inboxes[policy].offer(offered)
 
     def next_applied(self, policy: str, seen: int) -> Applied | Raised | Lost | None:
         """Block until another version than ``seen`` is loaded, however long that takes; None after :meth:`close`."""
@@ -138,6 +147,7 @@ class CollectorServer:
             size_bytes=part.encoded.size_bytes if part else 0,
             pickled=len(part.encoded.pickled) if part else 0,
             policy=request.policy,
+            normalization=rollout.normalization,
         )
 
     def _part(self, rollout: Rollout) -> Part | None:
@@ -167,7 +177,7 @@ def _whose(error: BaseException) -> str:
     """Whose code raised: of the environment or the replay buffer if a frame of theirs is in it, else the policy's."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         code = frame.f_code
-        if "/torchrl/envs/" in code.co_filename or code is environments.__code__:
+        if "/torchrl/envs/" in code.co_filename or code in _OF_THE_ENVIRONMENT:
             return "environment"
         if code is write.__code__:
             return "replay buffer"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,10 @@ class Snapshot:
     @property
     def size_bytes(self) -> int:
         return sum(array.nbytes for array in self.arrays)
+
+
+# Of a fleet that publishes no weights, and yet has something to tell its collectors.
+NOTHING: Final = Snapshot((), [], whole=False)
 
 
 def tensors_of(module: nn.Module, prefer: Include = lambda _name: True) -> dict[str, Tensor]:

@@ -9,6 +9,7 @@ from typing import Any
 from tensordict import TensorDictBase
 from torch import nn
 
+from collectorfleet.codec.snapshot import NOTHING
 from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.assemble import Assembler
 from collectorfleet.fleet.control import FleetControl
@@ -128,5 +129,7 @@ class FleetCollector(FleetControl):
         if snapshot is None:
             if given is not None or model is not None:
                 raise InvalidOption("update_policy_weights_: there is no tensor in what was passed")
-            return None
+            if not self._gather.normalization:
+                return None
+            snapshot = NOTHING
         return self._gather.stage(snapshot)

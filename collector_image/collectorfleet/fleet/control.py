@@ -15,7 +15,10 @@ from typing import Any, Final, Literal
 import ray
 from torch import nn
 from torchrl.collectors import BaseCollector
+from torchrl.envs import EnvBase
 
+from collectorfleet.actor.normalization.environment import load
+from collectorfleet.codec import normalization as codec
 from collectorfleet.errors import CollectorClosed, InvalidOption
 from collectorfleet.fleet.engine import Engine
 from collectorfleet.fleet.inquiry import Inquiry
@@ -90,13 +93,14 @@ class FleetControl(BaseCollector):
             return self._gather.counters()
 
     def state_dict(self, timeout: float = 60.0) -> OrderedDict[str, Any]:
-        """Counters, the policy's state, and the state of each collector's environment (such as running statistics).
+        """Counters, the policy's state, :meth:`normalization`, and the state of each collector's environment.
 
         Collectors answer between two rollouts; raises TimeoutError if one does not within ``timeout`` seconds.
         """
         state: OrderedDict[str, Any] = OrderedDict(self.counters())
         if isinstance(self.policy, nn.Module):
             state["policy_state_dict"] = self.policy.state_dict()
+        state["normalization"] = self.normalization()
         state["collectors"] = self._inquiry("state_dict", timeout).of_all("environment_state")
         return state
 
@@ -112,6 +116,25 @@ class FleetControl(BaseCollector):
         saved = {name: (state,) for name, state in state_dict.get("collectors", {}).items()}
         self._inquiry("load_state_dict", timeout).of_all("load_environment_state", saved)
         self._stage()
+
+    def normalization(self) -> dict[str, Any]:
+        """What the environments of all collectors have seen so far, as if one had seen all of it; asks no collector.
+
+        By name, such as ``1.VecNormV2.observation`` (its place among the transforms, its class, the key): ``decay``,
+        ``updates``, and ``sums`` (float64), as ``docs/normalization.md`` has them. Empty as long as no collector is
+        built, and if environments keep nothing.
+        """
+        return codec.to_state(self._gather.normalization)
+
+    def load_normalization(self, env: EnvBase) -> None:
+        """Give an environment of this process, such as one for evaluation, what :meth:`normalization` has now.
+
+        It goes on from there by itself unless its transforms are frozen, which may be done before or after.
+
+        Raises:
+            InvalidOption: it has other transforms than the environments of the collectors, or some in other processes.
+        """
+        load(env, self._gather.normalization)
 
     def set_seed(self, seed: int, static_seed: bool = False, timeout: float = 60.0) -> int:
         """Seed the environments of all collectors, one after the other; returns the next seed.

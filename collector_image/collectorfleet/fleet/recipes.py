@@ -58,9 +58,16 @@ def _config(
         models=list(options.models or {}),
         update_between_steps=options.update_between_steps,
         cut_short=options.preemptive_threshold is not None,
+        own_constants=_differ(options),
         threads=options.threads_per_collector,
         gpu_fraction=float(remote.get("num_gpus") or 0.0),
     )
+
+
+def _differ(options: FleetOptions) -> bool:
+    """Whether collectors may have environments of different kinds."""
+    created, arguments = options.of_each("create_env_fn").values, options.of_each("create_env_kwargs").values
+    return len(arguments) > 1 or any(one is not created[0] for one in created)
 
 
 def _creator(create: Any, options: FleetOptions) -> Any:

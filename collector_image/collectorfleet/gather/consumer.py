@@ -8,12 +8,14 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from collectorfleet.codec import normalization as codec
 from collectorfleet.errors import CollectorClosed, InvalidOption
 from collectorfleet.gather.shared import Shared, Staged
 from collectorfleet.gather.state.admissions import Batch
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.gather.state.versions import PublishResult, results
 from collectorfleet.messages import CollectorId
+from collectorfleet.normalization import Normalization
 from collectorfleet.policies.scaling import ScalingPolicy
 from collectorfleet.transport.interface import Transport
 from collectorfleet_api.v1alpha1 import CollectorState
@@ -200,6 +202,12 @@ class Consumer:
             "incarnations": self.shared.incarnations,
         }
 
+    @property
+    def normalization(self) -> Normalization:
+        """What the environments have seen so far, by name."""
+        with self.shared.changed:
+            return self.shared.normalization.now
+
     def restore(self, counters: Mapping[str, Any]) -> None:
         """Go on from ``counters``; raises InvalidOption if batches were collected already."""
         shared = self.shared
@@ -213,6 +221,10 @@ class Consumer:
             # Trajectory ids and seeds follow from it.
             shared.incarnations = max(shared.incarnations, int(counters.get("incarnations", 0)))
             shared.statistics.restore(int(counters["frames"]), int(counters.get("batches", 0)))
+            try:
+                shared.normalization.restored(codec.from_state(counters.get("normalization", {})))
+            except ValueError as error:
+                raise InvalidOption(f"load_state_dict: {error}") from error
 
     def note(self) -> None:
         """Something that the status shows has changed."""

@@ -11,9 +11,11 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from collectorfleet.codec.snapshot import NOTHING
 from collectorfleet.errors import CollectorFleetError, InfrastructureError, ReplayBufferLost
 from collectorfleet.gather.awake import AwakeClock
 from collectorfleet.gather.losses import Losses
+from collectorfleet.gather.normalization_store import NormalizationStore
 from collectorfleet.gather.outbox import Outbox
 from collectorfleet.gather.shared import Shared
 from collectorfleet.gather.state.collectors import Collector
@@ -29,6 +31,7 @@ from collectorfleet.messages import (
     Raised,
     Request,
     Started,
+    Stored,
     Weights,
 )
 from collectorfleet.policies.failure import FailurePolicy
@@ -61,6 +64,7 @@ class GatherLoop:
         self._awake = AwakeClock(clock)
         self._losses = Losses(shared, self._outbox, failure, self._awake())
         self._pace = Pace()
+        self._normalization = NormalizationStore(shared, transport)
         self._thread = threading.Thread(target=self._run, name="collectorfleet-gather", daemon=True)
 
     def start(self) -> None:
@@ -111,13 +115,19 @@ class GatherLoop:
         shared, staged = self._shared, self._shared.staged
         if staged is None or staged.stored is None or not shared.gather.may_advance():
             return
-        stored, version = staged.stored, shared.gather.version + 1
-        shared.staged = staged.stored = None
-        staged.version = shared.gather.version = version
-        shared.versions.published(Weights(version, stored), datetime.now(UTC), staged.seconds)
+        stored, shared.staged, staged.stored = staged.stored, None, None
+        staged.version = self._publish_as_next(stored, staged.seconds)
+
+    def _publish_as_next(self, stored: Stored, seconds: float) -> int:
+        shared = self._shared
+        version = shared.gather.version = shared.gather.version + 1
+        shared.versions.published(
+            Weights(version, stored, normalization=self._normalization.now()), datetime.now(UTC), seconds
+        )
         shared.versions.release_before(shared.gather.oldest_needed)
         log.info("published version %d (%d bytes, %s)", version, stored.size_bytes, stored.digest[:19])
         shared.note_change()
+        return version
 
     def _offer_newest(self, now: float) -> float:
         """Offer the newest weights to who has older ones; returns for how long to wait for messages after that."""
@@ -219,8 +229,8 @@ class GatherLoop:
             case Placed(pod=pod, node=node):
                 shared.gather.collectors.placed(one, pod, node, now)
                 shared.note_change()
-            case Started(pod=pod, pid=pid):
-                self._built(one, pod, pid, now)
+            case Started():
+                self._built(one, message, now)
             case Applied(version=version, digest=digest):
                 self._acknowledged(one, version, shared.versions.proven(version, digest), now)
             case Answer():
@@ -235,15 +245,21 @@ class GatherLoop:
                 log.warning("%s: an answer is lost, asking again: %s", one.id.name, cause)
                 shared.gather.answer_lost(one, request_id, now)
 
-    def _built(self, one: Collector, pod: str, pid: int, now: float) -> None:
-        shared, newest = self._shared, self._shared.versions.newest
-        shared.gather.collectors.built(one, pod, pid, now)
+    def _built(self, one: Collector, started: Started, now: float) -> None:
+        shared, pod = self._shared, started.pod
+        shared.gather.collectors.built(one, pod, started.pid, now)
         shared.drained_pods.pop(pod, None)
         if pod in shared.draining_pods:
             shared.gather.collectors.drain(one.id.name, draining=True)
+        carries = self._normalization.reported(one.id.name, started.normalization or {})
+        if carries and not shared.has_weights:
+            # Versions carry it, so from now on there are some, of no weights.
+            shared.has_weights = True
+            self._publish_as_next(self._transport.put(NOTHING), 0.0)
         if not shared.has_weights:
             self._applied(one, 0, now)
             return
+        newest = shared.versions.newest_with(self._normalization.now())
         if newest is not None:
             self._offer(one, newest)
         shared.note_change()
@@ -253,6 +269,8 @@ class GatherLoop:
         self._losses.deadline.took(answer.seconds)
         self._pace.answered()
         shared.gather.answered(one, answer, now)
+        if answer.normalization:
+            shared.normalization.merge(answer.normalization)
         shared.statistics.collected(answer.frames, answer.pickled)
         slot = shared.slots.by_name[one.id.name]
         slot.batches += 1

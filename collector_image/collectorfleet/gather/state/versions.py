@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from collectorfleet.messages import POLICY, Weights
+from collectorfleet.messages import POLICY, Stored, Weights
 from collectorfleet_api.v1alpha1 import WeightsFailure
 
 # Digests of versions that a late acknowledgement may still be about.
@@ -44,7 +44,7 @@ class Versions:
         self.failures = 0
         self.last_failure: WeightsFailure | None = None
         self._kept: dict[int, Weights] = {}
-        self._digests: OrderedDict[int, str] = OrderedDict()
+        self._digests: OrderedDict[int, set[str]] = OrderedDict()
         self._unacknowledged: deque[int] = deque()
         self._refused: set[int] = set()  # of those, the ones that a collector failed to apply
 
@@ -52,10 +52,26 @@ class Versions:
         self.newest, self.published_at, self.publish_seconds = weights, at, seconds
         self._kept[weights.version] = weights
         self.attempted += 1
-        self._digests[weights.version] = weights.stored.digest
+        self._digests[weights.version] = {weights.digest}
         self._unacknowledged.append(weights.version)
         while len(self._digests) > _KEPT_DIGESTS:
             self._digests.popitem(last=False)
+
+    def normalized(self, normalization: Stored) -> None:
+        """The first collector says what its environment keeps: nobody has loaded the versions before that."""
+        self._kept = {version: replace(weights, normalization=normalization) for version, weights in self._kept.items()}
+        if self.newest is not None:
+            self.newest = self._kept[self.newest.version]
+        for version, weights in self._kept.items():
+            self._digests[version] = {weights.digest}
+
+    def newest_with(self, normalization: Stored | None) -> Weights | None:
+        """The newest weights for a collector that begins, with what is known of environments by now."""
+        if self.newest is None:
+            return None
+        weights = replace(self.newest, normalization=normalization)
+        self._digests[weights.version].add(weights.digest)
+        return weights
 
     def weights(self, version: int) -> Weights:
         """Of a version that was not released."""
@@ -72,12 +88,12 @@ class Versions:
         return sorted(self._kept)
 
     def proven(self, version: int, digest: str) -> bool | None:
-        """Whether the digest that a collector computed is that of the version it says; None: too long ago to know.
+        """Whether the digest that a collector computed is one of the version it says; None: too long ago to know.
 
         Who says that works on one rollout for as long as hundreds of versions take, and was offered newer ones since.
         """
         known = self._digests.get(version)
-        return None if known is None else known == digest
+        return None if known is None else digest in known
 
     def acknowledged(self, version: int | None) -> None:
         """Every available collector has applied ``version`` or newer; None: there is none."""

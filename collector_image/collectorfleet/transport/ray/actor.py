@@ -11,6 +11,7 @@ from typing import Any, Final
 import ray
 
 from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.inbox import Offer
 from collectorfleet.actor.server import CollectorServer
 from collectorfleet.codec.snapshot import Snapshot
 from collectorfleet.messages import Answer, BufferLost, CollectorId, Lost, Message, Raised, Request
@@ -37,12 +38,13 @@ class CollectorActor:
         known_schema: int,
         version: int | None = None,
         weights: Snapshot | None = None,
+        normalization: Snapshot | None = None,
     ) -> tuple[Answer, int] | Raised | Lost | BufferLost:
         """The answer, and the number of its schema, which is left out if it is the known one.
 
         ``request`` has the fields of a :class:`Request`: a tuple of numbers is a message of Ray's own, without pickle.
         """
-        offer = None if version is None or weights is None else (version, weights)
+        offer = None if version is None or weights is None else Offer(version, weights, normalization)
         answer = self._server.run(Request(*request), offer)
         return self._schemas.left_out(answer, known_schema) if isinstance(answer, Answer) else answer
 
@@ -51,8 +53,8 @@ class CollectorActor:
         return replace(self._server.placed(), node=ray.get_runtime_context().get_node_id())
 
     @ray.method(concurrency_group=OFFERS, num_returns=0)
-    def offer(self, policy: str, version: int, weights: Snapshot) -> None:
-        self._server.offer(policy, version, weights)
+    def offer(self, policy: str, version: int, weights: Snapshot, normalization: Snapshot | None = None) -> None:
+        self._server.offer(policy, Offer(version, weights, normalization))
 
     @ray.method(concurrency_group=OFFERS, num_returns=0)
     def cut_short(self, request_id: int) -> None:

@@ -81,10 +81,10 @@ class RayTransport:
         return Stored(snapshots.digest(stored.arrays), snapshot.size_bytes, handle)
 
     def offer(self, collector: CollectorId, weights: Weights) -> None:
-        self._actors[collector].offer.remote(weights.policy, weights.version, weights.stored.handle)
+        self._actors[collector].offer.remote(weights.policy, *_handles(weights))
 
     def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
-        along = () if weights is None else (weights.version, weights.stored.handle)
+        along = () if weights is None else _handles(weights)
         call = self._actors[collector].run.remote(astuple(request), self._schemas.number(collector), *along)
         self._expect(collector, call, request.id)
 
@@ -152,3 +152,9 @@ class RayTransport:
             case message:
                 found: Message = message
                 return found
+
+
+def _handles(weights: Weights) -> tuple[Any, ...]:
+    """What a call takes along of a version."""
+    also = () if weights.normalization is None else (weights.normalization.handle,)
+    return (weights.version, weights.stored.handle, *also)

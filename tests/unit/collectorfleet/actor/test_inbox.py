@@ -8,7 +8,7 @@ import pytest
 import torch
 from tests.wait import eventually
 
-from collectorfleet.actor.inbox import Inbox
+from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.actor.target import WeightsTarget
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.messages import Segment
@@ -31,10 +31,10 @@ def inbox(mine: dict[str, torch.Tensor]) -> Inbox:
 def test_an_idle_collector_loads_at_once_and_a_busy_one_after_its_rollout(
     inbox: Inbox, mine: dict[str, torch.Tensor]
 ) -> None:
-    inbox.offer(1, weights(1.0))
+    inbox.offer(Offer(1, weights(1.0)))
     assert inbox.next_applied(0) == (1, snapshots.digest(weights(1.0).arrays))
     inbox.begin_rollout(1)
-    inbox.offer(2, weights(2.0))
+    inbox.offer(Offer(2, weights(2.0)))
     assert mine["weight"].tolist() == [1.0, 1.0]
     assert inbox.end_rollout() == [Segment(0, 1)]
     assert mine["weight"].tolist() == [2.0, 2.0]
@@ -45,7 +45,7 @@ def test_an_offer_replaces_the_one_before_and_never_waits_for_a_rollout(inbox: I
     loaded = []
     inbox.begin_rollout(0)
     for version in (1, 3, 2):
-        inbox.offer(version, weights(float(version)))  # returns while the rollout runs
+        inbox.offer(Offer(version, weights(float(version))))  # returns while the rollout runs
     inbox.end_rollout()
     loaded.append(inbox.next_applied(0))
     assert loaded == [(3, snapshots.digest(weights(3.0).arrays))]
@@ -53,11 +53,11 @@ def test_an_offer_replaces_the_one_before_and_never_waits_for_a_rollout(inbox: I
 
 def test_the_standing_call_returns_once_another_version_is_loaded(inbox: Inbox) -> None:
     answers: list[object] = []
-    inbox.offer(4, weights(4.0))
+    inbox.offer(Offer(4, weights(4.0)))
     standing = threading.Thread(target=lambda: answers.append(inbox.next_applied(4)))
     standing.start()
-    inbox.offer(4, weights(4.0))  # nothing new
-    inbox.offer(5, weights(5.0))
+    inbox.offer(Offer(4, weights(4.0)))  # nothing new
+    inbox.offer(Offer(5, weights(5.0)))
     standing.join(10)
     assert answers == [(5, snapshots.digest(weights(5.0).arrays))]
 
@@ -72,19 +72,19 @@ def test_a_collector_that_ends_lets_the_standing_call_go(inbox: Inbox) -> None:
 
 
 def test_weights_of_another_policy_are_told_by_the_standing_call_once(inbox: Inbox) -> None:
-    inbox.offer(1, snapshots.take({"other": torch.zeros(2)}))
+    inbox.offer(Offer(1, snapshots.take({"other": torch.zeros(2)})))
     with pytest.raises(ValueError, match="no tensor other"):
         inbox.next_applied(0)
-    inbox.offer(2, weights(2.0))
+    inbox.offer(Offer(2, weights(2.0)))
     found = inbox.next_applied(0)
     assert found is not None
     assert found[0] == 2
 
 
 def test_weights_that_come_along_with_a_request_are_an_offer(inbox: Inbox, mine: dict[str, torch.Tensor]) -> None:
-    inbox.begin_rollout(3, also=(3, weights(3.0)))
+    inbox.begin_rollout(3, also=Offer(3, weights(3.0)))
     assert inbox.end_rollout() == [Segment(0, 3)]
-    inbox.begin_rollout(3, also=(2, weights(2.0)))  # overtaken by what is loaded
+    inbox.begin_rollout(3, also=Offer(2, weights(2.0)))  # overtaken by what is loaded
     assert inbox.end_rollout() == [Segment(0, 3)]
     assert mine["weight"].tolist() == [3.0, 3.0]
 
@@ -92,10 +92,10 @@ def test_weights_that_come_along_with_a_request_are_an_offer(inbox: Inbox, mine:
 def test_a_rollout_waits_for_the_least_version_that_it_needs(inbox: Inbox) -> None:
     begun = threading.Thread(target=inbox.begin_rollout, args=(2,))
     begun.start()
-    inbox.offer(1, weights(1.0))
+    inbox.offer(Offer(1, weights(1.0)))
     eventually(lambda: inbox._version == 1, within=10, what="version 1")
     assert begun.is_alive()
-    inbox.offer(2, weights(2.0))
+    inbox.offer(Offer(2, weights(2.0)))
     begun.join(10)
     assert inbox.end_rollout() == [Segment(0, 2)]
 
@@ -104,7 +104,7 @@ def test_between_steps_the_frames_say_from_where_on(inbox: Inbox) -> None:
     inbox.begin_rollout(0)
     inbox.before_step()
     inbox.before_step()
-    inbox.offer(4, weights(4.0))
+    inbox.offer(Offer(4, weights(4.0)))
     inbox.before_step()
     assert inbox.end_rollout() == [Segment(0, 0), Segment(2, 4)]
 
@@ -112,7 +112,7 @@ def test_between_steps_the_frames_say_from_where_on(inbox: Inbox) -> None:
 def test_exactly_a_version_is_loaded_also_when_a_newer_one_is_there(
     inbox: Inbox, mine: dict[str, torch.Tensor]
 ) -> None:
-    inbox.offer(5, weights(5.0))
-    inbox.begin_rollout(4, exactly=(4, weights(4.0)))
+    inbox.offer(Offer(5, weights(5.0)))
+    inbox.begin_rollout(4, exactly=Offer(4, weights(4.0)))
     assert mine["weight"].tolist() == [4.0, 4.0]
     assert inbox.end_rollout() == [Segment(0, 4)]

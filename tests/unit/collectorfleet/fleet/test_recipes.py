@@ -65,3 +65,19 @@ def test_an_environment_creator_is_made_where_it_is_asked_for() -> None:
     assert isinstance(recipes(use_env_creator=True).config(0, 12).create_env, EnvCreator)
     given = EnvCreator(envs.make_counting)
     assert recipes(given, use_env_creator=True).config(0, 12).create_env is given
+
+
+@pytest.mark.parametrize(
+    ("given", "own"),
+    [
+        ({"num_collectors": 2}, False),
+        ({"create_env_fn": [envs.make_counting] * 2}, False),
+        ({"create_env_fn": [envs.make_counting, envs.make_random]}, True),
+        ({"create_env_kwargs": [{"length": 3}, {"length": 4}]}, True),
+    ],
+    ids=["one function", "one function in a list", "functions", "arguments"],
+)
+def test_constants_are_a_collectors_own_where_environments_are_of_different_kinds(
+    given: dict[str, Any], own: bool
+) -> None:
+    assert recipes(**given).config(0, 12).own_constants is own

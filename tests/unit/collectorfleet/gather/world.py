@@ -26,6 +26,7 @@ from collectorfleet.messages import (
     Stored,
     Weights,
 )
+from collectorfleet.normalization import Normalization
 from collectorfleet.policies.failure import FailurePolicy, ReplaceWithBackoff
 from collectorfleet.policies.scaling import EmptyWholePods
 
@@ -42,6 +43,7 @@ class Remote:
     loaded: int = 0
     offered: int = 0
     acknowledged: int = 0
+    weights: Weights | None = None  # that it was offered last
     requests: deque[Request] = field(default_factory=deque)
 
 
@@ -80,7 +82,7 @@ class World:
         remote = self.alive[collector]
         assert weights.version > remote.offered
         assert self.digests.setdefault(weights.version, weights.stored.digest) == weights.stored.digest
-        remote.offered = weights.version
+        remote.offered, remote.weights = weights.version, weights
 
     def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
         remote = self.alive[collector]  # never to one that is retired
@@ -114,21 +116,25 @@ class World:
         self.alive.clear()
 
     # ---------------------------------------------------------------- what collectors do
-    def build(self, remote: Remote) -> None:
+    def build(self, remote: Remote, normalization: Normalization | None = None) -> None:
         remote.built = True
-        self.messages.append(Started(remote.id, f"pod-{remote.id.name}", 1))
+        self.messages.append(Started(remote.id, f"pod-{remote.id.name}", 1, normalization))
 
     def load(self, remote: Remote) -> None:
         remote.loaded = remote.acknowledged = remote.offered
-        self.messages.append(Applied(remote.id, remote.loaded, self.digests[remote.loaded]))
+        assert remote.weights is not None
+        self.messages.append(Applied(remote.id, remote.loaded, remote.weights.digest))
 
-    def answer(self, remote: Remote, *, frames: int = FRAMES, behind: int = 0) -> Answer:
+    def answer(
+        self, remote: Remote, *, frames: int = FRAMES, behind: int = 0, normalization: Normalization | None = None
+    ) -> Answer:
         """``behind``: its oldest frames are of so many versions before, of a trajectory that began with them."""
         request = remote.requests.popleft()
         version = request.version if request.version is not None else max(remote.loaded, request.min_version)
         if request.version is None:
             remote.loaded = version
-        answer = Answer(remote.id, request.id, "data", frames, max(1, version - behind), 1.0, 100)
+        oldest = max(1, version - behind)
+        answer = Answer(remote.id, request.id, "data", frames, oldest, 1.0, 100, normalization=normalization)
         self.messages.append(answer)
         return answer
 

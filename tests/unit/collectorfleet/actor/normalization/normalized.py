@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from tensordict import TensorDict, TensorDictBase
 from tests import envs
-from torchrl.envs import Compose, SerialEnv, Transform, TransformedEnv, VecNorm, VecNormV2
+from torchrl.envs import Compose, Transform, TransformedEnv, VecNorm, VecNormV2
 
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
 
@@ -46,19 +46,6 @@ def vec_norm_v2(decay: float) -> Transform:
 
 def environment(transform: Transform, numbers: Sequence[float] = ()) -> TransformedEnv:
     return TransformedEnv(Playback(numbers), Compose(transform))
-
-
-def serial(*made: TransformedEnv) -> SerialEnv:
-    """As one function builds them, one after the other."""
-    left = iter(made)
-
-    def create() -> TransformedEnv:
-        return next(left)
-
-    # It builds one more, to look at.
-    env = SerialEnv(len(made) - 1, create)
-    env.start()
-    return env
 
 
 def normalization(env: Any) -> EnvironmentNormalization:
