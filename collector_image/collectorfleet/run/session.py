@@ -7,7 +7,7 @@ training function or writes batches out; :meth:`Session.report` says what is tru
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
@@ -21,6 +21,7 @@ from collectorfleet.run.checkpoint.checkpoint import Checkpoint
 from collectorfleet.run.checkpoint.checkpointer import Checkpointer
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.checkpoint.interface import Checkpoints, NoCheckpoints
+from collectorfleet.run.checkpoint.kept_normalization import NAME, KeptNormalization
 from collectorfleet.run.checkpoint.training_state import TrainingState
 from collectorfleet.run.collector_options import collector_options
 from collectorfleet.run.exit import Completed
@@ -117,15 +118,19 @@ def open_session(
     if resume.sentence:
         log.warning(resume.sentence)
     checkpoints: Checkpoints = NoCheckpoints()
+    normalization = KeptNormalization()
     if folder:
-        checkpoints = Checkpointer(folder, _training_state(code, history.checkpoint), _checkpoint_interval(fleet))
+        state = _training_state(code, normalization, history.checkpoint)
+        checkpoints = Checkpointer(folder, state, _checkpoint_interval(fleet))
     # Before the collector, whose first version is one more.
     checkpoints.note(resume.position)
     boundary = BatchBoundary(stop, checkpoints)
     built = built_options(fleet.spec, on_ray=True)
     if fleet.spec.replay_buffer is not None and fleet.spec.replay_buffer.checkpoint:
         checkpoints.keep_buffer(built["replay_buffer"])
-    collector = _collector(fleet, code.built | built, boundary, resume, history.drivers, gpu_per_collector)
+    everything = code.built | built
+    collector = _collector(fleet, everything, boundary, resume, normalization.saved, history.drivers, gpu_per_collector)
+    normalization.follow(collector.normalization)
     run = Run(stop.requested, checkpoints.keep, lambda: checkpoints.write(collector.position()))
     log_milestone(Milestone.CONSTRUCTED)
     try:
@@ -149,9 +154,10 @@ def _buffer_begins_empty(spec: CollectorFleetSpec, checkpoint: Checkpoint | None
     return not (spec.replay_buffer.checkpoint and checkpoint is not None and checkpoint.replay_buffer is not None)
 
 
-def _training_state(code: OwnCode, checkpoint: Checkpoint | None) -> TrainingState:
-    """With the policy and the models in it, which are as they were at the checkpoint by then."""
+def _training_state(code: OwnCode, normalization: KeptNormalization, checkpoint: Checkpoint | None) -> TrainingState:
+    """With the policy, the models and the normalization in it, which are as they were at the checkpoint by then."""
     state = TrainingState(checkpoint.state_file if checkpoint else None)
+    state.keep({NAME: normalization})
     for name, module in code.modules.items():
         if isinstance(module, nn.Module):
             state.keep({name: module})
@@ -168,6 +174,7 @@ def _collector(
     built: dict[str, Any],
     boundary: BatchBoundary,
     resume: ResumePoint,
+    normalization: Mapping[str, Any],
     drivers_before: int,
     gpu_per_collector: float,
 ) -> RunCollector:
@@ -179,6 +186,7 @@ def _collector(
         "version": position.version,
         # No two incarnations of collectors, of whichever driver, play the same episodes or number them alike.
         "incarnations": drivers_before * INCARNATIONS_PER_DRIVER,
+        "normalization": normalization,
     }
     collector = RunCollector(
         boundary,

@@ -1,0 +1,27 @@
+"""What the environments of a run have seen, in its checkpoints: kept as the policy is, without being named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+# No keyword of `run.keep` can be this.
+NAME: Final = "collector.normalization"
+
+
+class KeptNormalization:
+    """``saved`` is what a checkpoint has of it, for the collector to go on from; empty without one."""
+
+    def __init__(self) -> None:
+        self.saved: Mapping[str, Any] = {}
+        self._now: Callable[[], Mapping[str, Any]] = lambda: self.saved
+
+    def follow(self, now: Callable[[], Mapping[str, Any]]) -> None:
+        """From here on it is what ``now`` says."""
+        self._now = now
+
+    def state_dict(self) -> Mapping[str, Any]:
+        return self._now()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.saved = state
