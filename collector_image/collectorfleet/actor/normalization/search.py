@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from torchrl.envs import Compose, EnvBase, ParallelEnv, SerialEnv, Transform, TransformedEnv, VecNormV2
-from torchrl.envs.transforms.rnd import RunningMeanStd
+from torchrl.envs.transforms import RNDTransform
 
 from collectorfleet.actor.normalization.transforms import Kept, kept_by
 from collectorfleet.errors import InvalidOption
@@ -73,7 +73,7 @@ def _refuse_unknown(transform: Transform) -> None:
             f"{type(transform).__name__} ({keys}): without stateful=True its statistics are in the data of one "
             "environment, and begin anew with each collector; leave stateful out"
         )
-    if any(isinstance(module, RunningMeanStd) for module in transform.modules()):
+    if isinstance(transform, RNDTransform) and (transform.normalize_obs or transform.normalize_reward):
         keys = ", ".join(map(str, transform.in_keys))
         raise InvalidOption(
             f"{type(transform).__name__} ({keys}): its running means would differ from collector to collector; "

@@ -162,7 +162,9 @@ def kept_by(transform: Transform) -> dict[str, Kept]:
             transform._maybe_stateful_init(transform.parent.fake_tensordict().get("next"))
             return {_name(key): OfVecNormV2(transform, key) for key in transform.in_keys}
         case VecNorm():
-            return {_name(key): OfVecNorm(transform, key) for key in transform.in_keys}
+            # Keys that the environment does not have are no mistake of it.
+            there = transform.parent.fake_tensordict().get("next").keys(include_nested=True)
+            return {_name(key): OfVecNorm(transform, key) for key in transform.in_keys if key in there}
         case ObservationNorm(initialized=True) | RewardScaling():
             return {_name(transform.in_keys): OfConstants(transform, ["loc", "scale"])}
         case _ if hasattr(transform, "running_statistics") and hasattr(transform, "load_running_statistics"):

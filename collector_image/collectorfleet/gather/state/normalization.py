@@ -8,6 +8,7 @@ retired, never comes, and what it would have brought counts nowhere.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from collectorfleet.normalization import Normalization, Running, merged
 
@@ -51,15 +52,17 @@ class FleetNormalization:
 
 def _check(fleet: Mapping[str, Running], found: Normalization, first: str | None) -> None:
     whose = f"{first}'s" if first else "the saved state's"
+    remedy = _ONE_FOR_ALL if first else _OF_THE_STATE
     for name in sorted(fleet.keys() ^ found.keys()):
-        raise ValueError(f"{name}: only one of this environment and {whose} has it; {_REMEDY}")
+        raise ValueError(f"{name}: only one of this environment and {whose} has it; {remedy}")
     for name, one in found.items():
         mine, theirs = _shape(one), _shape(fleet[name])
         if mine != theirs:
-            raise ValueError(f"{name}: {mine} here, and {theirs} in {whose}; {_REMEDY}")
+            raise ValueError(f"{name}: {mine} here, and {theirs} in {whose}; {remedy}")
 
 
-_REMEDY = "normalization is one for all collectors, so their environments need the same transforms"
+_ONE_FOR_ALL: Final = "normalization is one for all collectors, so their environments need the same transforms"
+_OF_THE_STATE: Final = "give the environment the transforms back that it had then, or begin without that state"
 
 
 def _shape(one: Running) -> str:

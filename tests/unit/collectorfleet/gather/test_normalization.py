@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given, settings
 from tests.unit.collectorfleet.gather.world import FRAMES, Played, Remote
 
 from collectorfleet.codec import normalization as codec
@@ -220,5 +222,41 @@ def test_a_fleet_goes_on_from_what_an_earlier_one_had() -> None:
 def test_a_state_of_other_environments_is_refused() -> None:
     fleet = Fleet(collectors=1)
     fleet.join("c0")
-    with pytest.raises(InvalidOption, match=r"0\.VecNormV2\.observation: decay 1, loc \[1\] here, and .*\[4\]"):
+    says = r"0\.VecNormV2\.observation: decay 1, loc \[1\] here, and .*\[4\] in the saved.*; give .* back"
+    with pytest.raises(InvalidOption, match=says):
         fleet.consumer.restore({"frames": 0, "version": 5, "normalization": codec.to_state(seen(50, width=4))})
+
+
+THINGS = ("answers", "loses its answer", "dies", "joins", "publish", "ask")
+
+
+@settings(deadline=None, max_examples=60)
+@given(happens=st.lists(st.tuples(st.sampled_from(THINGS), st.sampled_from(["c0", "c1"]))))
+def test_what_answers_bring_counts_once_whatever_else_happens(happens: list[tuple[str, str]]) -> None:
+    fleet = Fleet()
+    fleet.join("c0", seen(5))
+    expected, number = 5, 0
+    for thing, name in happens:
+        there = [one for one in fleet.world.alive.values() if one.id.name == name]
+        match thing:
+            case "publish":
+                fleet.publish()
+            case "ask":
+                fleet.ask()
+            case "joins" if there and not there[0].built:
+                joined = fleet.join(name)
+                assert with_it(joined) == expected
+            case "answers" if there and there[0].requests:
+                number += 1
+                fleet.answer(there[0], seen(number))
+                expected += number
+            case "loses its answer" if there and there[0].requests:
+                fleet.world.lose_answer(there[0])
+                fleet.turn()
+            case "dies" if there:
+                fleet.world.die(there[0])
+                if there[0].requests:
+                    fleet.world.answer(there[0], normalization=seen(1000))
+                fleet.turn(seconds=5)
+                fleet.turn()
+        assert fleet.updates == expected

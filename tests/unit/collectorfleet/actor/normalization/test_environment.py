@@ -161,6 +161,12 @@ def test_environments_of_different_kinds_keep_theirs_apart() -> None:
     assert {name.split(".")[0] for name in normalization(env).now()} == {"env0", "env1"}
 
 
+def test_a_key_that_the_environment_does_not_have_is_left_out() -> None:
+    transform = vec_norm(1.0)
+    transform.in_keys = transform.out_keys = ["observation", "pixels"]
+    assert list(normalization(environment(transform)).now()) == ["0.VecNorm.observation"]
+
+
 def test_what_is_not_finite_is_said_and_not_told() -> None:
     env = environment(vec_norm_v2(1.0), [1.0, float("nan"), 2.0])
     found = normalization(env)
@@ -178,7 +184,6 @@ def test_statistics_that_are_in_the_data_are_refused() -> None:
 def test_running_means_of_a_distillation_are_refused() -> None:
     networks = nn.Linear(3, 2), nn.Linear(3, 2)
     env = TransformedEnv(envs.Counting(), RNDTransform(*networks))
-    see(env, 1)
     with pytest.raises(InvalidOption, match=r"RNDTransform \(observation\): its running means"):
         normalization(env)
 
