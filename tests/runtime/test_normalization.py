@@ -138,8 +138,10 @@ def test_an_environment_for_evaluation_gets_it(make: Make) -> None:
 def test_environments_of_one_collector_count_together(make: Make) -> None:
     collector = make(create_env_fn=make_normalized, envs_per_collector=2, num_collectors=1)
     next(iter(collector))
-    (one,) = collector.normalization().values()
-    assert one["updates"] == 2 * (10 + 1 + 1)
+    assert updates(collector) == 2 * (10 + 1 + 1)
+    alone = make_normalized()
+    collector.load_normalization(alone)
+    assert int(alone.transform[1]._count["observation"]) == updates(collector)
 
 
 def test_a_fleet_without_weights_carries_it_to_those_that_come(make: Make) -> None:
@@ -149,6 +151,8 @@ def test_a_fleet_without_weights_carries_it_to_those_that_come(make: Make) -> No
     seen = updates(collector)
     add_one(collector)
     assert has(collector)["c1"] == seen > 20
+    collector.update_policy_weights_(wait=True)
+    assert has(collector) == {"c0": updates(collector), "c1": updates(collector)}
 
 
 @pytest.mark.parametrize(

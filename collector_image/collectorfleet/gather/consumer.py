@@ -222,9 +222,11 @@ class Consumer:
             shared.incarnations = max(shared.incarnations, int(counters.get("incarnations", 0)))
             shared.statistics.restore(int(counters["frames"]), int(counters.get("batches", 0)))
             try:
-                shared.normalization.restored(codec.from_state(counters.get("normalization", {})))
+                dropped = shared.normalization.restored(codec.from_state(counters.get("normalization", {})))
             except ValueError as error:
                 raise InvalidOption(f"load_state_dict: {error}") from error
+            if dropped:
+                log.warning("load_state_dict: no environment has %s, which the state has", ", ".join(dropped))
 
     def note(self) -> None:
         """Something that the status shows has changed."""

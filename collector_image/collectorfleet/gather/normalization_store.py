@@ -44,7 +44,7 @@ class NormalizationStore:
             self._shared.abort(UserCodeError(f"environment (collector {collector})", str(error)))
             return False
         if dropped:
-            log.warning("what to go on from has %s, which no environment has", ", ".join(dropped))
+            log.warning("no environment has %s, which the state to go on from has", ", ".join(dropped))
         stored = self.now()
         if is_first and stored is not None:
             versions.normalized(stored)

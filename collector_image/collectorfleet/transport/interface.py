@@ -23,7 +23,7 @@ class Transport(Protocol):
         """Make a collector; Placed follows once there is room for it, and then Started, Raised or Lost."""
 
     def put(self, snapshot: Any) -> Stored:
-        """Store a snapshot of weights once, for all collectors, and take its digest. Any thread.
+        """Store a snapshot of weights, or of a normalization, once for all collectors, with its digest. Any thread.
 
         What the snapshot was taken of may change when this returns.
         """

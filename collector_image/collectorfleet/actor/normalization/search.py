@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, Final
 
 from torchrl.envs import Compose, EnvBase, ParallelEnv, SerialEnv, Transform, TransformedEnv, VecNormV2
@@ -40,22 +40,25 @@ def built_without(create: Callable[..., EnvBase], **arguments: Any) -> EnvBase:
     return env
 
 
-def _in(env: EnvBase, place: str) -> Iterator[tuple[str, Kept]]:
+def _in(env: EnvBase, place: str) -> Generator[tuple[str, Kept], None, int]:
+    """Returns how many transforms there are, the inner ones first, so that names are those of one environment alone."""
+    index = 0
     match env:
         case TransformedEnv():
-            yield from _in(env.base_env, place)
-            for index, transform in enumerate(_flat(env.transform)):
+            index = yield from _in(env.base_env, place)
+            for transform in _flat(env.transform):
                 _refuse_unknown(transform)
                 for key, kept in kept_by(transform).items():
                     yield f"{place}{index}.{type(transform).__name__}.{key}", kept
+                index += 1
         case SerialEnv():
             if env.is_closed:
                 env.start()
-            for index, inner in enumerate(env._envs):
-                alike = bool(env._single_task)
-                yield from _in(inner, f"{place}envs." if alike else f"{place}env{index}.")
+            for number, inner in enumerate(env._envs):
+                index = yield from _in(inner, place if env._single_task else f"{place}env{number}.")
         case ParallelEnv():
             _look_into_processes(env)
+    return index
 
 
 def _flat(transform: Transform) -> Iterator[Transform]:

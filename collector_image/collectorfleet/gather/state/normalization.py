@@ -7,7 +7,6 @@ retired, never comes, and what it would have brought counts nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from collectorfleet.normalization import Normalization, Running, merged
@@ -21,12 +20,19 @@ class FleetNormalization:
         self.changes = 0
         self.reported_by: str | None = None
 
-    def restored(self, saved: Normalization) -> None:
-        """Go on with what an earlier fleet had. Raises ValueError if environments that are built already differ."""
-        if self.reported_by and saved:
-            _check(saved, self.now, None)
-        self.now = dict(saved or self.now)
+    def restored(self, saved: Normalization) -> list[str]:
+        """Go on with what an earlier fleet had, where the environments of this one have it too.
+
+        Returns the names of what they have not, if some are built already; else :meth:`reported` does.
+
+        Raises:
+            ValueError: it is of another shape or decay than theirs.
+        """
         self.changes += 1
+        if not self.reported_by:
+            self.now = dict(saved)
+            return []
+        return self._go_on_from(saved, self.now)
 
     def reported(self, collector: str, found: Normalization) -> list[str]:
         """A collector is built, and this is what its environment begins with: the first one's is everybody's.
@@ -36,13 +42,25 @@ class FleetNormalization:
         Raises:
             ValueError: environments differ; says in what.
         """
-        dropped = [] if self.reported_by else [name for name in self.now if name not in found]
-        if not self.reported_by:
-            self.now = {name: self.now.get(name, one) for name, one in found.items()}
-            self.changes += 1
-        _check(self.now, found, self.reported_by)
-        self.reported_by = self.reported_by or collector
-        return dropped
+        if self.reported_by:
+            self._check(found)
+            return []
+        self.reported_by = collector
+        self.changes += 1
+        return self._go_on_from(self.now, found)
+
+    def _go_on_from(self, saved: Normalization, found: Normalization) -> list[str]:
+        for name in saved.keys() & found.keys():
+            _compare(name, found[name], saved[name], "the saved state", _OF_THE_STATE)
+        self.now = {name: saved.get(name, one) for name, one in found.items()}
+        return sorted(saved.keys() - found.keys())
+
+    def _check(self, found: Normalization) -> None:
+        first = str(self.reported_by)
+        for name in sorted(self.now.keys() ^ found.keys()):
+            raise ValueError(f"{name}: only one of this environment and that of {first} has it; {_ONE_FOR_ALL}")
+        for name, one in found.items():
+            _compare(name, one, self.now[name], first, _ONE_FOR_ALL)
 
     def merge(self, contributions: Normalization) -> None:
         """An answer came, and with it what was seen for it."""
@@ -50,19 +68,14 @@ class FleetNormalization:
         self.changes += 1
 
 
-def _check(fleet: Mapping[str, Running], found: Normalization, first: str | None) -> None:
-    whose = f"{first}'s" if first else "the saved state's"
-    remedy = _ONE_FOR_ALL if first else _OF_THE_STATE
-    for name in sorted(fleet.keys() ^ found.keys()):
-        raise ValueError(f"{name}: only one of this environment and {whose} has it; {remedy}")
-    for name, one in found.items():
-        mine, theirs = _shape(one), _shape(fleet[name])
-        if mine != theirs:
-            raise ValueError(f"{name}: {mine} here, and {theirs} in {whose}; {remedy}")
-
-
 _ONE_FOR_ALL: Final = "normalization is one for all collectors, so their environments need the same transforms"
 _OF_THE_STATE: Final = "give the environment the transforms back that it had then, or begin without that state"
+
+
+def _compare(name: str, here: Running, there: Running, whose: str, remedy: str) -> None:
+    mine, theirs = _shape(here), _shape(there)
+    if mine != theirs:
+        raise ValueError(f"{name}: {mine} here, and {theirs} in {whose}; {remedy}")
 
 
 def _shape(one: Running) -> str:

@@ -198,9 +198,9 @@ def test_a_fleet_without_weights_and_normalization_has_no_versions() -> None:
 @pytest.mark.parametrize(
     ("other", "says"),
     [
-        (seen(0, width=4), r"0\.VecNormV2\.observation: decay 1, loc \[4\] here, and decay 1, loc \[1\] in c0's"),
+        (seen(0, width=4), r"0\.VecNormV2\.observation: decay 1, loc \[4\] here, and decay 1, loc \[1\] in c0"),
         (seen(0, decay=0.9), r"decay 0.9, loc \[1\] here"),
-        (None, "only one of this environment and c0's has it"),
+        (None, "only one of this environment and that of c0 has it"),
     ],
     ids=["shape", "decay", "nothing"],
 )
@@ -217,6 +217,18 @@ def test_a_fleet_goes_on_from_what_an_earlier_one_had() -> None:
     fleet = Fleet(collectors=1)
     fleet.consumer.restore({"frames": 0, "version": 5, "normalization": codec.to_state(seen(50))})
     assert with_it(fleet.join("c0", seen(3))) == 50
+
+
+@pytest.mark.parametrize("built", [False, True])
+def test_of_a_state_what_no_environment_has_is_left_and_what_it_lacks_is_as_environments_begin(built: bool) -> None:
+    fleet = Fleet(collectors=1)
+    state = {"frames": 0, "version": 5, "normalization": codec.to_state({"1.VecNorm.reward": seen(50)[NAME]})}
+    if built:
+        fleet.join("c0", seen(3))
+    fleet.consumer.restore(state)
+    if not built:
+        fleet.join("c0", seen(3))
+    assert {name: one.updates for name, one in fleet.consumer.normalization.items()} == {NAME: 3}
 
 
 def test_a_state_of_other_environments_is_refused() -> None:

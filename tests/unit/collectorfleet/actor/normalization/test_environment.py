@@ -142,9 +142,18 @@ def test_environments_that_are_stepped_together_each_count() -> None:
     see(env, 2)
     contribution = found.contribution()
     assert contribution is not None
-    assert contribution["envs." + OBSERVATION].updates == 2 * 3
+    assert contribution[OBSERVATION].updates == 2 * 3
     found.load(codec.encode(contribution))
     assert [int(one.transform[0]._count["observation"]) for one in env._envs] == [6, 6]
+
+
+def test_what_is_around_them_has_the_name_that_it_has_around_one() -> None:
+    def reward(env: Any) -> TransformedEnv:
+        return TransformedEnv(env, RewardScaling(0.0, 0.5), auto_unwrap=True)
+
+    names = ["0.VecNormV2.observation", "0.VecNormV2.reward", "1.RewardScaling.reward"]
+    assert list(normalization(reward(v2())).now()) == names
+    assert list(normalization(reward(SerialEnv(2, v2))).now()) == names
 
 
 def test_environments_that_share_their_memory_count_once() -> None:
@@ -153,7 +162,7 @@ def test_environments_that_share_their_memory_count_once() -> None:
     see(env, 2)
     contribution = found.contribution()
     assert contribution is not None
-    assert contribution["envs." + OBSERVATION].updates == 2 * 3
+    assert contribution[OBSERVATION].updates == 2 * 3
 
 
 def test_environments_of_different_kinds_keep_theirs_apart() -> None:
