@@ -43,7 +43,8 @@ class FleetOptions:
 
     Keyword Args:
         policy_factory: builds the policy in each collector, when there is no ``policy``; a list gives each its own.
-            Their weights are version 0 until ``update_policy_weights_(weights)`` publishes some.
+            Their weights are version 0 until ``update_policy_weights_(weights)`` publishes some; 1 where environments
+            keep a normalization, which travels with versions.
         trust_policy, max_frames_per_traj, reset_at_each_iter, exploration_type, no_cuda_sync, trajs_per_batch,
             pre_collect_hook, post_collect_hook, use_env_creator: as in TorchRL.
         frames_per_batch: Sync: frames of one batch, over all shares. Async: frames of one collector's batch.
