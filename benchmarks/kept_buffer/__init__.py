@@ -1,0 +1,1 @@
+"""What a replay buffer in a checkpoint costs."""

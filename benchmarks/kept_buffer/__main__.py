@@ -1,0 +1,48 @@
+"""Prints how long a replay buffer of some contents takes to get into a checkpoint, and what its state_dict would take.
+
+python -m benchmarks.kept_buffer [--write docs/kept-buffers.md]
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from benchmarks.common import tables
+from benchmarks.common.child import Failed, measure
+from benchmarks.kept_buffer.one import CONTENTS
+
+PARTS = {
+    "MB": "MB",
+    "dump": "dump, for which the loop stands still (s)",
+    "sync": "sync, beside the training (s)",
+    "load": "load (s)",
+    "state_dict": "state_dict through Ray (s)",
+    "pickling": "pickling that (s)",
+}
+INTRODUCTION = """# Replay buffers in checkpoints
+
+With `replayBuffer.checkpoint: true` the buffer's own actor dumps it, between two batches. The last two columns are the
+other way there would be. Cells are median (min-max) of five dumps of one buffer, and one load.
+
+    python -m benchmarks.kept_buffer --write docs/kept-buffers.md
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", metavar="FILE")
+    args = parser.parse_args()
+    rows = []
+    for content in CONTENTS:
+        found = measure("benchmarks.kept_buffer.one", {"content": content}, timeout=300)
+        cells = [found.why] if isinstance(found, Failed) else [tables.spread(found[part]) for part in PARTS]
+        rows.append([content, *cells])
+        print(rows[-1], flush=True)
+    text = f"{tables.table(['content', *PARTS.values()], rows)}\n\n{tables.machine()}."
+    print(f"\n{text}")
+    if args.write:
+        tables.write(args.write, f"{INTRODUCTION}\n{text}")
+
+
+if __name__ == "__main__":
+    main()
