@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,6 +17,13 @@ from torchrl.envs import EnvBase
 from benchmarks.common.patience import answer_with_stacks
 
 PIXELS = (4, 84, 84)
+
+
+def compute(seconds: float) -> None:
+    """Keep the core of this thread busy for so long, as a learner does that has no GPU."""
+    matrix, end = torch.ones(64, 64), time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        matrix = (matrix @ matrix).clamp(-1, 1)
 
 
 class CheapEnv(EnvBase):
@@ -84,15 +92,19 @@ def cheap_policy() -> TensorDictModule:
 
 
 class _Large(_Act):
-    """25 MB in 196 further tensors that acting does not touch."""
+    """``numbers`` in each of 195 further tensors that acting does not touch."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: int) -> None:
         super().__init__()
-        self.rest = nn.ParameterList(nn.Parameter(torch.randn(32_000)) for _ in range(195))
+        self.rest = nn.ParameterList(nn.Parameter(torch.randn(numbers)) for _ in range(195))
 
 
-def large_policy() -> TensorDictModule:
-    return TensorDictModule(_Large(), in_keys=["observation"], out_keys=["action"])
+def large_policy(numbers: int) -> TensorDictModule:
+    return TensorDictModule(_Large(numbers), in_keys=["observation"], out_keys=["action"])
 
 
-POLICIES: dict[str, Callable[[], TensorDictModule]] = {"cheap": cheap_policy, "25 MB": large_policy}
+POLICIES: dict[str, Callable[[], TensorDictModule]] = {
+    "cheap": cheap_policy,
+    "25 MB": partial(large_policy, 32_000),
+    "250 MB": partial(large_policy, 320_000),
+}

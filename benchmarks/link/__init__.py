@@ -1,0 +1,1 @@
+"""Weights to nodes behind links of a known rate."""
