@@ -37,7 +37,7 @@ def run(case: dict[str, Any]) -> dict[str, float]:
     snapshot = snapshots.take(tensors)
     other = torch.zeros(_CACHES_BYTES, dtype=torch.uint8)
     with child.local_ray():
-        transport = RayTransport(lambda _: None, lambda _: {}, policy=None, seed=0)  # type: ignore[arg-type,return-value]
+        transport = RayTransport(lambda _: None, lambda _: {}, policy=None, seed=0)
         listener = _Listener.remote()
         ray.get(listener.hear.remote())
         return {

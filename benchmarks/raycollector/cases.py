@@ -131,21 +131,30 @@ def on_policy(scale: float) -> list[Case]:
 def overlap(scale: float) -> list[Case]:
     """How much of the throughput is left when a learner works as long as a rollout takes."""
     frames, rollout_seconds, cases = 100, 0.25, []
-    for sync in (True, False):
-        mode, options = _mode(sync)
-        # Two collectors: an Async batch comes every half rollout.
-        learner = rollout_seconds if sync else rollout_seconds / 2
-        cases.append(
-            Case(
-                f"throughput kept beside a learner, {mode}",
-                "kept",
-                ("% kept",),
-                {"step_seconds": rollout_seconds / frames},
-                {"collectors": 2, "frames": 2 * frames if sync else frames, "sync": sync},
-                {"batches": round(16 * scale), "warm_up": 5, "learner_seconds": learner},
-                _sides(**options),
+    for computes in (False, True):
+        learner = "a learner that computes on one of the cores" if computes else "a learner"
+        for sync in (True, False):
+            mode, options = _mode(sync)
+            # Two collectors: an Async batch comes every half rollout.
+            seconds = rollout_seconds if sync else rollout_seconds / 2
+            alone = (Variant(PLAIN, "collectors alone"),) if computes else ()
+            cases.append(
+                Case(
+                    f"throughput kept beside {learner}, {mode}",
+                    "kept",
+                    ("% kept",),
+                    {"step_seconds": rollout_seconds / frames},
+                    {"collectors": 2, "frames": 2 * frames if sync else frames, "sync": sync},
+                    {
+                        "batches": round(16 * scale),
+                        "warm_up": 5,
+                        "learner_seconds": seconds,
+                        "computes": computes,
+                    },
+                    (*_sides(**options), *alone),
+                    ((0, 1), (2, 1)) if computes else ((0, 1),),
+                )
             )
-        )
     return cases
 
 

@@ -52,7 +52,9 @@ class Side:
             self.collector.shutdown()
 
 
-def _frames(side: Side, batches: int, *, learner_seconds: float = 0.0, read: bool = False) -> int:
+def _frames(
+    side: Side, batches: int, *, learner_seconds: float = 0.0, computes: bool = False, read: bool = False
+) -> int:
     frames = 0
     for _ in range(batches):
         batch = side.next()
@@ -63,23 +65,30 @@ def _frames(side: Side, batches: int, *, learner_seconds: float = 0.0, read: boo
             # A learner reads what it was given, which shows a batch that is only promised.
             batch["observation"].max()
             batch["next", "observation"].max()
-        time.sleep(learner_seconds)
+        if computes:
+            workloads.compute(learner_seconds)
+        else:
+            time.sleep(learner_seconds)
     return frames
 
 
-def throughput(side: Side, *, batches: int, warm_up: int, read: bool = False, learner_seconds: float = 0.0) -> Numbers:
+def throughput(side: Side, *, batches: int, warm_up: int, **how: Any) -> Numbers:
     """Frames a second, and CPU microseconds per frame of driver, workers and Ray together."""
-    _frames(side, warm_up, learner_seconds=learner_seconds, read=read)
+    _frames(side, warm_up, **how)
     cpu, started = sides.cpu_seconds(), time.perf_counter()
-    frames = _frames(side, batches, learner_seconds=learner_seconds, read=read)
+    frames = _frames(side, batches, **how)
     elapsed = time.perf_counter() - started
     return {"frames/s": frames / elapsed, "CPU us/frame": (sides.cpu_seconds() - cpu) / frames * 1e6}
 
 
-def kept(side: Side, *, batches: int, warm_up: int, learner_seconds: float) -> Numbers:
-    """Percentage of the throughput that is left beside a learner that sleeps ``learner_seconds`` for each batch."""
+def kept(side: Side, *, batches: int, warm_up: int, learner_seconds: float, computes: bool) -> Numbers:
+    """Percentage of the throughput that is left beside a learner of ``learner_seconds`` for each batch.
+
+    It sleeps, as if on a GPU, or computes on one core.
+    """
     alone = throughput(side, batches=batches, warm_up=warm_up)
-    busy = throughput(side, batches=batches, warm_up=warm_up, learner_seconds=learner_seconds)
+    learner = {"learner_seconds": learner_seconds, "computes": computes}
+    busy = throughput(side, batches=batches, warm_up=warm_up, **learner)
     return {"% kept": busy["frames/s"] / alone["frames/s"] * 100}
 
 
@@ -125,7 +134,7 @@ def run(case: dict[str, Any]) -> Numbers:
     """One measurement; the keys of ``case`` are those of :class:`benchmarks.raycollector.cases.Case`."""
     torch.set_num_threads(1)
     if case["side"] == sides.PLAIN:
-        return plain.throughput(case)
+        return plain.MEASURES[case["measure"]](case)
     name, env = case["side"], workloads.environment(**case["environment"])
     if name == sides.FLEET:
         os.environ.update(ray_settings.environment())  # as it does itself where no Ray runs yet

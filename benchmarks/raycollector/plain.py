@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import threading
 import time
+from collections.abc import Callable
 from multiprocessing.synchronize import Barrier
 from typing import Any
 
@@ -37,6 +39,25 @@ def throughput(case: dict[str, Any]) -> Numbers:
         "frames/s": sum(made / seconds for seconds, _ in parts),
         "CPU us/frame": sum(cpu for _, cpu in parts) / (made * collectors) * 1e6,
     }
+
+
+def kept(case: dict[str, Any]) -> Numbers:
+    """Percentage of the throughput that is left beside a process that computes on one core: what the cores take."""
+    alone, over = throughput(case), threading.Event()
+    learner = threading.Thread(target=_compute_until, args=(over,))
+    learner.start()
+    busy = throughput(case)
+    over.set()
+    learner.join()
+    return {"% kept": busy["frames/s"] / alone["frames/s"] * 100}
+
+
+MEASURES: dict[str, Callable[[dict[str, Any]], Numbers]] = {"throughput": throughput, "kept": kept}
+
+
+def _compute_until(over: threading.Event) -> None:
+    while not over.is_set():
+        workloads.compute(0.05)
 
 
 def _collect(

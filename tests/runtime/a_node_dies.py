@@ -18,7 +18,7 @@ QUICKLY = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "h
 
 
 def main() -> None:
-    node_watch.EVERY_SECONDS = 0.5  # type: ignore[misc]
+    node_watch.EVERY_SECONDS = 0.5
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": QUICKLY})
     doomed = cluster.add_node(num_cpus=1, resources={"collector": 1})
     ray.init(address=cluster.address)
