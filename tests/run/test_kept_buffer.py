@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.e2e import fleets
 from tests.run.run_process import Manifest, run, start, write
 from tests.wait import eventually
@@ -50,14 +46,6 @@ def train(collector, run, pids):
                 out.write(f"{os.getpid()} {pid}")
             os.replace(f"{pids}.new", pids)
 """
-
-
-@pytest.fixture
-def short_tmp() -> Iterator[Path]:
-    """A folder for Ray, whose sockets need short paths; a killed run leaves its own there."""
-    folder = Path(tempfile.mkdtemp(prefix="t", dir="/tmp"))
-    yield folder
-    shutil.rmtree(folder)
 
 
 class Run:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 from tensordict import TensorDict
 from tests.e2e import fleets
@@ -45,14 +41,6 @@ def train(collector, run, seen, restored):
         if progress["updates"] == 5:
             run.checkpoint()
 """
-
-
-@pytest.fixture
-def short_tmp() -> Iterator[Path]:
-    """A folder for Ray, whose sockets need short paths; a killed run leaves its own there."""
-    folder = Path(tempfile.mkdtemp(prefix="t", dir="/tmp"))
-    yield folder
-    shutil.rmtree(folder)
 
 
 class Killed:

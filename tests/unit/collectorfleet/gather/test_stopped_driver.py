@@ -4,35 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from tests.unit.collectorfleet.gather.world import FRAMES, Played
-
-from collectorfleet.gather.shared import Limits
-from collectorfleet.gather.state.plan import Plan
+from tests.unit.collectorfleet.gather.world import working
 
 MINUTE = timedelta(minutes=1)
 
 
-def working() -> Played:
-    """One collector that has a request."""
-    fleet = Played(
-        Plan(shares=1, frames_per_share=FRAMES, in_order=True, bound=0, total_frames=None),
-        collectors=1,
-        limits=Limits(MINUTE, MINUTE, MINUTE, min_available=1),
-    )
-    fleet.consumer.stage("weights")
-    fleet.turn()
-    fleet.world.build(fleet.remote("c0"))
-    fleet.turn()
-    fleet.world.load(fleet.remote("c0"))
-    fleet.turn()
-    assert fleet.consumer.ask()
-    fleet.turn()
-    assert fleet.remote("c0").requests
-    return fleet
-
-
 def test_a_driver_that_was_away_for_an_hour_waits_for_what_is_still_on_its_way() -> None:
-    fleet = working()
+    fleet = working(MINUTE)
     fleet.clock.now += 3600
     fleet.turn()
     fleet.turn(seconds=40)
@@ -44,7 +22,7 @@ def test_a_driver_that_was_away_for_an_hour_waits_for_what_is_still_on_its_way()
 
 
 def test_who_hangs_while_the_driver_is_there_is_retired_in_time() -> None:
-    fleet = working()
+    fleet = working(MINUTE)
     hung = fleet.remote("c0").id
     fleet.turn(seconds=59)
     assert hung not in fleet.world.stopped

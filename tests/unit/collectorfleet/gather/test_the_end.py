@@ -6,10 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests.unit.collectorfleet.gather.world import FRAMES, Played
-
-from collectorfleet.gather.shared import Limits
-from collectorfleet.gather.state.plan import Plan
+from tests.unit.collectorfleet.gather.world import FRAMES, Played, working
 
 HOUR = timedelta(hours=1)
 
@@ -17,19 +14,7 @@ HOUR = timedelta(hours=1)
 @pytest.fixture
 def fleet() -> Played:
     """One collector that has answered, and its batch is there."""
-    fleet = Played(
-        Plan(shares=1, frames_per_share=FRAMES, in_order=True, bound=0, total_frames=None),
-        collectors=1,
-        limits=Limits(HOUR, HOUR, HOUR, min_available=1),
-    )
-    fleet.consumer.stage("weights")
-    fleet.turn()
-    fleet.world.build(fleet.remote("c0"))
-    fleet.turn()
-    fleet.world.load(fleet.remote("c0"))
-    fleet.turn()
-    assert fleet.consumer.ask()
-    fleet.turn()
+    fleet = working(HOUR)
     fleet.world.answer(fleet.remote("c0"))
     fleet.turn()
     fleet.turn()

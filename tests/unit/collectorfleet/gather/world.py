@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from collectorfleet.gather.consumer import Consumer
@@ -186,6 +187,25 @@ class Played:
 
     def remote(self, name: str) -> Remote:
         return next(remote for remote in self.world.alive.values() if remote.id.name == name)
+
+
+def working(allowed: timedelta) -> Played:
+    """A fleet on-policy of one collector, which has a request; everything may take as long as is ``allowed``."""
+    fleet = Played(
+        Plan(shares=1, frames_per_share=FRAMES, in_order=True, bound=0, total_frames=None),
+        collectors=1,
+        limits=Limits(allowed, allowed, allowed, min_available=1),
+    )
+    fleet.consumer.stage("weights")
+    fleet.turn()
+    fleet.world.build(fleet.remote("c0"))
+    fleet.turn()
+    fleet.world.load(fleet.remote("c0"))
+    fleet.turn()
+    assert fleet.consumer.ask()
+    fleet.turn()
+    assert fleet.remote("c0").requests
+    return fleet
 
 
 def join(gather: Gather, id_: CollectorId, version: int, now: float) -> Collector:
