@@ -46,6 +46,15 @@ ETCD = Tool("etcd", renamed=(("server", "etcd"),))
 KUBERNETES = Tool("kubernetes", ldflags=f"-s -w {_kubernetes_version_flags()}")
 KUBERAY = Tool("kuberay")
 COREDNS = Tool("coredns")
+HELM_VERSION, HELM4_VERSION = "v3.22.0", "v4.3.1"
+# A helm that reports no version refuses charts that ask for one.
+HELM = Tool("helm", ldflags=f"-s -w -X helm.sh/helm/v3/internal/version.version={HELM_VERSION}")
+HELM4 = Tool(
+    "helm4",
+    ldflags=f"-s -w -X helm.sh/helm/v4/internal/version.version={HELM4_VERSION}",
+    renamed=(("helm", "helm4"),),
+)
+# Those of the test cluster; the others are of the tests of what is delivered.
 TOOLS = (ETCD, KUBERNETES, KUBERAY, COREDNS)
 
 KUBERAY_MODULE = "github.com/ray-project/kuberay/ray-operator"
@@ -76,7 +85,7 @@ def missing(tools: Iterable[Tool]) -> str | None:
     """Why these cannot be had here, in one line that says what to do; None if they can."""
     if all(is_built(tool) for tool in tools) or shutil.which("go"):
         return None
-    return "the Kubernetes binaries are not built yet and Go is not installed; install Go 1.26 (https://go.dev/dl)"
+    return "the binaries of tools/ are not built yet and Go is not installed; install Go 1.26 (https://go.dev/dl)"
 
 
 def build(tool: Tool) -> Path:
