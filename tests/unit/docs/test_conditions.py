@@ -1,0 +1,45 @@
+"""The page on conditions has what the code can say, each once, and nothing else."""
+
+from __future__ import annotations
+
+import re
+
+from tests.cluster.binaries import ROOT
+
+from collectorfleet_api.v1alpha1.reasons import ConditionType, Phase, Reason
+
+SECTIONS = re.split(r"^## ", (ROOT / "docs" / "conditions.md").read_text(), flags=re.MULTILINE)
+
+
+def rows(section: str) -> list[list[str]]:
+    """The cells of each row of the tables in a section, without their heads."""
+    text = next(one for one in SECTIONS if one.startswith(f"{section}\n"))
+    cells = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| `")]
+    return [[cell.strip() for cell in row] for row in cells]
+
+
+def named(section: str) -> list[str]:
+    return [row[0].strip("`") for row in rows(section)]
+
+
+def test_every_condition_has_its_row() -> None:
+    assert sorted(named("Conditions")) == sorted(ConditionType)
+
+
+def test_every_phase_has_its_row() -> None:
+    assert sorted(named("Phases")) == sorted(Phase)
+
+
+def test_every_reason_has_one_row() -> None:
+    assert sorted(named("Reasons")) == sorted(Reason)
+
+
+def test_what_is_wrong_has_something_to_do() -> None:
+    fine = {Reason.COLLECTING, Reason.PROGRESSING, Reason.READY, Reason.RUNNING, Reason.ALL_AVAILABLE}
+    fine |= {Reason.ACKNOWLEDGED, Reason.UP_TO_DATE, Reason.NOT_SUSPENDED, Reason.COMPLETED}
+    fine |= {Reason.CREATED, Reason.DELETED}
+    assert {row[0].strip("`") for row in rows("Reasons") if not row[2]} == fine
+
+
+def test_kubernetes_own_reasons_are_not_ours() -> None:
+    assert not {word for cell in named("Kubernetes' own reasons") for word in re.findall(r"\w+", cell)} & set(Reason)
