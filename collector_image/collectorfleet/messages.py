@@ -7,6 +7,7 @@ that one of a retired incarnation can be told apart.
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
@@ -42,11 +43,28 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A snapshot of weights in the transport's store: ``handle`` is the transport's own."""
+    """A snapshot of weights in the transport's store: ``handle`` is the transport's own.
 
-    digest: str
+    ``hashed`` is its digest, or will be: nobody who publishes waits for it, and a collector needs longer to load it.
+    """
+
+    hashed: Future[str] = field(repr=False)
     size_bytes: int
     handle: Any = field(repr=False)
+
+    @property
+    def digest(self) -> str:
+        """Blocks until it is computed."""
+        return self.hashed.result()
+
+
+# The digests of what belongs to a version.
+Proof = tuple[Future[str], ...]
+
+
+def digest_of(proof: Proof) -> str:
+    """Blocks until all are computed."""
+    return "+".join(hashed.result() for hashed in proof)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +77,15 @@ class Weights:
     normalization: Stored | None = None  # of the environments, as it is with this version
 
     @property
+    def proof(self) -> Proof:
+        """Of all that a collector loads; it keeps nothing in the store."""
+        also = () if self.normalization is None else (self.normalization.hashed,)
+        return (self.stored.hashed, *also)
+
+    @property
     def digest(self) -> str:
-        """Of all that a collector loads."""
-        also = "" if self.normalization is None else f"+{self.normalization.digest}"
-        return f"{self.stored.digest}{also}"
+        """What a collector says that loaded all of it. Blocks until it is computed."""
+        return digest_of(self.proof)
 
 
 class Fault(StrEnum):

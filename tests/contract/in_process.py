@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tests.stored import stored
+
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.inbox import Offer
 from collectorfleet.actor.server import CollectorServer
@@ -41,7 +43,7 @@ class InProcess:
 
     def put(self, snapshot: snapshots.Snapshot) -> Stored:
         kept = snapshots.Snapshot(snapshot.entries, [array.copy() for array in snapshot.arrays], snapshot.whole)
-        return Stored(snapshots.digest(kept.arrays), kept.size_bytes, kept)
+        return stored(snapshots.digest(kept.arrays), kept.size_bytes, kept)
 
     def offer(self, collector: CollectorId, weights: Weights) -> None:
         host = self._hosts[collector]

@@ -125,7 +125,7 @@ class GatherLoop:
             Weights(version, stored, normalization=self._normalization.now()), datetime.now(UTC), seconds
         )
         shared.versions.release_before(shared.gather.oldest_needed)
-        log.info("published version %d (%d bytes, %s)", version, stored.size_bytes, stored.digest[:19])
+        log.info("published version %d (%d bytes)", version, stored.size_bytes)
         shared.note_change()
         return version
 

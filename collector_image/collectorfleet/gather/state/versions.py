@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from collectorfleet.messages import POLICY, Stored, Weights
+from collectorfleet.messages import POLICY, Proof, Stored, Weights, digest_of
 from collectorfleet_api.v1alpha1 import WeightsFailure
 
-# Digests of versions that a late acknowledgement may still be about.
-_KEPT_DIGESTS = 256
+# Of versions that a late acknowledgement may still be about.
+_KEPT_PROOFS = 256
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Versions:
         self.failures = 0
         self.last_failure: WeightsFailure | None = None
         self._kept: dict[int, Weights] = {}
-        self._digests: OrderedDict[int, set[str]] = OrderedDict()
+        self._proofs: OrderedDict[int, set[Proof]] = OrderedDict()
         self._unacknowledged: deque[int] = deque()
         self._refused: set[int] = set()  # of those, the ones that a collector failed to apply
 
@@ -52,10 +52,10 @@ class Versions:
         self.newest, self.published_at, self.publish_seconds = weights, at, seconds
         self._kept[weights.version] = weights
         self.attempted += 1
-        self._digests[weights.version] = {weights.digest}
+        self._proofs[weights.version] = {weights.proof}
         self._unacknowledged.append(weights.version)
-        while len(self._digests) > _KEPT_DIGESTS:
-            self._digests.popitem(last=False)
+        while len(self._proofs) > _KEPT_PROOFS:
+            self._proofs.popitem(last=False)
 
     def normalized(self, normalization: Stored) -> None:
         """The first collector says what its environment keeps: nobody has loaded the versions before that."""
@@ -63,14 +63,14 @@ class Versions:
         if self.newest is not None:
             self.newest = self._kept[self.newest.version]
         for version, weights in self._kept.items():
-            self._digests[version] = {weights.digest}
+            self._proofs[version] = {weights.proof}
 
     def newest_with(self, normalization: Stored | None) -> Weights | None:
         """The newest weights for a collector that begins, with what is known of environments by now."""
         if self.newest is None:
             return None
         weights = replace(self.newest, normalization=normalization)
-        self._digests[weights.version].add(weights.digest)
+        self._proofs[weights.version].add(weights.proof)
         return weights
 
     def weights(self, version: int) -> Weights:
@@ -92,8 +92,8 @@ class Versions:
 
         Who says that works on one rollout for as long as hundreds of versions take, and was offered newer ones since.
         """
-        known = self._digests.get(version)
-        return None if known is None else digest in known
+        known = self._proofs.get(version)
+        return None if known is None else any(digest_of(proof) == digest for proof in known)
 
     def acknowledged(self, version: int | None) -> None:
         """Every available collector has applied ``version`` or newer; None: there is none."""

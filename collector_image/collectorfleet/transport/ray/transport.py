@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import astuple, dataclass
 from typing import Any
 
@@ -61,6 +61,7 @@ class RayTransport:
         self._actors: dict[CollectorId, Any] = {}
         self._schemas = SchemasKnown()
         self._replies: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._hashing = ThreadPoolExecutor(1, "weights-digest")
 
     def start(self, collector: CollectorId) -> None:
         options = dict(self._options_of(collector.name))
@@ -74,11 +75,9 @@ class RayTransport:
     def put(self, snapshot: snapshots.Snapshot) -> Stored:
         try:
             handle = ray.put(snapshot)
-            # Of what lies in the store: a thread that trains in place may have changed the tensors meanwhile.
-            stored: snapshots.Snapshot = ray.get(handle)
         except ray.exceptions.RayError as error:
             raise InfrastructureError.of("storing weights", error) from error
-        return Stored(snapshots.digest(stored.arrays), snapshot.size_bytes, handle)
+        return Stored(self._hashing.submit(_digest_of, handle), snapshot.size_bytes, handle)
 
     def offer(self, collector: CollectorId, weights: Weights) -> None:
         self._actors[collector].offer.remote(weights.policy, *_handles(weights))
@@ -129,6 +128,7 @@ class RayTransport:
     def close(self) -> None:
         for collector in list(self._actors):
             self.stop(collector)
+        self._hashing.shutdown(wait=False)
 
     def _expect(self, collector: CollectorId, ref: Any, request_id: int | None = None) -> None:
         replies = self._replies
@@ -152,6 +152,15 @@ class RayTransport:
             case message:
                 found: Message = message
                 return found
+
+
+def _digest_of(handle: Any) -> str:
+    # Of what lies in the store: a thread that trains in place may change the tensors it came from.
+    try:
+        stored: snapshots.Snapshot = ray.get(handle)
+    except ray.exceptions.RayError as error:
+        raise InfrastructureError.of("reading stored weights", error) from error
+    return snapshots.digest(stored.arrays)
 
 
 def _handles(weights: Weights) -> tuple[Any, ...]:

@@ -6,12 +6,13 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.stored import stored
 
 from collectorfleet.fleet.report import report
 from collectorfleet.gather.shared import Limits, Shared
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.plan import Plan
-from collectorfleet.messages import CollectorId, Fault, Stored, Weights
+from collectorfleet.messages import CollectorId, Fault, Weights
 from collectorfleet.policies.failure import Replace
 from collectorfleet.run.handle import MOST_METRICS, Run
 from collectorfleet_api.v1alpha1 import CollectorState, DriverReport
@@ -31,7 +32,7 @@ def fleet() -> DriverReport:
         Limits(second, second, second, min_available=1),
         has_weights=True,
     )
-    shared.versions.published(Weights(10**6, Stored("xxh3:" + "0" * 32, 10**9, None)), datetime.now(UTC), 0.1)
+    shared.versions.published(Weights(10**6, stored("xxh3:" + "0" * 32, 10**9, None)), datetime.now(UTC), 0.1)
     collectors = shared.gather.collectors
     for slot in shared.slots.to_fill(0.0):
         slot.batches, slot.frames, slot.last_error = 10**6, 10**9, ERROR

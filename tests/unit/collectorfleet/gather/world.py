@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from tests.stored import stored
+
 from collectorfleet.gather.consumer import Consumer
 from collectorfleet.gather.loop import GatherLoop
 from collectorfleet.gather.shared import Limits, Shared
@@ -77,7 +79,7 @@ class World:
 
     def put(self, snapshot: Any) -> Stored:
         self.stored += 1
-        return Stored(f"digest {self.stored}", 8, snapshot)
+        return stored(f"digest {self.stored}", 8, snapshot)
 
     def offer(self, collector: CollectorId, weights: Weights) -> None:
         remote = self.alive[collector]
