@@ -1,6 +1,6 @@
 """Prints what each fault costs, FleetCollector beside RayCollector.
 
-    python -m benchmarks.faults [--only kill,stop,node,memory,step,policy,driver,slow] [--write docs/faults.md]
+    python -m benchmarks.faults [--rounds 3] [--only kill,stop,node,memory,step,policy,driver,slow] [--write FILE]
 
 Every run is a process with a Ray of its own: four collectors, Sync, 80 frames a batch, rollouts of 0.2 s. The weights
 are numbered and make the rewards, so each frame proves which of them made it. One collector is disturbed in the middle
@@ -13,6 +13,7 @@ import argparse
 import sys
 import textwrap
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from benchmarks.common import tables
 from benchmarks.common.child import Failed, measure
 from benchmarks.faults import driver_killed, memory_limit
 from benchmarks.faults.disturbed import HANG_SECONDS, REQUEST_TIMEOUT_SECONDS, RESTARTING
+from benchmarks.faults.rounds import Cell, merged
 from benchmarks.raycollector.sides import FLEET, RAY
 
 CHILD_SECONDS = 200.0
@@ -64,7 +66,8 @@ is disturbed in the middle of the 16th rollout. FleetCollector may collect one b
 * **Stale**: frames made by older weights than the bound allows: FleetCollector 1 version, RayCollector 0, which is what
   both promise. Weights are numbers and make the rewards, so this is read from the frames.
 * **Hangs**: no batch for {HANG_SECONDS:g} s; the benchmark ended the run.
-* Times are seconds after the fault. *Full strength*: four collectors are available with acknowledged weights.
+* Times are seconds after the fault, of several rounds the median (least-most). *Full strength*: four collectors are
+  available with acknowledged weights.
 * The driver that is killed has two collectors, batches of 40 frames and a checkpoint every 2 s. RayCollector's is a
   script; it has nothing to go on from.
 
@@ -74,18 +77,25 @@ What nodes cost that a cluster loses is in [lost-nodes.md](lost-nodes.md).
 """
 
 
-def disturbed(fault: Fault) -> list[list[str]]:
-    rows = []
-    for side in fault.sides:
+def in_turn(what: str, sides: Sequence[str], rounds: int, measured: Callable[[str], list[Cell]]) -> list[list[str]]:
+    """A row for each side, all of them measured in each round."""
+    found: dict[str, list[list[Cell]]] = {side: [] for side in sides}
+    for _ in range(rounds):
+        for side in sides:
+            found[side].append(measured(side))
+            print(" | ".join([what, side, *(str(cell) for cell in found[side][-1])]), flush=True)
+    return [[what if side == sides[0] else "", side, *merged(cells)] for side, cells in found.items()]
+
+
+def disturbed(fault: Fault, rounds: int) -> list[list[str]]:
+    def one(side: str) -> list[Cell]:
         case = {"side": side, "fault": fault.fault, "batches": fault.batches}
-        found = measure("benchmarks.faults.disturbed", case, timeout=CHILD_SECONDS)
-        row = [fault.what if not rows else "", side, *_cells(found, fault.batches)]
-        print(" | ".join(row), flush=True)
-        rows.append(row)
-    return rows
+        return _cells(measure("benchmarks.faults.disturbed", case, timeout=CHILD_SECONDS), fault.batches)
+
+    return in_turn(fault.what, fault.sides, rounds, one)
 
 
-def _cells(found: dict[str, Any] | Failed, batches: int) -> list[str]:
+def _cells(found: dict[str, Any] | Failed, batches: int) -> list[Cell]:
     if isinstance(found, Failed):
         return [found.why, *[""] * (len(HEADER) - 3)]
     stale = str(found["stale"])
@@ -97,7 +107,7 @@ def _cells(found: dict[str, Any] | Failed, batches: int) -> list[str]:
         f"{found['batches']} of {batches}",
         f"{found['counted']} / {found['frames']}",
         stale,
-        tables.number(found["pause"]),
+        found["pause"],
         _seconds(found.get("noticed")),
         _seconds(found.get("full_strength")),
         said or "-",
@@ -108,64 +118,63 @@ def _short(text: str | None, most: int = 160) -> str:
     return textwrap.shorten(text or "", most, placeholder=" ...")
 
 
-def _seconds(value: float | None) -> str:
-    return "-" if value is None else tables.number(value)
+def _seconds(value: float | None) -> Cell:
+    return "-" if value is None else value
 
 
-def killed_driver() -> list[list[str]]:
-    rows = []
-    for side in (FLEET, RAY):
-        what = "the driver is killed (`kill -9`) and started again" if not rows else ""
-        row = [what, side, *driver_killed.cells(driver_killed.kill_driver(side))]
-        print(" | ".join(row), flush=True)
-        rows.append(row)
-    return rows
+def killed_driver(rounds: int) -> list[list[str]]:
+    what = "the driver is killed (`kill -9`) and started again"
+    return in_turn(what, (FLEET, RAY), rounds, lambda side: driver_killed.cells(driver_killed.kill_driver(side)))
 
 
-def slow(batches: int = 15) -> list[list[str]]:
+def slow(rounds: int, batches: int = 15) -> list[list[str]]:
     """Frames a second with one slow collector, and what share that is of the same without."""
     ways: list[tuple[str, str, dict[str, Any]]] = [(RAY, "", {}), (FLEET, "one batch ahead", {})]
     ways.append((FLEET, "`shares=16`", {"shares": 16}))
     ways.append((FLEET, "`first_shares=2`", {"first_shares": 2}))
     ways.append((FLEET, "`preemptive_threshold=0.75`, frames that were made", {"preemptive_threshold": 0.75}))
-    rows = []
-    for side, name, options in ways:
-        rates = []
-        for is_slow in (False, True):
-            case = {"side": side, "slow": is_slow, "batches": batches, "options": options}
-            found = measure("benchmarks.faults.slow", case, timeout=CHILD_SECONDS)
-            if isinstance(found, Failed):
-                rows.append([side, name, found.why, "", ""])
-                break
-            rates.append(found["frames/s"])
-        else:
-            rows.append([side, name, *map(tables.number, rates), f"{rates[1] / rates[0]:.0%}"])
-        print(" | ".join(rows[-1]), flush=True)
-    return rows
+    measured: dict[tuple[str, str], list[list[Cell]]] = {(side, name): [] for side, name, _ in ways}
+    for _ in range(rounds):
+        for side, name, options in ways:
+            measured[side, name].append(_slowed(side, options, batches))
+            print(" | ".join([side, name, *(str(cell) for cell in measured[side, name][-1])]), flush=True)
+    return [[side, name, *merged(cells)] for (side, name), cells in measured.items()]
+
+
+def _slowed(side: str, options: dict[str, Any], batches: int) -> list[Cell]:
+    rates: list[float] = []
+    for is_slow in (False, True):
+        case = {"side": side, "slow": is_slow, "batches": batches, "options": options}
+        found = measure("benchmarks.faults.slow", case, timeout=CHILD_SECONDS)
+        if isinstance(found, Failed):
+            return [found.why, "", ""]
+        rates.append(found["frames/s"])
+    return [*rates, rates[1] / rates[0] * 100]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join([*FAULTS, "driver", "slow"]), help="comma-separated faults")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each is measured")
     parser.add_argument("--write", metavar="FILE", help="write the tables there too")
     args = parser.parse_args()
     started = time.monotonic()
     rows: list[list[str]] = []
-    parts = []
+    parts: list[str] = []
     names = args.only.split(",")
     for name in names:
         if name == "memory" and (why := memory_limit.missing()):
             print(f"memory: left out, {why}", file=sys.stderr)
         elif name in FAULTS:
-            rows += disturbed(FAULTS[name])
+            rows += disturbed(FAULTS[name], args.rounds)
         elif name == "driver":
-            rows += killed_driver()
+            rows += killed_driver(args.rounds)
     if rows:
         parts.append(tables.table(HEADER, rows))
     if "slow" in names:
-        header = ["one of four collectors is 10 times slower", "", "frames/s without it", "with it", "kept"]
-        parts.append(tables.table(header, slow()))
-    parts.append(f"{tables.machine()}; {(time.monotonic() - started) / 60:.0f} minutes.")
+        header = ["one of four collectors is 10 times slower", "", "frames/s without it", "with it", "% kept"]
+        parts.append(tables.table(header, slow(args.rounds)))
+    parts.append(f"{tables.machine()}; n = {args.rounds}; {(time.monotonic() - started) / 60:.0f} minutes.")
     text = "\n\n".join(parts)
     print(f"\n{text}")
     if args.write:

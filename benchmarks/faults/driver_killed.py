@@ -22,6 +22,7 @@ from typing import Any
 
 from benchmarks.common.child import Failed, Family
 from benchmarks.faults import driver_code
+from benchmarks.faults.rounds import Cell
 from benchmarks.raycollector.sides import FLEET
 
 # The driver is killed after so many batches, and has to go on for as many.
@@ -148,17 +149,21 @@ def _status(process: subprocess.Popen[str]) -> dict[str, Any]:
     return found
 
 
-def cells(found: Killed | Failed) -> list[str]:
+def cells(found: Killed | Failed) -> list[Cell]:
     """As the columns of the table of faults."""
     if isinstance(found, Failed):
         return [found.why, *[""] * 7]
     seconds = found.first["at"] - found.killed_at
     kept = found.first["batch"] - 1
-    outcome = f"goes on after {seconds:.1f} s, with {kept} of {found.last['batch']} batches kept"
-    if kept == 0:
-        outcome = f"starts over after {seconds:.1f} s, all {found.last['batch']} batches lost"
+    outcome = f"{'goes on' if kept else 'starts over'} after {seconds:.1f} s"
     progress = found.status.get("progress", {})
-    counted = f"{progress['framesDelivered']} / {found.frames_noted}" if progress else "-"
+    counted = "-"
+    if progress:
+        counted = _counted(progress["framesDelivered"], found.frames_noted)
     said = f"framesLost {progress['framesLost']}" if "framesLost" in progress else "-"
     pause = found.first["at"] - found.last["at"]
-    return [outcome, f"{found.last['batch'] - kept} lost", counted, str(found.stale), f"{pause:.3g}", "-", "-", said]
+    return [outcome, f"{found.last['batch'] - kept} lost", counted, str(found.stale), pause, "-", "-", said]
+
+
+def _counted(by_status: int, noted: int) -> str:
+    return "equal" if by_status == noted else f"{by_status} / {noted}"
