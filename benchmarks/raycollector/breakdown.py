@@ -43,7 +43,7 @@ def run(case: dict[str, Any]) -> dict[str, float]:
         return {
             "a snapshot of the policy": _median(lambda: snapshots.take(tensors)),
             "its digest": _median(lambda: snapshots.digest(snapshot.arrays)),
-            "storing it, its digest included": _median(lambda: transport.put(snapshots.take(tensors))),
+            "a snapshot and storing it": _median(lambda: transport.put(snapshots.take(tensors))),
             "a call of an actor and its reply": _median(lambda: ray.get(listener.hear.remote())),
             "loading and hashing it in a collector": _median(lambda: target.load(snapshot), before=other.add_),
         }
