@@ -55,6 +55,10 @@ check: $(READY) ## Check in three minutes: style, types, contracts, pure functio
 test-faults: $(READY) ## Lose nodes of a real cluster of two, at Kubernetes' own delays (Linux, root, an hour)
 	$(PY) -m pytest tests/faults -s $(PYTEST)
 
+.PHONY: test-delivery
+test-delivery: $(READY) ## Test charts, rules, dashboard and workflows with the tools they are for (builds them: Go, 10 minutes)
+	$(PY) -m pytest tests/delivery $(PYTEST)
+
 .PHONY: test-images
 test-images: $(READY) ## Build the collector image and run a fleet on it (20 GB of disk)
 	COLLECTORFLEET_TEST_IMAGES=1 $(PY) -m pytest tests/e2e -m images $(PYTEST)

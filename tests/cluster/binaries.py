@@ -54,6 +54,7 @@ HELM4 = Tool(
     ldflags=f"-s -w -X helm.sh/helm/v4/internal/version.version={HELM4_VERSION}",
     renamed=(("helm", "helm4"),),
 )
+ACTIONLINT = Tool("actionlint")
 # Those of the test cluster; the others are of the tests of what is delivered.
 TOOLS = (ETCD, KUBERNETES, KUBERAY, COREDNS)
 
