@@ -98,6 +98,10 @@ lock: $(READY) ## Pin the requirements anew, with hashes and without addresses
 	$(LOCK) pyproject.toml --extra runtime --constraint requirements/dev.txt --output-file requirements/runtime.txt
 	$(LOCK) --group build --constraint requirements/dev.txt --output-file requirements/build.txt
 
+.PHONY: docs
+docs: $(READY) ## Build the site in build/site, without a link that leads nowhere
+	$(VENV)/bin/zensical build --strict
+
 .PHONY: clean
 clean: ## Remove the environment and what tools left
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .cache
