@@ -47,14 +47,27 @@ KUBERNETES = Tool("kubernetes", ldflags=f"-s -w {_kubernetes_version_flags()}")
 KUBERAY = Tool("kuberay")
 COREDNS = Tool("coredns")
 HELM_VERSION, HELM4_VERSION = "v3.22.0", "v4.3.1"
-# A helm that reports no version refuses charts that ask for one.
-HELM = Tool("helm", ldflags=f"-s -w -X helm.sh/helm/v3/internal/version.version={HELM_VERSION}")
+HELM_KUBERNETES = {"Major": "1", "Minor": "37"}  # of k8s.io/client-go in its go.mod
+
+
+def _helm_flags() -> str:
+    # A helm that reports no version refuses charts that ask for one. Without a cluster Helm 3 takes the Kubernetes that
+    # it was told at its build, or 1.20, which our charts refuse; Helm 4 asks its libraries.
+    values = [("helm.sh/helm/v3/internal/version.version", HELM_VERSION)]
+    for package in ("pkg/chartutil", "pkg/lint/rules"):
+        values += [(f"helm.sh/helm/v3/{package}.k8sVersion{part}", n) for part, n in HELM_KUBERNETES.items()]
+    return " ".join(f"-X {name}={value}" for name, value in values)
+
+
+HELM = Tool("helm", ldflags=f"-s -w {_helm_flags()}")
 HELM4 = Tool(
     "helm4",
     ldflags=f"-s -w -X helm.sh/helm/v4/internal/version.version={HELM4_VERSION}",
     renamed=(("helm", "helm4"),),
 )
 ACTIONLINT = Tool("actionlint")
+# Writes the charts' README.md from the comments in their values.yaml.
+HELM_DOCS = Tool("helm-docs")
 # Those of the test cluster; the others are of the tests of what is delivered.
 TOOLS = (ETCD, KUBERNETES, KUBERAY, COREDNS)
 
