@@ -85,10 +85,13 @@ contracts: $(READY) ## Check who may import whom
 	$(VENV)/bin/lint-imports
 
 .PHONY: generate
-generate: $(READY) ## Write the CRD, the reference page and the code inside the examples' manifests
+generate: $(READY) ## Write the CRD, the reference page, what the chart says and the code inside the examples' manifests
 	$(PY) -m collectorfleet_api.schema.crd > crds/collectorfleets.yaml
+	cp crds/collectorfleets.yaml charts/collectorfleet-operator/files/
 	$(PY) -m collectorfleet_api.schema.reference > docs/reference.md
 	$(PY) -m examples.embed
+	$(PY) -m tests.delivery.plain_manifest
+	$(PY) -m tests.delivery.chart_readme
 
 LOCK := $(UV) pip compile --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
 .PHONY: lock

@@ -1,0 +1,65 @@
+{{- define "collectorfleet-operator.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "collectorfleet-operator.fullname" -}}
+{{- $name := include "collectorfleet-operator.name" . }}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
+{{- else if contains $name .Release.Name }}
+{{- .Release.Name | trunc 63 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "collectorfleet-operator.namespace" -}}
+{{- default .Release.Namespace .Values.namespaceOverride }}
+{{- end }}
+
+{{- define "collectorfleet-operator.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "collectorfleet-operator.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "collectorfleet-operator.labels" -}}
+{{ include "collectorfleet-operator.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "collectorfleet-operator.image" -}}
+{{- with .Values.image }}
+{{- $name := printf "%s/%s" .registry .repository }}
+{{- if .digest }}
+{{- printf "%s@%s" $name .digest }}
+{{- else }}
+{{- printf "%s:%s" $name (default $.Chart.AppVersion .tag) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "collectorfleet-operator.serviceAccountName" -}}
+{{- if or .Values.serviceAccount.create .Values.serviceAccount.name }}
+{{- default (include "collectorfleet-operator.fullname" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- /* The namespace's default account is every other pod's, too. */}}
+{{- fail "serviceAccount.name: is empty while serviceAccount.create is false; name the ServiceAccount to use" }}
+{{- end }}
+{{- end }}
+
+{{- /* What another value says is refused as an argument: rights and probes would not follow it. */}}
+{{- define "collectorfleet-operator.arguments" -}}
+{{- range .Values.watchNamespaces }}
+- --namespace={{ . }}
+{{- end }}
+{{- range .Values.extraArgs }}
+{{- if hasPrefix "--namespace" . }}
+{{- fail (printf "extraArgs: %s needs rights in that namespace, too; name it in watchNamespaces" .) }}
+{{- else if hasPrefix "--health-port" . }}
+{{- fail (printf "extraArgs: %s moves the port that probes ask; leave it out" .) }}
+{{- end }}
+- {{ . | quote }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,120 @@
+"""templates/deployment.yaml"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.delivery.helm import Helm, HelmError
+from tests.delivery.operator_chart.rendering import FULL_NAME, container, only, pod, rendered
+
+DIGEST = "sha256:" + "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("values", "image"),
+    [
+        ("image.tag=1.2.3", "ghcr.io/collectorfleet/operator:1.2.3"),
+        ("image.registry=mirror.example.com:5000", "mirror.example.com:5000/collectorfleet/operator:0.1.0"),
+        (f"image.tag=1.2.3,image.digest={DIGEST}", f"ghcr.io/collectorfleet/operator@{DIGEST}"),
+    ],
+    ids=["tag", "registry", "digest wins"],
+)
+def test_the_image_is_the_one_that_was_asked_for(helm: Helm, values: str, image: str) -> None:
+    assert container(rendered(helm, "--set", values))["image"] == image
+
+
+def test_there_is_one_pod_and_the_next_waits_for_its_end(helm: Helm) -> None:
+    spec = only(rendered(helm), "Deployment")["spec"]
+    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+
+
+def test_it_is_told_which_namespaces_it_serves(helm: Helm) -> None:
+    assert "args" not in container(rendered(helm))
+    told = container(rendered(helm, watchNamespaces=["a", "b"], extraArgs=["--verbose"]))["args"]
+    assert told == ["--namespace=a", "--namespace=b", "--verbose"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "why"),
+    [("--namespace=a", "name it in watchNamespaces"), ("--health-port=0", "the port that probes ask")],
+)
+def test_an_argument_that_rights_or_probes_would_not_follow_is_refused(helm: Helm, argument: str, why: str) -> None:
+    with pytest.raises(HelmError, match=f"extraArgs: {argument} .*{why}"):
+        rendered(helm, extraArgs=[argument])
+
+
+def test_probes_ask_a_port_that_the_container_has(helm: Helm) -> None:
+    found = container(rendered(helm))
+    ports = {port["name"] for port in found["ports"]}
+    assert {found[probe]["httpGet"]["port"] for probe in ("livenessProbe", "readinessProbe")} <= ports
+    assert "health" in ports
+
+
+def test_it_runs_as_an_ordinary_user_who_can_write_nothing(helm: Helm) -> None:
+    objects = rendered(helm)
+    assert pod(objects)["spec"]["securityContext"]["runAsNonRoot"] is True
+    assert container(objects)["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def test_a_number_of_the_security_context_can_be_left_to_the_cluster(helm: Helm) -> None:
+    words = ("--set", "podSecurityContext.runAsUser=null,podSecurityContext.runAsGroup=null")
+    spec = pod(rendered(helm, *words))["spec"]
+    assert set(spec["securityContext"]) == {"runAsNonRoot", "seccompProfile"}
+
+
+@pytest.mark.parametrize(
+    ("value", "given", "path"),
+    [
+        ("imagePullSecrets", [{"name": "registry"}], "imagePullSecrets"),
+        ("nodeSelector", {"disk": "ssd"}, "nodeSelector"),
+        ("tolerations", [{"key": "gpu", "operator": "Exists"}], "tolerations"),
+        ("affinity", {"podAntiAffinity": {}}, "affinity"),
+        ("priorityClassName", "system-cluster-critical", "priorityClassName"),
+    ],
+    ids=lambda it: it if isinstance(it, str) else "",
+)
+def test_the_pod_is_placed_as_the_values_say(helm: Helm, value: str, given: Any, path: str) -> None:
+    assert pod(rendered(helm, **{value: given}))["spec"][path] == given
+
+
+@pytest.mark.parametrize(
+    ("value", "given", "path"),
+    [
+        ("extraEnv", [{"name": "TZ", "value": "UTC"}], "env"),
+        ("resources", {"limits": {"memory": "1Gi"}}, "resources"),
+    ],
+    ids=["extraEnv", "resources"],
+)
+def test_the_container_has_what_the_values_say(helm: Helm, value: str, given: Any, path: str) -> None:
+    # Maps are merged with the defaults, lists replace them.
+    found = container(rendered(helm, **{value: given}))[path]
+    assert given.items() <= found.items() if isinstance(given, dict) else found == given
+
+
+def test_the_pod_leaves_a_lost_node_before_kubernetes_five_minutes(helm: Helm) -> None:
+    found = pod(rendered(helm))["spec"]["tolerations"]
+    assert {(one["key"], one["tolerationSeconds"]) for one in found} == {
+        ("node.kubernetes.io/not-ready", 30),
+        ("node.kubernetes.io/unreachable", 30),
+    }
+
+
+def test_what_is_left_empty_is_not_there(helm: Helm) -> None:
+    spec = pod(rendered(helm))["spec"]
+    assert not spec.keys() & {"imagePullSecrets", "nodeSelector", "affinity", "priorityClassName"}
+    assert "env" not in container(rendered(helm))
+    assert "annotations" not in pod(rendered(helm))["metadata"]
+
+
+def test_the_pod_is_annotated(helm: Helm) -> None:
+    found = pod(rendered(helm, podAnnotations={"example.com/team": "rl"}))
+    assert found["metadata"]["annotations"] == {"example.com/team": "rl"}
+
+
+def test_it_runs_as_its_own_service_account(helm: Helm) -> None:
+    assert pod(rendered(helm))["spec"]["serviceAccountName"] == FULL_NAME

@@ -1,0 +1,48 @@
+"""Writes the operator's manifest for kubectl from its chart: ``python -m tests.delivery.plain_manifest``.
+
+The chart is the one source of the Deployment and its rights. Here and not in the package, since it takes the Helm that
+the tests build.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from tests.cluster import binaries
+from tests.delivery.helm import CHARTS, Helm
+
+MANIFEST: Final = binaries.ROOT / "operator/manifests/operator.yaml"
+NAME: Final = "collectorfleet-operator"
+NAMESPACE: Final = "collectorfleet-system"
+
+_HEAD: Final = f"""\
+# The operator. First the CRD: kubectl apply --server-side -f crds/collectorfleets.yaml; then this folder.
+# Written from charts/{NAME} by `make generate`; change that.
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: {NAMESPACE}
+  labels:
+    app.kubernetes.io/name: {NAME}
+    pod-security.kubernetes.io/enforce: restricted
+"""
+# Helm's own, which is not true of what kubectl applies, and the empty lines that Helm 4 writes.
+_OF_HELM: Final = re.compile(r"^(# Source: .*| +(helm\.sh/chart|app\.kubernetes\.io/managed-by): .*|)\n", re.MULTILINE)
+
+
+def manifest(helm: Helm) -> str:
+    """The text of ``operator/manifests/operator.yaml``."""
+    rendered = helm("template", NAME, CHARTS / NAME, "--namespace", NAMESPACE, "--set", "crds.enabled=false")
+    return _HEAD + _OF_HELM.sub("", rendered)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as home:
+        MANIFEST.write_text(manifest(Helm(binaries.build(binaries.HELM) / "helm", Path(home))))
+
+
+if __name__ == "__main__":
+    main()
