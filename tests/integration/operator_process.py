@@ -1,4 +1,4 @@
-"""The operator as a process of this machine, with the rights of its own ClusterRole and no others."""
+"""The operator as a process of this machine, with the rights of one ServiceAccount and no others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,12 @@ def kubeconfig(plane: ControlPlane, folder: Path) -> Path:
     """A kubeconfig of the operator's ServiceAccount, with its manifests' RBAC applied."""
     objects = [obj for obj in yaml.safe_load_all(MANIFEST.read_text()) if obj["kind"] != "Deployment"]
     plane.apply(objects)
-    token = plane.kubectl("create", "token", "collectorfleet-operator", "-n", NAMESPACE, "--duration=10h").strip()
+    return kubeconfig_of(plane, folder, NAMESPACE, "collectorfleet-operator")
+
+
+def kubeconfig_of(plane: ControlPlane, folder: Path, namespace: str, name: str) -> Path:
+    """A kubeconfig of a ServiceAccount, in that folder."""
+    token = plane.kubectl("create", "token", name, "-n", namespace, "--duration=10h").strip()
     config: Object = json.loads(plane.kubectl("config", "view", "--raw", "--minify", "-o", "json"))
     config["users"][0]["user"] = {"token": token}
     path = folder / "operator.kubeconfig"
@@ -32,15 +37,20 @@ def kubeconfig(plane: ControlPlane, folder: Path) -> Path:
 
 
 @contextlib.contextmanager
-def operator(plane: ControlPlane, folder: Path, *arguments: str, wait: bool = True) -> Iterator[Component]:
-    """Run the operator; yields it, once it serves, as a component that can be killed and launched again."""
+def operator(
+    plane: ControlPlane, folder: Path, *arguments: str, account: Path | None = None, wait: bool = True
+) -> Iterator[Component]:
+    """Run the operator; yields it, once it serves, as a component that can be killed and launched again.
+
+    It runs with the kubeconfig ``account``, or with the rights of its own manifests.
+    """
     (port,) = free_ports(1)
     process = Component(
         Command(
             "operator",
             (sys.executable, "-m", "collectorfleet_operator", f"--health-port={port}", *arguments),
             ready_url=f"http://127.0.0.1:{port}/readyz",
-            env={"KUBECONFIG": str(kubeconfig(plane, folder)), "PYTHONPATH": f"{ROOT}/crds:{ROOT}/operator"},
+            env={"KUBECONFIG": str(account or kubeconfig(plane, folder)), "PYTHONPATH": f"{ROOT}/crds:{ROOT}/operator"},
         ),
         folder / "operator.log",
     )
