@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,8 @@ def readme(chart: Path = CHART) -> str:
 
 
 def main() -> None:
+    if reason := binaries.missing([binaries.HELM_DOCS]):
+        sys.exit(f"the chart's README.md is not written: {reason}")
     (CHART / "README.md").write_text(readme())
 
 

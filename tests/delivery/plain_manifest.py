@@ -7,6 +7,7 @@ the tests build.
 from __future__ import annotations
 
 import re
+import sys
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -40,6 +41,8 @@ def manifest(helm: Helm) -> str:
 
 
 def main() -> None:
+    if reason := binaries.missing([binaries.HELM]):
+        sys.exit(f"{MANIFEST.name} is not written: {reason}")
     with tempfile.TemporaryDirectory() as home:
         MANIFEST.write_text(manifest(Helm(binaries.build(binaries.HELM) / "helm", Path(home))))
 

@@ -106,6 +106,16 @@ def test_an_upgrade_brings_the_crd_of_its_version_and_touches_no_fleet(
     assert plane.get(FLEET, here) == before
 
 
+def test_a_release_that_gives_up_the_crd_leaves_it_there(
+    cluster_helm: Helm, plane: ControlPlane, namespaces: Namespaces
+) -> None:
+    here = namespaces("gives-up")
+    install(cluster_helm, here)
+    ours = fleet(plane, here)
+    cluster_helm("upgrade", NAME, CHART, "--namespace", here, "--set", "crds.enabled=false")
+    assert uid(plane, FLEET, here) == ours
+
+
 def test_without_keep_uninstalling_takes_crd_and_fleets_along(
     cluster_helm: Helm, plane: ControlPlane, namespaces: Namespaces
 ) -> None:
