@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
-import time
 from pathlib import Path
 from typing import TextIO
 
-_FORMAT = "%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s"
+from collectorfleet_api.log_lines import LogFormat, OfFleet, formatter
 
 
-def log_to_stream(stream: TextIO) -> None:
-    _install(logging.StreamHandler(stream))
+def log_to_stream(stream: TextIO, format_: LogFormat, about: OfFleet) -> None:
+    handler = logging.StreamHandler(stream)
+    handler.addFilter(about)
+    _install(handler, format_)
 
 
 def log_to_file(file: Path, errors: TextIO | None) -> None:
@@ -21,10 +22,8 @@ def log_to_file(file: Path, errors: TextIO | None) -> None:
         _install(logging.StreamHandler(errors))
 
 
-def _install(handler: logging.Handler) -> None:
-    formatter = logging.Formatter(_FORMAT, datefmt="%Y-%m-%dT%H:%M:%S")
-    formatter.converter = time.gmtime
-    handler.setFormatter(formatter)
+def _install(handler: logging.Handler, format_: LogFormat = LogFormat.TEXT) -> None:
+    handler.setFormatter(formatter(format_))
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.WARNING)

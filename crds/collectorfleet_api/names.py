@@ -51,6 +51,8 @@ ENV_RAY_ADDRESS: Final = "COLLECTORFLEET_RAY_ADDRESS"
 ENV_POD: Final = "COLLECTORFLEET_POD"
 ENV_SPEC: Final = "COLLECTORFLEET_SPEC"
 ENV_CHECKPOINTS: Final = "COLLECTORFLEET_CHECKPOINTS"
+# What a user or an image may tell it there: text (the default) or json.
+ENV_LOG_FORMAT: Final = "COLLECTORFLEET_LOG_FORMAT"
 
 # Exit codes of the driver. The Job's podFailurePolicy reads them: a user error is not tried again, and a driver that
 # ended because it was asked to starts again when the operator says so.

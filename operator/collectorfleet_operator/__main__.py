@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import sys
 
 from collectorfleet_operator.edge.app import run
-from collectorfleet_operator.edge.settings import Settings, from_arguments
+from collectorfleet_operator.edge.logs import log_to
+from collectorfleet_operator.edge.settings import from_arguments
 
 
 def main() -> None:
     settings = from_arguments()
-    _log(settings)
+    log_to(sys.stderr, settings.log_format, verbose=settings.verbose)
     asyncio.run(run(settings))
-
-
-def _log(settings: Settings) -> None:
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    if not settings.verbose:
-        # kopf logs each event, and each of its retries during an outage that we tell in one line.
-        logging.getLogger("kopf").setLevel(logging.CRITICAL)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from collectorfleet_api.names import EXIT_INFRASTRUCTURE
+from collectorfleet_api.names import EXIT_INFRASTRUCTURE, EXIT_USER_ERROR
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -15,16 +15,20 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _drive(_options: argparse.Namespace) -> int:
-    from collectorfleet.logs import log_to_stream
+    from collectorfleet.errors import InvalidOption
     from collectorfleet.pod.drive import drive
+    from collectorfleet.pod.pod_logs import log_as_asked
     from collectorfleet.pod.settings import DriverSettings, MissingSetting
 
-    log_to_stream(sys.stderr)
     try:
+        log_as_asked(sys.stderr, os.environ)
         settings = DriverSettings.from_env(os.environ)
     except MissingSetting as error:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_INFRASTRUCTURE
+    except InvalidOption as error:
+        print(f"error: {error}", file=sys.stderr)
+        return EXIT_USER_ERROR
     code = drive(settings)
     sys.stdout.flush()
     sys.stderr.flush()

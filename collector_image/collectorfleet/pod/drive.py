@@ -23,6 +23,7 @@ from collectorfleet.run.milestones import Milestone, log_milestone
 from collectorfleet.run.position import Position
 from collectorfleet.run.stop import StopRequest, stop_on_signals
 from collectorfleet.run.supervision import supervise
+from collectorfleet_api.log_lines import EXCEPTION
 from collectorfleet_api.names import METRICS_PORT
 from collectorfleet_api.packing.quantity import whole_cpus
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec
@@ -109,6 +110,6 @@ def _announce(ended: Exit) -> None:
         case Stopped(message):
             log.warning(message)
         case UserError(message, traceback) | Broken(message, traceback):
-            log.error("failed: %s\n%s", message, traceback)
+            log.error("failed: %s", message, extra={EXCEPTION: traceback})
     if TERMINATION_LOG.exists():  # not outside of a pod
         TERMINATION_LOG.write_text(termination_message(ended))

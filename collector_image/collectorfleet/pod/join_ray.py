@@ -14,7 +14,7 @@ import sys
 import time
 from typing import Final
 
-from collectorfleet.logs import log_to_stream
+from collectorfleet.pod.pod_logs import log_as_asked
 from collectorfleet.run.milestones import Milestone, log_milestone
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ SAY_SECONDS: Final = 30.0
 
 def main(address: str) -> None:
     """Ends with the exit code of `ray start`."""
-    log_to_stream(sys.stderr)
+    log_as_asked(sys.stderr, os.environ)
     from ray.scripts.scripts import cli
 
     if wait_for(address):

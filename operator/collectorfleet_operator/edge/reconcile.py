@@ -18,6 +18,7 @@ from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import NotFoundError
 from collectorfleet_operator.edge.event_writer import EventWriter, Untold
 from collectorfleet_operator.edge.executor import Executor, Result
+from collectorfleet_operator.edge.logs import lines_are_about
 from collectorfleet_operator.edge.observe import observe, problems_of, read
 from collectorfleet_operator.edge.status_writer import StatusWriter
 from collectorfleet_operator.objects import Key, Object, is_terminating, metadata
@@ -43,6 +44,7 @@ class Reconciler:
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Bring one fleet a step on. Returns after which time to look again if nothing happens until then."""
+        lines_are_about(key)
         stored = self._cache.get(FLEET, key)
         if stored is None:
             self.warnings.pop(key, None)

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from collectorfleet_api.log_lines import LogFormat
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -13,6 +15,7 @@ class Settings:
 
     namespaces: tuple[str, ...]
     health_port: int
+    log_format: LogFormat
     verbose: bool
 
     @property
@@ -37,6 +40,12 @@ def from_arguments(arguments: Sequence[str] | None = None) -> Settings:
         metavar="PORT",
         help="answer /healthz on this port; 0 turns it off (default: 8080)",
     )
+    parser.add_argument(
+        "--log-format",
+        choices=[one.value for one in LogFormat],
+        default=LogFormat.TEXT.value,
+        help="json: one JSON object a line, for what collects logs (default: text)",
+    )
     parser.add_argument("--verbose", action="store_true", help="log what kopf does, too")
     read = parser.parse_args(arguments)
-    return Settings(tuple(dict.fromkeys(read.namespace)), read.health_port, read.verbose)
+    return Settings(tuple(dict.fromkeys(read.namespace)), read.health_port, LogFormat(read.log_format), read.verbose)

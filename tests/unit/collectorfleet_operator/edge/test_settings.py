@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import pytest
 
+from collectorfleet_api.log_lines import LogFormat
 from collectorfleet_operator.edge.settings import from_arguments
 
 
 def test_all_namespaces_unless_some_are_named() -> None:
     assert from_arguments([]).scopes == (None,)
     assert from_arguments(["--namespace", "a", "--namespace=b", "--namespace", "a"]).scopes == ("a", "b")
+
+
+def test_the_log_is_text_unless_json_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert from_arguments([]).log_format is LogFormat.TEXT
+    assert from_arguments(["--log-format=json"]).log_format is LogFormat.JSON
+    with pytest.raises(SystemExit):
+        from_arguments(["--log-format=xml"])
+    assert "choose from" in capsys.readouterr().err
 
 
 def test_an_unknown_option_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,21 @@
+"""The driver pod's log: in the format that its environment asks for, each line with the fleet's name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TextIO
+
+from collectorfleet.errors import InvalidOption
+from collectorfleet.logs import log_to_stream
+from collectorfleet_api import names
+from collectorfleet_api.log_lines import LogFormat, OfFleet
+
+
+def log_as_asked(stream: TextIO, env: Mapping[str, str]) -> None:
+    """Write lines to ``stream`` from here on. Raises InvalidOption for a format that there is not."""
+    asked = env.get(names.ENV_LOG_FORMAT, LogFormat.TEXT.value)
+    if asked not in set(LogFormat):
+        known = " or ".join(LogFormat)
+        raise InvalidOption(f"{names.ENV_LOG_FORMAT}: {asked!r} is no format of log lines; write {known}")
+    about = OfFleet(env.get(names.ENV_NAMESPACE, ""), env.get(names.ENV_NAME, ""))
+    log_to_stream(stream, LogFormat(asked), about)
