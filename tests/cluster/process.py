@@ -40,7 +40,7 @@ class Component:
         self.name = command.name
         self.log = log
         self._words = [*prefix, *(str(word) for word in command.words)]
-        self._ready_url = command.ready_url
+        self.ready_url = command.ready_url
         self._env = {**os.environ, **command.env}
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -66,7 +66,7 @@ class Component:
     def wait_ready(self, within: float) -> None:
         """Block until the component answers 200 at its health URL; ComponentError if it ends or is late."""
         deadline = time.monotonic() + within
-        while not answers(self._ready_url):
+        while not answers(self.ready_url):
             if self._process is None or self._process.poll() is not None:
                 code = None if self._process is None else self._process.returncode
                 raise ComponentError(self.name, f"ended with exit code {code} before it was ready", self.log)

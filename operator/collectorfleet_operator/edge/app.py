@@ -11,8 +11,12 @@ import contextlib
 import logging
 import signal
 import time
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+
+import aiohttp
 
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
@@ -20,7 +24,11 @@ from collectorfleet_operator.children.table import PROVIDERS, WATCHED
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import KubeError, NotServedError, RefusedError, UnavailableError
+from collectorfleet_operator.edge.freshness import Freshness
 from collectorfleet_operator.edge.health import Health, served
+from collectorfleet_operator.edge.metrics.instruments import Instruments
+from collectorfleet_operator.edge.metrics.requests import tracing
+from collectorfleet_operator.edge.metrics.state import State
 from collectorfleet_operator.edge.reconcile import Reconciler
 from collectorfleet_operator.edge.resync import TICK_SECONDS, TICKS_PER_FULL_LIST, Resync
 from collectorfleet_operator.edge.settings import Settings
@@ -36,14 +44,16 @@ RETRY_SECONDS: Final = 2.0
 async def run(settings: Settings) -> None:
     """Serve fleets until SIGTERM or SIGINT."""
     stop = asyncio.Event()
-    health = Health(time.monotonic)
+    health, freshness, instruments = Health(time.monotonic), Freshness(time.monotonic), Instruments()
+    trace = tracing(instruments.requested)
     where = ", ".join(settings.namespaces) or "all namespaces"
     log.info("serving %s of %s", FLEET.full_name, where)
-    async with Kube.connect() as kube, served(health, settings.health_port):
+    async with Kube.connect(trace) as kube, served(health, instruments.registry, settings.health_port):
+        process = Process(settings, kube, trace, health, freshness, instruments, stop)
         while not stop.is_set():
             _on_signals(stop)
             try:
-                await Session(settings, kube, health, stop).run()
+                await Session(process).run()
             except KubeError as error:
                 log.warning("%s; trying again in %g s", error, RETRY_SECONDS)
             except Exception:
@@ -61,19 +71,32 @@ def _on_signals(stop: asyncio.Event) -> None:
         asyncio.get_running_loop().add_signal_handler(one, stop.set)
 
 
+@dataclass(frozen=True)
+class Process:
+    """What outlives a session. ``trace`` sees every request to the API server."""
+
+    settings: Settings
+    kube: Kube
+    trace: aiohttp.TraceConfig
+    health: Health
+    freshness: Freshness
+    instruments: Instruments
+    stop: asyncio.Event
+
+
 class Session:
     """One life of cache, queue and watches."""
 
-    def __init__(self, settings: Settings, kube: Kube, health: Health, stop: asyncio.Event) -> None:
-        self._settings = settings
-        self._health = health
-        self._stop = stop
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._health = process.health
+        self._stop = process.stop
         self._cache = Cache(time.monotonic)
-        self._resync = Resync(kube, self._cache, settings.scopes, _now)
-        self._reconciler = Reconciler(kube, self._cache, _now)
+        self._resync = Resync(process.kube, self._cache, process.freshness, process.settings.scopes, _now)
+        self._reconciler = Reconciler(process.kube, self._cache, _now)
         self._reconciler.warnings = self._resync.warnings
         self._reconciler.code_changes = self._resync.code_changes
-        self._queue: WorkQueue[Key] = WorkQueue(self._reconciler.reconcile, _say_failed)
+        self._queue: WorkQueue[Key] = WorkQueue(process.instruments.timed(self._reconciler.reconcile), _say_failed)
         self._over = asyncio.Event()
 
     async def run(self) -> None:
@@ -85,15 +108,19 @@ class Session:
             log.warning("no %s in this Kubernetes: fleets wait until %s is installed", kind.full_name, PROVIDERS[kind])
         self._reconciler.kuberay_is_missing = RAYCLUSTER in missing
         kinds = [kind for kind in WATCHED if kind not in missing]
+        for kind in kinds:
+            self._process.freshness.heard(kind)
         tasks = [
             asyncio.create_task(self._queue.run(), name="queue"),
             asyncio.create_task(self._tick(missing), name="resync"),
-            asyncio.create_task(watch(kinds, self._settings, self._take_news, self._over), name="watch"),
+            asyncio.create_task(self._watch(kinds), name="watch"),
             asyncio.create_task(self._stop.wait(), name="stop"),
         ]
         try:
+            self._process.instruments.state = self._state
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            self._process.instruments.state = None
             self._over.set()
             for task in tasks:
                 task.cancel()
@@ -170,10 +197,24 @@ class Session:
             log.info("%s %s", kind.full_name, "ceased to be served" if kind in now_missing else "is served now")
         return now_missing != missing
 
+    async def _watch(self, kinds: Iterable[Kind]) -> None:
+        await watch(kinds, self._process.settings, self._take_news, self._over, self._process.trace)
+
     def _take_news(self, kind: Kind, event: str | None, obj: Object) -> None:
+        self._process.freshness.heard(kind)
         take = self._cache.remove if event == "DELETED" else self._cache.put
         for key in take(kind, obj):
             self._queue.add(key)
+
+    def _state(self) -> State:
+        fleets = (self._cache.get(FLEET, key) for key in self._cache.fleets())
+        return State(
+            waiting=self._queue.depth,
+            longest_wait_seconds=self._queue.longest_wait_seconds,
+            list_ages=self._process.freshness.list_ages(),
+            watch_ages=self._process.freshness.watch_ages(),
+            fleets=[fleet for fleet in fleets if fleet is not None],
+        )
 
 
 def _say_failed(key: Key, error: Exception, delay_seconds: float) -> None:

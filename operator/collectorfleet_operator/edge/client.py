@@ -48,13 +48,17 @@ class Kube:
 
     @classmethod
     @contextlib.asynccontextmanager
-    async def connect(cls) -> AsyncIterator[Kube]:
-        """Connect as the pod's service account, or as KUBECONFIG says outside of a cluster."""
+    async def connect(cls, trace: aiohttp.TraceConfig) -> AsyncIterator[Kube]:
+        """Connect as the pod's service account, or as KUBECONFIG says outside of a cluster.
+
+        ``trace`` sees every request.
+        """
         configuration = client.Configuration()
         if in_cluster():
             config.load_incluster_config(client_configuration=configuration)
         else:
             await config.load_kube_config(client_configuration=configuration)
+        configuration.trace_configs = [trace]
         async with client.ApiClient(configuration) as api:
             yield cls(api)
 

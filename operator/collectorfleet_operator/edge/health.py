@@ -1,4 +1,8 @@
-"""``/healthz``: whether the operator still hears from the API server. ``/readyz``: whether it serves fleets."""
+"""What the operator answers over HTTP.
+
+``/healthz``: whether it still hears from the API server. ``/readyz``: whether it serves fleets. ``/metrics``: what it
+counts and knows, for Prometheus.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 from aiohttp import web
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
 
 # Longer than an API server takes to restart: restarting the operator would not help it.
 LIMIT_SECONDS: Final = 180.0
@@ -42,13 +48,18 @@ class Health:
 
 
 @contextlib.asynccontextmanager
-async def served(health: Health, port: int) -> AsyncIterator[None]:
+async def served(health: Health, registry: CollectorRegistry, port: int) -> AsyncIterator[None]:
     """Answer on that port of all addresses; port 0 answers nowhere."""
     if not port:
         yield
         return
     app = web.Application()
-    app.add_routes([web.get("/healthz", health.alive), web.get("/readyz", health.ready)])
+
+    async def metrics(request: web.Request) -> web.Response:
+        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+        return web.Response(body=encode(registry), headers={"Content-Type": content_type})
+
+    app.add_routes([web.get("/healthz", health.alive), web.get("/readyz", health.ready), web.get("/metrics", metrics)])
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     try:

@@ -19,6 +19,7 @@ from collectorfleet_operator.decide.warnings import relevant
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import NotServedError, RefusedError
+from collectorfleet_operator.edge.freshness import Freshness
 from collectorfleet_operator.edge.observe import children_of
 from collectorfleet_operator.objects import Key, Kind, Object, changed_at, uid_of
 
@@ -34,9 +35,17 @@ TICKS_PER_FULL_LIST: Final = 6
 class Resync:
     """Lists into the cache. Every method returns the fleets to look at again, and raises a KubeError."""
 
-    def __init__(self, kube: Kube, cache: Cache, scopes: Iterable[str | None], now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        kube: Kube,
+        cache: Cache,
+        freshness: Freshness,
+        scopes: Iterable[str | None],
+        now: Callable[[], datetime],
+    ) -> None:
         self._kube = kube
         self._cache = cache
+        self._freshness = freshness
         self._scopes = tuple(scopes)
         self._now = now
         self.warnings: dict[Key, list[Warned]] = {}
@@ -103,12 +112,14 @@ class Resync:
         for scope in self._scopes:
             listed = await self._kube.list(kind, scope, label=label)
             concerned |= self._cache.replace(kind, scope, listed.items, listed.resource_version)
+            self._freshness.listed(kind, scope)
         return concerned
 
     async def _is_served(self, kind: Kind) -> bool:
         try:
             await self._list(kind)
         except NotServedError:
+            self._freshness.not_served(kind)
             return False
         return True
 

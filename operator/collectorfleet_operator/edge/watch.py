@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
+import aiohttp
 import kopf
 
 from collectorfleet_api import names
@@ -21,14 +22,17 @@ _ERROR_BACKOFFS_SECONDS: Final = (0.5, 1, 1, 2, 2, 2, 2, 2)
 OnNews = Callable[[Kind, str | None, Object], None]
 
 
-async def watch(kinds: Iterable[Kind], settings: Settings, news: OnNews, stop: asyncio.Event) -> None:
+async def watch(
+    kinds: Iterable[Kind], settings: Settings, news: OnNews, stop: asyncio.Event, trace: aiohttp.TraceConfig
+) -> None:
     """Call ``news`` with the kind, the type of event and the object, until ``stop`` is set or the process is signalled.
 
-    Returns on both; raises when kopf cannot go on. Cancels every task that was started meanwhile.
+    Returns on both; raises when kopf cannot go on. Cancels every task that was started meanwhile. ``trace`` sees every
+    request.
     """
     kinds = list(kinds)
     registry = kopf.OperatorRegistry()
-    kopf.on.login(registry=registry)(kopf.login_with_service_account if in_cluster() else kopf.login_via_client)
+    kopf.on.login(registry=registry)(_login(trace))
     for kind in kinds:
         _subscribe(registry, kind, news)
     await kopf.operator(
@@ -38,6 +42,32 @@ async def watch(kinds: Iterable[Kind], settings: Settings, news: OnNews, stop: a
         namespaces=settings.namespaces,
         stop_flag=stop,
     )
+
+
+def _login(trace: aiohttp.TraceConfig) -> Callable[..., Awaitable[kopf.AiohttpSession | None]]:
+    """Credentials as kopf finds them, in an HTTP client of ours, which kopf closes: its own cannot be traced."""
+    find = kopf.login_with_service_account if in_cluster() else kopf.login_via_client
+
+    async def login(**kwargs: Any) -> kopf.AiohttpSession | None:
+        found = find(**kwargs)
+        if found is None:
+            return None
+        session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, ssl=found.as_ssl_context()),
+            headers=found.as_http_headers(),
+            proxy=found.proxy_url,
+            trust_env=found.trust_env,
+            trace_configs=[trace],
+        )
+        return kopf.AiohttpSession(
+            server=found.server,
+            priority=found.priority,
+            default_namespace=found.default_namespace,
+            expiration=found.expiration,
+            aiohttp_session=session,
+        )
+
+    return login
 
 
 def _subscribe(registry: kopf.OperatorRegistry, kind: Kind, news: OnNews) -> None:

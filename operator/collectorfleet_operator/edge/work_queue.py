@@ -109,6 +109,19 @@ class WorkQueue(Generic[K]):
         self._schedule: Schedule[K] = Schedule()
         self._limit = asyncio.Semaphore(limit)
         self._news = asyncio.Event()
+        # Since when each key is due that nobody works on yet, the first one first.
+        self._waiting: dict[K, float] = {}
+
+    @property
+    def depth(self) -> int:
+        """How many keys are due and nobody works on yet."""
+        return len(self._waiting)
+
+    @property
+    def longest_wait_seconds(self) -> float:
+        """For how long the first of them has been due; 0 where none is."""
+        first = next(iter(self._waiting.values()), None)
+        return 0.0 if first is None else _now() - first
 
     def add(self, key: K, after: float = 0.0) -> None:
         self._schedule.add(key, _now(), after)
@@ -119,6 +132,7 @@ class WorkQueue(Generic[K]):
         async with asyncio.TaskGroup() as running:
             while True:
                 for key in self._schedule.take(_now()):
+                    self._waiting[key] = _now()
                     running.create_task(self._run(key), name=f"reconcile {key}")
                 await self._sleep()
 
@@ -134,6 +148,7 @@ class WorkQueue(Generic[K]):
 
     async def _run(self, key: K) -> None:
         async with self._limit:
+            del self._waiting[key]
             try:
                 again = await self._work(key)
             except Exception as error:  # noqa: BLE001  (one fleet's failure must not end the others)

@@ -129,3 +129,24 @@ def test_a_fleet_is_never_worked_on_twice_at_once() -> None:
         return most, runs
 
     assert asyncio.run(scenario()) == (1, 3)
+
+
+def test_what_is_due_waits_until_somebody_works_on_it() -> None:
+    async def scenario() -> list[tuple[int, bool]]:
+        seen, enough = [], asyncio.Event()
+
+        async def work(key: str) -> timedelta | None:
+            await asyncio.sleep(0.01)
+            seen.append((queue.depth, queue.longest_wait_seconds > 0))
+            if key == "c":
+                enough.set()
+            return None
+
+        queue = WorkQueue(work, lambda *_: None, limit=1)
+        assert (queue.depth, queue.longest_wait_seconds) == (0, 0.0)
+        for key in ("a", "b", "c"):
+            queue.add(key)
+        await _run(queue, enough)
+        return seen
+
+    assert asyncio.run(scenario()) == [(2, True), (1, True), (0, False)]

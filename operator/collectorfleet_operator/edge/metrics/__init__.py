@@ -1,0 +1,1 @@
+"""What Prometheus is told about the operator. Its fleets' own numbers come from their drivers."""

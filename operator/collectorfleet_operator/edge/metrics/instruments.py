@@ -1,0 +1,131 @@
+"""What is counted while the operator works, and kept for as long as its process lives.
+
+An observation costs the same however many fleets there are: no label names a fleet, and each label has a fixed set of
+values or one for each kind of object. What is only true at the moment of a scrape is in ``state``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import timedelta
+from enum import StrEnum
+from importlib.metadata import version
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector, disable_created_metrics
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
+from collectorfleet_operator.edge.errors import (
+    ConflictError,
+    NotFoundError,
+    NotServedError,
+    RefusedError,
+    UnavailableError,
+)
+from collectorfleet_operator.edge.metrics.requests import Request
+from collectorfleet_operator.edge.metrics.state import PREFIX, State, families
+from collectorfleet_operator.objects import Key
+
+# Most of what a reconciliation takes is a few answers of the API server; ten seconds is the limit for one.
+_RECONCILE_SECONDS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_REQUEST_SECONDS: Final = (0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10)
+
+Reconcile = Callable[[Key], Awaitable[timedelta | None]]
+
+
+class Outcome(StrEnum):
+    """How a reconciliation ended: done, or why it is tried again."""
+
+    DONE = "Done"
+    UNAVAILABLE = "Unavailable"
+    CONFLICT = "Conflict"
+    REFUSED = "Refused"
+    NOT_FOUND = "NotFound"
+    NOT_SERVED = "NotServed"
+    CRASHED = "Crashed"  # an error of the operator's own
+
+
+_OUTCOMES: Final = {
+    UnavailableError: Outcome.UNAVAILABLE,
+    ConflictError: Outcome.CONFLICT,
+    RefusedError: Outcome.REFUSED,
+    NotFoundError: Outcome.NOT_FOUND,
+    NotServedError: Outcome.NOT_SERVED,
+}
+
+
+def outcome_of(error: Exception) -> Outcome:
+    found = (outcome for type_, outcome in _OUTCOMES.items() if isinstance(error, type_))
+    return next(found, Outcome.CRASHED)
+
+
+class Instruments(Collector):
+    """The registry of one process. ``state`` is asked at each scrape; None while the operator serves no fleets."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        # A series for the birth of every series would double them, and nothing asks for it.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self.registry = CollectorRegistry()
+        self.state: Callable[[], State] | None = None
+        self._clock = clock
+        self._reconciles = Counter(
+            f"{PREFIX}reconciles", "Reconciliations of a fleet, by how they ended.", ["outcome"], registry=self.registry
+        )
+        self._reconcile_seconds = Histogram(
+            f"{PREFIX}reconcile_duration_seconds",
+            "How long a reconciliation took, whatever came of it.",
+            buckets=_RECONCILE_SECONDS,
+            registry=self.registry,
+        )
+        self._requests = Counter(
+            f"{PREFIX}api_requests",
+            "Requests to the API server, by HTTP status or NoAnswer. A watch counts each time it is opened.",
+            ["verb", "resource", "code"],
+            registry=self.registry,
+        )
+        self._request_seconds = Histogram(
+            f"{PREFIX}api_request_duration_seconds",
+            "How long the API server took to begin its answer; watches are left out.",
+            ["verb", "resource"],
+            buckets=_REQUEST_SECONDS,
+            registry=self.registry,
+        )
+        Info(f"{PREFIX}build", "The release that runs.", registry=self.registry).info(
+            {"version": version("collectorfleet")}
+        )
+        ProcessCollector(registry=self.registry)
+        self.registry.register(self)
+        for outcome in Outcome:
+            # A rate needs a first value, or the first error of all is not seen.
+            self._reconciles.labels(outcome.value)
+
+    def describe(self) -> list[Metric]:
+        return []  # nothing is asked before there is something to scrape
+
+    def collect(self) -> Iterator[Metric]:
+        return families(self.state()) if self.state is not None else iter(())
+
+    def requested(self, request: Request, code: str, seconds: float) -> None:
+        """The API server answered, or did not."""
+        self._requests.labels(request.verb, request.resource, code).inc()
+        if request.verb != "watch":
+            self._request_seconds.labels(request.verb, request.resource).observe(seconds)
+
+    def timed(self, reconcile: Reconcile) -> Reconcile:
+        """``reconcile``, counted and timed."""
+
+        async def run(key: Key) -> timedelta | None:
+            began = self._clock()
+            outcome = Outcome.DONE
+            try:
+                return await reconcile(key)
+            except Exception as error:
+                outcome = outcome_of(error)
+                raise
+            finally:
+                self._reconciles.labels(outcome.value).inc()
+                self._reconcile_seconds.observe(self._clock() - began)
+
+        return run

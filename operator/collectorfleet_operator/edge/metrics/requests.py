@@ -1,0 +1,83 @@
+"""Requests to the API server as both clients send them: ours, and kopf's for its watches."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Final
+
+import aiohttp
+from yarl import URL
+
+NO_ANSWER: Final = "NoAnswer"
+# What the server offers, and in which versions: asked for by path, and about no kind of object.
+DISCOVERY: Final = "discovery"
+
+_VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """``verb`` and ``resource`` as RBAC names them: ``patch``, ``collectorfleets.collectorfleet.dev/status``."""
+
+    verb: str
+    resource: str
+
+
+Asked = Callable[[Request, str, float], None]
+
+
+def request_of(method: str, url: URL) -> Request:
+    """What a request asks for. Names of objects and namespaces are left out: there are too many of them."""
+    group, rest = _group_and_rest(url.path.strip("/").split("/"))
+    if rest[:1] == ["namespaces"] and len(rest) > 2:
+        rest = rest[2:]
+    if not rest:
+        return Request("get", DISCOVERY)
+    plural, name, *subresource = [*rest, *[""] * (2 - len(rest))]
+    resource = "/".join([f"{plural}.{group}" if group else plural, *subresource])
+    return Request(_verb(method, url, is_named=bool(name)), resource)
+
+
+def _group_and_rest(path: list[str]) -> tuple[str, list[str]]:
+    match path:
+        case ["api", _, *rest]:
+            return "", rest
+        case ["apis", group, _, *rest]:
+            return group, rest
+        case _:
+            return "", []
+
+
+def _verb(method: str, url: URL, *, is_named: bool) -> str:
+    if method != "GET":
+        return _VERBS.get(method, method.lower())
+    if url.query.get("watch") == "true":
+        return "watch"
+    return "get" if is_named else "list"
+
+
+def tracing(asked: Asked, clock: Callable[[], float] = time.monotonic) -> aiohttp.TraceConfig:
+    """Tells ``asked`` of every request of an HTTP client: which, its HTTP status, and seconds to the answer."""
+
+    async def start(_: aiohttp.ClientSession, request: SimpleNamespace, __: aiohttp.TraceRequestStartParams) -> None:
+        request.began = clock()
+
+    async def end(_: aiohttp.ClientSession, request: SimpleNamespace, said: aiohttp.TraceRequestEndParams) -> None:
+        asked(request_of(said.method, said.url), str(said.response.status), clock() - request.began)
+
+    async def fail(
+        _: aiohttp.ClientSession, request: SimpleNamespace, said: aiohttp.TraceRequestExceptionParams
+    ) -> None:
+        # Cancelled is what the operator does itself, when it ends.
+        if not isinstance(said.exception, asyncio.CancelledError):
+            asked(request_of(said.method, said.url), NO_ANSWER, clock() - request.began)
+
+    trace = aiohttp.TraceConfig()
+    trace.on_request_start.append(start)
+    trace.on_request_end.append(end)
+    trace.on_request_exception.append(fail)
+    return trace

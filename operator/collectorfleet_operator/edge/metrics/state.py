@@ -1,0 +1,88 @@
+"""What is true at the moment of a scrape: the queue, the ages of what is known, and the fleets. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from collectorfleet_api.v1alpha1 import ConditionType, Phase
+from collectorfleet_operator.objects import Kind, Object, name_of, namespace_of
+
+# Of the names of all metrics of the operator; those of drivers begin with the project's name alone.
+PREFIX: Final = "collectorfleet_operator_"
+
+
+@dataclass(frozen=True)
+class State:
+    """Ages are in seconds. ``fleets`` are as stored; ``waiting`` is how many are due and not reconciled yet."""
+
+    waiting: int
+    longest_wait_seconds: float
+    list_ages: Mapping[Kind, float]
+    watch_ages: Mapping[Kind, float]
+    fleets: Sequence[Object]
+
+
+def families(state: State) -> Iterator[Metric]:
+    yield GaugeMetricFamily(f"{PREFIX}queue_depth", "Fleets that are due and not reconciled yet.", value=state.waiting)
+    yield GaugeMetricFamily(
+        f"{PREFIX}queue_longest_wait_seconds",
+        "For how long the first of them has been due; 0 where none is.",
+        value=state.longest_wait_seconds,
+    )
+    yield _ages("cache_list_age_seconds", "Time since all objects of a kind were last listed.", state.list_ages)
+    yield _ages(
+        "watch_event_age_seconds",
+        "Time since the watch of a kind last told of a change, or began; where nothing changes it grows.",
+        state.watch_ages,
+    )
+    yield _by_phase(state.fleets)
+    yield _readiness(state.fleets)
+
+
+def phase_of(fleet: Object) -> Phase:
+    """As its status says; one without a status is pending."""
+    said = (fleet.get("status") or {}).get("phase")
+    return Phase(said) if said in set(Phase) else Phase.PENDING
+
+
+def is_ready(fleet: Object) -> bool | None:
+    """By its condition; None while it has none, as a suspended fleet."""
+    conditions = (fleet.get("status") or {}).get("conditions") or []
+    statuses = (one["status"] for one in conditions if one["type"] == ConditionType.READY)
+    said = next(statuses, None)
+    return None if said is None else said == "True"
+
+
+def _ages(name: str, description: str, ages: Mapping[Kind, float]) -> Metric:
+    family = GaugeMetricFamily(PREFIX + name, description, labels=["resource"])
+    for kind, seconds in ages.items():
+        family.add_metric([kind.full_name], seconds)
+    return family
+
+
+def _by_phase(fleets: Sequence[Object]) -> Metric:
+    counts = Counter(phase_of(fleet) for fleet in fleets)
+    family = GaugeMetricFamily(
+        f"{PREFIX}fleets", "Fleets by status.phase, those without one as Pending.", labels=["phase"]
+    )
+    for phase in Phase:
+        family.add_metric([phase.value], counts[phase])
+    return family
+
+
+def _readiness(fleets: Sequence[Object]) -> Metric:
+    family = GaugeMetricFamily(
+        f"{PREFIX}fleet_ready",
+        "1 where the condition Ready of a fleet is True, 0 where it is not; absent where there is none.",
+        labels=["fleet_namespace", "fleet"],
+    )
+    for fleet in fleets:
+        ready = is_ready(fleet)
+        if ready is not None:
+            family.add_metric([namespace_of(fleet), name_of(fleet)], float(ready))
+    return family

@@ -1,0 +1,51 @@
+"""A driver's report in which every number is known."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from math import nan
+
+from collectorfleet_api.v1alpha1 import (
+    CheckpointStatus,
+    CollectorCounts,
+    DriverReport,
+    Progress,
+    Publishes,
+    PublishLag,
+    Staleness,
+    WeightsStatus,
+)
+
+NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
+
+
+def report() -> DriverReport:
+    return DriverReport(
+        driver_incarnation=2,
+        weights=WeightsStatus(
+            published=10,
+            acknowledged=9,
+            bytes=800,
+            last_publish_time=NOON,
+            last_publish_seconds=0.25,
+            publishes=Publishes(attempted=10, succeeded=7, partial=2, failed=1),
+            publish_lag=PublishLag(max=1, mean=0.5),
+            staleness=Staleness(bound=3, min=0, mean=1.2345678, max=2, throttled_seconds=4.5),
+        ),
+        progress=Progress(
+            frames_collected=5000,
+            frames_delivered=4000,
+            frames_discarded=100,
+            frames_lost=50,
+            total_frames=9000,
+            batches=20,
+            frames_per_second=321.5,
+            driver_idle_ratio=0.25,
+            collector_idle_ratio=0.125,
+            last_batch_time=NOON,
+            spilled_bytes=1024,
+            metrics={"reward": 87.5, "loss": nan},
+            collectors=CollectorCounts(desired=4, available=3, restarts=6, summary="3/4"),
+        ),
+        checkpoint=CheckpointStatus(frames=3800, time=NOON),
+    )

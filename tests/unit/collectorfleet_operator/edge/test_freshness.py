@@ -1,0 +1,43 @@
+"""How old what the operator knows is."""
+
+from __future__ import annotations
+
+from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.edge.freshness import Freshness
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_list_of_several_namespaces_is_as_old_as_the_oldest() -> None:
+    clock = Clock()
+    known = Freshness(clock)
+    known.listed(POD, "a")
+    clock.now = 105.0
+    known.listed(POD, "b")
+    known.listed(JOB, None)
+    clock.now = 112.0
+    assert known.list_ages() == {POD: 12.0, JOB: 7.0}
+
+
+def test_a_kind_that_is_not_served_has_no_age() -> None:
+    known = Freshness(Clock())
+    known.listed(POD, None)
+    known.heard(POD)
+    known.not_served(POD)
+    assert (known.list_ages(), known.watch_ages()) == ({}, {})
+
+
+def test_a_watch_is_as_old_as_what_it_last_told() -> None:
+    clock = Clock()
+    known = Freshness(clock)
+    known.heard(POD)
+    clock.now = 103.0
+    known.heard(POD)
+    clock.now = 104.0
+    assert known.watch_ages() == {POD: 1.0}
