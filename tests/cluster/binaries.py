@@ -27,6 +27,7 @@ class Tool:
 
     name: str
     ldflags: str = "-s -w"
+    tags: str = ""
     renamed: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -68,6 +69,8 @@ HELM4 = Tool(
 ACTIONLINT = Tool("actionlint")
 # Writes the charts' README.md from the comments in their values.yaml.
 HELM_DOCS = Tool("helm-docs")
+# Of service discovery only that of Kubernetes: the clients of all clouds would double the time of the build.
+PROMETHEUS = Tool("prometheus", tags="remove_all_sd,enable_kubernetes_sd")
 # Those of the test cluster; the others are of the tests of what is delivered.
 TOOLS = (ETCD, KUBERNETES, KUBERAY, COREDNS)
 
@@ -81,7 +84,8 @@ def cache_root() -> Path:
 
 
 def _key(tool: Tool) -> str:
-    digest = hashlib.sha256(f"{tool.ldflags} {tool.renamed}".encode())
+    flags = f"{tool.ldflags} {tool.renamed}" + (f" {tool.tags}" if tool.tags else "")
+    digest = hashlib.sha256(flags.encode())
     for name in ("go.mod", "go.sum"):
         digest.update((tool.folder / name).read_bytes())
     return digest.hexdigest()[:16]
@@ -118,7 +122,8 @@ def build(tool: Tool) -> Path:
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir()
         env = os.environ | {"GOBIN": str(partial), "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly"}
-        subprocess.run(["go", "install", "-ldflags", tool.ldflags, "tool"], cwd=tool.folder, env=env, check=True)
+        command = ["go", "install", "-tags", tool.tags, "-ldflags", tool.ldflags, "tool"]
+        subprocess.run(command, cwd=tool.folder, env=env, check=True)
         for old, new in tool.renamed:
             (partial / old).rename(partial / new)
         partial.rename(done)
