@@ -9,6 +9,7 @@ import yaml
 from tests.cluster.client import KubectlError, manifest_text
 from tests.cluster.control_plane import ControlPlane
 from tests.delivery.helm import Helm
+from tests.delivery.monitoring import prometheus_operator
 from tests.delivery.operator_chart.conftest import Namespaces
 from tests.delivery.operator_chart.rendering import CHART, CI_VALUES, Object, pod
 
@@ -34,11 +35,19 @@ def watched(plane: ControlPlane) -> None:
         plane.kubectl("create", "namespace", name)
 
 
+@pytest.fixture(scope="session")
+def monitored(plane: ControlPlane) -> None:
+    """PodMonitors and PrometheusRules are served, as by a cluster with the Prometheus operator."""
+    if reason := prometheus_operator.missing():
+        pytest.skip(f"left out the dry run: {reason}")
+    plane.apply_crds(prometheus_operator.crds())
+
+
 def release(helm: Helm, values: Path, namespace: str) -> list[Object]:
     return helm.template(CHART, "--namespace", namespace, "--values", values)
 
 
-@pytest.mark.usefixtures("watched")
+@pytest.mark.usefixtures("watched", "monitored")
 @pytest.mark.parametrize("values", CI_VALUES, ids=lambda path: path.stem)
 def test_the_api_server_takes_every_object(
     helm: Helm, plane: ControlPlane, namespaces: Namespaces, values: Path
