@@ -85,13 +85,14 @@ contracts: $(READY) ## Check who may import whom
 	$(VENV)/bin/lint-imports
 
 .PHONY: generate
-generate: $(READY) ## Write the CRD, the reference page, what the chart says and the code inside the examples' manifests
+generate: $(READY) ## Write what is made from the models and the chart: CRD, reference, schema, manifest, values, code in examples
 	$(PY) -m collectorfleet_api.schema.crd > crds/collectorfleets.yaml
 	cp crds/collectorfleets.yaml charts/collectorfleet-operator/files/
 	$(PY) -m collectorfleet_api.schema.reference > docs/reference.md
 	$(PY) -m examples.embed
 	$(PY) -m tests.delivery.plain_manifest
 	$(PY) -m tests.delivery.chart_readme
+	$(PY) -m collectorfleet_api.schema.chart_values > charts/collectorfleet/values.schema.json
 
 LOCK := $(UV) pip compile --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
 .PHONY: lock
