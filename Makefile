@@ -93,6 +93,7 @@ generate: $(READY) ## Write what is made from the models and the chart: CRD, ref
 	$(PY) -m tests.delivery.plain_manifest
 	$(PY) -m tests.delivery.chart_readme
 	$(PY) -m collectorfleet_api.schema.chart_values > charts/collectorfleet/values.schema.json
+	$(PY) -m examples.values
 
 LOCK := $(UV) pip compile --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
 .PHONY: lock

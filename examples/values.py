@@ -1,0 +1,56 @@
+"""Writes each example as values of the fleet chart: ``python -m examples.values``.
+
+The manifest's ``spec`` is ``fleet``, the files of its ConfigMap are ``code``. The tests render, lint and install them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from collectorfleet_api.manifests.yaml_reader import read_documents
+
+FOLDER = Path(__file__).parent
+WRITTEN = FOLDER.parent / "charts" / "collectorfleet" / "ci"
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as they are read."""
+
+
+_Dumper.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
+)
+
+
+def values(manifest: str) -> dict[str, Any]:
+    """The chart's values for the fleet of a manifest and the code that stands beside it."""
+    found = {document.content["kind"]: document.content for document in read_documents(manifest)}
+    spec = found["CollectorFleet"]["spec"]
+    if "ConfigMap" not in found:
+        return {"fleet": spec}
+    without = {key: value for key, value in spec.items() if key != "code"}
+    return {"fleet": without, "code": found["ConfigMap"]["data"]}
+
+
+def pages() -> dict[Path, str]:
+    """The text of each file of values."""
+    return {
+        WRITTEN / f"{manifest.stem}-values.yaml": (
+            f"# Written from examples/{manifest.name} by `make generate`; change that.\n"
+            + yaml.dump(values(manifest.read_text()), Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)
+        )
+        for manifest in sorted(FOLDER.glob("*.yaml"))
+    }
+
+
+def main() -> None:
+    for path, text in pages().items():
+        path.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
