@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cluster.binaries import ROOT
 from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
 from tests.delivery.fleet_chart.chart import CHART, CI, RELEASE, TRAIN, Values, spec, values_file
@@ -75,6 +78,17 @@ def test_the_api_server_takes_every_file_of_values(release: Release, values: Pat
     said = release.helm("install", RELEASE, CHART, "-f", values, "--dry-run=server")
     assert "kind: CollectorFleet" in said
     release.helm("install", RELEASE, CHART, "-f", values)
+
+
+def test_the_command_of_the_readme_installs_its_fleet(release: Release, released: Helm) -> None:
+    readme = (CHART / "README.md").read_text()
+    [fleet] = re.findall(r"```yaml\n(.*?)```", readme, re.DOTALL)
+    [command] = re.findall(r"```sh\nhelm (.*?)\n```", readme, re.DOTALL)
+    here = {"charts/collectorfleet": str(CHART), "fleet.yaml": str(values_file(released, fleet))}
+    words = [here.get(word, word).replace("=examples/", f"={ROOT}/examples/") for word in shlex.split(command)]
+    release.helm(*words)
+    assert release.fleet()["spec"]["environment"]["factory"] == "cartpole:make_env"
+    assert release.kept() == {release.code}
 
 
 def test_a_spec_is_stored_as_kubectl_stores_it(release: Release, control_plane: ControlPlane, namespace: str) -> None:
@@ -199,6 +213,7 @@ def test_after_an_upgrade_the_notes_say_what_becomes_of_a_changed_spec(
     values = {"fleet": spec(updateStrategy=strategy)}
     assert words not in release.upgrade(values)
     assert words in release.upgrade(values)
+    assert words in release.helm("get", "notes", RELEASE)
 
 
 def is_helm_4(helm: Helm) -> bool:
