@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import yaml
 from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.process import Component
@@ -38,6 +40,16 @@ def running(plane: ControlPlane, folder: Path, namespace: str, *, wait: bool = T
     config = operator_process.kubeconfig_of(plane, folder, namespace, account)
     with operator_process.operator(plane, folder, *arguments(deployment), "--verbose", account=config, wait=wait) as it:
         yield it
+
+
+def older_chart(folder: Path) -> Path:
+    """The chart in that folder, with a CRD that lacks the last of its columns."""
+    shutil.copytree(CHART, folder)
+    file = folder / "files/collectorfleets.yaml"
+    crd = yaml.safe_load(file.read_text())
+    del crd["spec"]["versions"][0]["additionalPrinterColumns"][-1]
+    file.write_text(yaml.safe_dump(crd))
+    return folder
 
 
 def arguments(deployment: Object) -> list[str]:

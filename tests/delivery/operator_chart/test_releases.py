@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from tests.cluster.control_plane import ControlPlane
 from tests.delivery import plain_manifest
 from tests.delivery.helm import Helm, HelmError
 from tests.delivery.operator_chart.conftest import Namespaces
-from tests.delivery.operator_chart.releases import CRD, DEPLOYMENT, NAME, install, served
+from tests.delivery.operator_chart.releases import CRD, DEPLOYMENT, NAME, install, older_chart, served
 from tests.delivery.operator_chart.rendering import CHART
 from tests.integration.played import manifest
 
@@ -90,13 +89,7 @@ def test_an_upgrade_brings_the_crd_of_its_version_and_touches_no_fleet(
     cluster_helm: Helm, plane: ControlPlane, namespaces: Namespaces, tmp_path: Path
 ) -> None:
     here = namespaces("upgrade")
-    older = tmp_path / "older"
-    shutil.copytree(CHART, older)
-    file = older / "files/collectorfleets.yaml"
-    crd = yaml.safe_load(file.read_text())
-    del crd["spec"]["versions"][0]["additionalPrinterColumns"][-1]
-    file.write_text(yaml.safe_dump(crd))
-    install(cluster_helm, here, chart=older)
+    install(cluster_helm, here, chart=older_chart(tmp_path / "older"))
     fleet(plane, here)
     before = plane.get(FLEET, here)
     cluster_helm("upgrade", NAME, CHART, "--namespace", here, "--reset-then-reuse-values")
