@@ -60,6 +60,12 @@ def test_an_idle_collector_applies_an_offer_at_once_and_proves_it(harness: Harne
     assert (answer.version, values_of(answer)) == (1, {2.0})
 
 
+def test_weights_are_stored_even_if_the_transport_was_closed_meanwhile(harness: Harness) -> None:
+    before = harness.store(1, 2.0)
+    harness.transport.close()
+    assert harness.store(2, 2.0).stored.digest == before.stored.digest
+
+
 def test_weights_that_are_trained_while_they_are_stored_are_what_their_digest_says(harness: Harness) -> None:
     policy = envs.make_large_policy()
     harness.use_policy(policy)

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 from tests.cluster import binaries
+from tests.integration.conftest import control_plane, fleet_crd, namespace
 
 # A real API server, for a real operator.
-from tests.integration.conftest import control_plane, fleet_crd, namespace  # noqa: F401
+__all__ = ["control_plane", "fleet_crd", "namespace", "prometheus_binaries"]
 
 
 @pytest.fixture(scope="session")

@@ -61,6 +61,7 @@ class RayTransport:
         self._actors: dict[CollectorId, Any] = {}
         self._schemas = SchemasKnown()
         self._replies: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        # It ends with this object: who trains may publish once more while another thread closes it.
         self._hashing = ThreadPoolExecutor(1, "weights-digest")
 
     def start(self, collector: CollectorId) -> None:
@@ -128,7 +129,6 @@ class RayTransport:
     def close(self) -> None:
         for collector in list(self._actors):
             self.stop(collector)
-        self._hashing.shutdown(wait=False)
 
     def _expect(self, collector: CollectorId, ref: Any, request_id: int | None = None) -> None:
         replies = self._replies
