@@ -18,9 +18,12 @@ def batches(fleet: Object) -> int:
     return int(fleet["status"]["progress"]["batches"])
 
 
-def apply_running(cluster: Client, namespace: str) -> Object:
-    cluster.apply([fleets.code(), fleets.fleet(mode="Async")], namespace)
-    return cluster.wait_for("cfleet/fleet", lambda f: batches(f) >= 5, namespace, within=180)
+def apply_running(cluster: Client, *namespaces: str) -> list[Object]:
+    """Fleets, started beside each other: one that trains leaves little of two cores to one that starts."""
+    for namespace in namespaces:
+        cluster.apply([fleets.code(), fleets.fleet(mode="Async")], namespace)
+    within = 180.0 * len(namespaces)
+    return [cluster.wait_for("cfleet/fleet", lambda f: batches(f) >= 5, ns, within=within) for ns in namespaces]
 
 
 def worker_pods(cluster: Client, namespace: str) -> set[str]:
@@ -33,8 +36,7 @@ def test_two_fleets_run_on_while_the_operator_is_away_and_the_status_is_true_whe
     cluster: Client, namespace: str
 ) -> None:
     with cluster.temporary_namespace("other") as other:
-        apply_running(cluster, namespace)
-        apply_running(cluster, other)
+        apply_running(cluster, namespace, other)
         pods = {ns: worker_pods(cluster, ns) for ns in (namespace, other)}
 
         cluster.kubectl("scale", "deployment/collectorfleet-operator", "--replicas=0", *OPERATOR)
@@ -65,7 +67,7 @@ def test_no_frame_and_no_status_is_lost_when_the_api_server_is_away_for_longer_t
     own_cluster: Cluster, namespace: str
 ) -> None:
     cluster = own_cluster
-    before = apply_running(cluster, namespace)
+    [before] = apply_running(cluster, namespace)
     [driver] = cluster.items("pods", namespace, "collectorfleet.dev/role=driver")
     renewed = cluster.get("lease/fleet-driver", namespace)["spec"]["renewTime"]
     cluster.kill("kube-apiserver")
