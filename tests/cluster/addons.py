@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from tests.cluster import binaries, thin_images
+from tests.cluster import binaries, module_files, thin_images
 from tests.cluster.client import Client, Object
 
 KUBERAY_NAMESPACE = "kuberay-system"
@@ -25,7 +25,7 @@ RUNTIME_CLASS: Object = {
 
 def install_kuberay(client: Client, env: Mapping[str, str]) -> None:
     """Apply KubeRay's CRDs, then its operator; blocks until it is available."""
-    config = binaries.kuberay_config()
+    config = module_files.KUBERAY.folder() / "config"
     client.apply_crds(config / "crd/bases")
     objects = [_namespace(KUBERAY_NAMESPACE)]
     for part in ("rbac", "manager"):

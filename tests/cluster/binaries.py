@@ -71,11 +71,17 @@ ACTIONLINT = Tool("actionlint")
 HELM_DOCS = Tool("helm-docs")
 # Of service discovery only that of Kubernetes: the clients of all clouds would double the time of the build.
 PROMETHEUS = Tool("prometheus", tags="remove_all_sd,enable_kubernetes_sd")
+ARGOCD_VERSION = "3.2.11"
+ARGOCD = Tool(
+    "argocd",
+    ldflags=f"-s -w -X github.com/argoproj/argo-cd/v3/common.version={ARGOCD_VERSION}",
+    renamed=(("cmd", "argocd"),),
+)
+FLUX = tuple(Tool(f"flux-{kind}") for kind in ("source", "kustomize", "helm"))
+# The verdict of Flux and Helm 4 on an object's conditions, as a command.
+KSTATUS = Tool("kstatus")
 # Those of the test cluster; the others are of the tests of what is delivered.
 TOOLS = (ETCD, KUBERNETES, KUBERAY, COREDNS)
-
-KUBERAY_MODULE = "github.com/ray-project/kuberay/ray-operator"
-KUBERAY_PARTS = ("crd/bases", "rbac", "manager")
 
 
 def cache_root() -> Path:
@@ -86,8 +92,9 @@ def cache_root() -> Path:
 def _key(tool: Tool) -> str:
     flags = f"{tool.ldflags} {tool.renamed}" + (f" {tool.tags}" if tool.tags else "")
     digest = hashlib.sha256(flags.encode())
-    for name in ("go.mod", "go.sum"):
-        digest.update((tool.folder / name).read_bytes())
+    for name in ("go.mod", "go.sum", "main.go"):
+        if (file := tool.folder / name).exists():
+            digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -129,34 +136,6 @@ def build(tool: Tool) -> Path:
         partial.rename(done)
         print(f"built {tool.name} in {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
         return done
-
-
-def kuberay_config() -> Path:
-    """KubeRay's own manifests (CRDs, RBAC, Deployment), copied once out of its Go module and kept beside its binary."""
-    binaries = build(KUBERAY)
-    config = binaries / "config"
-    with (cache_root() / "bin" / ".kuberay.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not all((config / part).is_dir() for part in KUBERAY_PARTS):
-            # The binary may come from a kept cache, on a machine that never downloaded the module.
-            subprocess.run(["go", "mod", "download", KUBERAY_MODULE], cwd=KUBERAY.folder, check=True)
-            module = subprocess.run(
-                ["go", "list", "-m", "-f", "{{.Dir}}", KUBERAY_MODULE],
-                cwd=KUBERAY.folder,
-                check=True,
-                text=True,
-                stdout=subprocess.PIPE,
-            ).stdout.strip()
-            partial = binaries / "config.partial"
-            shutil.rmtree(partial, ignore_errors=True)
-            for part in KUBERAY_PARTS:
-                shutil.copytree(Path(module) / "config" / part, partial / part, copy_function=shutil.copyfile)
-            # Modules are read-only on disk; a cache has to be removable.
-            for folder in (partial, *partial.rglob("*/")):
-                folder.chmod(0o755)
-            shutil.rmtree(config, ignore_errors=True)
-            partial.rename(config)
-    return config
 
 
 def build_all() -> list[Path]:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.cluster import module_files
 from tests.cluster.client import KubectlError, manifest_text
 from tests.cluster.control_plane import ControlPlane
 from tests.delivery.helm import Helm
-from tests.delivery.monitoring import prometheus_operator
 from tests.delivery.operator_chart.conftest import Namespaces
 from tests.delivery.operator_chart.rendering import CHART, CI_VALUES, Object, pod
 
@@ -38,9 +38,9 @@ def watched(plane: ControlPlane) -> None:
 @pytest.fixture(scope="session")
 def monitored(plane: ControlPlane) -> None:
     """PodMonitors and PrometheusRules are served, as by a cluster with the Prometheus operator."""
-    if reason := prometheus_operator.missing():
+    if reason := module_files.PROMETHEUS_OPERATOR.missing():
         pytest.skip(f"left out the dry run: {reason}")
-    plane.apply_crds(prometheus_operator.crds())
+    plane.apply_crds(module_files.PROMETHEUS_OPERATOR.folder() / "example/prometheus-operator-crd")
 
 
 def release(helm: Helm, values: Path, namespace: str) -> list[Object]:
