@@ -62,7 +62,11 @@ def test_the_name_follows_from_the_content_and_from_nothing_else(helm: Helm) -> 
 def test_what_a_name_says_cannot_be_changed_under_it_and_stays_while_a_run_may_need_it(helm: Helm) -> None:
     found = code_of(helm, {"train.py": TRAIN})
     assert found["immutable"] is True
-    assert found["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
+    assert found["metadata"]["annotations"] == {
+        "helm.sh/resource-policy": "keep",
+        "argocd.argoproj.io/sync-options": "Prune=false",
+        "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+    }
     assert found["metadata"]["labels"]["app.kubernetes.io/component"] == "code"
 
 
