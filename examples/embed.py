@@ -1,4 +1,4 @@
-"""Copies each example's code into its manifest: ``python -m examples.embed``.
+"""Copies files into the manifests that carry them: ``python -m examples.embed``.
 
 ``examples/cartpole.yaml`` has to work by itself with ``kubectl apply -f`` and so carries the code in a ConfigMap.
 The code is edited in ``examples/cartpole/``; a test fails while the two differ.
@@ -25,16 +25,20 @@ def embedded(manifest: str, file: str, code: str) -> str:
 
 def pairs() -> list[tuple[Path, Path]]:
     """Each manifest with the code that it carries."""
-    return [
-        (folder.with_suffix(".yaml"), folder / f"{folder.name}.py")
-        for folder in sorted(FOLDER.iterdir())
-        if folder.is_dir() and not folder.name.startswith("_")
-    ]
+    return [(path, path.with_suffix("") / f"{path.stem}.py") for path in sorted(FOLDER.glob("*.yaml"))]
+
+
+def health() -> tuple[Path, str, Path]:
+    """The values for Argo CD, the key that says how it shows a fleet, and the script that they carry there."""
+    key = "resource.customizations.health.collectorfleet.dev_CollectorFleet"
+    script = FOLDER.parent / "charts/collectorfleet-operator/files/argocd-health.lua"
+    return FOLDER / "gitops/argocd/health-values.yaml", key, script
 
 
 def main() -> None:
-    for manifest, code in pairs():
-        manifest.write_text(embedded(manifest.read_text(), code.name, code.read_text()))
+    carried = [*((manifest, code.name, code) for manifest, code in pairs()), health()]
+    for manifest, key, source in carried:
+        manifest.write_text(embedded(manifest.read_text(), key, source.read_text()))
 
 
 if __name__ == "__main__":

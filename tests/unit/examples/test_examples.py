@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from examples.embed import embedded, pairs
+import yaml
+from examples.embed import embedded, health, pairs
 
 from collectorfleet_api.manifests.files import load_file
 
@@ -16,6 +17,11 @@ def test_every_manifest_is_valid_and_carries_the_code_of_its_folder() -> None:
         assert fleet.spec.code is not None
         carried = loaded.config_map(fleet.spec.code.config_map)
         assert carried == {code.name: code.read_text()}, f"{manifest} is stale; run `make generate`"
+
+
+def test_the_values_for_argo_cd_carry_the_health_script() -> None:
+    manifest, key, script = health()
+    assert yaml.safe_load(manifest.read_text())["configs"]["cm"] == {key: script.read_text()}, "run `make generate`"
 
 
 def test_embedding_replaces_the_text_and_keeps_what_follows() -> None:
