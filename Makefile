@@ -59,6 +59,10 @@ test-faults: $(READY) ## Lose nodes of a real cluster of two, at Kubernetes' own
 test-delivery: $(READY) ## Test charts, rules, dashboard and workflows with the tools they are for (builds them: Go, 10 minutes)
 	$(PY) -m pytest tests/delivery $(PYTEST)
 
+.PHONY: test-gitops
+test-gitops: $(READY) ## Run fleets from a git repository by Argo CD and Flux on a real cluster (builds both: Go, 10 minutes)
+	$(PY) -m pytest tests/gitops $(PYTEST)
+
 .PHONY: test-images
 test-images: $(READY) ## Build the collector image and run a fleet on it (20 GB of disk)
 	COLLECTORFLEET_TEST_IMAGES=1 $(PY) -m pytest tests/e2e -m images $(PYTEST)

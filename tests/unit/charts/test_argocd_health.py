@@ -6,7 +6,9 @@ does.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -101,6 +103,22 @@ def test_the_verdict_of_a_state(state: str) -> None:
     found = looked_at(make())
     assert found.status == wanted, found.message
     assert found.message
+
+
+RECORDED = sorted((ROOT / "tests/data/fleets").glob("*.json"))
+KSTATUS = {"Healthy": "Current", "Degraded": "Failed", "Progressing": "InProgress", "Suspended": "Current"}
+
+
+@pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
+def test_the_verdict_on_a_fleet_of_a_real_run_is_the_one_of_both_tools(file: Path) -> None:
+    """Recorded with what Argo CD's command and kstatus said, which ``make test-gitops`` asks again."""
+    recorded = json.loads(file.read_text())
+    assert verdict(recorded["fleet"]).status == recorded["argocd"]
+    assert KSTATUS[recorded["argocd"]] == recorded["kstatus"]
+
+
+def test_there_is_a_real_fleet_for_each_verdict() -> None:
+    assert {json.loads(file.read_text())["argocd"] for file in RECORDED} == set(KSTATUS)
 
 
 def test_a_fleet_that_nobody_has_looked_at_is_on_its_way() -> None:
