@@ -30,11 +30,13 @@ class Cluster(Client):
 
     Components are named ``etcd``, ``kube-apiserver``, ``kube-controller-manager``, ``kube-scheduler``, and on each node
     ``node1/containerd``, ``node1/coredns``, ``node1/kubelet``, ``node1/kube-proxy``. With ``bound`` (the default) the
-    cluster ends with the thread that started it, even if that is killed; otherwise ``remove`` ends it.
+    cluster ends with the thread that started it, even if that is killed; otherwise ``remove`` ends it. ``other`` is a
+    checkout of another state of the project, whose images the cluster then has, too.
     """
 
-    def __init__(self, folder: Path, *, nodes: int = 1, bound: bool = True) -> None:
+    def __init__(self, folder: Path, *, nodes: int = 1, bound: bool = True, other: Path | None = None) -> None:
         self.folder = folder.resolve()
+        self._other = other
         self._bound = bound
         self._numbers = range(1, nodes + 1)
         self._pki = Pki(self.folder / "pki")
@@ -133,7 +135,8 @@ class Cluster(Client):
         self._plan()
         self._launch("etcd", "kube-apiserver", *self._on_nodes("containerd"))
         self._await("etcd", *self._on_nodes("containerd"))
-        self.load(thin_images.pause(), thin_images.collector(), thin_images.operator())
+        others = thin_images.others() if self._other else ()
+        self.load(thin_images.pause(), thin_images.collector(), thin_images.operator(), *others)
         self._await("kube-apiserver")
         self._launch("kube-controller-manager", "kube-scheduler", *self._on_nodes("kubelet", "kube-proxy", "coredns"))
         self._await(*self._components)
@@ -150,7 +153,7 @@ class Cluster(Client):
         self._switch = Switch(network, logs / "switch.log", bound=self._bound)
         entry.hold("switch", self._switch.holder)
         self._switch.connect_machine(self._numbers)
-        binds = thin_images.binds()
+        binds = thin_images.binds(self._other)
         for number in self._numbers:
             name = f"node{number}"
             config = NodeConfig(number, network, self.folder / "nodes" / name, self._pki, binds)

@@ -33,15 +33,22 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["versi
 # The names that the project's manifests use, and one that nobody takes for a published image.
 COLLECTOR_IMAGES = (f"ghcr.io/collectorfleet/collectorfleet:{VERSION}", "test.local/collectorfleet:dev")
 OPERATOR_IMAGES = (f"ghcr.io/collectorfleet/operator:{VERSION}", "test.local/collectorfleet-operator:dev")
+# Those of another state of the project, beside them: its sources, and the packages that are installed here.
+OTHER_FOLDER = Path(HOME) / "other"
+OTHER_COLLECTOR, OTHER_OPERATOR = "test.local/collectorfleet:other", "test.local/collectorfleet-operator:other"
 
 
-def binds() -> dict[Path, Path]:
-    """Folders of this machine that containers see read-only: path in the container -> path here."""
+def binds(other: Path | None = None) -> dict[Path, Path]:
+    """Folders of this machine that containers see read-only: path in the container -> path here.
+
+    ``other`` is a checkout of another state of the project.
+    """
     # An interpreter may have its own path built in, so it keeps it.
     python = Path(sys.base_prefix).resolve()
     same = [Path("/usr")] if python.is_relative_to("/usr") else [Path("/usr"), python]
     packages = {PACKAGES: Path(sysconfig.get_path("purelib")).resolve()}
-    return {path: path for path in same} | packages | {SOURCE_FOLDER / name: ROOT / name for name in SOURCES}
+    found = {path: path for path in same} | packages | {SOURCE_FOLDER / name: ROOT / name for name in SOURCES}
+    return found | ({OTHER_FOLDER / name: other / name for name in SOURCES} if other else {})
 
 
 def pause() -> Image:
@@ -61,46 +68,58 @@ def kuberay() -> Image:
 
 def collector() -> Image:
     """What ``collector_image/Dockerfile`` builds: Ray, torch and the runtime."""
-    labels = {"collectorfleet.dev/ray-version": importlib.metadata.version("ray")}
-    return Image(
-        COLLECTOR_IMAGES, _machine_layer(), env=_environment("/home/collector"), user=str(COLLECTOR_USER), labels=labels
-    )
+    return _collector(COLLECTOR_IMAGES, SOURCE_FOLDER)
 
 
 def operator() -> Image:
     """What ``operator/Dockerfile`` builds."""
+    return _operator(OPERATOR_IMAGES, SOURCE_FOLDER)
+
+
+def others() -> tuple[Image, Image]:
+    """Both images of the state that ``binds`` was given."""
+    return _collector((OTHER_COLLECTOR,), OTHER_FOLDER), _operator((OTHER_OPERATOR,), OTHER_FOLDER)
+
+
+def _collector(names: tuple[str, ...], sources: Path) -> Image:
+    labels = {"collectorfleet.dev/ray-version": importlib.metadata.version("ray")}
+    env = _environment("/home/collector")
+    return Image(names, _machine_layer(sources), env=env, user=str(COLLECTOR_USER), labels=labels)
+
+
+def _operator(names: tuple[str, ...], sources: Path) -> Image:
     entrypoint = ("python", "-m", "collectorfleet_operator")
-    return Image(
-        OPERATOR_IMAGES, _machine_layer(), entrypoint=entrypoint, env=_environment("/tmp"), user=str(OPERATOR_USER)
-    )
+    env = _environment("/tmp")
+    return Image(names, _machine_layer(sources), entrypoint=entrypoint, env=env, user=str(OPERATOR_USER))
 
 
 def _environment(home: str) -> dict[str, str]:
     return {"PATH": f"{HOME}/bin:{VENV}/bin:{SYSTEM_PATH}", "HOME": home, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1"}
 
 
-def _machine_layer() -> Layer:
+def _machine_layer(sources: Path) -> Layer:
     layer = Layer()
     for name in ("bin", "sbin", "lib", "lib64"):
         layer.link(f"/{name}", f"usr/{name}")
     for path in ("/tmp", "/var/tmp"):
         layer.folder(path, mode=0o1777)
     # The interpreter may lie below /root, which has to let other users through.
-    for path in ("/root", "/proc", "/sys", "/dev", "/etc", *map(str, binds())):
+    mounted = (*binds(), *(sources / name for name in SOURCES))
+    for path in ("/root", "/proc", "/sys", "/dev", "/etc", *dict.fromkeys(map(str, mounted))):
         layer.folder(path)
     layer.link("/var/run", "/run")
     layer.folder("/run")
     layer.folder("/home/collector", owner=COLLECTOR_USER)
-    layer.link(f"{HOME}/bin", f"{SOURCE_FOLDER}/collector_image/bin")
+    layer.link(f"{HOME}/bin", f"{sources}/collector_image/bin")
     users = (("root", 0, "/root"), ("collector", COLLECTOR_USER, "/home/collector"), ("nonroot", OPERATOR_USER, "/tmp"))
     layer.file("/etc/passwd", "".join(f"{n}:x:{i}:{i}::{home}:/bin/bash\n" for n, i, home in users).encode())
     layer.file("/etc/group", "".join(f"{n}:x:{i}:\n" for n, i, _ in users).encode())
     layer.file("/etc/nsswitch.conf", b"hosts: files dns\n")
-    _add_venv(layer)
+    _add_venv(layer, sources)
     return layer
 
 
-def _add_venv(layer: Layer) -> None:
+def _add_venv(layer: Layer, sources: Path) -> None:
     python = Path(sys.executable).resolve()
     layer.file(f"{VENV}/pyvenv.cfg", f"home = {python.parent}\ninclude-system-site-packages = false\n".encode())
     for name in ("python", "python3"):
@@ -110,6 +129,6 @@ def _add_venv(layer: Layer) -> None:
         script = f"#!{VENV}/bin/python\nimport sys\nfrom {module} import {function}\nsys.exit({function}())\n"
         layer.file(f"{VENV}/bin/{name}", script.encode(), mode=0o755)
     packages = f"{VENV}/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
-    paths = [str(SOURCE_FOLDER / name) for name in SOURCES]
+    paths = [str(sources / name) for name in SOURCES]
     paths.append(f"import site; site.addsitedir('{PACKAGES}')")
     layer.file(f"{packages}/collectorfleet.pth", "\n".join(paths).encode() + b"\n")
