@@ -5,9 +5,10 @@ The control plane runs on the first node. A cluster answers to nothing outside a
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests.cluster import addons, binaries, cgroups, components, machine, namespaces, packages, thin_images
@@ -198,6 +199,18 @@ class Cluster(Client):
     def _all_ready(self) -> bool:
         nodes = self.items("nodes")
         return len(nodes) == len(self._numbers) and all(map(_ready, nodes))
+
+
+@contextlib.contextmanager
+def with_kuberay(folder: Path, *, other: Path | None = None) -> Iterator[Cluster]:
+    """A cluster of one node with KubeRay and without an operator, which is for the tests to bring."""
+    made = Cluster(folder, other=other)
+    made.start()
+    try:
+        made.install_kuberay()
+        yield made
+    finally:
+        made.stop()
 
 
 def remove(entry: Entry) -> None:

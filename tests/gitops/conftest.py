@@ -31,13 +31,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster with KubeRay; the operator comes from git."""
     if reason := clusters.missing():
         pytest.skip(f"left out the tests of GitOps: {reason}")
-    own = Cluster(tmp_path_factory.mktemp("cluster"))
-    own.start()
-    try:
-        own.install_kuberay()
+    with clusters.with_kuberay(tmp_path_factory.mktemp("cluster")) as own:
         yield own
-    finally:
-        own.stop()
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ import pytest
 from tests.cluster import binaries, module_files
 from tests.cluster import cluster as clusters
 from tests.cluster.binaries import ROOT
-from tests.cluster.cluster import Cluster
 from tests.delivery.pages.blocks import blocks
 from tests.delivery.pages.walks import WALKS, Step
 
@@ -25,10 +24,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
     """The environment of somebody with a fresh cluster that has KubeRay, and helm and kubectl at hand."""
     if reason := clusters.missing() or binaries.missing([binaries.HELM4]) or module_files.PROMETHEUS_OPERATOR.missing():
         pytest.skip(f"left out the commands of the documentation: {reason}")
-    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
-    cluster.start()
-    try:
-        cluster.install_kuberay()
+    with clusters.with_kuberay(tmp_path_factory.mktemp("cluster")) as cluster:
         cluster.apply_crds(module_files.PROMETHEUS_OPERATOR.folder() / "example/prometheus-operator-crd")
         tools = tmp_path_factory.mktemp("bin")
         (tools / "helm").symlink_to(binaries.build(binaries.HELM4) / "helm4")
@@ -36,8 +32,6 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
         home = tmp_path_factory.mktemp("home")
         path = f"{tools}{os.pathsep}{os.environ['PATH']}"
         yield {"KUBECONFIG": str(cluster.kubeconfig), "HOME": str(home), "PATH": path}
-    finally:
-        cluster.stop()
 
 
 @pytest.mark.parametrize("walk", WALKS)

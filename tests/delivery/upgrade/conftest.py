@@ -40,13 +40,8 @@ def cluster(older: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
     """A cluster with KubeRay and without an operator."""
     if reason := clusters.missing():
         pytest.skip(f"left out the upgrade: {reason}")
-    own = Cluster(tmp_path_factory.mktemp("cluster"), other=older)
-    own.start()
-    try:
-        own.install_kuberay()
+    with clusters.with_kuberay(tmp_path_factory.mktemp("cluster"), other=older) as own:
         yield own
-    finally:
-        own.stop()
 
 
 @pytest.fixture

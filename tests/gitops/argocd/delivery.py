@@ -35,16 +35,10 @@ class Delivery:
         self.cluster.apply(application)
 
     def wait_health(self, wanted: str, *, within: float = 180) -> tuple[str, str]:
-        """Block until the one fleet is shown so; what else it was shown as, and the message."""
+        """Block until the one fleet is shown so; returns that and the message."""
         __tracebackhide__ = True
-        shown: list[tuple[str, str]] = []
-
-        def is_shown(status: Object) -> bool:
-            shown.append(health(status))
-            return shown[-1][0] == wanted
-
-        self.argocd.wait(self.namespace, is_shown, within=within)
-        return shown[-1]
+        found = self.argocd.wait(self.namespace, lambda status: health(status)[0] == wanted, within=within)
+        return health(found["status"])
 
     def fleet(self, name: str = "fleet") -> Object:
         return self.cluster.get(f"cfleet/{name}", self.namespace)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 from lupa import lua51
 from tests.cluster.binaries import ROOT
+from tests.gitops.states import FOLDER, KSTATUS
 from tests.unit.collectorfleet_operator.world import World, running, started, told
 
 from collectorfleet_api import names
@@ -105,8 +106,7 @@ def test_the_verdict_of_a_state(state: str) -> None:
     assert found.message
 
 
-RECORDED = sorted((ROOT / "tests/data/fleets").glob("*.json"))
-KSTATUS = {"Healthy": "Current", "Degraded": "Failed", "Progressing": "InProgress", "Suspended": "Current"}
+RECORDED = sorted(FOLDER.glob("*.json"))
 
 
 @pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
