@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psutil
 import ray
+from ray._common.utils import get_ray_address_file
 from ray.cluster_utils import Cluster
 
 from benchmarks.common.child import FOLDER
@@ -23,6 +25,8 @@ class TwoNodes:
     def __init__(self, cpus: int) -> None:
         self._cpus = cpus
         head: dict[str, Any] = {"num_cpus": cpus, "object_store_memory": _STORE_BYTES, "temp_dir": os.environ[FOLDER]}
+        # Where Ray notes which cluster is the newest, whatever folder that one has; on a new machine it is not there.
+        Path(get_ray_address_file(None)).parent.mkdir(exist_ok=True)
         self._cluster = Cluster(initialize_head=True, head_node_args=head)
         self._second: list[psutil.Process] = []
         self.add_second()
