@@ -51,7 +51,18 @@ def test_the_example_trains_to_its_reward_and_leaves_nothing_behind(cluster: Cli
         assert row["appliedVersion"] == max(applied), row
 
     table = cluster.kubectl("get", "cfleet", "-n", namespace).splitlines()
-    assert table[0].split() == ["NAME", "READY", "COLLECTORS", "WEIGHTS", "STALENESS", "FRAMES", "FPS", "PHASE", "AGE"]
+    assert table[0].split() == [
+        "NAME",
+        "READY",
+        "COLLECTORS",
+        "WEIGHTS",
+        "STALENESS",
+        "FRAMES",
+        "FPS",
+        "DONE",
+        "PHASE",
+        "AGE",
+    ]
     # Cells may be empty: nothing is collected any more.
     starts = [table[0].index(name) for name in table[0].split()]
     ends = [*starts[1:], None]

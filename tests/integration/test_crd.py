@@ -86,7 +86,18 @@ def test_kubectl_get_shows_how_a_fleet_is(control_plane: ControlPlane, namespace
         },
     )
     header, row = control_plane.kubectl("get", "cfleet", "-n", namespace).splitlines()
-    assert header.split() == ["NAME", "READY", "COLLECTORS", "WEIGHTS", "STALENESS", "FRAMES", "FPS", "PHASE", "AGE"]
+    assert header.split() == [
+        "NAME",
+        "READY",
+        "COLLECTORS",
+        "WEIGHTS",
+        "STALENESS",
+        "FRAMES",
+        "FPS",
+        "DONE",
+        "PHASE",
+        "AGE",
+    ]
     assert row.split()[:-1] == ["cheetah", "True", "15/16", "410", "2", "81200", "1234.5", "Collecting"]
     wide = control_plane.kubectl("get", "torchrl", "-o", "wide", "-n", namespace)
     assert wide.splitlines()[0].split()[-5:] == ["MODE", "PUBLISHED", "OF", "RESTARTS", "REASON"]

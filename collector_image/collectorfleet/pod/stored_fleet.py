@@ -17,6 +17,7 @@ from collectorfleet_api.v1alpha1 import (
     DriverReport,
     Progress,
     WeightsStatus,
+    course,
 )
 
 MOST_ROWS: Final = 100  # of a status
@@ -71,7 +72,7 @@ def starting_report(replicas: int, before: DriverReport | None) -> DriverReport:
     rows = [CollectorStatus(name=f"c{i}", state=CollectorState.STARTING) for i in range(min(replicas, MOST_ROWS))]
     if before is None:
         return DriverReport(progress=Progress(collectors=counts), collectors=rows)
-    progress = (before.progress or Progress()).model_copy(update={**_GONE, "collectors": counts})
+    progress = _at_rest(before.progress or Progress(), counts)
     # The next driver has to know, should this one be lost before its first version.
     weights = before.weights and WeightsStatus(published=before.weights.published)
     return DriverReport(progress=progress, weights=weights, checkpoint=before.checkpoint, collectors=rows)
@@ -89,6 +90,11 @@ def final_report(report: DriverReport) -> DriverReport:
         row if row.state is CollectorState.FAILED else row.model_copy(update={"state": CollectorState.RETIRED})
         for row in report.collectors
     ]
-    ended = {**_GONE, "collectors": counts}
-    now = {"progress": progress.model_copy(update=ended), "collectors": rows, "driver_ended": True}
+    now = {"progress": _at_rest(progress, counts), "collectors": rows, "driver_ended": True}
     return report.model_copy(update=now)
+
+
+def _at_rest(progress: Progress, collectors: CollectorCounts | None) -> Progress:
+    """How far a driver came that runs no more."""
+    summary = course.summary(progress.frames_delivered, progress.total_frames, None)
+    return progress.model_copy(update={**_GONE, "summary": summary, "collectors": collectors})

@@ -146,6 +146,9 @@ class Progress(Model):
         ),
     )
     total_frames: int | None = Field(default=None, description="Frames asked for; absent is endless.")
+    summary: str | None = Field(
+        default=None, description="Percent of `totalFrames`, and the time left at this rate, for the column."
+    )
     batches: Count = Field(default=0, description="Batches handed out.")
     entries_pickled: Count = Field(
         default=0, description="Entries of batches that travelled pickled, because no array can carry them."
