@@ -19,6 +19,11 @@ def make_env() -> Any:
     return GymEnv("CartPole-v1", categorical_action_encoding=True)
 
 
+def talking_env() -> Any:
+    print("the game begins", flush=True)
+    return make_env()
+
+
 def broken_env() -> Any:
     raise ValueError("no such game: Pong on the moon")
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from collectorfleet.cli import drive, run, validate
+from collectorfleet.cli import drive, logs, render, run, status, suspend, top, validate
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(prog: str = "collectorfleet") -> argparse.ArgumentParser:
     """Its result has ``command``: a function of the options that returns the exit code."""
     made = argparse.ArgumentParser(
-        prog="collectorfleet", description="Fleets of reinforcement-learning data collectors on Ray and Kubernetes."
+        prog=prog, description="Fleets of reinforcement-learning data collectors on Ray and Kubernetes."
     )
     commands = made.add_subparsers(required=True, metavar="COMMAND")
-    for command in (run, validate, drive):
+    for command in (run, validate, render, status, top, logs, suspend, drive):
         command.add_to(commands)
     return made

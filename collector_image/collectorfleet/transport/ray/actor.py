@@ -26,8 +26,13 @@ class CollectorActor:
     """Calls of the default group come one after another, on one thread; those of the others come beside them."""
 
     def __init__(self, collector: CollectorId, config: CollectorConfig, policy: Any) -> None:
+        self._name = collector.name
         self._server = CollectorServer(collector, replace(config, policy=policy))
         self._schemas = SchemaOnce()
+
+    def __repr__(self) -> str:
+        """Stands in the driver's log before what this collector prints."""
+        return self._name
 
     def build(self, seed: int, seed_environment: bool) -> Message:
         return self._server.build(seed, seed_environment=seed_environment)

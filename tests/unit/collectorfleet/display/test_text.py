@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.unit.collectorfleet.display.reports import report
 
-from collectorfleet.display.text import progress_line
-from collectorfleet_api.v1alpha1 import DriverReport
+from collectorfleet.display.text import how_far, progress_line
+from collectorfleet_api.v1alpha1 import DriverReport, Progress
 
 
 def test_a_line_has_every_number_that_a_person_watches() -> None:
@@ -18,4 +18,17 @@ def test_a_line_has_every_number_that_a_person_watches() -> None:
 def test_what_is_unknown_is_a_dash() -> None:
     assert progress_line(DriverReport(), elapsed_seconds=0) == (
         "0 s  frames 0  - frames/s  weights - (acknowledged -)  staleness -  collectors -"
+    )
+
+
+def test_how_far_and_how_long_are_known_where_there_is_an_end() -> None:
+    half = Progress(frames_delivered=500, total_frames=1000, frames_per_second=100.0)
+    assert how_far(half) == "500 of 1,000  50 %  100 frames/s  5s left"
+    assert how_far(half.model_copy(update={"total_frames": None})) == "500  100 frames/s"
+    assert how_far(half.model_copy(update={"frames_per_second": None})) == "500 of 1,000  50 %  - frames/s"
+
+
+def test_more_frames_than_were_asked_for_are_all_of_them() -> None:
+    assert how_far(Progress(frames_delivered=1100, total_frames=1000, frames_per_second=1.0)).endswith(
+        "100 %  1 frames/s  0s left"
     )

@@ -1,0 +1,43 @@
+"""``collectorfleet render FILE``"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from collectorfleet.cli import manifests
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    render = commands.add_parser(
+        "render",
+        help="show what the operator makes of a fleet",
+        description="The children of the fleets of a manifest as YAML: RayCluster, Job, ServiceAccount, Role, "
+        "RoleBinding and Lease, without the reference to their owner. No cluster is asked.",
+        epilog="exit codes: 0 shown, 1 the manifest is wrong",
+    )
+    render.add_argument("file", metavar="FILE", help="manifests; '-' is standard input")
+    render.set_defaults(command=_render)
+
+
+def _render(options: argparse.Namespace) -> int:
+    import yaml
+
+    # The one place where the runtime knows the operator: what it shows is what the operator applies.
+    from collectorfleet_operator.children.table import CHILDREN
+
+    found = manifests.read(options.file)
+    if found is None:
+        return 1
+    for finding in found.findings:
+        print(finding, file=sys.stderr)
+    if found.errors:
+        return 1
+    children = [child.build(fleet) for fleet in found.fleets for child in CHILDREN.values()]
+    for child in children:
+        # To a fleet that is not there: applied by hand, they would be deleted at once.
+        del child["metadata"]["ownerReferences"]
+    # Through JSON, as they go to the API server: YAML knows no enums.
+    yaml.safe_dump_all(json.loads(json.dumps(children)), sys.stdout, sort_keys=False, width=120)
+    return 0

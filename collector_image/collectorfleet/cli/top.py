@@ -1,0 +1,61 @@
+"""``collectorfleet top [NAME]``"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from collectorfleet.cli import cluster
+
+if TYPE_CHECKING:
+    from collectorfleet.client import Fleets
+
+EVERY_SECONDS: Final = 2.0  # as often as a driver reports
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    top = commands.add_parser(
+        "top",
+        help="watch a fleet on a cluster, or all of a namespace",
+        description="Frames, weights and collectors of a fleet, or a line for each fleet; redrawn until Ctrl-C, or "
+        "until the fleet has ended.",
+    )
+    cluster.add_options(top, name=False)
+    cluster.complete_names(
+        top.add_argument("name", metavar="NAME", nargs="?", help="name of the fleet; default: all of the namespace")
+    )
+    top.add_argument("--once", action="store_true", help="print it once, without a terminal")
+    top.set_defaults(command=lambda options: cluster.with_fleets(options, lambda fleets: _top(fleets, options)))
+
+
+def _top(fleets: Fleets, options: argparse.Namespace) -> int:
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+    from rich.text import Text
+
+    from collectorfleet.display import summary
+
+    def shown() -> tuple[RenderableType, bool]:
+        now = datetime.now(UTC)
+        if options.name is None:
+            return Text("\n".join(summary.overview(fleets.list(), now))), False
+        fleet = fleets.get(options.name)
+        return Text("\n".join(summary.lines(fleet, (), now))), summary.has_ended(fleet)
+
+    console = Console(highlight=False)
+    if options.once or not console.is_terminal:
+        print(shown()[0])
+        return 0
+    try:
+        drawn, ended = shown()
+        with Live(drawn, console=console, auto_refresh=False) as live:
+            while not ended:
+                time.sleep(EVERY_SECONDS)
+                drawn, ended = shown()
+                live.update(drawn, refresh=True)
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+    return 0

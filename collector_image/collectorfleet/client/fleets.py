@@ -1,0 +1,252 @@
+"""``Fleets``: submit, look, wait, scale and stop, in one namespace of a cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from kubernetes import client, watch
+from urllib3.exceptions import HTTPError
+
+from collectorfleet.client.connection import Connection, connect
+from collectorfleet.client.errors import ClusterError, FleetNotFound, FleetStalled, refused
+from collectorfleet.client.logs import LogLine, read_lines
+from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import CollectorFleet, ConditionStatus, ConditionType
+
+Object = dict[str, Any]
+
+REQUEST_SECONDS: Final = 30
+# A watch that breaks is opened again; this often at least, so that one that hangs unnoticed costs no more.
+_WATCH_SECONDS: Final = 60
+_NOT_FOUND: Final = 404
+_FIELD_MANAGER: Final = "collectorfleet-client"
+_APPLY: Final = "application/apply-patch+yaml"
+
+
+class Fleets:
+    """The CollectorFleets of one namespace.
+
+    >>> fleets = Fleets()
+    >>> fleets.submit(yaml.safe_load(Path("fleet.yaml").read_text()))
+    >>> fleets.wait("cartpole", "Completed", timeout=600).status.progress.metrics
+    {'reward': 452.1}
+
+    Every method asks the API server and raises ClusterError with what it said where it refuses, FleetNotFound where
+    there is no such fleet.
+    """
+
+    def __init__(self, connection: Connection | None = None, *, namespace: str | None = None) -> None:
+        """The cluster and namespace of kubectl, where no ``connection`` is given."""
+        self._connection = connection or connect(namespace)
+        self.namespace = namespace or self._connection.namespace
+        # What they return depends on what they are told, which their types leave out.
+        self._custom: Any = client.CustomObjectsApi(self._connection.api)
+        self._core: Any = client.CoreV1Api(self._connection.api)
+        self._of_fleets = {
+            "group": names.GROUP,
+            "version": names.VERSION,
+            "namespace": self.namespace,
+            "plural": names.PLURAL,
+        }
+
+    def submit(self, fleet: CollectorFleet | Mapping[str, Any], *beside: Mapping[str, Any]) -> CollectorFleet:
+        """Create the fleet, or change the one of that name; ``beside`` are ConfigMaps, applied before it.
+
+        Returns the fleet as it is stored, which nobody has looked at yet: :meth:`wait` for what comes of it.
+        """
+        for config_map in beside:
+            self._apply_config_map(config_map)
+        body = fleet.to_wire() if isinstance(fleet, CollectorFleet) else dict(fleet)
+        name = body["metadata"]["name"]
+        with self._answers(name):
+            self._custom.patch_namespaced_custom_object(
+                **self._of_fleets,
+                name=name,
+                body=body,
+                field_manager=_FIELD_MANAGER,
+                force=True,
+                _content_type=_APPLY,
+                _request_timeout=REQUEST_SECONDS,
+            )
+        return self.get(name)  # the client reads no answer that says "created"
+
+    def get(self, name: str) -> CollectorFleet:
+        """The fleet with its status."""
+        return CollectorFleet.parse_stored(self.stored(name))
+
+    def stored(self, name: str) -> Object:
+        """The fleet as the API server has it."""
+        with self._answers(name):
+            found: Object = self._custom.get_namespaced_custom_object(
+                **self._of_fleets, name=name, _request_timeout=REQUEST_SECONDS
+            )
+        return found
+
+    def list(self) -> Sequence[CollectorFleet]:
+        """All fleets of the namespace, by name."""
+        with self._answers():
+            found = self._custom.list_namespaced_custom_object(**self._of_fleets, _request_timeout=REQUEST_SECONDS)
+        return sorted(map(CollectorFleet.parse_stored, found["items"]), key=lambda fleet: fleet.metadata.name)
+
+    def events(self, name: str, last: int = 5) -> Sequence[client.CoreV1Event]:
+        """The newest Events about the fleet, oldest of them first."""
+        about = f"involvedObject.kind={names.KIND},involvedObject.name={name}"
+        with self._answers():
+            found = self._core.list_namespaced_event(
+                self.namespace, field_selector=about, _request_timeout=REQUEST_SECONDS
+            ).items
+        return sorted(found, key=_time_of)[-last:]
+
+    def wait(
+        self,
+        name: str,
+        condition: str | Callable[[CollectorFleet], bool] = ConditionType.COMPLETED,
+        *,
+        timeout: float,
+    ) -> CollectorFleet:
+        """Block until a condition is True, or a function of the fleet is; returns the fleet.
+
+        Raises:
+            FleetStalled: it waits for its user, or has failed, so that the condition does not come.
+            TimeoutError: not within ``timeout`` seconds; the message has what the fleet said last.
+        """
+        holds = condition if callable(condition) else _condition_is_true(condition)
+        deadline = time.monotonic() + timeout
+        while True:
+            fleet = self.get(name)
+            if holds(fleet):
+                return fleet
+            if message := _stalled(fleet):
+                raise FleetStalled(f"fleet {name}: {message}")
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"fleet {name}: not {condition} within {timeout:g} s; {_last_word(fleet)}")
+            self._next_change(fleet, min(deadline - time.monotonic(), _WATCH_SECONDS))
+
+    def scale(self, name: str, collectors: int) -> None:
+        """Run that many collectors from now on, without a restart of the others."""
+        with self._answers(name):
+            self._custom.patch_namespaced_custom_object_scale(
+                **self._of_fleets,
+                name=name,
+                body={"spec": {"replicas": collectors}},
+                _request_timeout=REQUEST_SECONDS,
+            )
+
+    def stop(self, name: str) -> None:
+        """Suspend the fleet: a checkpoint where it has one, then no pods; :meth:`resume` goes on from there."""
+        self._suspend(name, suspended=True)
+
+    def resume(self, name: str) -> None:
+        """Go on with a fleet that was stopped."""
+        self._suspend(name, suspended=False)
+
+    def delete(self, name: str) -> None:
+        """Delete the fleet with everything that runs; returns at once."""
+        with self._answers(name):
+            self._custom.delete_namespaced_custom_object(**self._of_fleets, name=name, _request_timeout=REQUEST_SECONDS)
+
+    def logs(self, name: str, *, follow: bool = False, since_seconds: int | None = None) -> Iterator[LogLine]:
+        """What driver and collectors printed, oldest first, each line with who printed it.
+
+        With ``follow`` it goes on until the driver's pod ends.
+
+        Raises:
+            ClusterError: the fleet has no driver pod.
+        """
+        status = self.get(name).status
+        pod = status.driver.pod if status and status.driver else None
+        if pod is None:
+            raise ClusterError(f"fleet {name} has no driver pod yet: {_last_word(self.get(name))}")
+        with self._answers(name):
+            answer = self._core.read_namespaced_pod_log(
+                pod, self.namespace, follow=follow, since_seconds=since_seconds, _preload_content=False
+            )
+        yield from read_lines(answer.stream(decode_content=True))
+
+    def _suspend(self, name: str, *, suspended: bool) -> None:
+        with self._answers(name):
+            self._custom.patch_namespaced_custom_object(
+                **self._of_fleets,
+                name=name,
+                body={"spec": {"suspend": suspended}},
+                _content_type="application/merge-patch+json",
+                _request_timeout=REQUEST_SECONDS,
+            )
+
+    def _apply_config_map(self, config_map: Mapping[str, Any]) -> None:
+        with self._answers():
+            self._core.patch_namespaced_config_map(
+                config_map["metadata"]["name"],
+                self.namespace,
+                dict(config_map),
+                field_manager=_FIELD_MANAGER,
+                force=True,
+                _content_type=_APPLY,
+                _request_timeout=REQUEST_SECONDS,
+            )
+
+    def _next_change(self, fleet: CollectorFleet, seconds: float) -> None:
+        """Block until the fleet is another than this one, or for so long."""
+        watched = watch.Watch()
+        try:
+            for _ in watched.stream(
+                self._custom.list_namespaced_custom_object,
+                **self._of_fleets,
+                field_selector=f"metadata.name={fleet.metadata.name}",
+                resource_version=fleet.metadata.resource_version,
+                timeout_seconds=max(1, int(seconds)),
+                _request_timeout=seconds + REQUEST_SECONDS,
+            ):
+                return
+        except (client.ApiException, HTTPError):
+            time.sleep(min(1.0, max(seconds, 0.0)))  # what it was about, the next request says
+        finally:
+            watched.stop()
+
+    @contextmanager
+    def _answers(self, name: str = "") -> Iterator[None]:
+        try:
+            yield
+        except client.ApiException as error:
+            if error.status == _NOT_FOUND and name:
+                raise FleetNotFound(f"no fleet {name} in namespace {self.namespace}") from error
+            raise refused(error) from error
+        except HTTPError as error:
+            host = self._connection.api.configuration.host
+            raise ClusterError(f"no answer from the API server at {host}: {error}") from error
+
+
+def _condition_is_true(wanted: str) -> Callable[[CollectorFleet], bool]:
+    type_ = ConditionType(wanted)
+
+    def holds(fleet: CollectorFleet) -> bool:
+        found = fleet.status.condition(type_) if fleet.status else None
+        # What was found out about an older spec says nothing about this one.
+        return (
+            found is not None
+            and found.status is ConditionStatus.TRUE
+            and found.observed_generation == fleet.metadata.generation
+        )
+
+    return holds
+
+
+def _stalled(fleet: CollectorFleet) -> str | None:
+    """Why it will not go on by itself; None where it may."""
+    if not _condition_is_true(ConditionType.STALLED)(fleet):
+        return None
+    found = fleet.status and fleet.status.condition(ConditionType.STALLED)
+    return f"{found.reason}: {found.message}" if found else None
+
+
+def _last_word(fleet: CollectorFleet) -> str:
+    found = fleet.status.condition(ConditionType.READY) if fleet.status else None
+    return f"Ready is {found.status}, {found.reason}: {found.message}" if found else "nobody has looked at it yet"
+
+
+def _time_of(event: client.CoreV1Event) -> str:
+    newest = event.last_timestamp or event.event_time or event.metadata.creation_timestamp
+    return str(newest)

@@ -1,0 +1,185 @@
+"""What ``collectorfleet status`` prints of one fleet. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from collectorfleet.display import text
+from collectorfleet_api.v1alpha1 import (
+    CollectorFleet,
+    CollectorFleetStatus,
+    CollectorStatus,
+    Condition,
+    ConditionStatus,
+    ConditionType,
+    Phase,
+    Progress,
+    WeightsStatus,
+    course,
+)
+
+MOST_ROWS: Final = 20
+# Of a fleet that nothing is the matter with; a condition that is otherwise is shown.
+_USUAL: Final[Mapping[str, ConditionStatus]] = {
+    ConditionType.RECONCILING: ConditionStatus.FALSE,
+    ConditionType.STALLED: ConditionStatus.FALSE,
+    ConditionType.RAY_CLUSTER_READY: ConditionStatus.TRUE,
+    ConditionType.DRIVER_RUNNING: ConditionStatus.TRUE,
+    ConditionType.COLLECTORS_AVAILABLE: ConditionStatus.TRUE,
+    ConditionType.WEIGHTS_FRESH: ConditionStatus.TRUE,
+    ConditionType.COMPLETED: ConditionStatus.FALSE,
+    ConditionType.UP_TO_DATE: ConditionStatus.TRUE,
+    ConditionType.SUSPENDED: ConditionStatus.FALSE,
+}
+
+
+@dataclass(frozen=True)
+class Happened:
+    """An Event, as far as a person wants to read it."""
+
+    time: datetime | None
+    warning: bool
+    reason: str
+    message: str
+
+
+def lines(fleet: CollectorFleet, events: Iterable[Happened], now: datetime) -> list[str]:
+    """The summary, the conditions that are not as usual, a row for each collector, the last Events."""
+    status = fleet.status or CollectorFleetStatus()
+    about = [("fleet", _title(fleet, status, now)), *_facts(status, now), *_unusual(status)]
+    shown = columns(about)
+    if rows := status.collectors[:MOST_ROWS]:
+        shown += ["", *columns([_COLLECTOR, *map(_collector, rows)])]
+    if len(status.collectors) > len(rows):
+        shown.append(f"and {len(status.collectors) - len(rows)} more collectors")
+    if said := [(_ago(one.time, now), "Warning" if one.warning else "", one.reason, one.message) for one in events]:
+        shown += ["", *columns([("event", "", "", ""), *said])]
+    return shown
+
+
+def data(fleet: CollectorFleet, events: Iterable[Happened]) -> dict[str, Any]:
+    """The same for programs: the status as it is stored, and what is made of it."""
+    status = fleet.status or CollectorFleetStatus()
+    progress = status.progress or Progress()
+    return {
+        "name": fleet.metadata.name,
+        "namespace": fleet.metadata.namespace,
+        "generation": fleet.metadata.generation,
+        "percent": text.percent(progress),
+        "secondsLeft": text.seconds_left(progress),
+        "status": status.to_wire(),
+        "events": [
+            {
+                "time": one.time.isoformat() if one.time else None,
+                "warning": one.warning,
+                "reason": one.reason,
+                "message": one.message,
+            }
+            for one in events
+        ],
+    }
+
+
+def overview(fleets: Iterable[CollectorFleet], now: datetime) -> list[str]:
+    """A line for each fleet."""
+    return columns([_FLEET, *(_fleet(one, now) for one in fleets)])
+
+
+def has_ended(fleet: CollectorFleet) -> bool:
+    """Whether nothing more comes of it, unless somebody changes it."""
+    return fleet.status is not None and fleet.status.phase in (Phase.COMPLETED, Phase.FAILED)
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows under each other, each column as wide as its longest cell; the last one as it is."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+    return ["  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows]
+
+
+_FLEET: Final = ("fleet", "phase", "collectors", "weights", "frames", "done", "frames/s", "left", "age")
+
+
+def _fleet(fleet: CollectorFleet, now: datetime) -> tuple[str, ...]:
+    status = fleet.status or CollectorFleetStatus()
+    progress, weights = status.progress or Progress(), status.weights or WeightsStatus()
+    share, left = text.percent(progress), text.seconds_left(progress)
+    return (
+        fleet.metadata.name,
+        status.phase.value if status.phase else text.UNKNOWN,
+        text.collectors(progress),
+        text.number(weights.published),
+        f"{progress.frames_delivered:,}",
+        text.UNKNOWN if share is None else f"{share:.0f} %",
+        text.rate(progress),
+        text.UNKNOWN if left is None else course.duration(left),
+        _ago(fleet.metadata.creation_timestamp, now),
+    )
+
+
+def _title(fleet: CollectorFleet, status: CollectorFleetStatus, now: datetime) -> str:
+    age = _ago(fleet.metadata.creation_timestamp, now)
+    phase = status.phase.value if status.phase else "nobody has looked at it yet"
+    return f"{fleet.metadata.namespace}/{fleet.metadata.name}  {phase}  {age} old"
+
+
+def _facts(status: CollectorFleetStatus, now: datetime) -> list[tuple[str, str]]:
+    ready = status.condition(ConditionType.READY)
+    facts = [("ready", _said(ready))] if ready else []
+    if status.progress:
+        facts.append(("frames", text.how_far(status.progress)))
+    if status.weights:
+        facts.append(("weights", _weights(status.weights)))
+    if status.progress and status.progress.metrics:
+        facts.append(("metrics", text.metrics(status.progress.metrics)))
+    if status.checkpoint:
+        age = _ago(status.checkpoint.time, now)
+        failure = f"; then {status.checkpoint.failure}" if status.checkpoint.failure else ""
+        facts.append(("checkpoint", f"{status.checkpoint.frames:,} frames, {age} ago{failure}"))
+    if status.driver and status.driver.restarts:
+        facts.append(("driver", f"started again {status.driver.restarts} times"))
+    return facts
+
+
+def _weights(weights: WeightsStatus) -> str:
+    versions = f"version {text.number(weights.published)}, acknowledged {text.number(weights.acknowledged)}"
+    return f"{versions}  staleness {text.staleness(weights.staleness)}"
+
+
+def _unusual(status: CollectorFleetStatus) -> list[tuple[str, str]]:
+    """Each cause once: several conditions have the same one, Ready among them."""
+    ready = status.condition(ConditionType.READY)
+    said = {(ready.reason, ready.message)} if ready else set()
+    found = []
+    for condition in status.conditions:
+        cause = (condition.reason, condition.message)
+        if _USUAL.get(condition.type, condition.status) is not condition.status and cause not in said:
+            said.add(cause)
+            found.append((condition.type, _said(condition)))
+    return found
+
+
+def _said(condition: Condition) -> str:
+    return f"{condition.status.value}  {condition.reason}: {condition.message}"
+
+
+_COLLECTOR: Final = ("collector", "state", "weights", "batches", "frames", "restarts", "pod", "last error")
+
+
+def _collector(row: CollectorStatus) -> tuple[str, ...]:
+    return (
+        row.name,
+        row.state.value,
+        text.number(row.applied_version),
+        str(row.batches),
+        f"{row.frames:,}",
+        str(row.restarts),
+        row.pod or text.UNKNOWN,
+        row.last_error or "",
+    )
+
+
+def _ago(then: datetime | None, now: datetime) -> str:
+    return course.duration(max(now - then, timedelta()).total_seconds()) if then else text.UNKNOWN

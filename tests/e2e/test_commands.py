@@ -1,0 +1,62 @@
+"""``collectorfleet`` as a person types it beside kubectl, on a real cluster."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.cluster.binaries import ROOT
+from tests.cluster.client import Client
+from tests.e2e import fleets
+from tests.wait import eventually
+
+PROGRAM = Path(sys.executable).with_name("kubectl-cfleet")
+
+
+def cfleet(cluster: Client, namespace: str, *words: str) -> str:
+    """What the plugin prints, started as kubectl starts it."""
+    env = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}
+    done = subprocess.run(
+        [PROGRAM, *words, "-n", namespace], env=env, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_run_is_watched_and_its_log_says_who_printed_what(cluster: Client, namespace: str) -> None:
+    cluster.apply([fleets.code(), fleets.fleet(environment="workload:talking_env")], namespace)
+    cluster.wait_for("cfleet/fleet", "Ready", namespace, within=180)
+    shown = cfleet(cluster, namespace, "status", "fleet")
+    assert f"{namespace}/fleet  Collecting" in shown
+    assert "c0         Ready" in shown
+    eventually(
+        lambda: cfleet(cluster, namespace, "logs", "fleet", "--of", "c0"),
+        until=lambda said: "the game begins" in said,
+        within=30,
+        what="a collector's own words in the log",
+    )
+    assert "driver | " in cfleet(cluster, namespace, "logs", "fleet")
+    assert cfleet(cluster, namespace, "top", "--once").splitlines()[1].split()[:2] == ["fleet", "Collecting"]
+
+
+def test_a_run_is_stopped_and_goes_on(cluster: Client, namespace: str) -> None:
+    cluster.apply([fleets.code(), fleets.fleet()], namespace)
+    cluster.wait_for("cfleet/fleet", "Ready", namespace, within=180)
+    cfleet(cluster, namespace, "stop", "fleet")
+    cluster.wait_for("cfleet/fleet", "Suspended", namespace, within=90)
+    cfleet(cluster, namespace, "resume", "fleet")
+    cluster.wait_for("cfleet/fleet", "Ready", namespace, within=180)
+
+
+def test_the_sweep_trains_a_fleet_for_each_rate_and_names_the_best(cluster: Client, namespace: str) -> None:
+    env = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}
+    words = [sys.executable, ROOT / "examples/sweep/sweep.py", "2e-3", "1e-3", "--goal=60", "--namespace", namespace]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False, timeout=500)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "cartpole-lr-0-002: reward" in done.stdout
+    assert "best: " in done.stdout
+    assert cluster.items("cfleet", namespace) == [] or all(
+        one["metadata"].get("deletionTimestamp") for one in cluster.items("cfleet", namespace)
+    )

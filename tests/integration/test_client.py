@@ -1,0 +1,144 @@
+"""The Python client and the commands that ask a cluster, against a real API server with the operator."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cluster.binaries import ROOT
+from tests.cluster.control_plane import ControlPlane
+from tests.integration.played import manifest
+from tests.wait import eventually
+
+from collectorfleet.cli.main import main
+from collectorfleet.client import ClusterError, FleetNotFound, Fleets, FleetStalled, connect
+from collectorfleet_api.v1alpha1 import Phase
+
+pytestmark = pytest.mark.usefixtures("fleet_operator")
+
+
+@pytest.fixture
+def fleets(control_plane: ControlPlane, namespace: str) -> Iterator[Fleets]:
+    connection = connect(namespace, kubeconfig=str(control_plane.kubeconfig))
+    with connection.api:
+        yield Fleets(connection)
+
+
+def command(plane: ControlPlane, namespace: str, *words: str) -> int:
+    return main([*words, "--namespace", namespace, "--kubeconfig", str(plane.kubeconfig)])
+
+
+def test_a_fleet_is_submitted_seen_scaled_stopped_and_gone(control_plane: ControlPlane, fleets: Fleets) -> None:
+    stored = fleets.submit(manifest("run"))
+    assert stored.metadata.generation == 1
+    assert [fleet.metadata.name for fleet in fleets.list()] == ["run"]
+    fleets.wait("run", lambda fleet: fleet.status is not None and fleet.status.observed_generation == 1, timeout=15)
+
+    fleets.scale("run", 5)
+    assert fleets.get("run").spec.collectors.replicas == 5
+    fleets.stop("run")
+    assert fleets.wait("run", "Suspended", timeout=30).spec.suspend
+    fleets.resume("run")
+    assert not fleets.get("run").spec.suspend
+    fleets.delete("run")
+    eventually(lambda: not fleets.list(), within=30, what="the fleet is gone")
+
+
+def test_submitting_again_changes_what_is_there(fleets: Fleets) -> None:
+    fleets.submit(manifest("run"))
+    assert fleets.submit(manifest("run", replicas=3)).metadata.generation == 2
+
+
+def test_code_is_submitted_before_the_fleet_that_mounts_it(control_plane: ControlPlane, fleets: Fleets) -> None:
+    code = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "code"}, "data": {"train.py": "a = 1"}}
+    fleets.submit(manifest("run", code={"configMap": "code"}), code)
+    assert control_plane.get("configmap/code", fleets.namespace)["data"] == {"train.py": "a = 1"}
+
+
+def test_who_waits_for_a_fleet_that_cannot_be_run_is_told_why(fleets: Fleets) -> None:
+    broken = manifest("run")
+    broken["spec"]["driver"]["resources"] = {"memory": "10k"}
+    fleets.submit(broken)
+    with pytest.raises(FleetStalled, match="in which no process runs; write 2Gi"):
+        fleets.wait("run", timeout=30)
+
+
+def test_a_wait_that_is_over_says_what_the_fleet_said_last(fleets: Fleets) -> None:
+    fleets.submit(manifest("run"))
+    with pytest.raises(TimeoutError, match="fleet run: not Completed within 3 s; Ready is False"):
+        fleets.wait("run", timeout=3)
+
+
+def test_a_fleet_that_is_not_there_is_named_with_its_namespace(fleets: Fleets) -> None:
+    with pytest.raises(FleetNotFound, match=f"no fleet nobody in namespace {fleets.namespace}"):
+        fleets.get("nobody")
+
+
+def test_what_the_api_server_refuses_is_said_in_its_words(fleets: Fleets) -> None:
+    wrong = manifest("run")
+    wrong["spec"]["collection"]["framesPerBatch"] = "many"
+    with pytest.raises(ClusterError, match="framesPerBatch"):
+        fleets.submit(wrong)
+
+
+def test_no_kubeconfig_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ClusterError, match="no way to a cluster"):
+        connect(kubeconfig=str(tmp_path / "none"))
+
+
+def test_status_says_why_a_fleet_is_not_ready(
+    control_plane: ControlPlane, fleets: Fleets, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fleets.submit(manifest("run"))
+    fleets.wait("run", lambda fleet: fleet.status is not None and fleet.status.phase is Phase.STARTING, timeout=15)
+    assert command(control_plane, fleets.namespace, "status", "run") == 0
+    said = capsys.readouterr().out
+    assert f"{fleets.namespace}/run" in said
+    assert "ready" in said
+    assert "Created" in said, "no Events"
+    assert command(control_plane, fleets.namespace, "status", "run", "-o", "json") == 0
+    assert json.loads(capsys.readouterr().out)["status"]["phase"] == "Starting"
+
+
+def test_commands_say_what_is_wrong_in_one_sentence(
+    control_plane: ControlPlane, namespace: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(control_plane, namespace, "status", "nobody") == 1
+    assert capsys.readouterr().err == f"error: no fleet nobody in namespace {namespace}\n"
+    assert command(control_plane, namespace, "logs", "nobody") == 1
+
+
+def test_stop_and_resume_by_command(control_plane: ControlPlane, fleets: Fleets) -> None:
+    fleets.submit(manifest("run"))
+    assert command(control_plane, fleets.namespace, "stop", "run") == 0
+    assert fleets.get("run").spec.suspend
+    assert command(control_plane, fleets.namespace, "resume", "run") == 0
+    assert not fleets.get("run").spec.suspend
+
+
+def test_top_shows_a_line_for_each_fleet(
+    control_plane: ControlPlane, fleets: Fleets, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one", "two"):
+        fleets.submit(manifest(name))
+    assert command(control_plane, fleets.namespace, "top", "--once") == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["fleet", "one", "two"]
+
+
+def test_neither_client_nor_commands_need_ray_or_torch(control_plane: ControlPlane, fleets: Fleets) -> None:
+    fleets.submit(manifest("run"))
+    words = ["status", "run", "-n", fleets.namespace, "--kubeconfig", str(control_plane.kubeconfig)]
+    program = (
+        "import sys\n"
+        "for name in ('torch', 'ray', 'tensordict', 'torchrl', 'numpy', 'gymnasium', 'kopf', 'aiohttp'):\n"
+        "    sys.modules[name] = None\n"
+        "from collectorfleet.cli.main import main\n"
+        f"sys.exit(main({words!r}))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert "run" in done.stdout

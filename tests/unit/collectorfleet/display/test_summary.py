@@ -1,0 +1,56 @@
+"""What a person reads of a fleet on a cluster, from fleets of real runs."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from tests.cluster.binaries import ROOT
+
+from collectorfleet.display import summary
+from collectorfleet_api.v1alpha1 import CollectorFleet
+
+FLEETS = ROOT / "tests/data/fleets"
+
+
+def fleet(state: str) -> CollectorFleet:
+    return CollectorFleet.parse_stored(json.loads((FLEETS / f"{state}.json").read_text())["fleet"])
+
+
+def shown(state: str) -> str:
+    found = fleet(state)
+    created = found.metadata.creation_timestamp
+    assert created
+    return "\n".join(summary.lines(found, (), created + timedelta(minutes=5)))
+
+
+def test_a_fleet_that_nothing_is_the_matter_with_has_no_condition_but_ready() -> None:
+    assert "ready" in shown("running")
+    for other in ("Stalled", "UpToDate", "Suspended", "RayClusterReady"):
+        assert other not in shown("running")
+
+
+def test_a_spec_that_waits_is_said_with_what_takes_it_up() -> None:
+    assert "UpToDate" in shown("changed-held")
+    assert "delete Job fleet-driver" in shown("changed-held")
+
+
+def test_why_it_is_not_ready_is_said_in_the_words_of_the_condition() -> None:
+    assert "10k is 10000 bytes, in which no process runs" in shown("cannot-be-run")
+
+
+def test_each_collector_has_a_row_with_its_pod() -> None:
+    row = next(line for line in shown("changed-held").splitlines() if line.startswith("c1 "))
+    assert row.split() == ["c1", "Ready", "37", "3", "300", "0", "fleet-collectors-worker-l7np5"]
+
+
+@pytest.mark.parametrize("path", sorted(FLEETS.glob("*.json")), ids=lambda path: path.stem)
+def test_every_state_has_a_line_in_the_overview(path: str) -> None:
+    found = [fleet(one.stem) for one in sorted(FLEETS.glob("*.json"))]
+    assert len(summary.overview(found, datetime.now(UTC))) == len(found) + 1
+
+
+def test_a_fleet_that_nobody_looked_at_says_so() -> None:
+    new = fleet("running").model_copy(update={"status": None})
+    assert "nobody has looked at it yet" in "\n".join(summary.lines(new, (), datetime.now(UTC)))
