@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 import ray
 from ray._common.utils import get_ray_address_file
+from ray._private.utils import reset_ray_address
 from ray.cluster_utils import Cluster
 
 from benchmarks.common.child import FOLDER
@@ -56,3 +57,5 @@ def two_nodes(cpus: int) -> Iterator[TwoNodes]:
         # The parent process ends what is left.
         with expecting("ray.shutdown", 30):
             ray.shutdown()
+        # Otherwise the next Ray on this machine joins a cluster that is gone.
+        reset_ray_address()
