@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any, Final, cast
 
@@ -42,11 +43,16 @@ class Idle:
         return Started(self._id, "pod", 1)
 
     def run(
-        self, request: tuple[Any, ...], known_schema: int, version: int | None = None, weights: object = None
+        self,
+        request: tuple[Any, ...],
+        known_schema: int,
+        version: int | None = None,
+        weights: object = None,
+        normalization: object = None,
     ) -> tuple[Message, int]:
         asked = Request(*request)
         if version is not None:
-            self.offer(asked.policy, version, weights)
+            self.offer(asked.policy, version, weights, normalization)
         return Answer(self._id, asked.id, None, asked.frames, max(1, self._version), 0.001), known_schema
 
     @ray.method(concurrency_group="offers")
@@ -54,8 +60,8 @@ class Idle:
         return Placed(self._id, "pod")
 
     @ray.method(concurrency_group="offers", num_returns=0)
-    def offer(self, policy: str, version: int, weights: object) -> None:
-        del policy, weights
+    def offer(self, policy: str, version: int, weights: object, normalization: object = None) -> None:
+        del policy, weights, normalization
         with self._changed:
             self._version = max(self._version, version)
             self._changed.notify_all()
@@ -106,7 +112,9 @@ def _fleet(size: int, plan: Plan) -> Consumer:
 
         def put(self, snapshot: Snapshot) -> Any:
             stored = super().put(snapshot)
-            return type(stored)("digest", stored.size_bytes, stored.handle)
+            digest: Future[str] = Future()
+            digest.set_result("digest")  # as the actors have it
+            return type(stored)(digest, stored.size_bytes, stored.handle)
 
     transport = Bare()
     shared = Shared(Gather(plan), size, Limits(_MINUTES, _MINUTES, _MINUTES, 1), has_weights=True)
