@@ -91,8 +91,9 @@ def test_a_fleet_scaled_before_it_starts_runs_that_many_collectors_and_grows_and
 ) -> None:
     cluster.apply([fleets.code(), fleets.fleet(replicas=1, mode="Async")], namespace)
     cluster.kubectl("scale", "cfleet/fleet", "--replicas=2", "-n", namespace)
-    seen = cluster.wait_for("cfleet/fleet", lambda f: collecting(f) and collectors(f) == "2/2", namespace, within=180)
-    assert seen["status"]["replicas"] == 2
+    cluster.wait_for("cfleet/fleet", lambda f: collecting(f) and collectors(f) == "2/2", namespace, within=180)
+    # The driver told the one, the operator tells the other when it has seen it.
+    cluster.wait_for("cfleet/fleet", lambda f: f["status"]["replicas"] == 2, namespace, within=30)
 
     cluster.kubectl("scale", "cfleet/fleet", "--replicas=3", "-n", namespace)
     grown = cluster.wait_for("cfleet/fleet", lambda f: collectors(f) == "3/3", namespace, within=180)

@@ -34,6 +34,11 @@ def event_names(plane: ControlPlane, namespace: str) -> list[str]:
     return sorted(e["metadata"]["name"] for e in events if e["involvedObject"]["kind"] == "CollectorFleet")
 
 
+def kuberay_is_back(plane: ControlPlane, namespace: str, fleet: str) -> None:
+    """It waits up to 26 s, and half as long again by chance, before it asks a lost API server once more."""
+    Pods(plane, namespace, fleet).wait("head", 1, within=60)
+
+
 def test_a_killed_operator_that_returns_disturbs_nothing_and_sees_what_it_missed(
     control_plane: ControlPlane, fleet_operator: Component, namespace: str
 ) -> None:
@@ -85,6 +90,8 @@ def test_the_status_is_true_again_after_an_outage_that_the_operator_noticed(
     assert fleet_operator.running
     pods = Pods(control_plane, namespace)
     assert (len(pods.of("head")), len(pods.of("worker")), len(pods.of("driver"))) == (1, 1, 1)
+    control_plane.apply(manifest("next", replicas=1), namespace)
+    kuberay_is_back(control_plane, namespace, "next")
 
 
 def test_a_list_that_is_forbidden_is_said_and_ends_nothing(
@@ -110,6 +117,40 @@ def test_a_list_that_is_forbidden_is_said_and_ends_nothing(
     eventually(lambda: says("the API server answers again"), within=30, what="the lists again")
     assert fleet_operator.running
     Pods(control_plane, namespace).wait("driver", 1)
+
+
+def test_one_list_that_is_forbidden_leaves_the_others_where_watches_broke(
+    control_plane: ControlPlane, fleet_operator: Component, namespace: str
+) -> None:
+    """A fleet that no watch tells of is found by the lists, and they do not end at the first that is refused."""
+    role = control_plane.get("clusterrole/collectorfleet-operator")
+    rules = [
+        {
+            **rule,
+            "verbs": [verb for verb in rule["verbs"] if verb != "watch" or "collectorfleets" not in rule["resources"]],
+        }
+        for rule in role["rules"]
+        if "leases" not in rule["resources"]
+    ]
+    name = {"apiVersion": role["apiVersion"], "kind": role["kind"], "metadata": {"name": role["metadata"]["name"]}}
+    before = len(fleet_operator.log.read_text())
+    try:
+        control_plane.apply({**name, "rules": rules})
+        # A watch that stands is not asked again.
+        control_plane.kill("kube-apiserver")
+        control_plane.start("kube-apiserver")
+        eventually(
+            lambda: "refuses a list: list leases" in fleet_operator.log.read_text()[before:],
+            within=60,
+            what="the refusal in the log",
+        )
+        control_plane.apply(manifest(replicas=1), namespace)
+        kuberay_is_back(control_plane, namespace, "fleet")
+    finally:
+        control_plane.apply({**name, "rules": role["rules"]})
+    eventually(
+        lambda: "the API server answers again" in fleet_operator.log.read_text()[before:], within=30, what="the lists"
+    )
 
 
 def test_a_watch_that_is_forbidden_leaves_the_lists(

@@ -159,37 +159,46 @@ class Session:
 
     async def _tick(self, missing: set[Kind]) -> None:
         """List again and again; returns when a kind begins or ceases to be served."""
-        ticks, reachable = 0, True
+        ticks, trouble = 0, ""
         while True:
-            await asyncio.sleep(TICK_SECONDS if reachable else RETRY_SECONDS)
+            await asyncio.sleep(RETRY_SECONDS if trouble else TICK_SECONDS)
             ticks += 1
-            everything = not reachable or ticks % TICKS_PER_FULL_LIST == 0
+            everything = bool(trouble) or ticks % TICKS_PER_FULL_LIST == 0
             try:
                 await self._list_again(ticks, everything)
                 if (everything or missing) and await self._served_kinds_changed(missing):
                     return
             except (UnavailableError, RefusedError) as error:
-                if reachable:
-                    refused = isinstance(error, RefusedError)
-                    log.warning("the API server %s: %s", "refuses a list" if refused else "does not answer", error)
-                if isinstance(error, RefusedError):
+                refused = isinstance(error, RefusedError)
+                before, trouble = trouble, "refuses a list" if refused else "does not answer"
+                if trouble != before:
+                    log.warning("the API server %s: %s", trouble, error)
+                if refused:
                     self._health.heard()
-                reachable = False
                 continue
-            if not reachable:
+            if trouble:
                 log.info("the API server answers again")
-            reachable = True
+            trouble = ""
             self._health.heard()
 
     async def _list_again(self, ticks: int, everything: bool) -> None:
-        concerned = await self._resync.list_often()
+        steps = [self._resync.list_often]
         if ticks % 2 == 0:
-            concerned |= await self._resync.newly_warned()
+            steps.append(self._resync.newly_warned)
         if everything:
-            concerned |= await self._resync.list_all()
-            await self._resync.look_at_code()
-        for key in concerned:
-            self._queue.add(key)
+            steps += [self._resync.list_all, self._resync.look_at_code]
+        first: RefusedError | None = None
+        for step in steps:
+            try:
+                concerned = await step()
+            except RefusedError as error:
+                first = first or error
+                # What was not refused was listed.
+                concerned = set(self._cache.fleets())
+            for key in concerned:
+                self._queue.add(key)
+        if first:
+            raise first
 
     async def _served_kinds_changed(self, missing: set[Kind]) -> bool:
         now_missing = await self._resync.missing_kinds()

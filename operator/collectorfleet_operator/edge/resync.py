@@ -53,9 +53,7 @@ class Resync:
 
     async def list_all(self) -> set[Key]:
         """All that is ours or Kubernetes' own; NotServedError if there are no CollectorFleets in this Kubernetes."""
-        for kind in LISTED:
-            if kind not in PROVIDERS:
-                await self._list(kind)
+        await self._list_each(kind for kind in LISTED if kind not in PROVIDERS)
         # Whatever was missed, every fleet is looked at.
         return set(self._cache.fleets())
 
@@ -69,8 +67,7 @@ class Resync:
         That a driver is lost is no news: a fleet is looked at again when it would be.
         """
         lost = self._lost()
-        for kind in LISTED_OFTEN:
-            await self._list(kind)
+        await self._list_each(LISTED_OFTEN)
         return lost - self._lost()
 
     async def newly_warned(self) -> set[Key]:
@@ -87,8 +84,11 @@ class Resync:
         self.warnings.update(found)
         return changed
 
-    async def look_at_code(self) -> None:
-        """When the ConfigMaps of fleets that failed last changed: by name, and of no other fleet."""
+    async def look_at_code(self) -> set[Key]:
+        """When the ConfigMaps of fleets that failed last changed: by name, and of no other fleet.
+
+        It is listed with all the rest, which has every fleet looked at: none is returned.
+        """
         found: dict[Key, datetime] = {}
         for key in self._cache.fleets():
             name = _code_of_failed(self._cache.get(FLEET, key))
@@ -97,6 +97,7 @@ class Resync:
                 found[key] = changed
         self.code_changes.clear()
         self.code_changes.update(found)
+        return set()
 
     async def _changed(self, namespace: str, config_map: str) -> datetime | None:
         try:
@@ -105,6 +106,17 @@ class Resync:
             # Not told: whoever may not be read is no reason to try again, and there are other ways.
             return None
         return changed_at(found) if found is not None else None
+
+    async def _list_each(self, kinds: Iterable[Kind]) -> None:
+        """List all of them, and only then raise the first refusal: a right that is missing makes nothing else old."""
+        first: RefusedError | None = None
+        for kind in kinds:
+            try:
+                await self._list(kind)
+            except RefusedError as error:
+                first = first or error
+        if first:
+            raise first
 
     async def _list(self, kind: Kind) -> set[Key]:
         label = None if kind == FLEET else names.FLEET_LABEL
