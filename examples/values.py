@@ -8,22 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from collectorfleet_api.manifests.yaml_reader import read_documents
+from collectorfleet_api.manifests.yaml_writer import to_yaml
 
 FOLDER = Path(__file__).parent
 WRITTEN = FOLDER.parent / "charts" / "collectorfleet" / "ci"
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as they are read."""
-
-
-_Dumper.add_representer(
-    str,
-    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
-)
 
 
 def values(manifest: str) -> dict[str, Any]:
@@ -41,7 +30,7 @@ def pages() -> dict[Path, str]:
     return {
         WRITTEN / f"{manifest.stem}-values.yaml": (
             f"# Written from examples/{manifest.name} by `make generate`; change that.\n"
-            + yaml.dump(values(manifest.read_text()), Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)
+            + to_yaml(values(manifest.read_text()))
         )
         for manifest in sorted(FOLDER.glob("*.yaml"))
     }

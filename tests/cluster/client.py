@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from collectorfleet_api.manifests.yaml_writer import to_yaml
 from tests.wait import eventually
 
 Object = dict[str, Any]
@@ -161,7 +160,7 @@ def manifest_text(manifest: Manifest) -> str:
     if isinstance(manifest, Path):
         return manifest.read_text()
     objects = [manifest] if isinstance(manifest, Mapping) else manifest
-    return yaml.safe_dump_all([dict(item) for item in objects], sort_keys=False)
+    return to_yaml(*(dict(item) for item in objects))
 
 
 def condition(obj: Object, name: str) -> Object | None:

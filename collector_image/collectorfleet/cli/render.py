@@ -7,6 +7,7 @@ import json
 import sys
 
 from collectorfleet.cli import manifests
+from collectorfleet_api.manifests.yaml_writer import to_yaml
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -22,8 +23,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _render(options: argparse.Namespace) -> int:
-    import yaml
-
     # The one place where the runtime knows the operator: what it shows is what the operator applies.
     from collectorfleet_operator.children.table import CHILDREN
 
@@ -39,5 +38,5 @@ def _render(options: argparse.Namespace) -> int:
         # To a fleet that is not there: applied by hand, they would be deleted at once.
         del child["metadata"]["ownerReferences"]
     # Through JSON, as they go to the API server: YAML knows no enums.
-    yaml.safe_dump_all(json.loads(json.dumps(children)), sys.stdout, sort_keys=False, width=120)
+    sys.stdout.write(to_yaml(*json.loads(json.dumps(children))))
     return 0

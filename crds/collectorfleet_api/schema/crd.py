@@ -12,8 +12,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Final
 
-import yaml
-
+from collectorfleet_api.manifests.yaml_writer import to_yaml
 from collectorfleet_api.names import GROUP, KIND, PLURAL, VERSION
 from collectorfleet_api.rules.cel import RULES
 from collectorfleet_api.v1alpha1.base import Model, one_kind_of_number
@@ -53,13 +52,6 @@ COLUMNS: Final = (
 )
 
 
-class _PlainDumper(yaml.SafeDumper):
-    """Writes equal parts out twice: readers of a CRD do not expect YAML anchors."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  (the base class names it)
-        return True
-
-
 def crd() -> dict[str, Any]:
     """The CustomResourceDefinition as an object."""
     return {
@@ -84,13 +76,12 @@ def crd() -> dict[str, Any]:
 
 def main() -> None:
     """Print the CRD as YAML."""
-    sys.stdout.write(to_yaml())
+    sys.stdout.write(text())
 
 
-def to_yaml() -> str:
+def text() -> str:
     """The text of ``crds/collectorfleets.yaml``."""
-    body = yaml.dump(crd(), Dumper=_PlainDumper, sort_keys=False, width=120, allow_unicode=True)
-    return f"# Generated from the models by `python -m collectorfleet_api.schema.crd`; change those.\n{body}"
+    return f"# Generated from the models by `python -m collectorfleet_api.schema.crd`; change those.\n{to_yaml(crd())}"
 
 
 def schema() -> Schema:

@@ -1,0 +1,35 @@
+"""Writes YAML that kubectl reads as what it is.
+
+PyYAML leaves text without quotes where its own reader takes it for text: ``args: ["3e-4"]`` would come to the
+cluster as a number (see :mod:`collectorfleet_api.manifests.yaml_reader`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import yaml
+
+from collectorfleet_api.manifests.yaml_reader import plain_value
+
+_WIDTH: Final = 120
+
+
+def to_yaml(*documents: Any) -> str:
+    """Text of documents in JSON's types, in their own order; lines break at 120 characters where they can."""
+    return yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, width=_WIDTH, allow_unicode=True)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes equal parts out twice: people do not expect anchors in a manifest."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  (the base class names it)
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else "'" if plain_value(text) != text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)

@@ -1,0 +1,37 @@
+"""What is written is read as it was, by us as by kubectl."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectorfleet_api.manifests.yaml_reader import read_documents
+from collectorfleet_api.manifests.yaml_writer import to_yaml
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXT,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner),
+)
+
+
+@pytest.mark.parametrize(
+    "word", ["3e-4", "1e3", "0o17", "1_000", "1:30", "yes", "null", "", "2026-11-23", "a\nb\n", "0x1F"]
+)
+def test_text_stays_text(word: str) -> None:
+    (read,) = read_documents(to_yaml({"args": [word], word or "empty": 1}))
+    assert read.content == {"args": [word], word or "empty": 1}
+
+
+@given(st.dictionaries(TEXT, JSON, min_size=1))
+def test_what_is_written_is_read_as_it_was(value: dict[str, Any]) -> None:
+    (read,) = read_documents(to_yaml(value))
+    assert (read.content, read.problems) == (value, [])
+
+
+def test_what_stands_twice_is_written_twice() -> None:
+    same = {"cpu": "1"}
+    assert to_yaml({"a": same, "b": same}) == "a:\n  cpu: '1'\nb:\n  cpu: '1'\n"
