@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.cluster import binaries
@@ -11,6 +12,18 @@ from tests.cluster import control_plane as control_planes
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.process import Component
 from tests.integration.operator_process import operator
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of the API server alone first: once there is an operator, it answers to every fleet."""
+    places = [place for place, item in enumerate(items) if item.path.parent == Path(__file__).parent]
+    alone_first = sorted((items[place] for place in places), key=_needs_operator)
+    for place, item in zip(places, alone_first, strict=True):
+        items[place] = item
+
+
+def _needs_operator(item: pytest.Item) -> bool:
+    return "fleet_operator" in getattr(item, "fixturenames", ())
 
 
 @pytest.fixture(scope="session")
