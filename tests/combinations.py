@@ -9,17 +9,40 @@ from tests.manifests import ABSENT
 ASYNC = {"spec.collection.mode": "Async"}
 GATHER_ONLY = {"spec.driver": ABSENT, "spec.output": {"path": "/data"}, "spec.collection.totalFrames": 8000}
 RING = {"factory": "my_buffers:ring"}
+SCRIPT = {
+    "spec.driver": {"script": "train.py", "args": ["--lr", "3e-4"]},
+    "spec.environment": ABSENT,
+    "spec.policy": ABSENT,
+    "spec.collection": ABSENT,
+}
+# What a script says itself, each with a value that a manifest could have.
+OF_THE_SCRIPT = {
+    "environment": {"factory": "my_envs:make_env"},
+    "policy": {"factory": "my_policy:make_actor"},
+    "collection": {"mode": "Async"},
+    "weights": {"dtype": "BFloat16"},
+    "replayBuffer": RING,
+    "collectors.class": "Sync",
+    "collectors.devices": {"device": "cpu"},
+    "collectors.noCudaSync": True,
+    "collectors.preCollectHook": "my_hooks:before",
+    "collectors.postCollectHook": "my_hooks:after",
+    "collectors.kwargs": {"compile_policy": True},
+}
+
+# What is below it may be anything, which no rule of a CRD can look into.
+ONLY_TOLD = ("collectors.kwargs",)
 
 REFUSED = [
     pytest.param(
         {"spec.output": {"path": "/data"}},
-        "spec.output: set driver.train or output, not both: with a training function the batches go to it",
+        "spec.output: set driver.train, driver.script or output, one of them: who trains gets the batches",
         id="train and output",
     ),
     pytest.param(
         {"spec.driver": ABSENT},
-        "spec: set driver.train to train on the batches, or output to write them to files; with neither they would be "
-        "lost",
+        "spec: set driver.train or driver.script to train on the batches, or output to write them to files; with none "
+        "of them they would be lost",
         id="neither train nor output",
     ),
     pytest.param(
@@ -233,6 +256,38 @@ REFUSED = [
         {**GATHER_ONLY, "spec.output": {"path": "/data", "format": "ReplayBuffer"}},
         "spec.output.replayBuffer: belongs to format ReplayBuffer, which needs it; set both or neither",
         id="a format without its replay buffer",
+    ),
+    pytest.param(
+        {"spec.driver.script": "train.py"}
+        | {f"spec.{path}": ABSENT for path in ("environment", "policy", "collection")},
+        "spec.driver.script: set driver.train or driver.script, one of them: both take the batches",
+        id="a function and a script",
+    ),
+    pytest.param(
+        {"spec.driver.args": ["--lr", "3e-4"]},
+        "spec.driver.args: there is no driver.script to give them to; a function has driver.train.kwargs",
+        id="arguments of no script",
+    ),
+    *(
+        pytest.param(
+            {f"spec.{path}": ABSENT},
+            f"spec.{path}: missing, and required: {what}; only driver.script says it elsewhere",
+            id=f"no {path}",
+        )
+        for path, what in (
+            ("environment", "the environment that the collectors step"),
+            ("policy", "the policy that the collectors act by"),
+            ("collection.framesPerBatch", "the frames of a batch"),
+        )
+    ),
+    *(
+        pytest.param(
+            {**SCRIPT, f"spec.{path}": value},
+            f"spec.{path}: driver.script makes the collector and says it there; leave it out",
+            id=f"{path} beside a script",
+        )
+        for path, value in OF_THE_SCRIPT.items()
+        if path not in ONLY_TOLD
     ),
 ]
 

@@ -16,6 +16,7 @@ from collectorfleet.user_code import Factory
 
 if TYPE_CHECKING:
     from collectorfleet.fleet.collector import FleetCollector
+    from collectorfleet.run.current import current_run
 
 __all__ = [
     "CollectorClosed",
@@ -26,6 +27,7 @@ __all__ = [
     "InvalidOption",
     "TooFewCollectors",
     "UserCodeError",
+    "current_run",
 ]
 
 
@@ -35,4 +37,8 @@ def __getattr__(name: str) -> Any:
         from collectorfleet.fleet.collector import FleetCollector
 
         return FleetCollector
+    if name == "current_run":
+        from collectorfleet.run.current import current_run
+
+        return current_run
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

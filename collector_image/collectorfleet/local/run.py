@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,7 @@ from collectorfleet.run.exit import Completed, exit_code
 from collectorfleet.run.history import RunHistory
 from collectorfleet.run.metrics.server import THIS_MACHINE, serve_metrics
 from collectorfleet.run.milestones import Milestone, log_milestone
+from collectorfleet.run.reports import starting_report
 from collectorfleet.run.stop import StopRequest, stop_on_signals
 from collectorfleet.run.supervision import supervise
 from collectorfleet_api.manifests.files import Manifests
@@ -32,6 +34,8 @@ from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus
 
 if TYPE_CHECKING:
     from collectorfleet.run.session import Session
+
+log = logging.getLogger(__name__)
 
 # A person who presses Ctrl-C waits; long enough for a training step and a saved file.
 INTERRUPT_GRACE: Final = timedelta(seconds=5)
@@ -105,19 +109,29 @@ class LocalRun:
         code = load_own_code(self._fleet.spec)
         history = checkpoints.history() if checkpoints else RunHistory(str(uuid4()))
         with open_session(
-            self._fleet, code, self._stop, history, checkpoints, gpu_per_collector=share.per_collector
+            self._fleet,
+            code,
+            self._stop,
+            history,
+            checkpoints,
+            gpu_per_collector=share.per_collector,
+            starting=starting_report(self._fleet.spec.collectors.replicas, None),
+            say=self._say_resumed,
         ) as session:
             return self._execute(session)
 
     def _execute(self, session: Session) -> Completed:
-        if session.resume_point.sentence:
-            self._terminal.say(session.resume_point.sentence)
         with self.report.of(session.report):
             try:
                 with self._terminal.progress(self._name, session.report):
                     return session.execute()
             finally:
                 self._stop.run_ended()
+
+    def _say_resumed(self, sentence: str) -> None:
+        """For whom it concerns on the terminal, and in the log as in a pod."""
+        log.warning(sentence)
+        self._terminal.say(sentence)
 
     def _metrics(self) -> AbstractContextManager[None]:
         port = self._options.metrics_port

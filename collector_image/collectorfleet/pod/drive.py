@@ -21,6 +21,7 @@ from collectorfleet.run.history import RunHistory
 from collectorfleet.run.metrics.server import BackgroundMetrics
 from collectorfleet.run.milestones import Milestone, log_milestone
 from collectorfleet.run.position import Position
+from collectorfleet.run.reports import starting_report
 from collectorfleet.run.stop import StopRequest, stop_on_signals
 from collectorfleet.run.supervision import supervise
 from collectorfleet_api.log_lines import EXCEPTION
@@ -64,7 +65,13 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
         with (
             stop_on_signals(stop),  # again, because Ray took SIGTERM for itself
             open_session(
-                fleet, code, stop, history, folder, gpu_per_collector=_gpu_per_collector(fleet.spec)
+                fleet,
+                code,
+                stop,
+                history,
+                folder,
+                gpu_per_collector=_gpu_per_collector(fleet.spec),
+                starting=starting_report(fleet.spec.collectors.replicas, last_report(fleet)),
             ) as session,
         ):
             reporter.attach(session)

@@ -12,8 +12,8 @@ from collectorfleet.pod.lease_loop import LeaseLoop
 from collectorfleet.pod.report_schedule import EVERY_SECONDS
 from collectorfleet.pod.reported_run import ReportedRun
 from collectorfleet.pod.status_writer import StatusWriter
-from collectorfleet.pod.stored_fleet import final_report
 from collectorfleet.run.exit import FleetGone
+from collectorfleet.run.reports import final_report
 from collectorfleet.run.stop import StopReason, StopRequest
 from collectorfleet_api.names import EXIT_INFRASTRUCTURE, EXIT_STOPPED
 from collectorfleet_api.v1alpha1 import DriverReport

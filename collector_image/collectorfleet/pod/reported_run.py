@@ -15,8 +15,8 @@ from collectorfleet.pod.stored_fleet import (
     is_told_to_stop,
     last_report,
     pods_to_drain,
-    starting_report,
 )
+from collectorfleet.run.reports import starting_report
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
 
 log = logging.getLogger(__name__)

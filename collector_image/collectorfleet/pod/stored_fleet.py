@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from collectorfleet.errors import InvalidOption
 from collectorfleet.pod.objects import Object
 from collectorfleet.pod.settings import DriverSettings
 from collectorfleet.run.exit import FleetGone
 from collectorfleet_api.rules.followed import as_run
-from collectorfleet_api.v1alpha1 import (
-    CollectorCounts,
-    CollectorFleet,
-    CollectorState,
-    CollectorStatus,
-    DriverReport,
-    Progress,
-    WeightsStatus,
-    course,
-)
-
-MOST_ROWS: Final = 100  # of a status
-# Of a driver that runs, and of no other.
-_GONE: Final = {"frames_per_second": None, "driver_idle_ratio": None, "collector_idle_ratio": None}
+from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
 
 
 def checked_fleet(stored: Object, settings: DriverSettings) -> CollectorFleet:
@@ -64,37 +49,3 @@ def last_report(fleet: CollectorFleet) -> DriverReport | None:
     if previous is None or previous.fleet_uid != fleet.metadata.uid or previous.driver_incarnation is None:
         return None
     return previous
-
-
-def starting_report(replicas: int, before: DriverReport | None) -> DriverReport:
-    """The report of a driver whose collectors do not exist yet: what was true of ``before`` still is."""
-    counts = CollectorCounts(desired=replicas, available=0, summary=f"0/{replicas}")
-    rows = [CollectorStatus(name=f"c{i}", state=CollectorState.STARTING) for i in range(min(replicas, MOST_ROWS))]
-    if before is None:
-        return DriverReport(progress=Progress(collectors=counts), collectors=rows)
-    progress = _at_rest(before.progress or Progress(), counts)
-    # The next driver has to know, should this one be lost before its first version.
-    weights = before.weights and WeightsStatus(published=before.weights.published)
-    return DriverReport(progress=progress, weights=weights, checkpoint=before.checkpoint, collectors=rows)
-
-
-def final_report(report: DriverReport) -> DriverReport:
-    """``report`` once its driver has ended: how far it came stays true, and there are no collectors any more."""
-    progress = report.progress
-    if progress is None:
-        return report.model_copy(update={"driver_ended": True})
-    counts = progress.collectors and progress.collectors.model_copy(
-        update={"available": 0, "summary": f"0/{progress.collectors.desired}"}
-    )
-    rows = [
-        row if row.state is CollectorState.FAILED else row.model_copy(update={"state": CollectorState.RETIRED})
-        for row in report.collectors
-    ]
-    now = {"progress": _at_rest(progress, counts), "collectors": rows, "driver_ended": True}
-    return report.model_copy(update=now)
-
-
-def _at_rest(progress: Progress, collectors: CollectorCounts | None) -> Progress:
-    """How far a driver came that runs no more."""
-    summary = course.summary(progress.frames_delivered, progress.total_frames, None)
-    return progress.model_copy(update={**_GONE, "summary": summary, "collectors": collectors})

@@ -27,9 +27,10 @@ def split(spec: CollectorFleetSpec) -> Split:
     if first is not None and first >= replicas:
         # Scaled down to so few that each batch waits for all: of the same shape as before.
         return Split(replicas, shares=first)
-    if first is not None or shares is not None or spec.collection.mode is Mode.ASYNC:
+    frames = spec.collection.frames_per_batch
+    if first is not None or shares is not None or frames is None or spec.collection.mode is Mode.ASYNC:
         return Split(replicas, shares, first)
-    batch = (spec.collection.frames_per_batch, replicas, spec.frames_per_step)
+    batch = (frames, replicas, spec.frames_per_step)
     if spec.collectors.collector_class is CollectorClass.SINGLE:
         # FleetCollector splits a batch anew whenever it is resized, which the session does next.
         return Split(fewer(*batch))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from collectorfleet.errors import UserCodeError
@@ -22,28 +24,52 @@ class TrainingFunction:
 
 
 @dataclass(frozen=True)
+class Script:
+    """A program that is run in place of a training function: its name in the manifest, its file, its arguments."""
+
+    name: str
+    file: Path
+    arguments: list[str]
+
+
+@dataclass(frozen=True)
 class OwnCode:
-    """The training function, imported; a fleet that only collects has none.
+    """The training function, imported, or the script; a fleet that only collects has neither.
 
     ``built`` are the policy and further arguments of FleetCollector, by their names there.
     """
 
     train: TrainingFunction | None
+    script: Script | None
     built: dict[str, Any]
 
-    @property
-    def modules(self) -> dict[str, Any]:
-        """What may be trained, by the name that messages and checkpoints call it."""
-        return {"policy": self.built["policy"]} | {
-            f"model {path}": model for path, model in self.built.get("models", {}).items()
-        }
+
+def modules_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What may be trained of the arguments of a FleetCollector, by the name that messages and checkpoints call it."""
+    found = {"policy": arguments.get("policy")} | {
+        f"model {path}": model for path, model in (arguments.get("models") or {}).items()
+    }
+    return {name: module for name, module in found.items() if module is not None}
 
 
 def load_own_code(spec: CollectorFleetSpec) -> OwnCode:
-    """Import the training function; import and call the factories of what lives in the driver. Raises UserCodeError."""
-    train = spec.driver.train
+    """Import the training function, or find the script; import and call the factories of what lives in the driver.
+
+    Raises UserCodeError.
+    """
+    train, script = spec.driver.train, spec.driver.script
     function = TrainingFunction(train.function, load(train.function), train.kwargs) if train else None
-    return OwnCode(function, built_options(spec, on_ray=False))
+    program = Script(script, _found(script), spec.driver.args) if script else None
+    return OwnCode(function, program, built_options(spec, on_ray=False))
+
+
+def _found(script: str) -> Path:
+    """A script where imports are looked for: among the mounted code, then in the image."""
+    for folder in [""] if script.startswith("/") else sys.path:
+        if (file := Path(folder) / script).is_file():
+            return file
+    where = "the image" if script.startswith("/") else "the code of the fleet, nor in the image"
+    raise UserCodeError(f"script {script}", f"there is no such file in {where}")
 
 
 def built_options(spec: CollectorFleetSpec, *, on_ray: bool) -> dict[str, Any]:

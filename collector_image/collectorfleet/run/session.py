@@ -1,97 +1,129 @@
 """One run of one fleet: the same in a driver pod and on a laptop.
 
-:func:`open_session` turns the spec into a collector around the user's policy; :meth:`Session.execute` calls the
-training function or writes batches out; :meth:`Session.report` says what is true meanwhile, to any thread that asks.
+:func:`open_session` turns the spec into a collector around the user's policy, or lets the user's script make it;
+:meth:`Session.execute` calls the training function, runs the script or writes batches out; :meth:`Session.report` says
+what is true meanwhile, to any thread that asks.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping
+import threading
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
-from torch import nn
-
 from collectorfleet.errors import InvalidOption
-from collectorfleet.run.batch_boundary import BatchBoundary
 from collectorfleet.run.checkpoint.checkpoint import Checkpoint
-from collectorfleet.run.checkpoint.checkpointer import Checkpointer
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
-from collectorfleet.run.checkpoint.interface import Checkpoints, NoCheckpoints
-from collectorfleet.run.checkpoint.kept_normalization import NAME, KeptNormalization
-from collectorfleet.run.checkpoint.training_state import TrainingState
 from collectorfleet.run.collector_options import collector_options
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
 from collectorfleet.run.history import RunHistory
+from collectorfleet.run.making import Making
 from collectorfleet.run.milestones import Milestone, log_milestone
 from collectorfleet.run.output.formats import open_writer
 from collectorfleet.run.output.interface import OutputWriter
 from collectorfleet.run.own_code import OwnCode, built_options
-from collectorfleet.run.resume_point import ResumePoint, resume_point
+from collectorfleet.run.position import Position
+from collectorfleet.run.resume_point import ResumePoint
 from collectorfleet.run.run_collector import RunCollector
+from collectorfleet.run.script_collector import ScriptCollectors
 from collectorfleet.run.stop import StopRequest
-from collectorfleet.run.work import train, write_out
+from collectorfleet.run.work import run_script, train, write_out
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec, DriverReport, Progress
 
 log = logging.getLogger(__name__)
 
 SHUTDOWN_SECONDS: Final = 10
-INCARNATIONS_PER_DRIVER: Final = 2**20
-EVERY_SECONDS: Final = 60  # between checkpoints of a local run whose manifest has none
 
 
 class Session:
-    """A collector with the user's work on it."""
+    """A collector with the user's work on it, which a script makes in the middle of that work."""
 
-    def __init__(
-        self,
-        collector: RunCollector,
-        run: Run,
-        work: Callable[[], Completed],
-        checkpoints: Checkpoints,
-        resume_point: ResumePoint,
-    ) -> None:
+    def __init__(self, making: Making, run: Run, starting: DriverReport) -> None:
+        """``starting`` is what is true as long as there is no collector."""
+        self.resume_point = ResumePoint(Position())
+        self._making = making
+        self._run = run
+        self._starting = starting
+        self._collector: RunCollector | None = None
+        self._is_there = threading.Event()
+        # What was asked of a collector that was not there yet.
+        self._size: tuple[int, int] | None = None
+        self._drained: Collection[str] = ()
+        self._work: Callable[[], Completed] | None = None
+
+    def begin(self, collector: RunCollector, resume_point: ResumePoint) -> None:
+        """The collector is there. On the main thread."""
         self.resume_point = resume_point
         self._collector = collector
-        self._run = run
-        self._work = work
-        self._checkpoints = checkpoints
+        if self._size:
+            collector.resize(*self._size)
+        if self._drained:
+            collector.drain_pods(self._drained)
+        self._is_there.set()
+        log_milestone(Milestone.CONSTRUCTED)
 
     def report(self) -> DriverReport:
         """What is true now. Any thread may ask, also after the end."""
-        report = self._collector.status()
-        own = {
-            "metrics": dict(self._run.metrics),
-            "frames_lost": self.resume_point.position.frames_lost,
-            "replay_buffer_frames_lost": self.resume_point.buffer_frames_lost,
-        }
+        own: dict[str, Any] = {"metrics": dict(self._run.metrics)}
+        collector = self._collector
+        if collector is None:
+            report = self._starting
+        else:
+            report = collector.status()
+            own |= {
+                "frames_lost": self.resume_point.position.frames_lost,
+                "replay_buffer_frames_lost": self.resume_point.buffer_frames_lost,
+            }
         progress = (report.progress or Progress()).model_copy(update=own)
-        return report.model_copy(update={"progress": progress, "checkpoint": self._checkpoints.status})
+        return report.model_copy(update={"progress": progress, "checkpoint": self._making.checkpoints.status})
 
     def wait_for_change(self, seen: int, timeout_seconds: float) -> int:
         """Block until something turned that a reader wants to know at once; see FleetCollector.wait_for_change."""
-        return self._collector.wait_for_change(seen, timeout_seconds)
+        collector = self._collector
+        if collector is None:
+            self._is_there.wait(timeout_seconds)
+            return 0
+        return collector.wait_for_change(seen, timeout_seconds)
 
     def resize(self, replicas: int, min_available: int) -> None:
         """Run ``replicas`` collectors from now on, of which ``min_available`` are enough."""
-        self._collector.resize(replicas, min_available)
+        self._size = (replicas, min_available)
+        if self._collector is not None:
+            self._collector.resize(replicas, min_available)
 
     def drain_pods(self, pods: Collection[str]) -> None:
         """Take the collectors off these pods, which are to be replaced; see FleetCollector.drain_pods."""
-        self._collector.drain_pods(pods)
+        self._drained = pods
+        if self._collector is not None:
+            self._collector.drain_pods(pods)
+
+    def does(self, work: Callable[[], Completed]) -> None:
+        """What :meth:`execute` is."""
+        self._work = work
 
     def execute(self) -> Completed:
         """Train, or gather into the output; blocks until that is done, or until the run was asked to stop.
 
         Raises UserCodeError when the user's code raises, another CollectorFleetError when the fleet cannot go on.
         """
+        if self._work is None:
+            raise InvalidOption("spec: neither driver.train, driver.script nor output says what to do with the batches")
         done = self._work()
-        self._checkpoints.write(self._collector.position(), completed=not self._run.stop_requested)
+        self._making.checkpoints.write(self.position(), completed=not self._run.stop_requested)
         return done
+
+    def position(self) -> Position:
+        """How far the run is. Any thread may ask."""
+        return self.resume_point.position if self._collector is None else self._collector.position()
+
+    def close(self) -> None:
+        """End the collectors."""
+        if self._collector is not None:
+            self._collector.shutdown(timeout=SHUTDOWN_SECONDS, raise_on_error=False)
 
 
 @contextmanager
@@ -103,41 +135,65 @@ def open_session(
     folder: CheckpointFolder | None,
     *,
     gpu_per_collector: float,
+    starting: DriverReport,
+    say: Callable[[str], None] = log.warning,
 ) -> Iterator[Session]:
     """The session of ``fleet`` on the Ray that this process is connected to; its collectors end with it.
 
-    The run goes on from what ``history`` has, and keeps its checkpoints in ``folder``, if there is one.
+    The run goes on from what ``history`` has, which ``say`` tells, and keeps its checkpoints in ``folder``, if there is
+    one. ``starting`` is its report as long as it has no collector.
     """
-    writer = _writer(fleet, history.run_id)
-    resume = resume_point(
-        history,
-        writer.position if writer else None,
-        fleet.spec.collection.total_frames,
-        buffer_begins_empty=_buffer_begins_empty(fleet.spec, history.checkpoint),
-    )
-    if resume.sentence:
-        log.warning(resume.sentence)
-    checkpoints: Checkpoints = NoCheckpoints()
-    normalization = KeptNormalization()
-    if folder:
-        state = _training_state(code, normalization, history.checkpoint)
-        checkpoints = Checkpointer(folder, state, _checkpoint_interval(fleet))
-    # Before the collector, whose first version is one more.
-    checkpoints.note(resume.position)
-    boundary = BatchBoundary(stop, checkpoints)
-    built = built_options(fleet.spec, on_ray=True)
-    if fleet.spec.replay_buffer is not None and fleet.spec.replay_buffer.checkpoint:
-        checkpoints.keep_buffer(built["replay_buffer"])
-    everything = code.built | built
-    collector = _collector(fleet, everything, boundary, resume, normalization.saved, history.drivers, gpu_per_collector)
-    normalization.follow(collector.normalization)
-    run = Run(stop.requested, checkpoints.keep, lambda: checkpoints.write(collector.position()))
-    log_milestone(Milestone.CONSTRUCTED)
+    making = Making(fleet.spec, stop, history, folder, say)
+    run = Run(stop.requested, making.checkpoints.keep, lambda: making.checkpoints.write(session.position()))
+    session = Session(making, run, starting)
     try:
-        yield Session(collector, run, _work(code, writer, collector, run), checkpoints, resume)
+        if code.script is None:
+            _begin_with_collector(session, fleet, code, making, run, history, gpu_per_collector)
+        else:
+            built = code.built | built_options(fleet.spec, on_ray=True)
+            collectors = ScriptCollectors(fleet.spec, built, making, gpu_per_collector, session.begin)
+            session.does(partial(run_script, code.script, collectors.type(), run, session.position))
+        yield session
     finally:
         stop.run_ended()
-        collector.shutdown(timeout=SHUTDOWN_SECONDS, raise_on_error=False)
+        session.close()
+
+
+def _begin_with_collector(
+    session: Session,
+    fleet: CollectorFleet,
+    code: OwnCode,
+    making: Making,
+    run: Run,
+    history: RunHistory,
+    gpu_per_collector: float,
+) -> None:
+    """The collector that the manifest describes, and what is done with its batches."""
+    spec = fleet.spec
+    writer = _writer(fleet, history.run_id)
+    making.restore(code.built)
+    resume = making.resume_point(
+        writer.position if writer else None,
+        spec.collection.total_frames,
+        buffer_begins_empty=_buffer_begins_empty(spec, history.checkpoint),
+    )
+    built = built_options(spec, on_ray=True)
+    if spec.replay_buffer is not None and spec.replay_buffer.checkpoint:
+        making.checkpoints.keep_buffer(built["replay_buffer"])
+    collector = RunCollector(
+        making.boundary,
+        resume.position.frames_lost,
+        resume_from=making.resume_from(resume.position),
+        **collector_options(spec, gpu_per_collector),
+        **code.built,
+        **built,
+    )
+    making.made(collector, spec.collectors.replicas)
+    session.begin(collector, resume)
+    if code.train is not None:
+        session.does(partial(train, code.train, collector, run))
+    elif writer is not None:
+        session.does(partial(write_out, collector, writer))
 
 
 def _writer(fleet: CollectorFleet, run_id: str) -> OutputWriter | None:
@@ -152,57 +208,3 @@ def _buffer_begins_empty(spec: CollectorFleetSpec, checkpoint: Checkpoint | None
     if spec.replay_buffer is None:
         return False
     return not (spec.replay_buffer.checkpoint and checkpoint is not None and checkpoint.replay_buffer is not None)
-
-
-def _training_state(code: OwnCode, normalization: KeptNormalization, checkpoint: Checkpoint | None) -> TrainingState:
-    """With the policy, the models and the normalization in it, which are as they were at the checkpoint by then."""
-    state = TrainingState(checkpoint.state_file if checkpoint else None)
-    state.keep({NAME: normalization})
-    for name, module in code.modules.items():
-        if isinstance(module, nn.Module):
-            state.keep({name: module})
-    return state
-
-
-def _checkpoint_interval(fleet: CollectorFleet) -> timedelta:
-    asked = fleet.spec.driver.checkpoint
-    return timedelta(seconds=asked.every_seconds if asked else EVERY_SECONDS)
-
-
-def _collector(
-    fleet: CollectorFleet,
-    built: dict[str, Any],
-    boundary: BatchBoundary,
-    resume: ResumePoint,
-    normalization: Mapping[str, Any],
-    drivers_before: int,
-    gpu_per_collector: float,
-) -> RunCollector:
-    spec, position = fleet.spec, resume.position
-    options: dict[str, Any] = collector_options(spec, gpu_per_collector)
-    resume_from = {
-        "frames": position.frames,
-        "batches": position.batches,
-        "version": position.version,
-        # No two incarnations of collectors, of whichever driver, play the same episodes or number them alike.
-        "incarnations": drivers_before * INCARNATIONS_PER_DRIVER,
-        "normalization": normalization,
-    }
-    collector = RunCollector(
-        boundary,
-        position.frames_lost,
-        resume_from=resume_from,
-        **options,
-        **built,
-    )
-    if spec.collectors.replicas != options["num_collectors"]:
-        collector.resize(spec.collectors.replicas)
-    return collector
-
-
-def _work(code: OwnCode, writer: OutputWriter | None, collector: RunCollector, run: Run) -> Callable[[], Completed]:
-    if code.train is not None:
-        return partial(train, code.train, collector, run)
-    if writer is not None:
-        return partial(write_out, collector, writer)
-    raise InvalidOption("spec: neither driver.train nor output says what to do with the batches")

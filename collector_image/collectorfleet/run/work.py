@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import runpy
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from tensordict import TensorDictBase
 
+import collectorfleet
 from collectorfleet.errors import CollectorFleetError, UserCodeError
 from collectorfleet.fleet.collector import FleetCollector
+from collectorfleet.run.current import as_current
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
 from collectorfleet.run.output.interface import OutputWriter
-from collectorfleet.run.own_code import TrainingFunction
+from collectorfleet.run.own_code import Script, TrainingFunction
+from collectorfleet.run.position import Position
 from collectorfleet.transport.ray.replay_buffer import loss_of
 from collectorfleet_api.v1alpha1 import Progress
 
@@ -36,6 +42,59 @@ def train(training: TrainingFunction, collector: FleetCollector, run: Run) -> Co
     progress = collector.status().progress or Progress()
     done = f"{progress.frames_delivered} frames in {progress.batches} batches"
     return Completed(f"{training.path} returned after {done}")
+
+
+def run_script(
+    script: Script, collector: type[FleetCollector], run: Run, position: Callable[[], Position]
+) -> Completed:
+    """Run a program as ``python FILE ARGUMENTS`` would, in this process.
+
+    ``collector`` is its FleetCollector, and ``run`` its :func:`collectorfleet.current_run`.
+
+    Raises UserCodeError when it raises, exits with an error or collects nothing, another CollectorFleetError as it is.
+    """
+    where = f"script {script.name}"
+    with _as_program(script), as_current(run), _as_fleet_collector(collector):
+        try:
+            # Under this name functions and classes of the script travel to collectors as they are, not by import.
+            runpy.run_path(str(script.file), run_name="__main__")
+        except CollectorFleetError:
+            raise
+        except Exception as error:
+            raise UserCodeError.of(where, error) from error
+        except SystemExit as error:
+            if error.code:
+                raise UserCodeError.of(where, error) from error
+    reached = position()
+    if not reached.batches:
+        raise UserCodeError(
+            where,
+            "it ended without a batch: make a collectorfleet.FleetCollector, which has the fleet's collectors, and "
+            "iterate over it",
+        )
+    return Completed(f"{script.name} ended after {reached.frames} frames in {reached.batches} batches")
+
+
+@contextmanager
+def _as_program(script: Script) -> Iterator[None]:
+    """The arguments and the first folder of imports that Python gives a program."""
+    before = sys.argv, sys.path[:]
+    sys.argv = [str(script.file), *script.arguments]
+    sys.path.insert(0, str(script.file.parent))
+    try:
+        yield
+    finally:
+        sys.argv, sys.path[:] = before
+
+
+@contextmanager
+def _as_fleet_collector(made: type[FleetCollector]) -> Iterator[None]:
+    """``from collectorfleet import FleetCollector`` is that one, wherever the script and its modules say it."""
+    collectorfleet.FleetCollector = made  # type: ignore[misc]
+    try:
+        yield
+    finally:
+        del collectorfleet.FleetCollector  # found by import again
 
 
 def write_out(batches: Iterable[TensorDictBase], writer: OutputWriter) -> Completed:

@@ -40,6 +40,8 @@ def busy_collectors(fleet: CollectorFleet) -> int:
 
 def _shares_of(spec: CollectorFleetSpec) -> int:
     frames = spec.collection.frames_per_batch
+    if frames is None:  # as a script says
+        return spec.collectors.replicas
     return spec.fixed_shares or shares(frames, spec.collectors.replicas, spec.frames_per_step)
 
 

@@ -17,6 +17,8 @@ _FRAMES: Final = "spec.collection.framesPerBatch"
 def share_problems(fleet: CollectorFleet) -> Iterator[Problem]:
     spec = fleet.spec
     frames, step = spec.collection.frames_per_batch, spec.frames_per_step
+    if frames is None:
+        return
     if frames % step:
         yield Problem(
             _FRAMES,
@@ -25,12 +27,12 @@ def share_problems(fleet: CollectorFleet) -> Iterator[Problem]:
             f"use {_multiples(frames, step)}",
         )
     elif spec.collection.mode is Mode.SYNC:
-        yield from _unequal_shares(fleet)
+        yield from _unequal_shares(fleet, frames)
 
 
-def _unequal_shares(fleet: CollectorFleet) -> Iterator[Problem]:
+def _unequal_shares(fleet: CollectorFleet, frames: int) -> Iterator[Problem]:
     spec = fleet.spec
-    frames, step, fixed = spec.collection.frames_per_batch, spec.frames_per_step, spec.fixed_shares
+    step, fixed = spec.frames_per_step, spec.fixed_shares
     # A stored fleet may be scaled to any number: the batch then has more shares than collectors.
     shares = fixed or (1 if _is_stored(fleet) else spec.collectors.replicas)
     if divides(frames, shares, step):

@@ -62,11 +62,13 @@ _NAME = [
 # Frames of one step of a collector: what a share has to be a multiple of.
 # Where a part of it is 0 the schema refuses that, and a rule that fails in arithmetic beside it would hide the words.
 _STEP = (
-    "(self.environment.perCollector * (self.collectors.class == 'Sync' ? self.collectors.numWorkersPerCollector : 1))"
+    "((has(self.environment) ? self.environment.perCollector : 1)"
+    " * (self.collectors.class == 'Sync' ? self.collectors.numWorkersPerCollector : 1))"
 )
+_UNKNOWN_BATCH = "!has(self.collection.framesPerBatch)"  # as a script says
 _FRAMES = "self.collection.framesPerBatch"
 _WHOLE_STEPS = Rule(
-    f"{_STEP} < 1 || {_FRAMES} % {_STEP} == 0",
+    f"{_UNKNOWN_BATCH} || {_STEP} < 1 || {_FRAMES} % {_STEP} == 0",
     "framesPerBatch must be a multiple of the environments that step together: environment.perCollector, "
     "times collectors.numWorkersPerCollector for class Sync",
     "'%d is not a multiple of the %d environments of a collector that step together (environment.perCollector, "
@@ -85,10 +87,11 @@ _NUMBER_OF_SHARES = f"({_FIXED} > 0 ? {_FIXED} : self.collectors.replicas)"
 _ALL_SHARES = f"({_NUMBER_OF_SHARES} * {_STEP})"
 _OLD = "oldSelf.value()."
 _SHARES = Rule(
-    f"self.collection.mode != 'Sync' || {_ALL_SHARES} < 1 || {_FRAMES} % {_ALL_SHARES} == 0"
+    f"{_UNKNOWN_BATCH} || self.collection.mode != 'Sync' || {_ALL_SHARES} < 1 || {_FRAMES} % {_ALL_SHARES} == 0"
     f" || ({_FIXED} == 0 && oldSelf.hasValue() && {_OLD}collection.mode == 'Sync'"
     f" && {_FIXED.replace('self.', _OLD)} == 0"
-    f" && {_OLD}collection.framesPerBatch == {_FRAMES} && {_STEP.replace('self.', _OLD)} == {_STEP})",
+    f" && has({_OLD}collection.framesPerBatch) && {_OLD}collection.framesPerBatch == {_FRAMES}"
+    f" && {_STEP.replace('self.', _OLD)} == {_STEP})",
     "a Sync batch is split into equal shares: framesPerBatch must be a multiple of their number, which is "
     "collection.shares, stragglers.firstShares or else collectors.replicas, times the environments that step together",
     "'%d does not divide into %d shares (%s)%s; use %d or %d'.format(["

@@ -43,8 +43,11 @@ FIELDS: Final = {
 }
 
 
-def collector_kwargs_problems(kwargs: dict[str, Any]) -> Iterator[Problem]:
+def collector_kwargs_problems(kwargs: dict[str, Any], *, runs_script: bool = False) -> Iterator[Problem]:
     """One for each argument that would be said twice."""
+    if kwargs and runs_script:
+        yield Problem("spec.collectors.kwargs", "driver.script makes the collector and says it there; leave it out")
+        return
     for name in kwargs:
         if name in FIELDS:
             yield Problem(f"spec.collectors.kwargs.{name}", f"it has a field of its own; use spec.{FIELDS[name]}")

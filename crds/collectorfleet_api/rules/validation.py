@@ -86,7 +86,8 @@ def _combinations(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 def _collector_kwargs(fleet: CollectorFleet) -> Iterator[Problem]:
-    return collector_kwargs_problems(fleet.spec.collectors.kwargs)
+    runs_script = fleet.spec.driver.script is not None
+    return collector_kwargs_problems(fleet.spec.collectors.kwargs, runs_script=runs_script)
 
 
 def _packing(fleet: CollectorFleet) -> Iterator[Problem]:

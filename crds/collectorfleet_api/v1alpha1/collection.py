@@ -52,9 +52,11 @@ class Collection(Model):
             "comes."
         ),
     )
-    frames_per_batch: Positive = Field(
+    frames_per_batch: Positive | None = Field(
+        default=None,
         description=(
-            "Frames per batch handed out. Sync: split into equal `shares`. Async: frames of one collector's batch."
+            "Frames per batch handed out. Sync: split into equal `shares`. Async: frames of one collector's batch. "
+            "Required without `driver.script`."
         ),
     )
     total_frames: Positive | None = Field(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from collectorfleet_api.names import WORKER_GROUP
 from collectorfleet_api.packing.pods import WorkerGroup
@@ -19,7 +19,7 @@ from collectorfleet_api.v1alpha1.collectors import CollectorClass, Collectors, R
 from collectorfleet_api.v1alpha1.factory import Factory
 from collectorfleet_api.v1alpha1.lifecycle import WhenFinished
 from collectorfleet_api.v1alpha1.output import Output, ReplayBuffer
-from collectorfleet_api.v1alpha1.types import ImportPath, PodTemplate, Preserved, RayVersion
+from collectorfleet_api.v1alpha1.types import ImportPath, PodTemplate, Preserved, RayVersion, ScriptPath
 from collectorfleet_api.v1alpha1.update_strategy import UpdateStrategy
 from collectorfleet_api.v1alpha1.weights import Weights
 
@@ -78,7 +78,19 @@ class DriverResources(Resources):
 
 class Driver(Model):
     train: Train | None = Field(
-        default=None, description="The training function. Absent: the driver only collects, into `spec.output`."
+        default=None,
+        description="The training function. Absent, and no `script`: the driver only collects, into `spec.output`.",
+    )
+    script: ScriptPath | None = Field(
+        default=None,
+        description=(
+            "Python program that is run in the driver instead of a training function, found in the code and then in "
+            "the image. The FleetCollector that it makes has this fleet's collectors. Environment, policy and "
+            "collection are what it says, and absent here."
+        ),
+    )
+    args: list[Annotated[str, StringConstraints(max_length=4096)]] = Field(
+        default_factory=list, max_length=200, description="Arguments of the program, its `sys.argv[1:]`."
     )
     resources: DriverResources = Field(
         default_factory=DriverResources, description="What the driver pod asks for; memory is also its limit."
@@ -140,12 +152,18 @@ class CollectorFleetSpec(Model):
     code: Code | None = Field(
         default=None, description="Python files from a ConfigMap. Absent: all code is in the image."
     )
-    environment: Environment = Field(description="The environment that every collector steps.")
-    policy: Policy = Field(
-        description="The policy; the factory is called once, in the driver, and its module is `collector.policy`."
+    environment: Environment | None = Field(
+        default=None, description="The environment that every collector steps. Required without `driver.script`."
+    )
+    policy: Policy | None = Field(
+        default=None,
+        description=(
+            "The policy; the factory is called once, in the driver, and its module is `collector.policy`. Required "
+            "without `driver.script`."
+        ),
     )
     driver: Driver = Field(default_factory=Driver, description="The pod that gathers and trains.")
-    collection: Collection = Field(description="How batches are gathered.")
+    collection: Collection = Field(default_factory=Collection, description="How batches are gathered.")
     collectors: Collectors = Field(default_factory=Collectors, description="The remote collectors.")
     workers: Workers = Field(default_factory=Workers, description="The pods that hold collectors.")
     weights: Weights = Field(default_factory=Weights, description="How weights travel to the collectors.")
@@ -214,7 +232,8 @@ class CollectorFleetSpec(Model):
     def frames_per_step(self) -> int:
         """Environments of one collector that step together: the frames of a share are a multiple of it."""
         in_step = self.collectors.collector_class is CollectorClass.SYNC
-        return self.environment.per_collector * (self.collectors.num_workers_per_collector if in_step else 1)
+        environments = self.environment.per_collector if self.environment else 1
+        return environments * (self.collectors.num_workers_per_collector if in_step else 1)
 
     @property
     def fixed_shares(self) -> int | None:

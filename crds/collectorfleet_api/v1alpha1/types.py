@@ -46,6 +46,15 @@ AttributePath = Annotated[
     str, *_matching(f"^{_WORDS}$", 253, "is not an attribute path; write names with dots, such as env.world_model")
 ]
 RayVersion = Annotated[str, *_matching(_VERSION, 20, "is not a version of Ray; write three numbers such as 2.60.0")]
+# A program among the mounted code or, by an absolute path, in the image.
+ScriptPath = Annotated[
+    str,
+    *_matching(
+        f"^/?{_FOLDER}(/{_FOLDER})*\\.py$",
+        253,
+        "is not a Python file; write its name, such as train.py, or its path in the image",
+    ),
+]
 # A folder below the root of a volume: neither absolute nor on its way out of it.
 SubPath = Annotated[
     str,

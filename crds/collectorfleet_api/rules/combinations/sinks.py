@@ -14,14 +14,15 @@ TRAIN_OR_OUTPUT: Final = (
         "output",
         lambda spec: not (trains(spec) and spec.output is not None),
         f"!({TRAINS} && has(self.output))",
-        "set driver.train or output, not both: with a training function the batches go to it",
+        "set driver.train, driver.script or output, one of them: who trains gets the batches",
     ),
     Combination(
         "train-or-output",
         "",
         lambda spec: trains(spec) or spec.output is not None,
         f"{TRAINS} || has(self.output)",
-        "set driver.train to train on the batches, or output to write them to files; with neither they would be lost",
+        "set driver.train or driver.script to train on the batches, or output to write them to files; with none of "
+        "them they would be lost",
     ),
 )
 

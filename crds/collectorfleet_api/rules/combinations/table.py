@@ -6,11 +6,13 @@ from typing import Final
 
 from collectorfleet_api.rules.combinations.batches import ASYNC_ONLY, STRAGGLING, SYNC_ONLY
 from collectorfleet_api.rules.combinations.resources import DRIVER, INSIDE_COLLECTORS
+from collectorfleet_api.rules.combinations.scripts import SCRIPTS
 from collectorfleet_api.rules.combinations.sinks import SINKS, TRAIN_OR_OUTPUT
 from collectorfleet_api.rules.combinations.versions import VERSIONS
 
 COMBINATIONS: Final = (
     *TRAIN_OR_OUTPUT,
+    *SCRIPTS,
     *ASYNC_ONLY,
     *SYNC_ONLY,
     *STRAGGLING,

@@ -7,8 +7,9 @@ from typing import Any
 
 from tests.manifests import manifest
 
-from collectorfleet.pod.stored_fleet import final_report, last_report, starting_report
+from collectorfleet.pod.stored_fleet import last_report
 from collectorfleet.run.position import Position
+from collectorfleet.run.reports import final_report, starting_report
 from collectorfleet_api.conditions.collectors import collectors_available
 from collectorfleet_api.conditions.weights import weights_fresh
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorState, CollectorStatus

@@ -19,6 +19,7 @@ from collectorfleet.fleet.rules.collectors import FLEETS_OWN
 from collectorfleet.fleet.rules.table import RULES
 from collectorfleet.run.collector_options import ARGUMENTS, Built, collector_options
 from collectorfleet_api.rules.collector_kwargs import FIELDS
+from collectorfleet_api.rules.combinations.scripts import SCRIPTS
 from collectorfleet_api.rules.combinations.table import COMBINATIONS
 from collectorfleet_api.rules.validation import CHECKS
 from collectorfleet_api.schema.crd import schema
@@ -44,11 +45,12 @@ OPTIONS_ONLY_IN_PYTHON = {
     "resume_from": "a restarted driver goes on by itself",
 }
 OTHER_DEFAULTS = {
+    "collection.framesPerBatch": "a script says it, and not the manifest",
+    "environment": "a script says it, and not the manifest",
     "collection.mode": "Sync; Python keeps RayCollector's default, Async",
     "collectors.class": "a name for the same class",
     "collectors.replicas": "in Python lists say how many collectors there are too",
     "collectors.resources.gpu": "on Kubernetes a collector is placed by a resource that only worker pods have",
-    "policy": "a manifest always names one; in Python there may be a factory, or actions are random",
     "weights.updateAfterEachBatch": "a training function wants it; Python keeps RayCollector's default, not to",
 }
 LEAST_ONLY_IN_MANIFESTS = {
@@ -88,6 +90,7 @@ RULES_ONLY_IN_MANIFESTS = {
     **dict.fromkeys(
         ("cuda-needs-gpu", "cuda-index-within-gpus"), "in Python remote_configs and the user's Ray say what is there"
     ),
+    **dict.fromkeys((one.name for one in SCRIPTS), "a script is Python itself"),
     "interval-or-each-batch": "RayCollector takes both, and publishes after each batch",
     "keywords-said-once": "in Python what is given for a collector wins over what is given for all",
     "models-named-once": "a dict has each key once",

@@ -9,7 +9,7 @@ import pytest
 from tests.manifests import ABSENT, fleet
 
 from collectorfleet.errors import UserCodeError
-from collectorfleet.run.own_code import OwnCode, built_options, load_own_code
+from collectorfleet.run.own_code import OwnCode, built_options, load_own_code, modules_of
 
 # The standard library's functions stand in for the user's: here they are called, and not used.
 FLEET: dict[str, Any] = {
@@ -27,7 +27,7 @@ def test_the_policy_is_built_and_the_training_function_is_only_imported() -> Non
     assert code.train is not None
     assert (code.train.path, code.train.function(1, 2), code.train.kwargs) == ("operator:add", 3, {"lr": 1})
     assert code.built == {"policy": 1}
-    assert code.modules == {"policy": 1}
+    assert modules_of(code.built) == {"policy": 1}
 
 
 def test_a_fleet_that_only_collects_has_no_training_function() -> None:
@@ -53,7 +53,11 @@ def test_what_factories_of_the_driver_build_arrives_under_the_collectors_names()
         "scaling_policy": Fraction(1, 4),
     }
     assert code.built["models"] == {"env.model": Fraction(1, 5), "reward_model": Fraction(1, 6)}
-    assert code.modules == {"policy": 1, "model env.model": Fraction(1, 5), "model reward_model": Fraction(1, 6)}
+    assert modules_of(code.built) == {
+        "policy": 1,
+        "model env.model": Fraction(1, 5),
+        "model reward_model": Fraction(1, 6),
+    }
 
 
 def test_a_replay_buffer_is_built_once_there_is_a_ray() -> None:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from tests.combinations import GO_TOGETHER, REFUSED
+from tests.combinations import GO_TOGETHER, OF_THE_SCRIPT, ONLY_TOLD, REFUSED, SCRIPT
 from tests.manifests import fleet, manifest
 
 from collectorfleet_api.rules.advice import warnings
@@ -22,8 +22,17 @@ def test_options_that_do_not_go_together_are_refused(changes: dict[str, Any], se
     assert [str(problem) for problem in found] == [sentence]
 
 
+@pytest.mark.parametrize("path", ONLY_TOLD)
+def test_what_no_rule_of_the_crd_can_look_into_is_told_here(path: str) -> None:
+    found = read(manifest({**SCRIPT, f"spec.{path}": OF_THE_SCRIPT[path]}))
+    assert [str(problem) for problem in found] == [
+        f"spec.{path}: driver.script makes the collector and says it there; leave it out"
+    ]
+
+
 def test_each_combination_is_refused_by_a_case_here() -> None:
-    specs = [fleet(case.values[0]).spec for case in REFUSED]
+    beside = [fleet({**SCRIPT, f"spec.{path}": OF_THE_SCRIPT[path]}).spec for path in ONLY_TOLD]
+    specs = [*(fleet(case.values[0]).spec for case in REFUSED), *beside]
     broken = {c.name for spec in specs for c in COMBINATIONS if not c.holds(spec)}
     assert [c.name for c in COMBINATIONS if c.name not in broken] == []
 
@@ -34,7 +43,7 @@ def test_each_combination_has_a_name_of_its_own() -> None:
     assert [name for name in names if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name)] == []
 
 
-@pytest.mark.parametrize("changes", GO_TOGETHER)
+@pytest.mark.parametrize("changes", [*GO_TOGETHER, pytest.param(SCRIPT, id="a script")])
 def test_options_that_go_together_pass_without_a_word(changes: dict[str, Any]) -> None:
     found = read(manifest(changes))
     assert isinstance(found, CollectorFleet), found

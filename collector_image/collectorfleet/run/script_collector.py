@@ -1,0 +1,123 @@
+"""The FleetCollector that a script makes: its arguments are the script's, its collectors are the fleet's."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+from collectorfleet.errors import InvalidOption
+from collectorfleet.fleet.collector import FleetCollector
+from collectorfleet.fleet.options import FleetOptions
+from collectorfleet.run.collector_options import collector_options
+from collectorfleet.run.making import Making
+from collectorfleet.run.resume_point import ResumePoint
+from collectorfleet.run.run_collector import RunCollector
+from collectorfleet_api.packing.shares import divides, fewer
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec
+
+log = logging.getLogger(__name__)
+
+# What a manifest says of a script's collector, whatever the script says.
+_OF_THE_FLEET: Final = (
+    *("num_collectors", "min_available", "threads_per_collector", "remote_configs"),
+    *("request_timeout", "first_request_timeout", "available_timeout", "on_environment_error"),
+)
+# For a Ray that the script would start, and for a run that it would go on with.
+_OF_THE_RUN: Final = ("ray_init_config", "resume_from")
+
+_SIGNATURE: Final = inspect.signature(FleetOptions)
+
+
+class ScriptCollectors:
+    """The collector of one run, for its script to make: once."""
+
+    def __init__(
+        self,
+        spec: CollectorFleetSpec,
+        built: dict[str, Any],
+        making: Making,
+        gpu_per_collector: float,
+        made: Callable[[RunCollector, ResumePoint], None],
+    ) -> None:
+        """``built`` are the policies of the manifest for lost collectors and for scaling; ``made`` hears of it."""
+        self._spec = spec
+        self._built = built
+        self._making = making
+        self._gpu_per_collector = gpu_per_collector
+        self._made = made
+        self._there = False
+
+    def type(self) -> type[FleetCollector]:
+        """What stands in the place of ``collectorfleet.FleetCollector`` while the script runs."""
+        collectors = self
+
+        class ScriptCollector(RunCollector):
+            __doc__ = FleetCollector.__doc__
+
+            def __init__(self, *args: Any, **kwargs: Any) -> None:
+                given = collectors.arguments_of(args, kwargs)
+                collectors.begin(given)
+                resume = collectors.resume_point(given)
+                options = collectors.options(given, resume)
+                super().__init__(collectors.boundary, resume.position.frames_lost, **options)
+                collectors.finish(self, resume)
+
+        ScriptCollector.__name__ = ScriptCollector.__qualname__ = FleetCollector.__name__
+        ScriptCollector.__signature__ = inspect.signature(FleetCollector)
+        return ScriptCollector
+
+    @property
+    def boundary(self) -> Any:
+        return self._making.boundary
+
+    def arguments_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """By name. Raises TypeError as FleetCollector does."""
+        try:
+            return dict(_SIGNATURE.bind(*args, **kwargs).arguments)
+        except TypeError as error:
+            raise TypeError(f"FleetCollector() {error}") from None
+
+    def begin(self, given: dict[str, Any]) -> None:
+        """Raises InvalidOption for a second one."""
+        if self._there:
+            raise InvalidOption(
+                "FleetCollector: this run has one, with all of the fleet's collectors; make others, such as one for "
+                "evaluation, of TorchRL's own Collector"
+            )
+        self._there = True
+        for name in (*_OF_THE_FLEET, *_OF_THE_RUN):
+            if name in given:
+                log.info("%s: what the script says is for a run by hand; here it is the fleet's", name)
+        self._making.restore(given)
+
+    def resume_point(self, given: dict[str, Any]) -> ResumePoint:
+        total = given.get("total_frames", -1)
+        return self._making.resume_point(
+            None, total if total > 0 else None, buffer_begins_empty=given.get("replay_buffer") is not None
+        )
+
+    def options(self, given: dict[str, Any], resume: ResumePoint) -> dict[str, Any]:
+        """The arguments of the collector: the script's, and over them the fleet's."""
+        fleets = collector_options(self._spec, self._gpu_per_collector)
+        own = {name: fleets[name] for name in _OF_THE_FLEET if name in fleets}
+        found = given | own | self._built | {"resume_from": self._making.resume_from(resume.position)}
+        found.pop("ray_init_config", None)
+        found["num_collectors"] = _collectors_at_first(given, found["num_collectors"])
+        return found
+
+    def finish(self, collector: RunCollector, resume: ResumePoint) -> None:
+        self._making.made(collector, self._spec.collectors.replicas)
+        self._made(collector, resume)
+
+
+def _collectors_at_first(given: dict[str, Any], replicas: int) -> int:
+    """Fewer than ``replicas`` where those would not divide a batch, as after scaling; the fleet then grows to them."""
+    one_process = given.get("collector_class", "single") in ("single", FleetOptions.collector_class)
+    if not given.get("sync") or given.get("shares") or given.get("first_shares") or not one_process:
+        return replicas
+    frames, together = given["frames_per_batch"], given.get("envs_per_collector", 1)
+    if frames % together or divides(frames, replicas, together):
+        return replicas  # what divides by nothing is refused with its own numbers
+    return fewer(frames, replicas, together)

@@ -1,0 +1,104 @@
+"""What a script says and what a manifest says: each of it in one place."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from collectorfleet_api.rules.combinations.combination import Combination
+from collectorfleet_api.rules.combinations.questions import SCRIPT
+from collectorfleet_api.v1alpha1.base import Model
+from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
+
+# Arguments of the FleetCollector that a script makes; what is not here (how many, how large, how patient, what becomes
+# of lost ones) is the fleet's. Of `collectors.kwargs`, in which CEL cannot look, `collector_kwargs` says it.
+OF_THE_SCRIPT: Final = (
+    "environment",
+    "policy",
+    "collection",
+    "weights",
+    "replayBuffer",
+    "output",
+    "collectors.class",
+    "collectors.devices",
+    "collectors.noCudaSync",
+    "collectors.preCollectHook",
+    "collectors.postCollectHook",
+)
+_REQUIRED: Final = {
+    "environment": ("has(self.environment)", "the environment that the collectors step"),
+    "policy": ("has(self.policy)", "the policy that the collectors act by"),
+    "collection.framesPerBatch": ("has(self.collection.framesPerBatch)", "the frames of a batch"),
+}
+
+
+def _kebab(path: str) -> str:
+    return re.sub("([A-Z])", r"-\1", path.replace(".", "-")).lower()
+
+
+def _runs_script(spec: CollectorFleetSpec) -> bool:
+    return spec.driver.script is not None
+
+
+def _required(path: str, cel: str, what: str) -> Combination:
+    return Combination(
+        f"{_kebab(path)}-without-a-script",
+        path,
+        lambda spec: _runs_script(spec) or spec.at(path) is not None,
+        f"{SCRIPT} || {cel}",
+        f"missing, and required: {what}; only driver.script says it elsewhere",
+    )
+
+
+def _said_by_the_script(path: str) -> Combination:
+    return Combination(
+        f"{_kebab(path)}-is-the-scripts",
+        path,
+        lambda spec: not _runs_script(spec) or spec.at(path) == _default(path),
+        f"!{SCRIPT} || ({_untouched(path)})",
+        "driver.script makes the collector and says it there; leave it out",
+    )
+
+
+def _default(path: str) -> Any:
+    """What a spec has there that says nothing of it."""
+    return CollectorFleetSpec(image="-").at(path)
+
+
+def _untouched(path: str) -> str:
+    """CEL that holds where a spec says nothing of it, as far as defaults that the API server fills in allow to see."""
+    default = _default(path)
+    if default is None:
+        return f"!has(self.{path})"
+    if isinstance(default, Model):
+        inner = (field.alias for field in type(default).model_fields.values() if field.alias)
+        return " && ".join(_untouched(f"{path}.{name}") for name in inner)
+    if isinstance(default, list | dict):
+        return f"(!has(self.{path}) || self.{path}.size() == 0)"
+    return f"self.{path} == {_literal(default)}"
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"'{value}'" if isinstance(value, str) else repr(value)
+
+
+SCRIPTS: Final = (
+    Combination(
+        "not-train-and-script",
+        "driver.script",
+        lambda spec: not (_runs_script(spec) and spec.driver.train is not None),
+        f"!({SCRIPT} && has(self.driver.train))",
+        "set driver.train or driver.script, one of them: both take the batches",
+    ),
+    Combination(
+        "args-need-a-script",
+        "driver.args",
+        lambda spec: _runs_script(spec) or not spec.driver.args,
+        f"{SCRIPT} || !has(self.driver.args) || self.driver.args.size() == 0",
+        "there is no driver.script to give them to; a function has driver.train.kwargs",
+    ),
+    *(_required(path, cel, what) for path, (cel, what) in _REQUIRED.items()),
+    *(_said_by_the_script(path) for path in OF_THE_SCRIPT if path != "output"),
+)
