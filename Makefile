@@ -102,9 +102,9 @@ generate: $(READY) ## Write what is made from the models and the chart: CRD, ref
 LOCK := $(UV) pip compile --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
 .PHONY: lock
 lock: $(READY) ## Pin the requirements anew, with hashes and without addresses
-	$(LOCK) pyproject.toml --extra operator --extra runtime --extra client --group dev --output-file requirements/dev.txt
+	$(LOCK) pyproject.toml --extra operator --extra runtime --extra client --extra mujoco --group dev --output-file requirements/dev.txt
 	$(LOCK) pyproject.toml --extra operator --constraint requirements/dev.txt --output-file requirements/operator.txt
-	$(LOCK) pyproject.toml --extra runtime --constraint requirements/dev.txt --output-file requirements/runtime.txt
+	$(LOCK) pyproject.toml --extra runtime --extra mujoco --constraint requirements/dev.txt --output-file requirements/runtime.txt
 	$(LOCK) --group build --constraint requirements/dev.txt --output-file requirements/build.txt
 
 .PHONY: docs

@@ -29,16 +29,21 @@ def manifest(changes: dict[str, Any] | None = None, name: str = "cheetah") -> di
             "collectors": {"replicas": 4},
         },
     }
-    for path, value in (changes or {}).items():
+    return changed(fleet, changes or {})
+
+
+def changed(manifest: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """``manifest`` itself, with ``changes`` by path carried out in it."""
+    for path, value in changes.items():
         *parents, last = path.split(".")
-        at = fleet
+        at = manifest
         for part in parents:
             at = at.setdefault(part, {})
         if value is ABSENT:
             at.pop(last, None)
         else:
             at[last] = deepcopy(value)  # a later change may be inside of it
-    return fleet
+    return manifest
 
 
 def fleet(changes: dict[str, Any] | None = None, name: str = "cheetah") -> CollectorFleet:

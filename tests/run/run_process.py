@@ -8,15 +8,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import yaml
 from tests.cluster.binaries import ROOT
+
+from collectorfleet_api.manifests.yaml_writer import to_yaml
 
 Manifest = dict[str, Any]
 
 
 def write(folder: Path, *objects: Manifest) -> Path:
     path = folder / "fleet.yaml"
-    path.write_text(yaml.safe_dump_all(objects))
+    path.write_text(to_yaml(*objects))
     return path
 
 
