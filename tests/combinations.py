@@ -264,6 +264,11 @@ REFUSED = [
         id="a function and a script",
     ),
     pytest.param(
+        {"spec.driver.log": {"everySeconds": 5}},
+        "spec.driver.log: nothing to log to; set tensorboard, logger, or both",
+        id="a log to nowhere",
+    ),
+    pytest.param(
         {"spec.driver.args": ["--lr", "3e-4"]},
         "spec.driver.args: there is no driver.script to give them to; a function has driver.train.kwargs",
         id="arguments of no script",

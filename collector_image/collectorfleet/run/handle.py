@@ -23,16 +23,18 @@ class Run:
         stop_requested: Callable[[], bool] = lambda: False,
         keep: Callable[[Mapping[str, Any]], bool] = lambda _objects: False,
         checkpoint: Callable[[], bool] = lambda: False,
+        log: Callable[[Mapping[str, float]], None] = lambda _metrics: None,
     ) -> None:
-        """What it is made of by default is a run without checkpoints that nobody stops."""
+        """What it is made of by default is a run without checkpoints and loggers that nobody stops."""
         self._stop_requested = stop_requested
         self._keep = keep
         self._checkpoint = checkpoint
+        self._log = log
         self._started = time.monotonic()
         self._metrics: Mapping[str, float] = {}
 
     def report(self, **metrics: Any) -> None:
-        """Show numbers in ``status.progress.metrics``: the newest value of each name.
+        """Show numbers in ``status.progress.metrics``, the newest value of each name; ``driver.log`` gets them all.
 
         Takes what ``float()`` takes, tensors of one element too. Returns at once; the status follows within 2 s.
 
@@ -40,7 +42,8 @@ class Run:
             TypeError: a value is no number.
             ValueError: more than 100 names, or one of more than 100 characters.
         """
-        merged = {**self._metrics, **{name: _number(name, value) for name, value in metrics.items()}}
+        numbers = {name: _number(name, value) for name, value in metrics.items()}
+        merged = {**self._metrics, **numbers}
         if len(merged) > MOST_METRICS:
             raise ValueError(
                 f"run.report: {len(merged)} metrics are too many for a status; report at most {MOST_METRICS} names"
@@ -51,6 +54,7 @@ class Run:
                 f"run.report: {longest[:20]}... is a name of {len(longest)} characters; use at most {LONGEST_NAME}"
             )
         self._metrics = merged  # one assignment: the reporter reads from another thread
+        self._log(numbers)
 
     def keep(self, **objects: Any) -> bool:
         """Put objects into the run's checkpoints, and their states back at once where there is a checkpoint.

@@ -21,6 +21,8 @@ from collectorfleet.run.collector_options import collector_options
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
 from collectorfleet.run.history import RunHistory
+from collectorfleet.run.log.loggers import open_loggers
+from collectorfleet.run.log.run_log import RunLog
 from collectorfleet.run.making import Making
 from collectorfleet.run.milestones import Milestone, log_milestone
 from collectorfleet.run.output.formats import open_writer
@@ -32,7 +34,7 @@ from collectorfleet.run.run_collector import RunCollector
 from collectorfleet.run.script_collector import ScriptCollectors
 from collectorfleet.run.stop import StopRequest
 from collectorfleet.run.work import run_script, train, write_out
-from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec, DriverReport, Progress
+from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec, DriverReport, Log, Progress
 
 log = logging.getLogger(__name__)
 
@@ -144,9 +146,15 @@ def open_session(
     one. ``starting`` is its report as long as it has no collector.
     """
     making = Making(fleet.spec, stop, history, folder, say)
-    run = Run(stop.requested, making.checkpoints.keep, lambda: making.checkpoints.write(session.position()))
+    run = Run(
+        stop.requested,
+        making.checkpoints.keep,
+        lambda: making.checkpoints.write(session.position()),
+        lambda metrics: run_log.add(metrics, session.position().frames),
+    )
     session = Session(making, run, starting)
-    try:
+    run_log = _run_log(fleet, session.report)
+    with run_log, _open(session, stop):
         if code.script is None:
             _begin_with_collector(session, fleet, code, making, run, history, gpu_per_collector)
         else:
@@ -154,9 +162,20 @@ def open_session(
             collectors = ScriptCollectors(fleet.spec, built, making, gpu_per_collector, session.begin)
             session.does(partial(run_script, code.script, collectors.type(), run, session.position))
         yield session
+
+
+@contextmanager
+def _open(session: Session, stop: StopRequest) -> Iterator[None]:
+    try:
+        yield
     finally:
         stop.run_ended()
         session.close()
+
+
+def _run_log(fleet: CollectorFleet, report: Callable[[], DriverReport]) -> RunLog:
+    asked = fleet.spec.driver.log or Log()
+    return RunLog(open_loggers(asked, fleet.metadata.name), report, every_seconds=asked.every_seconds)
 
 
 def _begin_with_collector(

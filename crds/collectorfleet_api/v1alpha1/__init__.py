@@ -30,6 +30,9 @@ from collectorfleet_api.v1alpha1.fleet import (
 from collectorfleet_api.v1alpha1.lifecycle import (
     WhenFinished,
 )
+from collectorfleet_api.v1alpha1.log import (
+    Log,
+)
 from collectorfleet_api.v1alpha1.output import (
     Output,
     OutputFormat,
@@ -115,6 +118,7 @@ __all__ = [
     "Head",
     "ImagePullPolicy",
     "LocalObjectReference",
+    "Log",
     "Metadata",
     "Mode",
     "Model",

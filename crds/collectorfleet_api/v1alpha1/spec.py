@@ -18,6 +18,7 @@ from collectorfleet_api.v1alpha1.collection import Collection
 from collectorfleet_api.v1alpha1.collectors import CollectorClass, Collectors, Resources
 from collectorfleet_api.v1alpha1.factory import Factory
 from collectorfleet_api.v1alpha1.lifecycle import WhenFinished
+from collectorfleet_api.v1alpha1.log import Log
 from collectorfleet_api.v1alpha1.output import Output, ReplayBuffer
 from collectorfleet_api.v1alpha1.types import ImportPath, PodTemplate, Preserved, RayVersion, ScriptPath
 from collectorfleet_api.v1alpha1.update_strategy import UpdateStrategy
@@ -98,6 +99,9 @@ class Driver(Model):
     checkpoint: Checkpoint | None = Field(
         default=None,
         description="What a restarted driver goes on from. Absent: it starts over, and its frames count as lost.",
+    )
+    log: Log | None = Field(
+        default=None, description="Where the numbers of the run go besides the status. Absent: nowhere else."
     )
     template: PodTemplate = Field(
         default_factory=dict,

@@ -80,6 +80,16 @@ INSIDE_COLLECTORS: Final = (
 
 DRIVER: Final = (
     Combination(
+        "log-goes-somewhere",
+        "driver.log",
+        lambda spec: (
+            spec.driver.log is None or spec.driver.log.tensorboard is not None or spec.driver.log.logger is not None
+        ),
+        "has(self.tensorboard) || has(self.logger)",
+        "nothing to log to; set tensorboard, logger, or both",
+        on="driver.log",
+    ),
+    Combination(
         "driver-gpus-are-whole",
         "driver.resources.gpu",
         lambda spec: _driver_gpus(spec).is_integer(),

@@ -66,6 +66,7 @@ LEAST_ONLY_IN_MANIFESTS = {
 }
 LEAST_ONLY_IN_PYTHON = {"threads_per_collector": "of any CPUs that a manifest names at least one is made"}
 RULES_ONLY_IN_MANIFESTS = {
+    "log-goes-somewhere": "in Python a loop logs by itself",
     **dict.fromkeys(
         (
             *("name-fits-the-cluster", "collectors-fit-into-pods", "driver-gpus-are-whole", "memory-fits-a-process"),

@@ -1,0 +1,1 @@
+"""The numbers of a run on their way to TensorBoard and other loggers."""

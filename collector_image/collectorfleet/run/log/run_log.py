@@ -1,0 +1,136 @@
+"""Takes the numbers of a run to its loggers, on a thread of its own.
+
+A logger may wait for a network or a full disk: that costs no batch, and never the run. What it cannot take is said
+once.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from collectorfleet.run.log.loggers import Logger
+from collectorfleet.run.metrics.families import PREFIX, REPORTED, families
+from collectorfleet_api.v1alpha1 import DriverReport
+
+log = logging.getLogger(__name__)
+
+MOST_WAITING: Final = 10_000
+CLOSE_SECONDS: Final = 10.0
+_GROUP: Final = PREFIX.rstrip("_")
+
+
+@dataclass(frozen=True)
+class _Record:
+    metrics: Mapping[str, float]
+    frames: int
+
+
+_NOTHING: Final = _Record({}, 0)
+
+
+class RunLog:
+    """Use as a context manager. ``report`` is asked for the fleet's own numbers every ``every_seconds`` and at the end.
+
+    Numbers are logged by the frames that were delivered when they came: the user's by their names, the fleet's as
+    ``collectorfleet/NAME``, by the names that Prometheus has for them.
+    """
+
+    def __init__(
+        self, loggers: Mapping[str, Logger], report: Callable[[], DriverReport], *, every_seconds: float
+    ) -> None:
+        self._loggers = loggers
+        self._report = report
+        self._every_seconds = every_seconds
+        self._waiting: queue.Queue[_Record] = queue.Queue(MOST_WAITING)
+        self._silent: set[str] = set()
+        self._left_out = 0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="run log", daemon=True)
+
+    def __enter__(self) -> RunLog:
+        if self._loggers:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self._loggers:
+            return
+        self._ended.set()
+        self._put(_NOTHING)  # it may be waiting for the next one
+        self._thread.join(CLOSE_SECONDS)
+        if self._thread.is_alive():
+            log.warning(
+                "%s: not done %g s after the run; about %d records are not logged",
+                *(", ".join(self._loggers), CLOSE_SECONDS, self._waiting.qsize()),
+            )
+
+    def add(self, metrics: Mapping[str, float], frames: int) -> None:
+        """Log the user's numbers. Returns at once; when 10,000 records wait, this one is left out, which is said."""
+        if self._loggers:
+            self._put(_Record(metrics, frames))
+
+    def _put(self, record: _Record) -> None:
+        try:
+            self._waiting.put_nowait(record)
+        except queue.Full:
+            if not self._left_out:
+                log.warning("%s: %d records wait; leaving out more", ", ".join(self._loggers), MOST_WAITING)
+            self._left_out += 1
+
+    def _run(self) -> None:
+        next_sample = time.monotonic() + self._every_seconds
+        while not (self._ended.is_set() and self._waiting.empty()):
+            record = self._next(next_sample)
+            if record.metrics:
+                self._log(record)
+            if time.monotonic() >= next_sample:
+                self._log_fleet()
+                next_sample = time.monotonic() + self._every_seconds
+        self._log_fleet()
+        for name, logger in self._loggers.items():
+            self._try(name, logger.close)
+
+    def _next(self, deadline: float) -> _Record:
+        try:
+            return self._waiting.get(timeout=max(deadline - time.monotonic(), 0))
+        except queue.Empty:
+            return _NOTHING
+
+    def _log_fleet(self) -> None:
+        report = self._report()
+        frames = (report.progress and report.progress.frames_delivered) or 0
+        if frames:
+            self._log(_Record(dict(fleet_metrics(report)), frames))
+
+    def _log(self, record: _Record) -> None:
+        for name, logger in self._loggers.items():
+            self._try(name, partial(logger.log_metrics, record.metrics, step=record.frames))
+
+    def _try(self, name: str, act: Callable[[], object]) -> None:
+        try:
+            act()
+        except Exception as error:  # noqa: BLE001  (loggers are anybody's code, and only told of)
+            if name not in self._silent:
+                log.warning("%s: %s: %s; the run goes on without these numbers", name, type(error).__name__, error)
+            self._silent.add(name)
+        else:
+            if name in self._silent:
+                log.info("%s: takes numbers again", name)
+            self._silent.discard(name)
+
+
+def fleet_metrics(report: DriverReport) -> dict[str, float]:
+    """The fleet's own numbers by name, without what the user reported. Unknown is absent."""
+    return {
+        f"{_GROUP}/{metric.name.removeprefix(PREFIX)}": sample.value
+        for metric in families("", report)
+        if metric.name != f"{PREFIX}{REPORTED}"
+        for sample in metric.samples
+    }
