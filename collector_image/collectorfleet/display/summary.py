@@ -149,12 +149,14 @@ def _weights(weights: WeightsStatus) -> str:
 
 
 def _unusual(status: CollectorFleetStatus) -> list[tuple[str, str]]:
-    """Each cause once: several conditions have the same one, Ready among them."""
+    """Each cause once: several conditions have the same one. Ready has said its own, in words of its own."""
     ready = status.condition(ConditionType.READY)
-    said = {(ready.reason, ready.message)} if ready else set()
+    said: set[tuple[str, str]] = set()
     found = []
     for condition in status.conditions:
         cause = (condition.reason, condition.message)
+        if ready and condition.reason == ready.reason:
+            continue
         if _USUAL.get(condition.type, condition.status) is not condition.status and cause not in said:
             said.add(cause)
             found.append((condition.type, _said(condition)))

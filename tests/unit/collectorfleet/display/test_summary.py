@@ -31,6 +31,12 @@ def test_a_fleet_that_nothing_is_the_matter_with_has_no_condition_but_ready() ->
         assert other not in shown("running")
 
 
+@pytest.mark.parametrize("state", ["completed", "failed"])
+def test_of_a_fleet_that_is_over_ready_says_all_that_its_conditions_have_to_say(state: str) -> None:
+    for other in ("RayClusterReady", "DriverRunning", "CollectorsAvailable", "Completed  "):
+        assert f"\n{other} " not in shown(state)
+
+
 def test_a_spec_that_waits_is_said_with_what_takes_it_up() -> None:
     assert "UpToDate" in shown("changed-held")
     assert "delete Job fleet-driver" in shown("changed-held")
