@@ -175,6 +175,7 @@ def _rule(combination: Combination) -> Rule:
 
 # By path from the root of the object.
 RULES: Final[dict[str, list[Rule]]] = {
+    **{f"spec.{on}": _rules(COMBINATIONS, on) for on in sorted({one.on for one in COMBINATIONS if one.on})},
     "": _NAME,
     "spec": [
         *_rules(TRAIN_OR_OUTPUT),
@@ -182,11 +183,9 @@ RULES: Final[dict[str, list[Rule]]] = {
         *_PER_POD,
         *_rules(one for one in COMBINATIONS if one not in TRAIN_OR_OUTPUT),
     ],
-    "spec.collection": _rules(COMBINATIONS, "collection"),
     "spec.collectors.replicas": [
         Rule("self >= 1", "a fleet has at least one collector; to free all of its pods, set spec.suspend to true")
     ],
     "spec.collectors.resources.gpu": _SHARE,
-    "spec.driver.resources.gpu": _rules(COMBINATIONS, "driver.resources.gpu"),
     "spec.ray.version": [_RAY_VERSION],
 }
