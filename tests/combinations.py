@@ -264,6 +264,21 @@ REFUSED = [
         id="a function and a script",
     ),
     pytest.param(
+        {"spec.code": {"configMap": "cheetah", "archive": {"configMap": "cheetah-tree", "sha256": "0" * 64}}},
+        "spec.code: set configMap or archive, one of them; with the code in the image, leave code out",
+        id="code from two places",
+    ),
+    pytest.param(
+        {"spec.code": {"archive": {"sha256": "0" * 64}}},
+        "spec.code.archive: set configMap or url, one of them",
+        id="an archive from nowhere",
+    ),
+    pytest.param(
+        {"spec.code": {"configMap": "cheetah", "path": "src"}},
+        "spec.code.path: the keys of a ConfigMap are files without folders; leave it out, or set archive",
+        id="a folder of a ConfigMap",
+    ),
+    pytest.param(
         {"spec.driver.log": {"everySeconds": 5}},
         "spec.driver.log: nothing to log to; set tensorboard, logger, or both",
         id="a log to nowhere",
@@ -298,6 +313,10 @@ REFUSED = [
 
 
 GO_TOGETHER = [
+    pytest.param(
+        {"spec.code": {"archive": {"url": "https://example.com/cheetah.tar.gz", "sha256": "0" * 64}, "path": "src"}},
+        id="a tree",
+    ),
     pytest.param({"spec.collection.exactStaleness": True, "spec.collection.maxStaleness": 1}, id="one step behind"),
     pytest.param(
         {"spec.collection.stragglers": {"firstShares": 2}, "spec.collection.maxStaleness": 1}, id="late shares"

@@ -28,6 +28,9 @@ TOKEN_SECRET_KEY: Final = "auth_token"  # noqa: S105  (a key's name, no secret)
 TOKEN_MOUNT: Final = "/var/run/secrets/collectorfleet/ray"  # noqa: S105  (a path)
 
 CODE_MOUNT: Final = "/opt/collectorfleet/code"
+# What unpacks `code.archive` there before a pod's own container starts, and where it finds that of a ConfigMap.
+CODE_CONTAINER: Final = "code"
+CODE_ARCHIVE_MOUNT: Final = "/etc/collectorfleet-code"
 # Where the driver pod sees `driver.checkpoint`; each fleet has a folder of its own name in it.
 CHECKPOINT_MOUNT: Final = "/var/lib/collectorfleet/checkpoints"
 
@@ -50,6 +53,7 @@ ENV_UID: Final = "COLLECTORFLEET_UID"
 ENV_RAY_ADDRESS: Final = "COLLECTORFLEET_RAY_ADDRESS"
 ENV_POD: Final = "COLLECTORFLEET_POD"
 ENV_SPEC: Final = "COLLECTORFLEET_SPEC"
+ENV_CODE: Final = "COLLECTORFLEET_CODE"
 ENV_CHECKPOINTS: Final = "COLLECTORFLEET_CHECKPOINTS"
 # What a user or an image may tell it there: text (the default) or json.
 ENV_LOG_FORMAT: Final = "COLLECTORFLEET_LOG_FORMAT"

@@ -10,7 +10,10 @@ from pathlib import Path
 from tests.cluster.binaries import ROOT
 from tests.cluster.client import Client
 from tests.e2e import fleets
+from tests.integration.played import told
 from tests.wait import eventually
+
+from collectorfleet_api.manifests.yaml_writer import to_yaml
 
 PROGRAM = Path(sys.executable).with_name("kubectl-cfleet")
 
@@ -59,4 +62,40 @@ def test_the_sweep_trains_a_fleet_for_each_rate_and_names_the_best(cluster: Clie
     assert "best: " in done.stdout
     assert cluster.items("cfleet", namespace) == [] or all(
         one["metadata"].get("deletionTimestamp") for one in cluster.items("cfleet", namespace)
+    )
+
+
+def test_a_folder_is_submitted_trains_and_takes_its_code_along_when_it_is_deleted(
+    cluster: Client, namespace: str, tmp_path: Path
+) -> None:
+    """A package below `src`, which no ConfigMap of files could hold."""
+    module = tmp_path / "src/lab/training.py"
+    module.parent.mkdir(parents=True)
+    (module.parent / "__init__.py").touch()
+    module.write_text(fleets.WORKLOAD.read_text())
+    fleet = fleets.fleet(environment="lab.training:make_env", train="lab.training:train")
+    del fleet["spec"]["code"]
+    fleet["spec"]["policy"]["factory"] = "lab.training:make_policy"
+    (tmp_path / "fleet.yaml").write_text(to_yaml(fleet))
+
+    said = cfleet(cluster, namespace, "submit", str(tmp_path), "--path", "src")
+    assert said.splitlines()[1] == "fleet fleet is submitted; `top fleet` watches it, `status fleet` says how it is"
+    seen = cluster.wait_for("cfleet/fleet", "Ready", namespace, within=180)
+    archive = seen["spec"]["code"]["archive"]
+    assert seen["status"]["code"] == {"digest": f"sha256:{archive['sha256']}"}
+
+    module.write_text(fleets.WORKLOAD.read_text() + "# changed\n")
+    cfleet(cluster, namespace, "submit", str(tmp_path), "--path", "src")
+    changed = cluster.wait_for("cfleet/fleet", lambda f: told(f, "UpToDate")[0] == "False", namespace, within=30)
+    assert changed["spec"]["code"]["archive"]["configMap"] != archive["configMap"]
+    trees = [one["metadata"]["name"] for one in cluster.items("configmaps", namespace, "collectorfleet.dev/fleet")]
+    assert len(trees) == 2
+    assert archive["configMap"] in trees
+
+    cluster.kubectl("delete", "cfleet/fleet", "-n", namespace)
+    eventually(
+        lambda: cluster.items("configmaps", namespace, "collectorfleet.dev/fleet"),
+        until=lambda left: not left,
+        within=90,
+        what="the trees go with the fleet",
     )

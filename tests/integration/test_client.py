@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from tests.integration.played import manifest
 from tests.wait import eventually
 
 from collectorfleet.cli.main import main
-from collectorfleet.client import ClusterError, FleetNotFound, Fleets, FleetStalled, connect
+from collectorfleet.client import ClusterError, FleetNotFound, Fleets, FleetStalled, connect, pack
 from collectorfleet_api.v1alpha1 import Phase
 
 pytestmark = pytest.mark.usefixtures("fleet_operator")
@@ -51,6 +52,72 @@ def test_a_fleet_is_submitted_seen_scaled_stopped_and_gone(control_plane: Contro
 def test_submitting_again_changes_what_is_there(fleets: Fleets) -> None:
     fleets.submit(manifest("run"))
     assert fleets.submit(manifest("run", replicas=3)).metadata.generation == 2
+
+
+def test_a_folder_is_submitted_with_its_fleet_and_another_one_beside_it(
+    control_plane: ControlPlane, fleets: Fleets, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "lab/envs.py").write_text("a = 1\n")
+    (tmp_path / "fleet.yaml").write_text(json.dumps(manifest("run")))
+    assert command(control_plane, fleets.namespace, "submit", str(tmp_path)) == 0
+    tree = pack(tmp_path, without=[tmp_path / "fleet.yaml"])
+    assert f"1 files, {len(tree.archive)} bytes packed, are in ConfigMap run-code-" in capsys.readouterr().out
+    stored = fleets.get("run")
+    assert stored.spec.code
+    assert stored.spec.code.archive
+    assert stored.spec.code.archive.sha256 == tree.sha256
+    found = control_plane.get(f"configmap/{tree.config_map_name('run')}", fleets.namespace)
+    assert b64decode(found["binaryData"]["code.tar.gz"]) == tree.archive
+    assert found["metadata"]["ownerReferences"][0]["uid"] == stored.metadata.uid
+
+    # Once more, as it is, and with another number of collectors: the same tree.
+    (tmp_path / "fleet.yaml").write_text(json.dumps(manifest("run", replicas=3)))
+    assert command(control_plane, fleets.namespace, "submit", str(tmp_path)) == 0
+    assert fleets.get("run").spec.code == stored.spec.code
+    (tmp_path / "lab/envs.py").write_text("a = 2\n")
+    assert command(control_plane, fleets.namespace, "submit", str(tmp_path)) == 0
+    assert fleets.get("run").spec.code != stored.spec.code
+
+
+@pytest.mark.parametrize(
+    ("files", "words", "sentence"),
+    [
+        pytest.param({}, (), "fleet.yaml: No such file or directory", id="no manifest"),
+        pytest.param(
+            {"fleet.yaml": manifest("run", code={"configMap": "code"})},
+            (),
+            "spec.code: what is submitted is the code; leave it out of the manifest",
+            id="other code",
+        ),
+        pytest.param(
+            {"fleet.yaml": manifest("run")},
+            ("--path", "src"),
+            "--path src: there is no such folder",
+            id="no such folder",
+        ),
+        pytest.param(
+            {"fleet.yaml": {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key"}}},
+            (),
+            "0 fleets, and one is submitted with its code",
+            id="no fleet",
+        ),
+    ],
+)
+def test_what_cannot_be_submitted_is_one_sentence_and_changes_nothing(
+    control_plane: ControlPlane,
+    fleets: Fleets,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    files: dict[str, object],
+    words: tuple[str, ...],
+    sentence: str,
+) -> None:
+    for name, content in files.items():
+        (tmp_path / name).write_text(json.dumps(content))
+    assert command(control_plane, fleets.namespace, "submit", str(tmp_path), *words) == 1
+    assert sentence in capsys.readouterr().err
+    assert fleets.list() == []
 
 
 def test_code_is_submitted_before_the_fleet_that_mounts_it(control_plane: ControlPlane, fleets: Fleets) -> None:

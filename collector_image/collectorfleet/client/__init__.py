@@ -5,5 +5,16 @@ from __future__ import annotations
 from collectorfleet.client.connection import Connection, connect
 from collectorfleet.client.errors import ClusterError, FleetNotFound, FleetStalled
 from collectorfleet.client.fleets import Fleets
+from collectorfleet.client.tree import TooLarge, Tree, pack
 
-__all__ = ["ClusterError", "Connection", "FleetNotFound", "FleetStalled", "Fleets", "connect"]
+__all__ = [
+    "ClusterError",
+    "Connection",
+    "FleetNotFound",
+    "FleetStalled",
+    "Fleets",
+    "TooLarge",
+    "Tree",
+    "connect",
+    "pack",
+]

@@ -13,6 +13,8 @@ from urllib3.exceptions import HTTPError
 from collectorfleet.client.connection import Connection, connect
 from collectorfleet.client.errors import ClusterError, FleetNotFound, FleetStalled, refused
 from collectorfleet.client.logs import LogLine, read_lines
+from collectorfleet.client.tree import Tree
+from collectorfleet.errors import InvalidOption
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet, ConditionStatus, ConditionType
 
@@ -59,7 +61,7 @@ class Fleets:
         """
         for config_map in beside:
             self._apply_config_map(config_map)
-        body = fleet.to_wire() if isinstance(fleet, CollectorFleet) else dict(fleet)
+        body = _body(fleet)
         name = body["metadata"]["name"]
         with self._answers(name):
             self._custom.patch_namespaced_custom_object(
@@ -72,6 +74,30 @@ class Fleets:
                 _request_timeout=REQUEST_SECONDS,
             )
         return self.get(name)  # the client reads no answer that says "created"
+
+    def submit_tree(
+        self, tree: Tree, fleet: CollectorFleet | Mapping[str, Any], *beside: Mapping[str, Any], path: str | None = None
+    ) -> CollectorFleet:
+        """As :meth:`submit`, with the code of the fleet in ``tree``, of which ``path`` is put on the import path.
+
+        The tree goes into a ConfigMap that is named by its content and deleted with the fleet: pods of an earlier
+        tree keep theirs.
+
+        Raises:
+            InvalidOption: the fleet names other code.
+            TooLarge: the tree does not fit into a ConfigMap.
+        """
+        body = _body(fleet)
+        name = body["metadata"]["name"]
+        if body["spec"].get("code"):
+            raise InvalidOption("spec.code: what is submitted is the code; leave it out of the manifest")
+        config_map = tree.config_map(name)
+        # Before the fleet, whose pods would wait for it otherwise; whose it is, is known afterwards.
+        self._apply_config_map(config_map)
+        stored = self.submit({**body, "spec": {**body["spec"], "code": tree.code(name, path)}}, *beside)
+        owner = {"apiVersion": names.API_VERSION, "kind": names.KIND, "name": name, "uid": stored.metadata.uid}
+        self._apply_config_map(config_map | {"metadata": {**config_map["metadata"], "ownerReferences": [owner]}})
+        return stored
 
     def get(self, name: str) -> CollectorFleet:
         """The fleet with its status."""
@@ -217,6 +243,16 @@ class Fleets:
         except HTTPError as error:
             host = self._connection.api.configuration.host
             raise ClusterError(f"no answer from the API server at {host}: {error}") from error
+
+
+def _body(fleet: CollectorFleet | Mapping[str, Any]) -> Object:
+    """As it is applied: in the client's namespace, unless the fleet says one itself."""
+    if not isinstance(fleet, CollectorFleet):
+        return dict(fleet)
+    body = fleet.to_wire()
+    if "namespace" not in fleet.metadata.model_fields_set:
+        del body["metadata"]["namespace"]
+    return body
 
 
 def _condition_is_true(wanted: str) -> Callable[[CollectorFleet], bool]:

@@ -1,4 +1,4 @@
-"""``spec.code.configMap`` without a cluster: the ConfigMap's files in a folder, first on the import path."""
+"""``spec.code`` without a cluster: the files of a ConfigMap, or a tree, in a folder, first on the import path."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from collectorfleet.errors import InvalidOption
+from collectorfleet.run.code_archive import unpack
 from collectorfleet_api.manifests.files import Manifests, load_file
 from collectorfleet_api.v1alpha1 import Code
 
@@ -14,14 +15,25 @@ LARGEST_BYTES: Final = 3 * 2**20  # etcd holds no larger object; other files are
 
 
 def import_path(code: Code | None, manifests: Manifests, source: Path, mounted: Path) -> list[Path]:
-    """The ConfigMap's files, put into ``mounted``, then what stands for the image: the folder of ``source``, which the
-    ``manifests`` are from, and the one we are in.
+    """The code, put into ``mounted``, then what stands for the image: the folder of ``source``, which the ``manifests``
+    are from, and the one we are in.
+
+    Raises InvalidOption where there is no such code, InfrastructureError where it cannot be fetched now.
     """
     beside = [source.absolute().parent, Path.cwd()]
     if code is None:
         return beside
-    write_files(find_config_map(code.config_map, manifests, source), mounted)
-    return [mounted, *beside]
+    mounted.mkdir(parents=True)
+    if code.config_map is not None:
+        write_files(find_config_map(code.config_map, manifests, source), mounted)
+    elif code.archive is not None:
+        if code.archive.url is None:
+            raise InvalidOption(
+                "spec.code.archive.configMap: there is no cluster to read it from; leave code out and run the manifest "
+                "in the folder that the tree is made from, or name a url"
+            )
+        unpack(code.archive, None, mounted)
+    return [mounted / code.path if code.path else mounted, *beside]
 
 
 def find_config_map(name: str, manifests: Manifests, source: Path) -> dict[str, str]:
@@ -50,6 +62,5 @@ def find_config_map(name: str, manifests: Manifests, source: Path) -> dict[str, 
 
 def write_files(texts: dict[str, str], folder: Path) -> None:
     """The folder as a pod would see it mounted."""
-    folder.mkdir(parents=True)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -8,6 +8,10 @@ from collectorfleet_api.v1alpha1.base import (
 from collectorfleet_api.v1alpha1.checkpoint import (
     Checkpoint,
 )
+from collectorfleet_api.v1alpha1.code import (
+    Archive,
+    Code,
+)
 from collectorfleet_api.v1alpha1.collection import (
     Collection,
     ExplorationType,
@@ -44,7 +48,6 @@ from collectorfleet_api.v1alpha1.reasons import (
     Reason,
 )
 from collectorfleet_api.v1alpha1.spec import (
-    Code,
     CollectorFleetSpec,
     Driver,
     DriverResources,
@@ -60,6 +63,7 @@ from collectorfleet_api.v1alpha1.spec import (
 )
 from collectorfleet_api.v1alpha1.status import (
     CheckpointStatus,
+    CodeStatus,
     CollectorCounts,
     CollectorFleetStatus,
     CollectorState,
@@ -92,9 +96,11 @@ from collectorfleet_api.v1alpha1.weights import (
 )
 
 __all__ = [
+    "Archive",
     "Checkpoint",
     "CheckpointStatus",
     "Code",
+    "CodeStatus",
     "Collection",
     "CollectorClass",
     "CollectorCounts",

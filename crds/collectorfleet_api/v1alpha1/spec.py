@@ -14,6 +14,7 @@ from collectorfleet_api.names import WORKER_GROUP
 from collectorfleet_api.packing.pods import WorkerGroup
 from collectorfleet_api.v1alpha1.base import Model, Positive
 from collectorfleet_api.v1alpha1.checkpoint import Checkpoint
+from collectorfleet_api.v1alpha1.code import Code
 from collectorfleet_api.v1alpha1.collection import Collection
 from collectorfleet_api.v1alpha1.collectors import CollectorClass, Collectors, Resources
 from collectorfleet_api.v1alpha1.factory import Factory
@@ -33,17 +34,6 @@ class ImagePullPolicy(StrEnum):
 
 class LocalObjectReference(Model):
     name: str = Field(min_length=1, max_length=253, description="Name of the object, in the fleet's namespace.")
-
-
-class Code(Model):
-    config_map: str = Field(
-        min_length=1,
-        max_length=253,
-        description=(
-            "ConfigMap in the fleet's namespace whose keys are Python files; it is mounted into head, workers and "
-            "driver and put first on the import path."
-        ),
-    )
 
 
 class Environment(Factory):

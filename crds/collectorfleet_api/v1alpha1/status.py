@@ -230,6 +230,10 @@ class DriverReport(Model):
     )
 
 
+class CodeStatus(Model):
+    digest: str = Field(description="Of the archive that the newest driver pod, or the head, unpacked: `sha256:...`.")
+
+
 class Orders(Model):
     """What the operator asks of a driver, which reads it in the answers to its own status writes."""
 
@@ -266,6 +270,9 @@ class OperatorStatus(Model):
     )
     ray_cluster: RayClusterStatus | None = Field(default=None, description="The Ray cluster underneath.")
     driver: DriverPodStatus | None = Field(default=None, description="The driver Job.")
+    code: CodeStatus | None = Field(
+        default=None, description="The tree that the pods run. Absent: `code.archive` is not set, or not unpacked yet."
+    )
     orders: Orders | None = Field(default=None, description="What the driver is asked to do. Absent: nothing.")
 
     def condition(self, type_: ConditionType) -> Condition | None:

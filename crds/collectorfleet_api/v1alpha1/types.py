@@ -55,6 +55,19 @@ ScriptPath = Annotated[
         "is not a Python file; write its name, such as train.py, or its path in the image",
     ),
 ]
+# Of no user: a password in it would stand in the spec, for everybody to read who may read the fleet.
+HttpUrl = Annotated[
+    str,
+    *_matching(
+        r"^https?://[A-Za-z0-9.:_\[\]-]+(/[^\s@]*)?$",
+        2048,
+        "is not a URL of http or https without a user; what needs a password goes into a ConfigMap or an image",
+    ),
+]
+Sha256 = Annotated[
+    str,
+    *_matching("^[0-9a-f]{64}$", 64, "is not the SHA-256 of a file; write 64 hexadecimal digits, as sha256sum does"),
+]
 # A folder below the root of a volume: neither absolute nor on its way out of it.
 SubPath = Annotated[
     str,

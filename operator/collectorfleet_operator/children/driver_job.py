@@ -23,18 +23,6 @@ CONTAINER: Final = "driver"
 GENERATION_ANNOTATION: Final = f"{names.GROUP}/generation"
 _WORKERS: Final = f"{names.GROUP}/workers-template"
 _RESTARTS: Final = f"{names.GROUP}/restarts"
-_FAILURE_RULES: Final = (
-    {
-        "action": "FailJob",
-        "onExitCodes": {
-            "containerName": CONTAINER,
-            "operator": "In",
-            "values": [names.EXIT_USER_ERROR, names.EXIT_STOPPED],
-        },
-    },
-    # Drained nodes and preemptions do not count against the backoff limit.
-    {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
-)
 _TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name)
 _SPEC_VOLUME: Final = "spec"
 _SHM_VOLUME: Final = "shm"
@@ -60,7 +48,7 @@ def driver_job(fleet: CollectorFleet) -> Object:
             "backoffLimit": fleet.spec.backoff_limit,
             # Two drivers of one fleet would both publish weights: the next starts when the last is gone.
             "podReplacementPolicy": "Failed",
-            "podFailurePolicy": {"rules": list(_FAILURE_RULES)},
+            "podFailurePolicy": {"rules": _failure_rules(fleet)},
             "template": _template(fleet),
         },
     )
@@ -85,6 +73,18 @@ def started_again(fleet: CollectorFleet, lost: Object) -> Object:
 def restarts_before(job: Object) -> int:
     """How many driver pods were lost under earlier Jobs of the same start."""
     return int(annotation(job, _RESTARTS) or 0)
+
+
+def _failure_rules(fleet: CollectorFleet) -> list[Object]:
+    ends = {CONTAINER: [names.EXIT_USER_ERROR, names.EXIT_STOPPED]}
+    if fleet.spec.code is not None and fleet.spec.code.archive is not None:
+        ends[names.CODE_CONTAINER] = [names.EXIT_USER_ERROR]
+    rules = [
+        {"action": "FailJob", "onExitCodes": {"containerName": container, "operator": "In", "values": codes}}
+        for container, codes in ends.items()
+    ]
+    # Drained nodes and preemptions do not count against the backoff limit.
+    return [*rules, {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
 
 
 def _template(fleet: CollectorFleet) -> Object:

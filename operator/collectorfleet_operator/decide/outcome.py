@@ -111,13 +111,13 @@ def _cluster(seen: Observed) -> str:
 
 def _try_again(seen: Observed, other: str) -> str:
     code = seen.fleet.spec.code
-    change = f"change the spec or ConfigMap {code.config_map}" if code is not None else "change the spec"
+    change = f"change the spec or ConfigMap {code.config_map}" if code and code.config_map else "change the spec"
     return f"to try again, {change}, or {other}"
 
 
 def first_line(pod: Object) -> str | None:
     """Why a driver pod ended: the first line of its last words, or what Kubernetes says about it."""
-    ended = pods.exit_of(pod, CONTAINER)
+    ended = _ended(pod)
     if ended is not None and ended.message.strip() and ended.reason != pods.OOM_KILLED:
         return _last_words(ended)
     found = pods.problem(pod)
@@ -135,8 +135,14 @@ def _last_words(ended: pods.Exit) -> str:
 
 
 def _exit_code(pod: Object) -> int | None:
-    ended = pods.exit_of(pod, CONTAINER)
+    ended = _ended(pod)
     return ended.code if ended else None
+
+
+def _ended(pod: Object) -> pods.Exit | None:
+    """How the driver ended, or what had to be done before it could begin."""
+    code = pods.exit_of(pod, names.CODE_CONTAINER)
+    return code if code is not None and code.code != 0 else pods.exit_of(pod, CONTAINER)
 
 
 def _job_message(job: Object) -> str:

@@ -15,6 +15,7 @@ from collectorfleet_api.conditions.condition import condition, is_true, stamped
 from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running, Suspended
 from collectorfleet_api.packing.pods import Packing, Refusal
 from collectorfleet_api.v1alpha1 import (
+    CodeStatus,
     CollectorFleetStatus,
     Condition,
     ConditionType,
@@ -54,6 +55,7 @@ def status(seen: Observed, now: datetime) -> OperatorStatus:
         selector=_selector(seen),
         ray_cluster=_ray_cluster(seen),
         driver=_driver(seen, found, before),
+        code=_code(seen, before),
         orders=orders(seen, now),
     )
 
@@ -161,6 +163,19 @@ def _gpus(seen: Observed) -> list[Packing]:
 def _only(values: set[float]) -> float | None:
     """The one value, if there is only one."""
     return next(iter(values)) if len(values) == 1 else None
+
+
+def _code(seen: Observed, before: CollectorFleetStatus | None) -> CodeStatus | None:
+    """What the newest pod that unpacked a tree said; it stays when the pods are gone."""
+    code = seen.fleet.spec.code
+    if code is None or code.archive is None:
+        return None
+    asked = [one for one in (seen.driver_pod, pods.newest(seen.heads)) if one is not None]
+    ended = [pods.exit_of(pod, names.CODE_CONTAINER) for pod in asked]
+    digests = [one.message.strip() for one in ended if one is not None and one.code == 0]
+    if digests:
+        return CodeStatus(digest=digests[0])
+    return before.code if before else None
 
 
 def _driver(seen: Observed, found: Outcome, before: CollectorFleetStatus | None) -> DriverPodStatus | None:

@@ -208,6 +208,12 @@ class World:
         phase = "Failed" if code else "Succeeded"
         self.set_pod(pod, phase=phase, containerStatuses=[{"name": "driver", "state": state}])
 
+    def end_code(self, pod: Object, code: int, message: str) -> None:
+        """Let the container end that unpacks the code of a pod."""
+        state = {"terminated": {"exitCode": code, "reason": "Error" if code else "Completed", "message": message}}
+        phase = "Failed" if code else "Pending"
+        self.set_pod(pod, phase=phase, initContainerStatuses=[{"name": names.CODE_CONTAINER, "state": state}])
+
     def end_job(self, how: str, **job_status: Any) -> None:
         job = self.get(JOB, DRIVER)
         condition = {"type": how, "status": "True", "lastTransitionTime": _time(NOON), "message": f"Job is {how}"}

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from collectorfleet_api.rules.combinations.batches import ASYNC_ONLY, STRAGGLING, SYNC_ONLY
+from collectorfleet_api.rules.combinations.code import CODE
 from collectorfleet_api.rules.combinations.resources import DRIVER, INSIDE_COLLECTORS
 from collectorfleet_api.rules.combinations.scripts import SCRIPTS
 from collectorfleet_api.rules.combinations.sinks import SINKS, TRAIN_OR_OUTPUT
 from collectorfleet_api.rules.combinations.versions import VERSIONS
 
 COMBINATIONS: Final = (
+    *CODE,
     *TRAIN_OR_OUTPUT,
     *SCRIPTS,
     *ASYNC_ONLY,

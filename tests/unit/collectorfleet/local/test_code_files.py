@@ -9,7 +9,7 @@ import pytest
 from collectorfleet.errors import InvalidOption
 from collectorfleet.local.code_files import find_config_map, import_path
 from collectorfleet_api.manifests.files import load_file, load_manifests
-from collectorfleet_api.v1alpha1 import Code
+from collectorfleet_api.v1alpha1 import Archive, Code
 
 
 def config_map(name: str = "code", text: str = "x = 1") -> str:
@@ -55,3 +55,9 @@ def test_the_config_maps_files_come_before_what_stands_for_the_image(
     found = import_path(Code(config_map="code"), load_manifests(config_map()), source, mounted)
     assert found == [mounted, tmp_path, here]
     assert (mounted / "envs.py").read_text() == "x = 1"
+
+
+def test_a_tree_in_a_config_map_is_nowhere_without_a_cluster(tmp_path: Path) -> None:
+    code = Code(archive=Archive(config_map="tree", sha256="a" * 64))
+    with pytest.raises(InvalidOption, match="leave code out and run the manifest in the folder that the tree is made"):
+        import_path(code, load_manifests(""), tmp_path / "fleet.yaml", tmp_path / "mounted")

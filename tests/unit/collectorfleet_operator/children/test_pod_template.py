@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -48,6 +49,32 @@ def test_a_pod_takes_the_mounted_code_before_that_of_the_image() -> None:
         container = template["spec"]["containers"][0]
         assert {"name": "code", "mountPath": names.CODE_MOUNT, "readOnly": True} in container["volumeMounts"]
         assert f'PYTHONPATH="{names.CODE_MOUNT}${{PYTHONPATH:+:$PYTHONPATH}}"' in " ".join(container["command"])
+
+
+def test_a_tree_is_unpacked_in_every_pod_before_its_own_container_starts() -> None:
+    archive = {"configMap": "tree", "key": "code.tar.gz", "sha256": "a" * 64}
+    code = {"spec.code": {"archive": archive, "path": "src"}}
+    for template in (head(cluster(code)), worker(cluster(code)), driver(code)):
+        pod = template["spec"]
+        volumes = {one["name"]: one for one in pod["volumes"]}
+        assert volumes["code-archive"]["configMap"] == {"name": "tree"}
+        assert "emptyDir" in volumes["code"]
+        own = pod["containers"][0]
+        assert {"name": "code", "mountPath": names.CODE_MOUNT, "readOnly": True} in own["volumeMounts"]
+        assert f'PYTHONPATH="{names.CODE_MOUNT}/src${{PYTHONPATH:+:$PYTHONPATH}}"' in " ".join(own["command"])
+        (unpacks,) = pod["initContainers"]
+        assert unpacks["image"] == own["image"]
+        assert json.loads(unpacks["env"][0]["value"]) == archive
+        assert unpacks["securityContext"]["readOnlyRootFilesystem"]
+        assert unpacks["volumeMounts"] == [
+            {"name": "code", "mountPath": names.CODE_MOUNT},
+            {"name": "code-archive", "mountPath": names.CODE_ARCHIVE_MOUNT, "readOnly": True},
+        ]
+
+
+def test_a_tree_behind_a_url_needs_no_volume_but_its_own() -> None:
+    template = driver({"spec.code": {"archive": {"url": "https://example.com/tree.zip", "sha256": "a" * 64}}})
+    assert "code-archive" not in {one["name"] for one in template["spec"]["volumes"]}
 
 
 def test_containers_merge_by_name_and_the_users_fields_win() -> None:

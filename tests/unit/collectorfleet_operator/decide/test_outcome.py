@@ -47,6 +47,18 @@ def test_a_completed_run_stays_completed_without_its_job() -> None:
     assert isinstance(outcome(world.seen(), world.now), Completed)
 
 
+def test_a_run_whose_tree_is_not_what_the_spec_says_has_failed_by_those_words() -> None:
+    world = World({"spec.code": {"archive": {"configMap": "tree", "sha256": "a" * 64}}})
+    world.carry_out()
+    world.make_pods()
+    (driver,) = world.pods("driver")
+    world.end_code(driver, 64, "spec.code.archive.sha256: another is asked for")
+    found = outcome(world.seen(), world.now)
+    assert isinstance(found, Failed)
+    assert found.message.startswith("spec.code.archive.sha256: another is asked for; the RayCluster is deleted, Job ")
+    assert "to try again, change the spec, or delete the Job" in found.message
+
+
 def test_a_failed_run_is_over_until_its_job_is_deleted_or_its_spec_changed() -> None:
     world = running()
     world.end_driver(64, "no such game")

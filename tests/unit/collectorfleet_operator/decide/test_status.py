@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.unit.collectorfleet_operator.world import NOON, World, condition, later, running, started, told
 
-from collectorfleet_api.v1alpha1 import ConditionType, Phase
+from collectorfleet_api.v1alpha1 import CodeStatus, ConditionType, Phase
 
 
 def test_every_condition_is_there_from_the_first_look() -> None:
@@ -42,3 +42,20 @@ def test_times_change_only_with_the_status_of_a_condition() -> None:
 def test_looking_again_changes_nothing() -> None:
     world = running()
     assert world.look(NOON) == world.look(later(300))
+
+
+def test_the_tree_that_pods_run_is_told_by_its_digest_and_stays_told() -> None:
+    archive = {"archive": {"configMap": "tree", "sha256": "a" * 64}}
+    world = World({"spec.code": archive})
+    world.carry_out()
+    world.make_pods()
+    assert world.look().code is None
+    (head,), (driver,) = world.pods("head"), world.pods("driver")
+    world.end_code(head, 0, f"sha256:{'a' * 64}\n")
+    assert world.look().code == CodeStatus(digest=f"sha256:{'a' * 64}")
+    world.collect(head, driver)
+    assert world.look().code == CodeStatus(digest=f"sha256:{'a' * 64}")
+
+
+def test_without_a_tree_there_is_no_digest() -> None:
+    assert started().look().code is None
