@@ -33,7 +33,7 @@ run: $(READY) ## Train the example (or FLEET=file) on this machine, without Kube
 
 .PHONY: validate
 validate: $(READY) ## Check the manifests of the examples offline
-	$(VENV)/bin/collectorfleet validate examples/*.yaml
+	$(VENV)/bin/collectorfleet validate examples/*.yaml examples/own_image/fleet.yaml
 
 .PHONY: test
 test: $(READY) ## Run all tests: unit, local Ray, real API server and KubeRay, real nodes
@@ -63,9 +63,13 @@ test-delivery: $(READY) ## Test charts, rules, dashboard and workflows with the 
 test-gitops: $(READY) ## Run fleets from a git repository by Argo CD and Flux on a real cluster (builds both: Go, 10 minutes)
 	$(PY) -m pytest tests/gitops $(PYTEST)
 
+.PHONY: test-versions
+test-versions: $(READY) ## Run tests with the oldest and newest Kubernetes, KubeRay and Ray (builds them: Go, 15 minutes; an hour)
+	$(PY) -m pytest tests/versions -s $(PYTEST)
+
 .PHONY: test-images
-test-images: $(READY) ## Build the collector image and run a fleet on it (20 GB of disk)
-	COLLECTORFLEET_TEST_IMAGES=1 $(PY) -m pytest tests/e2e -m images $(PYTEST)
+test-images: $(READY) ## Build both images, push them and the charts to a registry, install and train from there (40 GB of disk)
+	$(PY) -m pytest tests/images $(PYTEST)
 
 .PHONY: cluster
 cluster: $(READY) ## Start a real Kubernetes with KubeRay and the operator on this machine (Linux, root)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-KUBERNETES_VERSION = "v1.34.4"
+# Folders of ``tools/`` with other pins, in the place of the usual ones: that is how tests/versions runs other tests.
+OTHER_KUBERNETES, OTHER_KUBERAY = "COLLECTORFLEET_TEST_KUBERNETES", "COLLECTORFLEET_TEST_KUBERAY"
 
 
 @dataclass(frozen=True)
@@ -35,17 +37,27 @@ class Tool:
         return ROOT / "tools" / self.name
 
 
-def _kubernetes_version_flags() -> str:
+def pinned(tool: str, module: str) -> str:
+    """The version of a module in the go.mod of a folder of ``tools/``."""
+    found = re.search(rf"^\s*{re.escape(module)} (v\S+)", (ROOT / "tools" / tool / "go.mod").read_text(), re.MULTILINE)
+    if found is None:
+        raise ValueError(f"tools/{tool}/go.mod does not pin {module}")
+    return found[1]
+
+
+def kubernetes(folder: str) -> Tool:
+    """The Kubernetes that a folder of ``tools/`` pins."""
+    version = pinned(folder, "k8s.io/kubernetes")
     # A server that reports no version is refused by clients that compare it (kubectl, KubeRay).
-    _, minor, _ = KUBERNETES_VERSION.split(".")
+    _, minor, _ = version.split(".")
     packages = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
-    values = (("gitVersion", KUBERNETES_VERSION), ("gitMajor", "1"), ("gitMinor", minor))
-    return " ".join(f"-X {p}.{k}={v}" for p in packages for k, v in values)
+    values = (("gitVersion", version), ("gitMajor", "1"), ("gitMinor", minor))
+    return Tool(folder, ldflags="-s -w " + " ".join(f"-X {p}.{k}={v}" for p in packages for k, v in values))
 
 
 ETCD = Tool("etcd", renamed=(("server", "etcd"),))
-KUBERNETES = Tool("kubernetes", ldflags=f"-s -w {_kubernetes_version_flags()}")
-KUBERAY = Tool("kuberay")
+KUBERNETES = kubernetes(os.environ.get(OTHER_KUBERNETES, "kubernetes"))
+KUBERAY = Tool(os.environ.get(OTHER_KUBERAY, "kuberay"))
 COREDNS = Tool("coredns")
 HELM_VERSION, HELM4_VERSION = "v3.22.0", "v4.3.1"
 HELM_KUBERNETES = {"Major": "1", "Minor": "37"}  # of k8s.io/client-go in its go.mod
@@ -80,6 +92,11 @@ ARGOCD = Tool(
 FLUX = tuple(Tool(f"flux-{kind}") for kind in ("source", "kustomize", "helm"))
 # The verdict of Flux and Helm 4 on an object's conditions, as a command.
 KSTATUS = Tool("kstatus")
+# A registry on loopback.
+CRANE = Tool("crane")
+# Writes what an image is made of.
+SYFT_VERSION = "1.57.0"
+SYFT = Tool("syft", ldflags=f"-s -w -X main.version={SYFT_VERSION}")
 # Those of the test cluster; the others are of the tests of what is delivered.
 TOOLS = (ETCD, KUBERNETES, KUBERAY, COREDNS)
 

@@ -32,11 +32,15 @@ class Cluster(Client):
     Components are named ``etcd``, ``kube-apiserver``, ``kube-controller-manager``, ``kube-scheduler``, and on each node
     ``node1/containerd``, ``node1/coredns``, ``node1/kubelet``, ``node1/kube-proxy``. With ``bound`` (the default) the
     cluster ends with the thread that started it, even if that is killed; otherwise ``remove`` ends it. ``other`` is a
-    checkout of another state of the project, whose images the cluster then has, too.
+    checkout of another state of the project, whose images the cluster then has, too. With ``thin=False`` it has no thin
+    images: a pod sees its own image and nothing of the machine, as pods do everywhere else.
     """
 
-    def __init__(self, folder: Path, *, nodes: int = 1, bound: bool = True, other: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, nodes: int = 1, bound: bool = True, other: Path | None = None, thin: bool = True
+    ) -> None:
         self.folder = folder.resolve()
+        self._thin = thin
         self._other = other
         self._bound = bound
         self._numbers = range(1, nodes + 1)
@@ -112,6 +116,16 @@ class Cluster(Client):
             f"node/{node}", lambda n: n["status"]["allocatable"].get("nvidia.com/gpu") == str(count), within=90
         )
 
+    def let_pull_from(self, registry: str) -> None:
+        """Let nodes pull images named ``registry/...`` from there; it is asked over plain HTTP."""
+        for node in self._nodes.values():
+            node.config.let_pull_from(registry)
+
+    @property
+    def machine(self) -> str:
+        """The address under which nodes and pods reach this machine, which nobody else does."""
+        return next(iter(self._nodes.values())).config.network.machine
+
     def load(self, *images: Image) -> None:
         """Make images available on every node, under all their names."""
         archive = self.folder / "images.tar"
@@ -136,8 +150,9 @@ class Cluster(Client):
         self._plan()
         self._launch("etcd", "kube-apiserver", *self._on_nodes("containerd"))
         self._await("etcd", *self._on_nodes("containerd"))
+        own = (thin_images.collector(), thin_images.operator()) if self._thin else ()
         others = thin_images.others() if self._other else ()
-        self.load(thin_images.pause(), thin_images.collector(), thin_images.operator(), *others)
+        self.load(thin_images.pause(), *own, *others)
         self._await("kube-apiserver")
         self._launch("kube-controller-manager", "kube-scheduler", *self._on_nodes("kubelet", "kube-proxy", "coredns"))
         self._await(*self._components)
@@ -154,7 +169,7 @@ class Cluster(Client):
         self._switch = Switch(network, logs / "switch.log", bound=self._bound)
         entry.hold("switch", self._switch.holder)
         self._switch.connect_machine(self._numbers)
-        binds = thin_images.binds(self._other)
+        binds = thin_images.binds(self._other) if self._thin else {}
         for number in self._numbers:
             name = f"node{number}"
             config = NodeConfig(number, network, self.folder / "nodes" / name, self._pki, binds)
@@ -202,9 +217,9 @@ class Cluster(Client):
 
 
 @contextlib.contextmanager
-def with_kuberay(folder: Path, *, other: Path | None = None) -> Iterator[Cluster]:
+def with_kuberay(folder: Path, *, other: Path | None = None, thin: bool = True) -> Iterator[Cluster]:
     """A cluster of one node with KubeRay and without an operator, which is for the tests to bring."""
-    made = Cluster(folder, other=other)
+    made = Cluster(folder, other=other, thin=thin)
     made.start()
     try:
         made.install_kuberay()

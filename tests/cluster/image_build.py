@@ -7,12 +7,16 @@ Dockerfiles name. Everything of buildah's lives below the cache: the user's own 
 from __future__ import annotations
 
 import configparser
+import contextlib
+import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from tests.cluster import packages
 from tests.cluster.binaries import ROOT, cache_root
@@ -25,17 +29,53 @@ MIRROR = "http://deb.debian.org/debian"
 PIP_SETTINGS = ("index-url", "extra-index-url", "trusted-host", "cert", "timeout")
 
 
-def build(dockerfile: Path, name: str, archive: Path) -> None:
-    """Build an image and write it as an archive that holds it under ``name``. Minutes; needs root and network."""
+def missing(gigabytes: int) -> str | None:
+    """Why images cannot be built here, in one line that says what to do; None if they can."""
+    where = next(folder for folder in (cache_root(), *cache_root().parents) if folder.exists())
+    if (free := shutil.disk_usage(where).free // 2**30) < gigabytes:
+        return f"the images take {gigabytes} GB below {where} and {free} are free; make room, or set XDG_CACHE_HOME"
+    return packages.reason(packages.IMAGE_BUILDS)
+
+
+def build(dockerfile: Path, name: str, context: Path = ROOT) -> None:
+    """Build an image on the base of the tests. Minutes; needs root and network."""
     packages.install(packages.IMAGE_BUILDS)
     _make_base()
     with tempfile.TemporaryDirectory(prefix="collectorfleet-build-") as scratch:
         volumes = [f"--volume={volume}" for volume in _pip_volumes(Path(scratch))]
         words = ("build", "--layers", f"--build-arg=BASE={BASE}", *volumes, f"--file={dockerfile}", f"--tag={name}")
-        _buildah(*words, str(ROOT))
+        _buildah(*words, str(context))
+
+
+def write_archive(name: str, archive: Path) -> None:
+    """Write a built image as an archive that holds it under its name."""
     archive.unlink(missing_ok=True)
     # An OCI archive would be compressed, which takes longer than the build; a Docker archive never is.
     _buildah("push", "--quiet", name, f"docker-archive:{archive}:{name}")
+
+
+def push(name: str, to: str) -> str:
+    """Push a built image to a registry that speaks plain HTTP; returns the digest that it has there."""
+    with tempfile.NamedTemporaryFile(prefix="collectorfleet-digest-") as digest:
+        _buildah("push", "--quiet", "--tls-verify=false", f"--digestfile={digest.name}", name, f"docker://{to}")
+        return Path(digest.name).read_text().strip()
+
+
+def config(name: str) -> dict[str, Any]:
+    """What a built image says of itself: ``Env``, ``User``, ``Labels`` and so on."""
+    inspected = json.loads(_buildah("inspect", "--type=image", name, quiet=True))
+    found: dict[str, Any] = inspected["OCIv1"]["config"]
+    return found
+
+
+@contextlib.contextmanager
+def mounted(name: str) -> Iterator[Path]:
+    """The files of a built image, as a folder to look into."""
+    container = _buildah("from", "--pull-never", name, quiet=True).strip()
+    try:
+        yield Path(_buildah("mount", container, quiet=True).strip())
+    finally:
+        _buildah("rm", container, quiet=True)
 
 
 def _make_base() -> None:

@@ -9,6 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.cluster import binaries
 from tests.cluster.binaries import ROOT, cache_root
 
 
@@ -67,7 +68,7 @@ class ModuleFiles:
 
 
 KUBERAY = ModuleFiles(
-    "kuberay",
+    binaries.KUBERAY.name,
     "github.com/ray-project/kuberay/ray-operator",
     ("config/crd/bases", "config/rbac", "config/manager"),
 )

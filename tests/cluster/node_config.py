@@ -54,11 +54,22 @@ class NodeConfig:
         yield self.etc / "cni/10-pods.conflist", json.dumps(self._cni())
         yield self.etc / "containerd.toml", self._containerd()
         yield self.etc / "machine-spec.json", json.dumps(self._container_spec())
-        yield self.etc / "registries/_default/hosts.toml", self._no_registry()
+        # The kubelet's health server answers 404 to any name, as a registry does that lacks the image: an image that
+        # was not loaded fails at once and says "not found", whatever registry it names.
+        yield self._hosts("_default"), _host(f"{self.address}:{KUBELET_HEALTH}")
         yield self.etc / "resolv.conf", f"nameserver {self.address}\n"
         yield self.etc / "kubelet.yaml", json.dumps(self._kubelet())
         yield self.etc / "proxy.yaml", json.dumps(self._proxy())
         yield self.etc / "Corefile", self._dns()
+
+    def let_pull_from(self, registry: str) -> None:
+        """Let containerd, which reads this at every pull, ask a registry of that host and port over plain HTTP."""
+        path = self._hosts(registry)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(_host(registry))
+
+    def _hosts(self, registry: str) -> Path:
+        return self.etc / "registries" / registry / "hosts.toml"
 
     def commands(self) -> tuple[Command, ...]:
         """What runs on the node, in the order of starting."""
@@ -149,12 +160,6 @@ state = "/run/containerd/state"
         ]
         return spec
 
-    def _no_registry(self) -> str:
-        # The kubelet's health server answers 404 to any name, as a registry does that lacks the image: an image that
-        # was not loaded fails at once and says "not found", whatever registry it names.
-        server = f"http://{self.address}:{KUBELET_HEALTH}"
-        return f'server = "{server}"\n[host."{server}"]\n  capabilities = ["pull", "resolve"]\n'
-
     def _kubelet(self) -> dict[str, Any]:
         return {
             "apiVersion": "kubelet.config.k8s.io/v1beta1",
@@ -211,6 +216,11 @@ state = "/run/containerd/state"
     cache 5
 }}
 """
+
+
+def _host(registry: str) -> str:
+    server = f"http://{registry}"
+    return f'server = "{server}"\n[host."{server}"]\n  capabilities = ["pull", "resolve"]\n'
 
 
 def cgroup(index: int, node: str) -> str:

@@ -26,6 +26,10 @@ HOME = "/opt/collectorfleet"
 SOURCE_FOLDER = Path(HOME) / "src"
 PACKAGES = Path(HOME) / "packages"
 VENV = f"{HOME}/venv"
+# A Ray that stands before the installed packages on PYTHONPATH does so in the images, too.
+OTHER_RAY = Path(HOME) / "ray"
+_SITE = Path(sysconfig.get_path("purelib")).resolve()
+_RAY = Path(str(importlib.metadata.distribution("ray").locate_file(""))).resolve()
 COLLECTOR_USER, OPERATOR_USER = 1000, 65532
 KUBERAY_IMAGE = "quay.io/kuberay/operator:v1.6.2"
 SCRIPTS = {"collectorfleet": "collectorfleet.cli.main:main", "ray": "ray.scripts.scripts:main"}
@@ -46,7 +50,7 @@ def binds(other: Path | None = None) -> dict[Path, Path]:
     # An interpreter may have its own path built in, so it keeps it.
     python = Path(sys.base_prefix).resolve()
     same = [Path("/usr")] if python.is_relative_to("/usr") else [Path("/usr"), python]
-    packages = {PACKAGES: Path(sysconfig.get_path("purelib")).resolve()}
+    packages = {PACKAGES: _SITE} | ({} if _RAY == _SITE else {OTHER_RAY: _RAY})
     found = {path: path for path in same} | packages | {SOURCE_FOLDER / name: ROOT / name for name in SOURCES}
     return found | ({OTHER_FOLDER / name: other / name for name in SOURCES} if other else {})
 
@@ -130,5 +134,6 @@ def _add_venv(layer: Layer, sources: Path) -> None:
         layer.file(f"{VENV}/bin/{name}", script.encode(), mode=0o755)
     packages = f"{VENV}/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
     paths = [str(sources / name) for name in SOURCES]
+    paths += [] if _RAY == _SITE else [str(OTHER_RAY)]
     paths.append(f"import site; site.addsitedir('{PACKAGES}')")
     layer.file(f"{packages}/collectorfleet.pth", "\n".join(paths).encode() + b"\n")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from pathlib import Path
 from typing import Any
 
 from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import Ray
 
 Manifest = dict[str, Any]
 
 IMAGE = "ghcr.io/collectorfleet/collectorfleet:0.1.0"
+RAY_VERSION = importlib.metadata.version("ray")
 WORKLOAD = Path(__file__).with_name("workload.py")
 
 
@@ -34,6 +37,8 @@ def fleet(
     kwargs: dict[str, Any] | None = None,
 ) -> Manifest:
     """A small fleet whose pods fit several times on a machine of 2 cores."""
+    # Said where it is another than the resource takes for granted, as tests/versions has it.
+    ray = {} if Ray().version == RAY_VERSION else {"ray": {"version": RAY_VERSION}}
     return {
         "apiVersion": names.API_VERSION,
         "kind": names.KIND,
@@ -49,5 +54,6 @@ def fleet(
             },
             "collection": {"mode": mode, "framesPerBatch": frames},
             "collectors": {"replicas": replicas, "resources": {"cpu": "100m", "memory": "1500Mi"}},
+            **ray,
         },
     }
