@@ -137,6 +137,14 @@ class Applied:
 
 
 @dataclass(frozen=True, slots=True)
+class Episodes:
+    """Episodes that ended: the return and the frames of each."""
+
+    returns: tuple[float, ...]
+    lengths: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What came of a request.
 
@@ -154,6 +162,7 @@ class Answer:
     pickled: int = 0  # entries that no array could carry
     policy: str = POLICY
     normalization: Normalization | None = field(repr=False, default=None)  # what its environment saw since the last one
+    episodes: Episodes | None = field(repr=False, default=None)  # that ended in it; None where the frames do not say
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,8 @@ def event_names(plane: ControlPlane, namespace: str) -> list[str]:
 
 
 def kuberay_is_back(plane: ControlPlane, namespace: str, fleet: str) -> None:
-    """It waits up to 26 s, and half as long again by chance, before it asks a lost API server once more."""
-    Pods(plane, namespace, fleet).wait("head", 1, within=60)
+    """It waits up to 30 s, and as long again by chance, before it asks a lost API server once more."""
+    Pods(plane, namespace, fleet).wait("head", 1, within=150)
 
 
 def test_a_killed_operator_that_returns_disturbs_nothing_and_sees_what_it_missed(

@@ -57,6 +57,24 @@ def test_async_batches_are_one_collectors_and_no_frame_is_lost(make: Make) -> No
     assert (progress.frames_delivered, progress.frames_collected, progress.frames_discarded) == (100, 100, 0)
 
 
+@pytest.mark.parametrize("options", [{}, {"sync": False}, {"split_trajs": True}, {"trajs_per_batch": 4}], ids=str)
+def test_episodes_are_counted_that_end_in_the_frames_wherever_batches_do(make: Make, options: dict[str, Any]) -> None:
+    """Of four steps each, so that every batch ends in the middle of one."""
+    collector = make({"length": 4}, total_frames=100, update_after_each_batch=True, **options)
+    for _ in collector:
+        learn(collector)
+    progress = collector.status().progress
+    assert progress is not None
+    seen = progress.episodes
+    assert seen is not None
+    # The last of each collector may go on, and not all that was collected has been handed out.
+    assert 15 <= seen.ended <= progress.frames_collected // 4
+    assert (seen.averaged, seen.length_mean) == (seen.ended, 4)
+    assert seen.return_min is not None
+    assert seen.return_max is not None
+    assert seen.return_min < seen.return_max  # the policy learns
+
+
 def test_the_number_of_batches_is_known_beforehand_as_in_torchrl(make: Make) -> None:
     assert len(make(total_frames=50)) == 3
 

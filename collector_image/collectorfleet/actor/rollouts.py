@@ -12,13 +12,14 @@ from torch import Tensor, nn
 
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.cutting import Cutter, padded
+from collectorfleet.actor.episodes import EpisodeCounter
 from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
 from collectorfleet.actor.stamp import STAMP, STAMP_KEY, SharedVersion
 from collectorfleet.actor.target import WeightsTarget
 from collectorfleet.codec import frames as keys
 from collectorfleet.codec import snapshot as snapshots
-from collectorfleet.messages import POLICY, Request, Segment
+from collectorfleet.messages import POLICY, Episodes, Request, Segment
 from collectorfleet.normalization import Normalization
 
 _OF_THE_DRIVER = ("policy_state_dict", "iter", "frames")
@@ -33,6 +34,7 @@ class Rollout:
     oldest_version: int
     segments: Sequence[Segment] | None
     normalization: Normalization | None = None  # what the environment saw
+    episodes: Episodes | None = None  # that ended in it
 
 
 class RolloutRunner:
@@ -52,6 +54,7 @@ class RolloutRunner:
         self._incarnation = incarnation
         self._cutter = cutter
         self._shared = shared
+        self._episodes = EpisodeCounter()
         self.normalization = normalization
         self._frames = config.frames_per_request
         self._rollouts: Iterator[TensorDictBase] = iter(collector)
@@ -97,12 +100,13 @@ class RolloutRunner:
     def _finish(self, batch: TensorDictBase, segments: list[Segment]) -> Rollout:
         if self._cutter is not None:
             batch = padded(batch, self._steps_of(batch))
-        frames = _valid_frames(batch)
+        frames, episodes = _valid_frames(batch), self._episodes.ended(batch)
         if self._shared is not None:
             batch, oldest = _with_stamps(batch)
-            rollout = Rollout(batch, frames, oldest, None)
+            rollout = Rollout(batch, frames, oldest, None, episodes=episodes)
         else:
-            rollout = Rollout(batch, frames, min(segment.version for segment in segments), segments)
+            oldest = min(segment.version for segment in segments)
+            rollout = Rollout(batch, frames, oldest, segments, episodes=episodes)
         return rollout if self._config.replay_buffer is None else self._written(rollout)
 
     def _steps_of(self, batch: TensorDictBase) -> int:
@@ -121,7 +125,7 @@ class RolloutRunner:
             batch[keys.TRAJECTORY_KEY] = keys.distinct_trajectories(ids, self._incarnation)
         mask = batch.get(keys.MASK_KEY, None)
         write(self._config.replay_buffer, batch.reshape(-1) if mask is None else batch[mask])
-        return Rollout(None, rollout.frames, rollout.oldest_version, None)
+        return replace(rollout, batch=None, segments=None)
 
     def _ask_for(self, frames: int, *, random: bool) -> None:
         collector = self.collector

@@ -148,6 +148,7 @@ class CollectorServer:
             pickled=len(part.encoded.pickled) if part else 0,
             policy=request.policy,
             normalization=rollout.normalization,
+            episodes=rollout.episodes,
         )
 
     def _part(self, rollout: Rollout) -> Part | None:

@@ -67,6 +67,7 @@ def _totals(name: str, report: DriverReport, elapsed_seconds: float) -> Table:
         "weights", f"version {text.number(weights.published)}, acknowledged {text.number(weights.acknowledged)}"
     )
     totals.add_row("staleness", text.staleness(weights.staleness))
+    totals.add_row("episodes", text.ended(progress.episodes) if progress.episodes else text.UNKNOWN)
     totals.add_row("metrics", text.metrics(progress.metrics))
     totals.add_row("collectors", text.collectors(progress))
     return totals

@@ -132,6 +132,8 @@ def _facts(status: CollectorFleetStatus, now: datetime) -> list[tuple[str, str]]
         facts.append(("frames", text.how_far(status.progress)))
     if status.weights:
         facts.append(("weights", _weights(status.weights)))
+    if status.progress and status.progress.episodes:
+        facts.append(("episodes", text.ended(status.progress.episodes)))
     if status.progress and status.progress.metrics:
         facts.append(("metrics", text.metrics(status.progress.metrics)))
     if status.checkpoint:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from collectorfleet_api.v1alpha1 import DriverReport, Progress, Staleness, WeightsStatus, course
+from collectorfleet_api.v1alpha1 import DriverReport, EpisodesStatus, Progress, Staleness, WeightsStatus, course
 
 UNKNOWN = "-"
 
@@ -19,6 +19,7 @@ def progress_line(report: DriverReport, elapsed_seconds: float) -> str:
         f"weights {number(weights.published)} (acknowledged {number(weights.acknowledged)})",
         f"staleness {staleness(weights.staleness)}",
         f"collectors {collectors(progress)}",
+        *([f"return {episodes(progress.episodes)}"] if progress.episodes else []),
         *(f"{name} {metric(value)}" for name, value in sorted(progress.metrics.items())),
     ]
     return "  ".join(parts)
@@ -69,6 +70,19 @@ def staleness(seen: Staleness) -> str:
 
 def collectors(progress: Progress) -> str:
     return progress.collectors.summary if progress.collectors else UNKNOWN
+
+
+def episodes(seen: EpisodesStatus) -> str:
+    """Mean return, and how long such an episode is: ``87.1 (91 frames)``."""
+    if seen.return_mean is None or seen.length_mean is None:
+        return UNKNOWN
+    return f"{metric(seen.return_mean)} ({seen.length_mean:,.0f} frames)"
+
+
+def ended(seen: EpisodesStatus) -> str:
+    """``1,204 ended  return 87.1 (91 frames), mean of the last 100``"""
+    newest = f"the last {seen.averaged}" if seen.averaged < seen.ended else "all"
+    return f"{seen.ended:,} ended  return {episodes(seen)}, mean of {newest}"
 
 
 def metric(value: float) -> str:

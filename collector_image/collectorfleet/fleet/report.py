@@ -7,12 +7,14 @@ from statistics import fmean
 from collectorfleet.errors import InvalidOption
 from collectorfleet.gather.shared import Shared
 from collectorfleet.gather.state.slots import Slot
+from collectorfleet.gather.state.statistics import Statistics
 from collectorfleet_api.v1alpha1 import course
 from collectorfleet_api.v1alpha1.status import (
     CollectorCounts,
     CollectorState,
     CollectorStatus,
     DriverReport,
+    EpisodesStatus,
     Progress,
     Publishes,
     PublishLag,
@@ -98,6 +100,7 @@ def _progress(shared: Shared, now: float, spilled_bytes: int | None) -> Progress
         driver_idle_ratio=round(idle, 3) if idle is not None else None,
         collector_idle_ratio=statistics.collector_idle_ratio(),
         last_batch_time=statistics.last_batch_time,
+        episodes=_episodes(statistics),
         collectors=CollectorCounts(
             desired=slots.desired,
             available=available,
@@ -105,6 +108,24 @@ def _progress(shared: Shared, now: float, spilled_bytes: int | None) -> Progress
             summary=f"{available}/{slots.desired}",
         ),
     )
+
+
+def _episodes(statistics: Statistics) -> EpisodesStatus | None:
+    returns, lengths = statistics.returns, statistics.lengths
+    if not returns:
+        return None
+    return EpisodesStatus(
+        ended=statistics.episodes,
+        averaged=len(returns),
+        return_mean=_six_digits(fmean(returns)),
+        return_min=_six_digits(min(returns)),
+        return_max=_six_digits(max(returns)),
+        length_mean=_six_digits(fmean(lengths)),
+    )
+
+
+def _six_digits(value: float) -> float:
+    return float(f"{value:.6g}")
 
 
 def _rows(shared: Shared) -> list[CollectorStatus]:

@@ -272,6 +272,8 @@ class GatherLoop:
         if answer.normalization:
             shared.normalization.merge(answer.normalization)
         shared.statistics.collected(answer.frames, answer.pickled)
+        if answer.episodes:
+            shared.statistics.ended(answer.episodes)
         slot = shared.slots.by_name[one.id.name]
         slot.batches += 1
         slot.frames += answer.frames

@@ -124,6 +124,17 @@ Metrics = Annotated[
 ]
 
 
+class EpisodesStatus(Model):
+    ended: Count = Field(default=0, description="Episodes that ended in frames that this driver collected.")
+    averaged: Count = Field(default=0, description="How many of the newest the numbers beside are of, at most 100.")
+    return_mean: Measured | None = Field(
+        default=None, description='Mean of their returns: the sums of `("next", "reward")`, as the collectors see it.'
+    )
+    return_min: Measured | None = Field(default=None, description="The smallest of their returns.")
+    return_max: Measured | None = Field(default=None, description="The largest of their returns.")
+    length_mean: Measured | None = Field(default=None, description="Mean of their lengths, in frames.")
+
+
 class Progress(Model):
     frames_collected: Count = Field(default=0, description="Frames received from collectors.")
     frames_delivered: Count = Field(default=0, description="Frames handed out.")
@@ -170,6 +181,13 @@ class Progress(Model):
         default=None, description="Share of the time collectors had no request."
     )
     last_batch_time: Time | None = Field(default=None, description="When the newest batch was handed out.")
+    episodes: EpisodesStatus | None = Field(
+        default=None,
+        description=(
+            "Episodes that ended. Absent: none yet, or the frames have no reward, done or trajectory of their own, as "
+            "those of several agents."
+        ),
+    )
     metrics: Metrics = Field(default_factory=dict, description="What the training function reported, newest values.")
     collectors: CollectorCounts | None = Field(default=None, description="Collectors by number.")
 

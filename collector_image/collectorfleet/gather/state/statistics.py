@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from datetime import datetime
+from math import isfinite
+
+from collectorfleet.messages import Episodes
 
 _RATE_WINDOW_SECONDS = 30.0
 _STALENESS_BATCHES = 100
+_EPISODES = 100
 
 
 class Statistics:
@@ -22,6 +26,9 @@ class Statistics:
         self.throttled_seconds = 0.0
         self.stalenesses: deque[int] = deque(maxlen=_STALENESS_BATCHES)
         self.pickled = 0
+        self.episodes = 0
+        self.returns: deque[float] = deque(maxlen=_EPISODES)
+        self.lengths: deque[int] = deque(maxlen=_EPISODES)
         self._busy_seconds = 0.0
         self._alive_seconds = 0.0
         self._alive: tuple[float, int, int] | None = None
@@ -38,6 +45,12 @@ class Statistics:
     def collected(self, frames: int, pickled: int) -> None:
         self.frames_collected += frames
         self.pickled += pickled
+
+    def ended(self, episodes: Episodes) -> None:
+        """These ended in frames that were collected; the newest 100 are remembered, a return that is a number."""
+        self.episodes += len(episodes.returns)
+        self.returns.extend(filter(isfinite, episodes.returns))
+        self.lengths.extend(episodes.lengths)
 
     def came_too_late(self, frames: int) -> None:
         """They were collected, and by then nobody waited for them any more."""

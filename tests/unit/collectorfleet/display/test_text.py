@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.unit.collectorfleet.display.reports import report
 
-from collectorfleet.display.text import how_far, progress_line
-from collectorfleet_api.v1alpha1 import DriverReport, Progress
+from collectorfleet.display.text import ended, how_far, progress_line
+from collectorfleet_api.v1alpha1 import DriverReport, EpisodesStatus, Progress
 
 
 def test_a_line_has_every_number_that_a_person_watches() -> None:
@@ -13,6 +13,15 @@ def test_a_line_has_every_number_that_a_person_watches() -> None:
         "12 s  frames 20,480 of 1,000,000  1,705 frames/s  weights 10 (acknowledged 9)  "
         "staleness 0.8 (max 1) of 1  collectors 1/2  loss nan  reward 87.12"
     )
+
+
+def test_episodes_are_in_the_line_once_one_has_ended() -> None:
+    seen = EpisodesStatus(ended=1204, averaged=100, return_mean=87.123, length_mean=90.6)
+    assert "  collectors -  return 87.12 (91 frames)" in progress_line(
+        DriverReport(progress=Progress(episodes=seen)), 1
+    )
+    assert ended(seen) == "1,204 ended  return 87.12 (91 frames), mean of the last 100"
+    assert ended(seen.model_copy(update={"ended": 100})).endswith("mean of all")
 
 
 def test_what_is_unknown_is_a_dash() -> None:

@@ -9,6 +9,7 @@ from collectorfleet_api.v1alpha1 import (
     CheckpointStatus,
     CollectorCounts,
     DriverReport,
+    EpisodesStatus,
     Progress,
     Publishes,
     PublishLag,
@@ -44,6 +45,9 @@ def report() -> DriverReport:
             collector_idle_ratio=0.125,
             last_batch_time=NOON,
             spilled_bytes=1024,
+            episodes=EpisodesStatus(
+                ended=300, averaged=100, return_mean=87.5, return_min=9.0, return_max=200.0, length_mean=88.0
+            ),
             metrics={"reward": 87.5, "loss": nan},
             collectors=CollectorCounts(desired=4, available=3, restarts=6, summary="3/4"),
         ),

@@ -53,6 +53,8 @@ def test_values_are_those_of_the_status_and_descriptions_those_of_the_reference(
     found = samples(report())
     assert found["collectorfleet_frames_delivered_total"] == 4000
     assert found["collectorfleet_frames_lost_total"] == 50
+    assert found["collectorfleet_episodes_total"] == 300
+    assert found["collectorfleet_episode_return_mean"] == 87.5
     assert found["collectorfleet_weights_acknowledged_version"] == 9
     assert found["collectorfleet_staleness_mean_versions"] == 1.235
     assert found["collectorfleet_last_batch_timestamp_seconds"] == NOON.timestamp()
