@@ -28,6 +28,11 @@ class CollectorId:
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def index(self) -> int:
+        """Of its slot: 3 for ``c3``."""
+        return int(self.name[1:])
+
 
 @dataclass(frozen=True, slots=True)
 class Request:

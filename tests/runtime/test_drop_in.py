@@ -14,7 +14,7 @@ from tests.runtime.batches import VERSION, Make, learn, values
 from tests.wait import eventually
 from torchrl.data import LazyTensorStorage, ReplayBuffer, TensorDictReplayBuffer
 
-from collectorfleet import FleetCollector, InvalidOption
+from collectorfleet import FleetCollector, InvalidOption, UserCodeError
 
 pytestmark = pytest.mark.usefixtures("local_ray")
 
@@ -40,12 +40,58 @@ def test_an_interval_of_minus_one_never_publishes(make: Make) -> None:
         learn(collector)
 
 
-def test_methods_of_collectors_by_name_are_refused_with_what_there_is_instead(make: Make) -> None:
-    collector = make(num_collectors=1)
-    with pytest.raises(NotImplementedError, match=r"map_fn: .* state_dict\(\) has the state"):
+def test_methods_and_attributes_of_collectors_are_reached_in_the_order_of_their_names(make: Make) -> None:
+    collector = make()
+    assert collector.get_distant_attr("worker_idx") == [0, 1]
+    environments = [("env._length",), ("env.batch_size",)]
+    assert collector.map_fn("get_distant_attr", environments) == [10, torch.Size([])]
+    first, second = collector.map_fn("set_seed", list_of_kwargs=[{"seed": 1}, {"seed": 7}])
+    assert first != second
+    assert next(iter(collector)) is not None
+
+
+def test_another_number_of_calls_than_collectors_is_refused(make: Make) -> None:
+    collector = make()
+    with pytest.raises(InvalidOption, match=r"list_of_args: Expected 2 argument entries, .* got 1"):
         collector.map_fn("set_seed", [(1,)])
-    with pytest.raises(NotImplementedError, match=r"get_distant_attr\('env'\): .* replaced at any moment"):
-        collector.get_distant_attr("env")
+    with pytest.raises(InvalidOption, match=r"list_of_kwargs: Expected 2 argument entries, .* got 3"):
+        collector.map_fn("set_seed", list_of_kwargs=[{}] * 3)
+
+
+def test_weights_come_by_no_other_way_than_a_publish(make: Make) -> None:
+    collector = make(num_collectors=1)
+    with pytest.raises(InvalidOption, match=r"weights of no version; call update_policy_weights_\(\) of the fleet"):
+        collector.map_fn("update_policy_weights_", [(envs.make_policy(5.0),)])
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        pytest.param("no_such", r"map_fn\('no_such'\) \(collector c0\): AttributeError", id="absent"),
+        pytest.param("env.__class__.__dict__", r"\(collector c0\): TypeError: cannot pickle", id="cannot travel"),
+    ],
+)
+def test_what_goes_wrong_in_a_method_names_the_collector_and_collecting_goes_on(
+    make: Make, path: str, words: str
+) -> None:
+    collector = make()
+    with pytest.raises(UserCodeError, match=words):
+        collector.map_fn(path)
+    assert next(iter(collector)) is not None
+
+
+def test_a_method_that_takes_longer_than_its_deadline_names_the_collector(make: Make) -> None:
+    collector = make({"step_seconds": 0.1, "length": 100}, num_collectors=1)
+    next(iter(collector))
+    with pytest.raises(TimeoutError, match=r"map_fn\('env.rollout'\): no answer of c0 within 1 s"):
+        collector.map_fn("env.rollout", [(50,)], timeout=1)
+
+
+def test_a_killed_collector_answers_once_it_is_replaced(make: Make) -> None:
+    collector = make()
+    next(iter(collector))
+    ray.kill(collector.remote_collectors[0])
+    assert collector.get_distant_attr("worker_idx") == [0, 1]
 
 
 def test_postproc_gets_every_batch(make: Make) -> None:

@@ -16,6 +16,7 @@ import socket
 import threading
 import time
 import traceback
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import torch
@@ -72,6 +73,8 @@ class CollectorServer:
             torch.cuda.set_per_process_memory_fraction(fraction)
         try:
             self._made = build(self._config, self._id.incarnation)
+            # TorchRL's name for it. Not an argument: not every class that a user brings along takes it.
+            self._made.collector.worker_idx = self._id.index
             if seed_environment:
                 self._made.collector.set_seed(seed % 2**31)
         except Exception as error:  # noqa: BLE001  (the user's code may raise anything)
@@ -115,6 +118,14 @@ class CollectorServer:
         """Seed the environments, between two rollouts; returns the next seed."""
         following: int = self._runner.collector.set_seed(seed, static_seed)
         return following
+
+    def execute(self, path: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """Call what is at ``path`` in TorchRL's collector, between two rollouts; raises what it raises."""
+        return self._runner.collector.cascade_execute(path, *arguments, **keywords)
+
+    def attribute(self, path: str) -> Any:
+        """What is at ``path`` in TorchRL's collector, between two rollouts."""
+        return self._runner.collector.get_distant_attr(path)
 
     def environment_state(self) -> dict[str, Any]:
         """What the environments keep, such as running statistics, between two rollouts."""

@@ -9,7 +9,7 @@ import threading
 import time
 from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import ray
@@ -29,10 +29,7 @@ from collectorfleet_api.v1alpha1.status import DriverReport
 
 log = logging.getLogger(__name__)
 
-_NO_METHODS: Final = (
-    "collectors may be lost and replaced at any moment, so methods and attributes of theirs are not reached by name; "
-    "state_dict() has the state of their environments, set_seed() seeds them, status() and stats() say how each does"
-)
+_PUBLISHES: Final = "update_policy_weights_"
 
 
 class FleetControl(BaseCollector):
@@ -152,13 +149,42 @@ class FleetControl(BaseCollector):
         return Inquiry(self._gather, self._transport, what, timeout)
 
     # ---------------------------------------------------------------- size and end
-    def map_fn(self, *args: Any, **kwargs: Any) -> list[Any]:
-        """Refused: raises NotImplementedError, which says what there is instead."""
-        raise NotImplementedError(f"map_fn: {_NO_METHODS}")
+    def map_fn(
+        self,
+        method_name: str,
+        list_of_args: Sequence[Sequence[Any]] | None = None,
+        list_of_kwargs: Sequence[Mapping[str, Any]] | None = None,
+        timeout: float = 60.0,
+    ) -> list[Any]:
+        """Call a method of TorchRL's collector in each actor, or what is at a path such as ``env.set_seed``.
 
-    def get_distant_attr(self, attr: str) -> Any:
-        """Refused: raises NotImplementedError, which says what there is instead."""
-        raise NotImplementedError(f"get_distant_attr({attr!r}): {_NO_METHODS}")
+        The lists have an entry for each collector, in the order of their names, as the returned list has. Collectors
+        answer between two rollouts. One that is lost before it answered is asked again once it is replaced, and one
+        that nothing replaces has no entry: what is changed this way is not in a later replacement.
+
+        Raises:
+            InvalidOption: the lists have another length than there are collectors, or weights would be changed.
+            TimeoutError: a collector did not answer within ``timeout`` seconds.
+            UserCodeError: the method raised, or what it returns cannot travel.
+        """
+        if method_name.rpartition(".")[2] == _PUBLISHES:
+            raise InvalidOption(
+                f"map_fn: {method_name} would give collectors weights of no version; call {_PUBLISHES}() of the fleet"
+            )
+        inquiry = self._inquiry(f"map_fn({method_name!r})", timeout)
+        names = inquiry.names()
+        arguments = _of_each("list_of_args", list_of_args, (), len(names))
+        keywords = _of_each("list_of_kwargs", list_of_kwargs, {}, len(names))
+        calls = {
+            name: (method_name, tuple(given), dict(named))
+            for name, given, named in zip(names, arguments, keywords, strict=True)
+        }
+        return list(inquiry.of_all("execute", calls).values())
+
+    def get_distant_attr(self, attr: str, timeout: float = 60.0) -> list[Any]:
+        """What is at the path ``attr`` in TorchRL's collector in each actor, as :meth:`map_fn` asks for it."""
+        inquiry = self._inquiry(f"get_distant_attr({attr!r})", timeout)
+        return list(inquiry.of_all("attribute", dict.fromkeys(inquiry.names(), (attr,))).values())
 
     def resize(self, num_collectors: int, min_available: int | None = None) -> None:
         """Change how many collectors there are, and how few are enough, while iterating or not."""
@@ -226,3 +252,11 @@ class FleetControl(BaseCollector):
     async def async_shutdown(self, shutdown_ray: bool = False) -> None:
         """The same without blocking the event loop."""
         await asyncio.to_thread(self.shutdown, shutdown_ray=shutdown_ray)
+
+
+def _of_each(name: str, given: Sequence[Any] | None, absent: Any, collectors: int) -> Sequence[Any]:
+    if given is None:
+        return [absent] * collectors
+    if len(given) != collectors:
+        raise InvalidOption(f"{name}: Expected {collectors} argument entries, one for each collector, got {len(given)}")
+    return given

@@ -8,6 +8,7 @@ from typing import Any
 
 import ray
 
+from collectorfleet.errors import UserCodeError, describe
 from collectorfleet.gather.consumer import Consumer
 from collectorfleet.messages import CollectorId
 from collectorfleet.transport.ray.transport import RayTransport
@@ -16,8 +17,8 @@ from collectorfleet.transport.ray.transport import RayTransport
 class Inquiry:
     """``what`` the user called, which has ``timeout`` seconds for all of it.
 
-    Who is lost is asked again once it is replaced. Methods raise TimeoutError, which names the collector, and what
-    ended the run.
+    Who is lost is asked again once it is replaced. Methods raise TimeoutError and UserCodeError, which name the
+    collector, and what ended the run.
     """
 
     def __init__(self, gather: Consumer, transport: RayTransport, what: str, timeout: float) -> None:
@@ -57,6 +58,9 @@ class Inquiry:
                     return [ray.get(reference, timeout=self._left())]
             except ray.exceptions.GetTimeoutError as error:
                 raise TimeoutError(f"{self._what}: no answer of {id_} within {self._timeout:g} s") from error
+            except ray.exceptions.RayTaskError as error:
+                where = f"{self._what} (collector {id_})"
+                raise UserCodeError(where, describe(error.cause), str(error)) from error
             except ray.exceptions.RayActorError:
                 pass  # the gather thread hears of it too, and has it replaced
             other = self._gather.wait_replaced(id_, self._left())

@@ -93,7 +93,7 @@ BATCHES: Final = (
         lambda options: (
             options.replay_buffer is None or getattr(options.replay_buffer, "service_backend", None) == "ray"
         ),
-        "collectors in other processes cannot write to a buffer of this one; build it with "
+        "a buffer of this process cannot be shared with distant Ray actors; build it with "
         "ReplayBuffer(..., service_backend='ray'), or extend it with the batches that the iteration yields",
         TypeError,
     ),

@@ -5,6 +5,7 @@ Ray looks at the truth value of a half-built actor, so it has no ``__len__``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -72,6 +73,12 @@ class CollectorActor:
 
     def set_seed(self, seed: int, static_seed: bool) -> int:
         return self._server.set_seed(seed, static_seed)
+
+    def execute(self, path: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        return self._server.execute(path, arguments, keywords)
+
+    def attribute(self, path: str) -> Any:
+        return self._server.attribute(path)
 
     def environment_state(self) -> dict[str, Any]:
         return self._server.environment_state()

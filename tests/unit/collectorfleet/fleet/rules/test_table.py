@@ -283,7 +283,7 @@ TORCHRLS = [
     pytest.param(
         ("replay-buffer-is-shared", "replay_buffer"),
         {"replay_buffer": ReplayBuffer(storage=LazyTensorStorage(10))},
-        "collectors in other processes cannot write to a buffer of this one; build it with "
+        "a buffer of this process cannot be shared with distant Ray actors; build it with "
         "ReplayBuffer(..., service_backend='ray'), or extend it with the batches that the iteration yields",
         id="a buffer of this process",
     ),
