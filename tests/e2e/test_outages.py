@@ -90,3 +90,7 @@ def test_no_frame_and_no_status_is_lost_when_the_api_server_is_away_for_longer_t
     assert progress["collectors"]["restarts"] == 0
     assert after["status"]["driver"]["restarts"] == 0
     cluster.wait_for("cfleet/fleet", "Ready", namespace, within=30)
+    # Elsewhere they elect leaders, and end when they cannot. These would look for news again only after a minute.
+    for component in ("kube-scheduler", "kube-controller-manager"):
+        cluster.kill(component)
+        cluster.start(component)
