@@ -155,6 +155,11 @@ def build(tool: Tool) -> Path:
         return done
 
 
+def kubectl() -> Path:
+    """The kubectl of the tests: the pinned one, whatever Kubernetes they run against, for what older ones lack."""
+    return build(kubernetes("kubernetes")) / "kubectl"
+
+
 def build_all() -> list[Path]:
     return [build(tool) for tool in TOOLS]
 

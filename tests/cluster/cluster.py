@@ -49,7 +49,7 @@ class Cluster(Client):
         self._switch: Switch | None = None
         self._nodes: dict[str, Node] = {}
         self._components: dict[str, Component] = {}
-        kubectl = binaries.build(binaries.KUBERNETES) / "kubectl"
+        kubectl = binaries.kubectl()
         super().__init__(kubectl, self._pki.kubeconfig(ADMIN), self.folder / "kubectl-cache")
 
     @property

@@ -40,7 +40,7 @@ class ControlPlane(Client):
         )
         self._components = {c.name: Component(c, folder / f"{c.name}.log") for c in commands}
         self._with_kuberay = kuberay
-        kubectl = binaries.build(binaries.KUBERNETES) / "kubectl"
+        kubectl = binaries.kubectl()
         super().__init__(kubectl, pki.kubeconfig(ADMIN), folder / "kubectl-cache")
 
     def start(self, component: str | None = None) -> None:

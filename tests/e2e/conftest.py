@@ -24,7 +24,7 @@ FAILED = pytest.StashKey[bool]()
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """A cluster with KubeRay and the operator for the whole session; tests keep apart by namespace."""
     if kubeconfig := os.environ.get("KUBECONFIG"):
-        client = Client(binaries.build(binaries.KUBERNETES) / "kubectl", Path(kubeconfig))
+        client = Client(binaries.kubectl(), Path(kubeconfig))
         client.kubectl("get", "crd", "collectorfleets.collectorfleet.dev", "rayclusters.ray.io")
         yield client
         return

@@ -28,7 +28,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
         cluster.apply_crds(module_files.PROMETHEUS_OPERATOR.folder() / "example/prometheus-operator-crd")
         tools = tmp_path_factory.mktemp("bin")
         (tools / "helm").symlink_to(binaries.build(binaries.HELM4) / "helm4")
-        (tools / "kubectl").symlink_to(binaries.build(binaries.KUBERNETES) / "kubectl")
+        (tools / "kubectl").symlink_to(binaries.kubectl())
         home = tmp_path_factory.mktemp("home")
         path = f"{tools}{os.pathsep}{os.environ['PATH']}"
         yield {"KUBECONFIG": str(cluster.kubeconfig), "HOME": str(home), "PATH": path}
