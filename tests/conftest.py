@@ -11,6 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster import binaries
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Build what the tests on a real Kubernetes need before the first of them, whose time it is not."""
+    wanted = {name for item in session.items for name in getattr(item, "fixturenames", ())}
+    if wanted & {"control_plane", "cluster"} and not session.config.option.collectonly and not binaries.missing():
+        binaries.build_all()
+
 
 @pytest.fixture(scope="session")
 def local_ray() -> Iterator[None]:

@@ -123,7 +123,7 @@ def is_built(tool: Tool) -> bool:
     return _kept(tool).is_dir()
 
 
-def missing(tools: Iterable[Tool]) -> str | None:
+def missing(tools: Iterable[Tool] = TOOLS) -> str | None:
     """Why these cannot be had here, in one line that says what to do; None if they can."""
     if all(is_built(tool) for tool in tools) or shutil.which("go"):
         return None
