@@ -10,6 +10,7 @@ READY := $(VENV)/.ready
 
 FLEET ?= examples/cartpole.yaml
 PYTEST ?=
+TORCHRL ?=
 
 .PHONY: help
 help: ## Show the targets
@@ -70,6 +71,10 @@ test-versions: $(READY) ## Run tests with the oldest and newest Kubernetes, Kube
 .PHONY: test-images
 test-images: $(READY) ## Build both images, push them and the charts to a registry, install and train from there (40 GB of disk)
 	$(PY) -m pytest tests/images $(PYTEST)
+
+.PHONY: test-torchrl
+test-torchrl: $(READY) ## Run TorchRL's own tests with FleetCollector in place of RayCollector (TORCHRL=a checkout; 10 minutes)
+	$(PY) -m pytest tests/torchrl_own --torchrl "$(TORCHRL)" -s $(PYTEST)
 
 .PHONY: cluster
 cluster: $(READY) ## Start a real Kubernetes with KubeRay and the operator on this machine (Linux, root)

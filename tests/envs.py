@@ -103,6 +103,13 @@ def make_counting(**kwargs: Any) -> Counting:
     return Counting(**kwargs)
 
 
+def with_a_buffer() -> Counting:
+    """TorchRL's collectors leave its buffer out of their state, and want it back."""
+    env = Counting()
+    env.register_buffer("kept", torch.zeros(1))
+    return env
+
+
 class Marked(Counting):
     """Its observations are what it was given: the pid of its process."""
 

@@ -7,7 +7,8 @@
     ├── InvalidOption       an argument that cannot work; also a ValueError
     ├── TooFewCollectors    fewer than ``min_available`` collectors for too long
     ├── InfrastructureError Ray, or what it runs on, failed; trying again may help
-    │   └── ReplayBufferLost the actor that holds the replay buffer is gone
+    │   ├── ReplayBufferLost  the actor that holds the replay buffer is gone
+    │   └── PolicyServiceLost the actor that answers for the policy is gone
     └── CollectorClosed     used after ``shutdown()``
 
 The text of each is one sentence that names its object; the first cause keeps its own words.
@@ -76,6 +77,18 @@ class ReplayBufferLost(InfrastructureError):
         """``cause`` is why, in the launcher's words."""
         return cls(
             "replay buffer: the actor that holds it is lost, with what was in it; give it more memory where it runs "
+            f"if that was short: {cause}"
+        )
+
+
+class PolicyServiceLost(InfrastructureError):
+    """The inference service that all collectors ask for actions is gone, with its weights: no collector's fault."""
+
+    @classmethod
+    def because(cls, cause: str) -> PolicyServiceLost:
+        """``cause`` is why, in the launcher's words."""
+        return cls(
+            "policy: the actor of the inference service is lost, with its weights; give it more memory where it runs "
             f"if that was short: {cause}"
         )
 

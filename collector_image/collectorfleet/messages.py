@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from collectorfleet.errors import InfrastructureError
 from collectorfleet.normalization import Normalization
 
 # What is published has a name and versions of its own; a fleet of one policy has this one.
@@ -192,11 +193,11 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class BufferLost:
-    """The replay buffer that the collector writes to is gone: neither the user's fault nor the collector's."""
+class ServiceLost:
+    """An actor that all collectors need is gone: neither the user's fault nor the collector's."""
 
     collector: CollectorId
-    sentence: str
+    error: InfrastructureError
 
 
-Message = Placed | Started | Applied | Answer | Raised | Lost | BufferLost
+Message = Placed | Started | Applied | Answer | Raised | Lost | ServiceLost

@@ -9,6 +9,7 @@ import copy
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tests.stored import stored
@@ -42,7 +43,7 @@ class InProcess:
         host.works.put(lambda: host.server.build(self._seed + collector.incarnation, seed_environment=False))
 
     def put(self, snapshot: snapshots.Snapshot) -> Stored:
-        kept = snapshots.Snapshot(snapshot.entries, [array.copy() for array in snapshot.arrays], snapshot.whole)
+        kept = replace(snapshot, arrays=[array.copy() for array in snapshot.arrays])
         return stored(snapshots.digest(kept.arrays), kept.size_bytes, kept)
 
     def offer(self, collector: CollectorId, weights: Weights) -> None:

@@ -52,3 +52,10 @@ def test_a_state_of_a_policy_factory_gets_weights_by_hand(make: Make) -> None:
     batch = next(iter(collector))
     assert values(batch) == {5.0}
     assert (batch[VERSION] == 1).all()
+
+
+def test_an_environment_with_buffers_of_its_own_begins_anew(make: Make) -> None:
+    state = make(create_env_fn=envs.with_a_buffer, num_collectors=1).state_dict()
+    second = make(create_env_fn=envs.with_a_buffer, num_collectors=1)
+    second.load_state_dict(state)
+    assert next(iter(second)) is not None

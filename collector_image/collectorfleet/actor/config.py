@@ -18,6 +18,7 @@ class CollectorConfig:
         workers: environments in processes of their own; for ``Multi*Collector``.
         options: further arguments of ``collector_class``.
         models: attribute paths in the collector, besides ``policy``, of modules whose weights are published.
+        served: the policy answers for all collectors elsewhere, and says itself with which version.
         replay_buffer: a client of a replay buffer that the collector writes to itself.
         cut_short: whether rollouts may be cut short.
         own_constants: constants of normalization are those of this collector's own environment, and not the fleet's.
@@ -32,6 +33,7 @@ class CollectorConfig:
     workers: int = 1
     options: Mapping[str, Any] = field(default_factory=dict)
     models: Sequence[str] = ()
+    served: bool = False
     replay_buffer: Any = None
     update_between_steps: bool = False
     cut_short: bool = False

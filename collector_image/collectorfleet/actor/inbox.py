@@ -26,7 +26,7 @@ class Offer(NamedTuple):
 
 
 class Inbox:
-    """``pass_on``, if given, is called with the version after each load, to hand the weights to other processes.
+    """``pass_on``, if given, is called after each load with what was loaded, to tell others in the collector.
 
     ``normalization`` is that of the environment, None if it has none.
     """
@@ -34,7 +34,7 @@ class Inbox:
     def __init__(
         self,
         target: WeightsTarget,
-        pass_on: Callable[[int], None] | None = None,
+        pass_on: Callable[[Offer], None] | None = None,
         normalization: EnvironmentNormalization | None = None,
     ) -> None:
         self._target = target
@@ -141,5 +141,5 @@ class Inbox:
             digest += f"+{self._normalization.load(offered.normalization)}"
         self._version, self._digest = offered.version, digest
         if self._pass_on is not None:
-            self._pass_on(offered.version)
+            self._pass_on(offered)
         self._changed.notify_all()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
 from tensordict import TensorDict, TensorDictBase
 from torch import Tensor, nn
 
@@ -22,6 +23,8 @@ from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.messages import POLICY, Episodes, Request, Segment
 from collectorfleet.normalization import Normalization
 
+# Where TorchRL's inference service says which of its versions acted.
+_SERVICE_VERSION = "policy_version"
 _OF_THE_DRIVER = ("policy_state_dict", "iter", "frames")
 
 
@@ -59,8 +62,7 @@ class RolloutRunner:
         self._frames = config.frames_per_request
         self._rollouts: Iterator[TensorDictBase] = iter(collector)
         self._policy = _policy_of(collector, config)
-        pass_on = self._pass_on if config.has_processes or shared else None
-        self.inboxes = {POLICY: Inbox(WeightsTarget(self._tensors()), pass_on, normalization)}
+        self.inboxes = {POLICY: Inbox(WeightsTarget(self._tensors()), self._pass_on, normalization)}
         if config.update_between_steps and isinstance(self._policy, nn.Module):
             self._policy.register_forward_pre_hook(lambda *_: self.inboxes[POLICY].before_step())
 
@@ -93,6 +95,9 @@ class RolloutRunner:
         return {key: value for key, value in self.collector.state_dict().items() if key not in _OF_THE_DRIVER}
 
     def load_environment_state(self, state: dict[str, Any]) -> None:
+        if not state.get("env_state_dict", True):
+            # TorchRL's collector reads buffers of an environment that it does not write: they stay as they are.
+            state = {**state, "env_state_dict": self.collector.env.state_dict()}
         self.collector.load_state_dict({**self.collector.state_dict(), **state})
         if self.normalization is not None:
             self.normalization.restart()
@@ -104,6 +109,8 @@ class RolloutRunner:
         if self._shared is not None:
             batch, oldest = _with_stamps(batch)
             rollout = Rollout(batch, frames, oldest, None, episodes=episodes)
+        elif self._config.served and _SERVICE_VERSION in batch:
+            rollout = Rollout(_with_the_services(batch), frames, 0, None, episodes=episodes)
         else:
             oldest = min(segment.version for segment in segments)
             rollout = Rollout(batch, frames, oldest, segments, episodes=episodes)
@@ -150,12 +157,24 @@ class RolloutRunner:
             tensors |= {f"{path}:{name}": tensor for name, tensor in snapshots.by_every_name(module).items()}
         return tensors
 
-    def _pass_on(self, version: int) -> None:
+    def _pass_on(self, loaded: Offer) -> None:
         """Pass loaded weights on to the collector's processes, then say that they have them."""
         if self._config.has_processes and isinstance(self._policy, nn.Module):
             self.collector.update_policy_weights_(TensorDict.from_module(self._policy).data)
         if self._shared is not None:
-            self._shared.set(version)
+            self._shared.set(loaded.version)
+        tracker = getattr(self.collector, "policy_version_tracker", None)
+        if tracker is not None:
+            _track(tracker, loaded)
+
+
+def _track(tracker: Any, loaded: Offer) -> None:
+    """Have TorchRL's ``PolicyVersion`` say what was loaded: the publisher's number, else ours, or another uuid."""
+    if isinstance(tracker.version, str):
+        tracker.increment_version()
+    else:
+        counted = loaded.weights.policy_version
+        tracker.version = loaded.version if counted is None else counted
 
 
 def write(buffer: Any, frames: TensorDictBase) -> None:
@@ -173,6 +192,16 @@ def _policy_of(collector: Any, config: CollectorConfig) -> Any:
 def _valid_frames(batch: TensorDictBase) -> int:
     mask = batch.get(keys.MASK_KEY, None)
     return batch.numel() if mask is None else int(mask.sum())
+
+
+def _with_the_services(batch: TensorDictBase) -> TensorDictBase:
+    """Frames that say the version of the service as their own: it has the weights."""
+    batch = batch.copy()
+    versions = batch[_SERVICE_VERSION].to(torch.int64)
+    collector = batch.get(keys.COLLECTOR, None)
+    batch[keys.COLLECTOR] = TensorDict(batch_size=batch.batch_size) if collector is None else collector.copy()
+    batch[keys.VERSION_KEY] = versions.reshape(batch.batch_size)
+    return batch
 
 
 def _with_stamps(batch: TensorDictBase) -> tuple[TensorDictBase, int]:

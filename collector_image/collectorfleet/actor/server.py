@@ -28,17 +28,17 @@ from collectorfleet.actor.normalization.environment import EnvironmentNormalizat
 from collectorfleet.actor.rollouts import Rollout, RolloutRunner, write
 from collectorfleet.codec import tensors
 from collectorfleet.codec.frames import Part
-from collectorfleet.errors import ReplayBufferLost, describe
+from collectorfleet.errors import PolicyServiceLost, ReplayBufferLost, describe
 from collectorfleet.messages import (
     Answer,
     Applied,
-    BufferLost,
     CollectorId,
     Fault,
     Lost,
     Placed,
     Raised,
     Request,
+    ServiceLost,
     Started,
 )
 from collectorfleet.user_code import name_of
@@ -63,7 +63,7 @@ class CollectorServer:
         """Where this is. Beside everything else that it is asked."""
         return Placed(self._id, _pod())
 
-    def build(self, seed: int, *, seed_environment: bool) -> Started | Raised | Lost | BufferLost:
+    def build(self, seed: int, *, seed_environment: bool) -> Started | Raised | Lost | ServiceLost:
         """Build environment and policy. Blocks for as long as the user's code takes."""
         # Torch begins every process with the same seed: unseeded collectors would all draw the same actions.
         torch.manual_seed(seed)
@@ -84,7 +84,7 @@ class CollectorServer:
         begun = None if normalization is None else normalization.begun
         return Started(self._id, _pod(), os.getpid(), begun)
 
-    def run(self, request: Request, weights: Offer | None = None) -> Answer | Raised | Lost | BufferLost:
+    def run(self, request: Request, weights: Offer | None = None) -> Answer | Raised | Lost | ServiceLost:
         """One rollout. ``weights`` are a version that came along: exactly the one asked for, or an offer."""
         started = time.perf_counter()
         try:
@@ -168,9 +168,9 @@ class CollectorServer:
         segments = None if rollout.segments is None else tuple(rollout.segments)
         return Part(tensors.encode(rollout.batch), segments, self._id.incarnation)
 
-    def _failure(self, error: Exception) -> Raised | Lost | BufferLost:
-        if isinstance(error, ReplayBufferLost):
-            return BufferLost(self._id, str(error))
+    def _failure(self, error: Exception) -> Raised | Lost | ServiceLost:
+        if isinstance(error, ReplayBufferLost | PolicyServiceLost):
+            return ServiceLost(self._id, error)
         if _fault_of(error) is Fault.OUT_OF_MEMORY:
             # Not a mistake of the environment, and not to be tried in this process again.
             return Lost(self._id, describe(error), Fault.OUT_OF_MEMORY)

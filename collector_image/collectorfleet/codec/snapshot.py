@@ -35,11 +35,13 @@ class Snapshot:
     """Tensors as ``arrays`` of uint8, one for each of ``entries``, which may be read-only.
 
     ``whole``: it has all tensors of the model, so that one that is missing is a mistake and not left out.
+    ``policy_version`` is what its publisher counts, for TorchRL's ``PolicyVersion``; None: nothing but our versions.
     """
 
     entries: tuple[Entry, ...]
     arrays: list[Bytes] = field(repr=False)
     whole: bool = True
+    policy_version: int | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -51,6 +53,7 @@ class Snapshot:
             *_columns(self.entries),
             [pickle.PickleBuffer(array.data) for array in self.arrays],
             self.whole,
+            self.policy_version,
         )
 
 
@@ -64,9 +67,10 @@ def _restored(
     shapes: Sequence[tuple[int, ...]],
     buffers: Sequence[Any],
     whole: bool,
+    policy_version: int | None,
 ) -> Snapshot:
     arrays = [np.frombuffer(buffer, np.uint8) for buffer in buffers]
-    return Snapshot(tuple(map(Entry, names, dtypes, shapes)), arrays, whole)
+    return Snapshot(tuple(map(Entry, names, dtypes, shapes)), arrays, whole, policy_version)
 
 
 # Of a fleet that publishes no weights, and yet has something to tell its collectors.

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tensordict import TensorDictBase
 from torch import nn
+from torchrl.weight_update import RayWeightSyncScheme
 
 from collectorfleet.codec.snapshot import NOTHING
 from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.assemble import Assembler
 from collectorfleet.fleet.control import FleetControl
 from collectorfleet.fleet.engine import engine
+from collectorfleet.fleet.learner.publisher import LearnerPublisher, scheme_of_service
+from collectorfleet.fleet.learner.scheme import LearnerScheme
 from collectorfleet.fleet.options import FleetOptions
+from collectorfleet.fleet.rules.rule import is_service
 from collectorfleet.fleet.signature import takes
 from collectorfleet.fleet.weights import WeightsSource
 from collectorfleet.gather.shared import Staged
@@ -46,6 +51,8 @@ class FleetCollector(FleetControl):
         self._interval = 1 if options.update_after_each_batch else options.max_weight_update_interval
         self._batches_since_update = 0
         self._assembler = Assembler(options)
+        self._learner: LearnerPublisher | None = None
+        self._learner_scheme: RayWeightSyncScheme | None = None
         self._source = WeightsSource(
             options.policy, options.models or {}, dtype=options.weights_dtype, names=options.weights_filter
         )
@@ -114,17 +121,50 @@ class FleetCollector(FleetControl):
         Takes a module, a TensorDict or a dict of tensors; nothing is the policy as it is now. Returns at once;
         ``wait=True`` returns what became of it in each collector, by name, after all applied it or ``timeout`` seconds.
         A staleness bound lets the version advance once for each batch handed out: until then the publish waits, and
-        ``wait=True`` says so.
+        ``wait=True`` says so. An inference service is updated itself, and blocks until it was: None is returned.
         """
         if worker_ids is not None:
             raise InvalidOption("worker_ids: every collector takes the newest weights; drop this argument")
         given = [one for one in (policy_or_weights, weights, policy, weights_dict) if one is not None]
         if len(given) > 1:
             raise InvalidOption("update_policy_weights_: weights came in several arguments; pass one of them")
+        if self._learner is not None:
+            raise InvalidOption("update_policy_weights_: the trainer's learner publishes; drop this call")
+        if is_service(self.policy):
+            self.policy.update_policy_weights_(policy_or_weights=given[0] if given else None)
+            return None
         staged = self._stage(given[0] if given else None, model_id)
         return self._gather.wait_applied(staged, timeout) if wait and staged else None
 
-    def _stage(self, given: Any = None, model: str | None = None) -> Staged | None:
+    def _learner_weight_sync(self, *, new_generation: bool = False) -> LearnerScheme | RayWeightSyncScheme:
+        """TorchRL's trainers with ``learner_backend="ray"`` ask for it: where their learner sends weights from now on.
+
+        They are published like those of :meth:`update_policy_weights_`, which is the learner's alone from then on.
+
+        Raises:
+            InvalidOption: the fleet publishes by itself, or has no policy to compare the learner's with.
+        """
+        if is_service(self.policy):
+            if self._learner_scheme is None or new_generation:
+                self._learner_scheme = scheme_of_service(self.policy)
+            return self._learner_scheme
+        if self._interval >= 0:
+            raise InvalidOption(
+                "update_after_each_batch, max_weight_update_interval: the trainer's learner publishes; leave them out"
+            )
+        if not isinstance(self.policy, nn.Module):
+            raise InvalidOption("policy: learner_backend='ray' needs the module itself, to compare the learner's with")
+        if self._learner is None:
+            gather = self._gather
+            self._learner = LearnerPublisher(self.policy, self._publish_learned, lambda: gather.shared.over)
+        return self._learner.scheme()
+
+    def _publish_learned(self, weights: TensorDictBase, model_version: int | None) -> None:
+        self._stage(weights, policy_version=model_version)
+
+    def _stage(self, given: Any = None, model: str | None = None, policy_version: int | None = None) -> Staged | None:
+        if given is None and self._learner is not None:
+            return None  # the policy that is here does not learn
         snapshot = self._source.take(given, model)
         if snapshot is None:
             if given is not None or model is not None:
@@ -132,4 +172,4 @@ class FleetCollector(FleetControl):
             if not self._gather.normalization:
                 return None
             snapshot = NOTHING
-        return self._gather.stage(snapshot)
+        return self._gather.stage(replace(snapshot, policy_version=policy_version))

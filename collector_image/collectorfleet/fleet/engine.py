@@ -14,6 +14,7 @@ from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.plans import plan_of, replanning
 from collectorfleet.fleet.recipes import Recipes
+from collectorfleet.fleet.rules.rule import is_service
 from collectorfleet.fleet.weights import WeightsSource
 from collectorfleet.gather.consumer import Consumer
 from collectorfleet.gather.loop import GatherLoop
@@ -22,6 +23,7 @@ from collectorfleet.gather.state.gather import Gather
 from collectorfleet.policies.failure import OnEnvironmentError, ReplaceWithBackoff
 from collectorfleet.policies.scaling import EmptyWholePods
 from collectorfleet.transport.ray.node_watch import NodeWatch
+from collectorfleet.transport.ray.policy_service import PolicyClient
 from collectorfleet.transport.ray.replay_buffer import BufferClient
 from collectorfleet.transport.ray.store import room_for_batches
 from collectorfleet.transport.ray.transport import RayTransport
@@ -77,10 +79,12 @@ def engine(options: FleetOptions, source: WeightsSource) -> Engine:
 def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> RayTransport:
     recipes = Recipes(options)
     buffer = options.replay_buffer
+    service = options.policy if is_service(options.policy) else None
 
     def config_of(name: str) -> CollectorConfig:
         client = None if buffer is None else BufferClient(buffer)
-        return recipes.config(int(name[1:]), shared.gather.plan.frames_per_share, client)
+        config = recipes.config(int(name[1:]), shared.gather.plan.frames_per_share, client)
+        return config if service is None else _served(config, service)
 
     return RayTransport(
         config_of,
@@ -88,6 +92,11 @@ def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> 
         policy=source.for_collectors(),
         seed=torch.initial_seed(),
     )
+
+
+def _served(config: CollectorConfig, service: Any) -> CollectorConfig:
+    # What answers for a policy is no module: TorchRL is to call it as it is.
+    return replace(config, policy=PolicyClient(service), served=True, options={"trust_policy": True, **config.options})
 
 
 def _ensure_ray(init: Mapping[str, Any]) -> None:

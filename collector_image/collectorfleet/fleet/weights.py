@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.errors import InvalidOption
+from collectorfleet.fleet.rules.rule import is_service
 
 POLICY = "policy"
 
@@ -42,7 +43,7 @@ class WeightsSource:
 
     def for_collectors(self) -> Any:
         """The policy as it is sent to collectors, which may have no GPU."""
-        policy = self.policy
+        policy = None if is_service(self.policy) else self.policy
         if isinstance(policy, nn.Module) and any(t.device.type != "cpu" for t in snapshots.tensors_of(policy).values()):
             return copy.deepcopy(policy).cpu()
         return policy

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from collectorfleet.codec.snapshot import NOTHING
-from collectorfleet.errors import CollectorFleetError, InfrastructureError, ReplayBufferLost
+from collectorfleet.errors import CollectorFleetError, InfrastructureError
 from collectorfleet.gather.awake import AwakeClock
 from collectorfleet.gather.losses import Losses
 from collectorfleet.gather.normalization_store import NormalizationStore
@@ -23,13 +23,13 @@ from collectorfleet.gather.state.offers import Pace
 from collectorfleet.messages import (
     Answer,
     Applied,
-    BufferLost,
     CollectorId,
     Lost,
     Message,
     Placed,
     Raised,
     Request,
+    ServiceLost,
     Started,
     Stored,
     Weights,
@@ -237,8 +237,8 @@ class GatherLoop:
                 self._answered(one, message, now)
             case Raised():
                 self._losses.raised(one, message, now)
-            case BufferLost(sentence=sentence):
-                shared.abort(ReplayBufferLost(sentence))
+            case ServiceLost(error=error):
+                shared.abort(error)
             case Lost(cause=cause, fault=fault, request_id=None):
                 self._losses.lost(one, cause, fault, now)
             case Lost(cause=cause, request_id=int(request_id)):

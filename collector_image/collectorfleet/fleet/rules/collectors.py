@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 from torchrl.collectors import BaseCollector
 from torchrl.envs import EnvBase
 
-from collectorfleet.fleet.rules.rule import Rule, not_both
+from collectorfleet.fleet.rules.rule import Rule, given, is_service, not_both
 from collectorfleet.policies.failure import OnEnvironmentError
 
 if TYPE_CHECKING:
     from collectorfleet.fleet.options import FleetOptions
 
+# What is said of weights that the fleet publishes.
+OF_WEIGHTS: Final = (
+    *("update_after_each_batch", "update_between_steps", "max_staleness", "exact_staleness"),
+    *("weights_dtype", "weights_filter", "models"),
+)
 # Arguments of TorchRL's collectors that the fleet gives them itself, and what to do instead.
 FLEETS_OWN: Final = {
     "create_env_fn": "pass create_env_fn to FleetCollector",
@@ -47,6 +52,16 @@ def _no_environments(options: FleetOptions) -> list[Any]:
 
 def _built(options: FleetOptions) -> list[EnvBase]:
     return [one for one in options.of_each("create_env_fn").values if isinstance(one, EnvBase)]
+
+
+def _without_a_service(name: str) -> Rule:
+    return Rule(
+        "service-has-the-weights",
+        name,
+        lambda options: not (is_service(options.policy) and given(options, name)),
+        "the policy is an inference service, which has the weights and counts their versions; leave this out, and "
+        "update it with update_policy_weights_(weights)",
+    )
 
 
 def _is_torchrls(options: FleetOptions) -> bool:
@@ -112,9 +127,17 @@ COLLECTORS: Final = (
         "a failure_policy is asked itself, with the fault EnvironmentError; leave one of the two out",
     ),
     Rule(
-        "policy-has-weights",
+        "service-is-reachable",
         "policy",
-        lambda options: getattr(options.policy, "service_backend", None) is None,
-        "an inference service has no weights to publish; pass the module itself",
+        lambda options: getattr(options.policy, "service_backend", None) in (None, "ray"),
+        "an inference service of this process cannot be asked by distant Ray actors; build it with "
+        "service_backend='ray'",
     ),
+    Rule(
+        "service-answers-one-process",
+        "policy",
+        lambda options: not (is_service(options.policy) and options.has_processes),
+        "an inference service answers each collector, which has to be one process; use collector_class 'single'",
+    ),
+    *(_without_a_service(name) for name in OF_WEIGHTS),
 )

@@ -33,6 +33,11 @@ class Rule:
         return self.error(f"{self.option}: {sentence}")
 
 
+def is_service(policy: object) -> bool:
+    """Whether it is TorchRL's inference service: collectors ask it for actions, and it has the weights."""
+    return getattr(policy, "service_backend", None) is not None
+
+
 def given(options: FleetOptions, name: str) -> bool:
     """Whether the option says something: None and False do not."""
     value = getattr(options, name)

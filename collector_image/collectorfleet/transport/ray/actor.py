@@ -15,7 +15,7 @@ from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.inbox import Offer
 from collectorfleet.actor.server import CollectorServer
 from collectorfleet.codec.snapshot import Snapshot
-from collectorfleet.messages import Answer, BufferLost, CollectorId, Lost, Message, Raised, Request
+from collectorfleet.messages import Answer, CollectorId, Lost, Message, Raised, Request, ServiceLost
 from collectorfleet.transport.ray.schemas import SchemaOnce
 
 OFFERS: Final = "offers"
@@ -28,7 +28,7 @@ class CollectorActor:
 
     def __init__(self, collector: CollectorId, config: CollectorConfig, policy: Any) -> None:
         self._name = collector.name
-        self._server = CollectorServer(collector, replace(config, policy=policy))
+        self._server = CollectorServer(collector, config if config.served else replace(config, policy=policy))
         self._schemas = SchemaOnce()
 
     def __repr__(self) -> str:
@@ -45,7 +45,7 @@ class CollectorActor:
         version: int | None = None,
         weights: Snapshot | None = None,
         normalization: Snapshot | None = None,
-    ) -> tuple[Answer, int] | Raised | Lost | BufferLost:
+    ) -> tuple[Answer, int] | Raised | Lost | ServiceLost:
         """The answer, and the number of its schema, which is left out if it is the known one.
 
         ``request`` has the fields of a :class:`Request`: a tuple of numbers is a message of Ray's own, without pickle.

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 from tests import envs
 from torchrl.data import LazyTensorStorage, ReplayBuffer
 
@@ -25,6 +26,10 @@ INTO_A_BUFFER = (
     "with the batches that the iteration yields"
 )
 SHARED = SimpleNamespace(service_backend="ray")
+SERVICE = (
+    "the policy is an inference service, which has the weights and counts their versions; leave this out, and update "
+    "it with update_policy_weights_(weights)"
+)
 THRESHOLD = {"preemptive_threshold": 0.5}
 FIRST = {"first_shares": 1, "max_staleness": 1}
 
@@ -150,10 +155,34 @@ REFUSED = [
         id="two policies",
     ),
     pytest.param(
-        ("policy-has-weights", "policy"),
-        {"policy": SHARED},
-        "an inference service has no weights to publish; pass the module itself",
-        id="an inference service",
+        ("service-is-reachable", "policy"),
+        {"policy": SimpleNamespace(service_backend="process")},
+        "an inference service of this process cannot be asked by distant Ray actors; build it with "
+        "service_backend='ray'",
+        id="an inference service of this process",
+    ),
+    pytest.param(
+        ("service-answers-one-process", "policy"),
+        {"policy": SHARED, "collector_class": "sync"},
+        "an inference service answers each collector, which has to be one process; use collector_class 'single'",
+        id="processes that share an inference service",
+    ),
+    *(
+        pytest.param(
+            ("service-has-the-weights", name),
+            {"policy": SHARED, name: value},
+            SERVICE,
+            id=f"an inference service, {name}",
+        )
+        for name, value in (
+            ("update_after_each_batch", True),
+            ("update_between_steps", True),
+            ("max_staleness", 0),
+            ("exact_staleness", True),
+            ("weights_dtype", torch.bfloat16),
+            ("weights_filter", ["actor."]),
+            ("models", {"env.model": torch.nn.Linear(1, 1)}),
+        )
     ),
     pytest.param(
         ("staleness-in-async", "max_staleness"),

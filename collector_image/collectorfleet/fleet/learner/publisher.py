@@ -1,0 +1,84 @@
+"""The driver's end of a learner: publishes what it is given, one after the other."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+from weakref import WeakMethod
+
+import ray
+from tensordict import TensorDict, TensorDictBase
+from torch import nn
+from torchrl.weight_update import RayWeightSyncScheme
+from torchrl.weight_update.utils import _weight_tensor_signature
+
+from collectorfleet.errors import CollectorFleetError, describe
+from collectorfleet.fleet.learner.scheme import Given, LearnerScheme, Relay
+
+log = logging.getLogger(__name__)
+
+# A fleet that is over, or that nobody has any more, is noticed this often.
+_LOOKS_EVERY_SECONDS: Final = 1.0
+
+Publish = Callable[[TensorDictBase, int | None], object]
+
+
+class LearnerPublisher:
+    """Has a relay, and a thread that calls ``publish`` with what comes through it until ``is_over``.
+
+    ``publish`` is a bound method, whose object may go: then nothing is published any more.
+    """
+
+    def __init__(self, policy: nn.Module, publish: Publish, is_over: Callable[[], bool]) -> None:
+        signature = _weight_tensor_signature(TensorDict.from_module(policy))
+        self._relay: Any = ray.remote(num_cpus=0)(Relay).remote(signature)
+        self._publish = WeakMethod(publish)
+        self._is_over = is_over
+        threading.Thread(target=self._run, name="collectorfleet-learner", daemon=True).start()
+
+    def scheme(self) -> LearnerScheme:
+        """For a learner that begins."""
+        return LearnerScheme(self._relay)
+
+    def _run(self) -> None:
+        try:
+            while (given := self._next()) is not None:
+                sentence = self._published(given)
+                ray.get(self._relay.answer.remote(given.number, sentence))
+        except ray.exceptions.RayError as error:
+            log.warning("weights of the learner arrive no more: %s", describe(error))
+        finally:
+            if ray.is_initialized():
+                ray.kill(self._relay)
+
+    def _next(self) -> Given | None:
+        asked = self._relay.next.remote()
+        while ray.is_initialized() and self._publish() is not None and not self._is_over():
+            if ray.wait([asked], timeout=_LOOKS_EVERY_SECONDS)[0]:
+                given: Given = ray.get(asked)
+                return given
+        return None
+
+    def _published(self, given: Given) -> str | None:
+        """Why it could not be."""
+        publish = self._publish()
+        if publish is None:
+            return "the fleet is gone"
+        (stored,) = given.weights
+        try:
+            publish(ray.get(stored), given.model_version)
+        except (CollectorFleetError, ray.exceptions.RayError) as error:
+            return describe(error)
+        return None
+
+
+def scheme_of_service(service: Any) -> RayWeightSyncScheme:
+    """TorchRL's own way from its learner to its inference service, which has the weights: no fleet is between them."""
+    scheme, actor = RayWeightSyncScheme(), service._actor
+    scheme.init_on_sender(model_id="policy", remote_collectors=[actor], num_workers=1)
+    # The learner has the service join when it sends for the first time.
+    scheme._manage_receiver_connect = True
+    ray.get(actor.register_scheme_receiver.remote({"policy": scheme}, synchronize_weights=False))
+    return scheme
