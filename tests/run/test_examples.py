@@ -33,8 +33,23 @@ SMALL: dict[str, dict[str, Any]] = {
         "spec.collection.totalFrames": 1200,
         "spec.driver.train.kwargs": {"goal": 0, "first_frames": 600},
     },
+    "ppo_trainer": {
+        "spec.collection.totalFrames": 4096,
+        "spec.driver.train.kwargs": {"goal": 1e6},
+    },
+    "sac_trainer": {
+        "spec.collection.initRandomFrames": 400,
+        "spec.collection.totalFrames": 1000,
+        "spec.driver.train.kwargs": {"goal": 0},
+    },
 }
-MEASURED = {"catch": "caught", "halfcheetah": "reward", "pendulum": "reward"}
+MEASURED = {
+    "catch": "caught",
+    "halfcheetah": "reward",
+    "pendulum": "reward",
+    "ppo_trainer": "loss_objective",
+    "sac_trainer": "loss_actor",
+}
 
 
 def test_every_example_runs_here_or_elsewhere() -> None:

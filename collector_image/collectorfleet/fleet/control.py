@@ -186,6 +186,14 @@ class FleetControl(BaseCollector):
         inquiry = self._inquiry(f"get_distant_attr({attr!r})", timeout)
         return list(inquiry.of_all("attribute", dict.fromkeys(inquiry.names(), (attr,))).values())
 
+    def getattr_env(self, attr: str) -> Any:
+        """What an attribute of the environment is in the first collector, as TorchRL's trainers ask for it."""
+        return self.get_distant_attr(f"env.{attr}")[0]
+
+    def getattr_rb(self, attr: str) -> Any:
+        """What an attribute of the replay buffer is."""
+        return getattr(self.replay_buffer, attr)
+
     def resize(self, num_collectors: int, min_available: int | None = None) -> None:
         """Change how many collectors there are, and how few are enough, while iterating or not."""
         if num_collectors < 1:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from torchrl.record.loggers import Logger
 
 # A status has to stay small: it is one object in the API server.
 MOST_METRICS: Final = 100
@@ -80,6 +83,12 @@ class Run:
         the log and ``status.checkpoint`` then say.
         """
         return self._checkpoint()
+
+    def logger(self) -> Logger:
+        """A logger of TorchRL's, such as its trainers take: the scalars that it gets are reported."""
+        from collectorfleet.run.log.report_logger import ReportLogger
+
+        return ReportLogger(self.report)
 
     @property
     def metrics(self) -> Mapping[str, float]:

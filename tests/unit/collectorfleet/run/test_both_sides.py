@@ -110,7 +110,10 @@ RULES_ONLY_IN_PYTHON = {
         ("environments-need-a-function", "environment-is-or-builds-one", "one-policy"), "a manifest names factories"
     ),
     **dict.fromkeys(
-        ("policy-has-weights", "replay-buffer-is-shared", "distributed-buffer-takes-equal-batches"),
+        (
+            *("service-is-reachable", "service-answers-one-process", "service-has-the-weights"),
+            *("replay-buffer-is-shared", "distributed-buffer-takes-equal-batches"),
+        ),
         "known once the user's factory has built it, in the driver",
     ),
     "weights-have-one-way": "no fields of a manifest",
