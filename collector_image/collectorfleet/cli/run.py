@@ -29,6 +29,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     run.add_argument("--checkpoint", type=Path, metavar="DIR", help="keep checkpoints in DIR")
     run.add_argument("--resume", action="store_true", help="go on from what is in the DIR of --checkpoint")
+    run.add_argument("--report", type=Path, metavar="FILE", help="write how the run goes into FILE, a page of HTML")
     run.add_argument("--metrics-port", type=_port, metavar="N", help="serve Prometheus metrics on 127.0.0.1:N/metrics")
     run.add_argument("-v", "--verbose", action="store_true", help="show logs, tracebacks and what collectors print")
     run.set_defaults(command=_run)
@@ -50,7 +51,7 @@ def _run(options: argparse.Namespace) -> int:
     from collectorfleet.local.run import RunOptions, run
     from collectorfleet.local.terminal import Terminal
 
-    run_options = RunOptions(status_out, options.metrics_port, options.checkpoint, options.resume)
+    run_options = RunOptions(status_out, options.metrics_port, options.checkpoint, options.resume, options.report)
     terminal = Terminal(out, sys.stderr, options.verbose)
     return run(fleet, found, manifests.path_of(options.file), run_options, terminal)
 

@@ -14,6 +14,7 @@ from uuid import uuid4
 from collectorfleet.errors import InvalidOption
 from collectorfleet.local.code_files import import_path
 from collectorfleet.local.gpus import gpu_share
+from collectorfleet.local.kept_timeline import ended_as, kept_timeline
 from collectorfleet.local.latest_report import LatestReport
 from collectorfleet.local.local_ray import local_ray, prepare_environment
 from collectorfleet.local.run_folder import RunFolder
@@ -22,13 +23,14 @@ from collectorfleet.local.terminal import Terminal
 from collectorfleet.logs import log_to_file
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.checkpoint.owner import holds_anything
-from collectorfleet.run.exit import Completed, exit_code
+from collectorfleet.run.exit import Completed, Exit, exit_code
 from collectorfleet.run.history import RunHistory
 from collectorfleet.run.metrics.server import THIS_MACHINE, serve_metrics
 from collectorfleet.run.milestones import Milestone, log_milestone
 from collectorfleet.run.reports import starting_report
 from collectorfleet.run.stop import StopRequest, stop_on_signals
 from collectorfleet.run.supervision import supervise
+from collectorfleet.run.timeline_keeper import TimelineKeeper
 from collectorfleet_api.manifests.files import Manifests
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus
 
@@ -45,13 +47,15 @@ INTERRUPT_GRACE: Final = timedelta(seconds=5)
 class RunOptions:
     """``status_out`` gets the final status as JSON; ``metrics_port`` (of 127.0.0.1) serves Prometheus meanwhile.
 
-    ``checkpoints`` is the folder for them; with ``resume`` the run goes on from what is in it.
+    ``checkpoints`` is the folder for them; with ``resume`` the run goes on from what is in it. ``report`` is
+    the file of the page that says how it goes.
     """
 
     status_out: TextIO | None = None
     metrics_port: int | None = None
     checkpoints: Path | None = None
     resume: bool = False
+    report: Path | None = None
 
 
 def run(fleet: CollectorFleet, manifests: Manifests, source: Path, options: RunOptions, terminal: Terminal) -> int:
@@ -62,6 +66,7 @@ def run(fleet: CollectorFleet, manifests: Manifests, source: Path, options: RunO
     local = LocalRun(fleet, folder, options, terminal, stop)
     with stop_on_signals(stop):
         ended = supervise(lambda: local.work(manifests, source), stop)
+        local.end(ended)
         if options.status_out:
             _write(final_status(fleet.spec, local.report(), ended, datetime.now(UTC)), options.status_out)
         terminal.say_exit(ended, folder.log_file)
@@ -82,10 +87,12 @@ class LocalRun:
         self._options = options
         self._terminal = terminal
         self._stop = stop
+        self._timeline: TimelineKeeper | None = None
 
     def work(self, manifests: Manifests, source: Path) -> Completed:
         """From an empty machine to the end of the run. Raises what ends it otherwise."""
         with self._metrics(), self._checkpoints() as checkpoints:
+            self._timeline = kept_timeline(self._name, checkpoints, self._options.report)
             log_milestone(Milestone.PYTHON)
             prepare_environment(import_path(self._fleet.spec.code, manifests, source, self._folder.code))
             replicas = self._fleet.spec.collectors.replicas
@@ -121,12 +128,18 @@ class LocalRun:
             return self._execute(session)
 
     def _execute(self, session: Session) -> Completed:
-        with self.report.of(session.report):
+        recorded = self._timeline.of(session.report) if self._timeline else nullcontext()
+        with self.report.of(session.report), recorded:
             try:
                 with self._terminal.progress(self._name, session.report):
                     return session.execute()
             finally:
                 self._stop.run_ended()
+
+    def end(self, ended: Exit) -> None:
+        """The page says how it ended, where there is one."""
+        if self._timeline is not None:
+            self._timeline.end(ended_as(ended))
 
     def _say_resumed(self, sentence: str) -> None:
         """For whom it concerns on the terminal, and in the log as in a pod."""

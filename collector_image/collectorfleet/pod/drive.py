@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import nullcontext
 from typing import Final
 
 from collectorfleet.display.lines import ProgressLines
@@ -24,6 +25,7 @@ from collectorfleet.run.position import Position
 from collectorfleet.run.reports import starting_report
 from collectorfleet.run.stop import StopRequest, stop_on_signals
 from collectorfleet.run.supervision import supervise
+from collectorfleet.run.timeline_keeper import keeper_in
 from collectorfleet_api.log_lines import EXCEPTION
 from collectorfleet_api.names import METRICS_PORT
 from collectorfleet_api.packing.quantity import whole_cpus
@@ -32,6 +34,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec
 log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS: Final = 10.0
+TIMELINE_SECONDS: Final = 60.0
 
 
 def drive(settings: DriverSettings) -> int:
@@ -75,8 +78,13 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
             ) as session,
         ):
             reporter.attach(session)
-            with ProgressLines(session.report, log.info, every_seconds=PROGRESS_SECONDS):
-                return session.execute()
+            timeline = keeper_in(folder.path, settings.name, every_seconds=TIMELINE_SECONDS) if folder else None
+            recorded = timeline.of(session.report) if timeline else nullcontext()
+            with recorded, ProgressLines(session.report, log.info, every_seconds=PROGRESS_SECONDS):
+                completed = session.execute()
+            if timeline:
+                timeline.end(f"completed: {completed.message}")
+            return completed
 
 
 def _checkpoint_folder(fleet: CollectorFleet, settings: DriverSettings) -> CheckpointFolder | None:

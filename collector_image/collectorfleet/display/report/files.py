@@ -1,0 +1,20 @@
+"""The page as a file that is read while it is written anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from collectorfleet.display.report.page import page
+from collectorfleet.timeline.timeline import Timeline
+
+
+def write_page(file: Path) -> Callable[[Timeline], None]:
+    """What writes the page of a timeline into ``file``, whole or not at all. Raises OSError."""
+
+    def write(timeline: Timeline) -> None:
+        unfinished = file.with_name(f".unfinished-{file.name}")
+        unfinished.write_text(page(timeline))
+        unfinished.replace(file)
+
+    return write

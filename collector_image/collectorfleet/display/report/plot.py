@@ -1,0 +1,135 @@
+"""One plot as SVG: lines over the time of the run, each named where it ends. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import groupby, pairwise
+from typing import Final
+
+from collectorfleet.display.report import ticks
+
+WIDTH: Final = 760
+_HEIGHT: Final = 210
+LEFT: Final = 62
+RIGHT: Final = 132
+_TOP, _BOTTOM = 12, 26
+_LEAST_APART: Final = 15  # of two names at the right
+
+Values = Sequence[float | None]
+Scale = Callable[[float], float]
+
+
+@dataclass(frozen=True)
+class Line:
+    """``color`` is a class of the page's style; ``steps`` holds a value until the next one."""
+
+    name: str
+    values: Values
+    color: str
+    steps: bool = False
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What all plots of a page share: ``times`` in seconds from the beginning, and when something happened."""
+
+    times: Sequence[float]
+    marks: Sequence[float] = ()
+
+    @property
+    def seconds(self) -> float:
+        """What the axis is long."""
+        return max([1.0, *self.times[-1:], *self.marks])
+
+    def x(self, time: float) -> float:
+        return round(LEFT + (WIDTH - LEFT - RIGHT) * time / self.seconds, 1)
+
+
+def plot(title: str, frame: Frame, lines: Sequence[Line], band: tuple[Values, Values] | None = None) -> str:
+    """``band`` is filled between its two rows. Empty without a known value."""
+    known = [value for line in lines for value in line.values if value is not None]
+    known += [value for row in band or () for value in row if value is not None]
+    if not known:
+        return ""
+    rows = ticks.of_numbers(min(0.0, *known) if min(known) >= 0 else min(known), max(known))
+    least, most = rows[0].at, rows[-1].at
+
+    def y(value: float) -> float:
+        return round(_TOP + (_HEIGHT - _TOP - _BOTTOM) * (most - value) / (most - least), 1)
+
+    parts = [f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(row.at)}" y2="{y(row.at)}"/>' for row in rows]
+    parts += [
+        f'<text class="tick" x="{LEFT - 7}" y="{y(row.at) + 4}" text-anchor="end">{row.text}</text>' for row in rows
+    ]
+    parts += [*time_axis(frame, _HEIGHT - _BOTTOM), *marks(frame, _TOP, _HEIGHT - _BOTTOM)]
+    if band is not None:
+        parts += [_area(run, frame, y) for run in _runs([frame.times, *band])]
+    for line in lines:
+        dashes = ' stroke-dasharray="5 4"' if line.dashed else ""
+        parts += [
+            f'<polyline class="{line.color}"{dashes} points="{_points(run, frame, y, steps=line.steps)}"/>'
+            for run in _runs([frame.times, line.values])
+        ]
+    parts += _names(lines, y)
+    return figure(title, _HEIGHT, parts)
+
+
+def figure(title: str, height: int, parts: Iterable[str]) -> str:
+    """An SVG with its title, which readers that see nothing are told."""
+    return (
+        f"<figure><figcaption>{escape(title)}</figcaption>"
+        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">{"".join(parts)}</svg></figure>'
+    )
+
+
+def time_axis(frame: Frame, y: float) -> list[str]:
+    """Ticks of the time below ``y``."""
+    parts = [f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>']
+    for tick in ticks.of_time(frame.seconds):
+        x = frame.x(tick.at)
+        parts.append(f'<line class="axis" x1="{x}" x2="{x}" y1="{y}" y2="{y + 4}"/>')
+        parts.append(f'<text class="tick" x="{x}" y="{y + 18}" text-anchor="middle">{tick.text}</text>')
+    return parts
+
+
+def marks(frame: Frame, top: float, bottom: float) -> list[str]:
+    """A thin line wherever something happened."""
+    places = sorted({frame.x(time) for time in frame.marks})
+    return [f'<line class="mark" x1="{x}" x2="{x}" y1="{top}" y2="{bottom}"/>' for x in places]
+
+
+def _runs(columns: Sequence[Values]) -> list[list[tuple[float, ...]]]:
+    """The rows without a hole, where they follow each other."""
+    rows = list(zip(*columns, strict=True))
+    groups = groupby(rows, key=lambda row: all(value is not None for value in row))
+    return [[tuple(value for value in row if value is not None) for row in group] for whole, group in groups if whole]
+
+
+def _points(run: Sequence[tuple[float, ...]], frame: Frame, y: Scale, *, steps: bool) -> str:
+    places = [(frame.x(time), y(value)) for time, value in run]
+    if steps:
+        places = [*(place for (x0, y0), (x1, _) in pairwise(places) for place in ((x0, y0), (x1, y0))), places[-1]]
+    if len(places) == 1:  # a line of one point is none
+        places.append((places[0][0] + 1, places[0][1]))
+    return " ".join(f"{x},{y_}" for x, y_ in places)
+
+
+def _area(run: Sequence[tuple[float, ...]], frame: Frame, y: Scale) -> str:
+    there = [f"{frame.x(time)},{y(low)}" for time, low, _ in run]
+    back = [f"{frame.x(time)},{y(high)}" for time, _, high in reversed(run)]
+    return f'<polygon class="band" points="{" ".join((*there, *back))}"/>'
+
+
+def _names(lines: Sequence[Line], y: Scale) -> list[str]:
+    """The name and last value of each line beside its end, none over another."""
+    last = [(next((v for v in reversed(line.values) if v is not None), None), line) for line in lines]
+    ends = sorted(((y(value), value, line) for value, line in last if value is not None), key=lambda end: end[0])
+    parts, lowest = [], 0.0
+    for place, value, line in ends:
+        lowest = max(place + 4, lowest + _LEAST_APART)
+        text = escape(f"{line.name} {ticks.number(value)}")
+        parts.append(f'<text class="name {line.color}" x="{WIDTH - RIGHT + 7}" y="{lowest}">{text}</text>')
+    return parts

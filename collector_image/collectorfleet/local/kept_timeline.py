@@ -1,0 +1,45 @@
+"""Where the timeline of a run on this machine is kept: beside its checkpoints, and as the page that was asked for."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Final
+
+from collectorfleet.display.report.files import write_page
+from collectorfleet.errors import InvalidOption
+from collectorfleet.run.checkpoint.folder import CheckpointFolder
+from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError
+from collectorfleet.run.timeline_keeper import Keep, TimelineKeeper, keeper_in
+from collectorfleet.timeline.timeline import Timeline
+
+EVERY_SECONDS: Final = 10.0
+
+
+def kept_timeline(fleet: str, checkpoints: CheckpointFolder | None, page: Path | None) -> TimelineKeeper | None:
+    """None where nobody asked for it. Raises InvalidOption if the page cannot be written, before any time is spent."""
+    show = None if page is None else _shown(fleet, page)
+    if checkpoints is not None:
+        also: Keep = show or (lambda _timeline: None)
+        return keeper_in(checkpoints.path, fleet, every_seconds=EVERY_SECONDS, also=also)
+    return None if show is None else TimelineKeeper(fleet, show, every_seconds=EVERY_SECONDS)
+
+
+def ended_as(ended: Exit) -> str:
+    """How the run ended, in one sentence."""
+    match ended:
+        case Completed(message):
+            return f"completed: {message}"
+        case Stopped(message):
+            return message
+        case UserError(message) | Broken(message):
+            return f"failed: {message}"
+
+
+def _shown(fleet: str, page: Path) -> Keep:
+    show = write_page(page)
+    try:
+        show(Timeline(fleet=fleet, began=time.time()))
+    except OSError as error:
+        raise InvalidOption(f"--report {page}: it cannot be written: {error.strerror}") from error
+    return show

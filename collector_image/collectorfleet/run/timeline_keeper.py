@@ -1,0 +1,84 @@
+"""Keeps the timeline of a run, on a thread of its own, from the first report to the end."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from collectorfleet.run.durable_files import write_json
+from collectorfleet.timeline import files
+from collectorfleet.timeline.recorder import Recorder
+from collectorfleet.timeline.timeline import Timeline
+from collectorfleet_api.v1alpha1 import DriverReport
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 1.0
+
+Keep = Callable[[Timeline], None]
+
+
+class TimelineKeeper:
+    """``keep`` is called every ``every_seconds`` and at the end; what it cannot do is said once and costs no run."""
+
+    def __init__(self, fleet: str, keep: Keep, *, every_seconds: float, before: Timeline | None = None) -> None:
+        self._recorder = Recorder(fleet, time.time(), before)
+        self._keep = keep
+        self._every_seconds = every_seconds
+        self._has_failed = False
+
+    @contextmanager
+    def of(self, report: Callable[[], DriverReport]) -> Iterator[None]:
+        """Within it, what ``report`` says is recorded."""
+        ended = threading.Event()
+        thread = threading.Thread(target=self._run, args=(report, ended), name="timeline", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+            self._recorder.note(report(), time.time())
+            self._write()
+
+    def end(self, sentence: str) -> None:
+        """How the run ended."""
+        self._recorder.end(sentence)
+        self._write()
+
+    def _run(self, report: Callable[[], DriverReport], ended: threading.Event) -> None:
+        due = 0.0
+        while not ended.wait(LOOK_SECONDS):
+            self._recorder.note(report(), time.time())
+            if time.monotonic() >= due:
+                self._write()
+                due = time.monotonic() + self._every_seconds
+
+    def _write(self) -> None:
+        try:
+            self._keep(self._recorder.timeline())
+        except OSError as error:
+            if not self._has_failed:
+                log.warning("the timeline of the run is not kept: %s", error)
+            self._has_failed = True
+
+
+def keeper_in(folder: Path, fleet: str, *, every_seconds: float, also: Keep = lambda _timeline: None) -> TimelineKeeper:
+    """Keeps it in ``folder``, beside the checkpoints, and goes on in what is there; ``also`` is called with it too."""
+    file = folder / files.NAME
+    before = None
+    try:
+        before = files.read(file)
+    except (OSError, ValueError) as error:
+        log.warning("the timeline begins anew, the one before cannot be read: %s", error)
+
+    def keep(timeline: Timeline) -> None:
+        write_json(file, files.content(timeline))
+        also(timeline)
+
+    return TimelineKeeper(fleet, keep, every_seconds=every_seconds, before=before)

@@ -1,0 +1,30 @@
+"""The timeline of a run as a file in the folder of its checkpoints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+from pydantic import ValidationError
+
+from collectorfleet.timeline.timeline import Timeline
+
+NAME: Final = "timeline.json"
+
+
+def read(file: Path) -> Timeline | None:
+    """What the file has; None where there is none. Raises OSError, and ValueError where it is no timeline."""
+    try:
+        text = file.read_text()
+    except FileNotFoundError:
+        return None
+    try:
+        return Timeline.from_wire(json.loads(text), ignore_unknown=True)
+    except ValidationError as error:
+        raise ValueError(f"{file}: {error.errors()[0]['msg']} at {error.errors()[0]['loc']}") from error
+
+
+def content(timeline: Timeline) -> dict[str, object]:
+    """What :func:`read` reads back."""
+    return timeline.model_dump(mode="json", by_alias=True)

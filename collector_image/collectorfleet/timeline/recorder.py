@@ -1,0 +1,117 @@
+"""From a driver's reports to the timeline of its run. Pure: the caller says what time it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from collectorfleet.timeline.points import Points
+from collectorfleet.timeline.timeline import Happened, Span, Timeline
+from collectorfleet_api.v1alpha1 import CollectorStatus, DriverReport
+
+MOST_SPANS: Final = 40  # of one collector
+MOST_HAPPENED: Final = 200
+MOST_LIVES: Final = 100
+_LONGEST: Final = 500  # characters of a cause
+# Before the names that the training function reports.
+REPORTED: Final = "reported/"
+
+
+class Recorder:
+    """Goes on in ``before``, the timeline of an earlier driver of the run."""
+
+    def __init__(self, fleet: str, now: float, before: Timeline | None = None) -> None:
+        begun = before or Timeline(fleet=fleet, began=now)
+        self._fleet, self._began, self._total = fleet, begun.began, begun.total_frames
+        self._points = Points(begun.times, begun.series, begun.every)
+        self._lives = {name: list(spans) for name, spans in begun.lives.items()}
+        self._happened = list(begun.happened)
+        self._left_out = begun.left_out
+        self._known: dict[str, tuple[int, str | None]] = {}  # restarts and last error of each collector
+        self._ended: str | None = None
+        if before is not None:
+            self._tell(now, "the driver was started again")
+
+    def note(self, report: DriverReport, now: float) -> None:
+        """What is true at ``now``, which grows."""
+        if report.progress is not None:
+            self._total = report.progress.total_frames
+        self._points.add(now, dict(_numbers(report)))
+        for row in report.collectors:
+            if row.name in self._lives or len(self._lives) < MOST_LIVES:
+                self._live(row, now)
+            self._told_of(row, now)
+
+    def end(self, sentence: str) -> None:
+        """How the run ended."""
+        self._ended = sentence
+
+    def timeline(self) -> Timeline:
+        """All of it so far."""
+        return Timeline(
+            fleet=self._fleet,
+            began=self._began,
+            times=list(self._points.times),
+            series={name: list(values) for name, values in self._points.series.items()},
+            every=self._points.every,
+            total_frames=self._total,
+            lives={name: list(spans) for name, spans in self._lives.items()},
+            happened=list(self._happened),
+            left_out=self._left_out,
+            ended=self._ended,
+        )
+
+    def _live(self, row: CollectorStatus, now: float) -> None:
+        spans = self._lives.setdefault(row.name, [])
+        restarts, _ = self._known.get(row.name, (row.restarts, None))
+        last = spans[-1] if spans else None
+        if last is not None and last.state == row.state and restarts == row.restarts and row.name in self._known:
+            spans[-1] = last.model_copy(update={"end": now})
+            return
+        # A driver that is gone says nothing of its collectors: nobody knows what they were until the next one does.
+        if last is not None and row.name in self._known:
+            spans[-1] = last.model_copy(update={"end": now})
+        spans.append(Span(state=row.state, begin=now, end=now))
+        del spans[:-MOST_SPANS]
+
+    def _told_of(self, row: CollectorStatus, now: float) -> None:
+        known = self._known.get(row.name)
+        self._known[row.name] = (row.restarts, row.last_error)
+        if known is None:
+            return
+        if row.last_error is not None and row.last_error != known[1]:
+            self._tell(now, row.last_error, row.name)
+        elif row.restarts > known[0]:
+            self._tell(now, row.last_error or "started again", row.name)
+
+    def _tell(self, now: float, what: str, collector: str | None = None) -> None:
+        self._happened.append(Happened(time=now, what=what[:_LONGEST], collector=collector))
+        self._left_out += max(0, len(self._happened) - MOST_HAPPENED)
+        del self._happened[:-MOST_HAPPENED]
+
+
+def _numbers(report: DriverReport) -> Iterator[tuple[str, float]]:
+    """What is known, by name."""
+    progress, weights = report.progress, report.weights
+    found: dict[str, float | None] = {}
+    if progress is not None:
+        found |= {
+            "frames": progress.frames_delivered,
+            "frames per second": progress.frames_per_second,
+            "driver idle": progress.driver_idle_ratio,
+            "collectors idle": progress.collector_idle_ratio,
+        }
+        if progress.collectors is not None:
+            found |= {"available": progress.collectors.available, "desired": progress.collectors.desired}
+        if progress.episodes is not None:
+            episodes = progress.episodes
+            found |= {"return": episodes.return_mean, "return min": episodes.return_min}
+            found |= {"return max": episodes.return_max, "length": episodes.length_mean}
+        found |= {f"{REPORTED}{name}": value for name, value in progress.metrics.items()}
+    if weights is not None:
+        found |= {"published": weights.published, "acknowledged": weights.acknowledged}
+        staleness = weights.staleness
+        found |= {"staleness": staleness.mean, "staleness max": staleness.max, "staleness bound": staleness.bound}
+    for name, value in found.items():
+        if value is not None and abs(value) < float("inf"):
+            yield name, float(value)

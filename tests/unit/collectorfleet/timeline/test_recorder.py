@@ -1,0 +1,85 @@
+"""From reports to a timeline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from collectorfleet.timeline import files
+from collectorfleet.timeline.recorder import MOST_HAPPENED, MOST_LIVES, MOST_SPANS, Recorder
+from collectorfleet.timeline.timeline import Happened, Span, Timeline
+from collectorfleet_api.v1alpha1 import CollectorState, CollectorStatus, DriverReport, Progress, WeightsStatus
+
+STARTING, READY, FAILED = CollectorState.STARTING, CollectorState.READY, CollectorState.FAILED
+
+
+def row(state: CollectorState, name: str = "c0", **more: Any) -> CollectorStatus:
+    return CollectorStatus(name=name, state=state, **more)
+
+
+def report(*rows: CollectorStatus, **progress: Any) -> DriverReport:
+    return DriverReport(progress=Progress(**progress), collectors=list(rows))
+
+
+def test_a_life_is_one_span_for_each_state() -> None:
+    recorder = Recorder("f", 0.0)
+    for now, state in enumerate((STARTING, STARTING, READY, READY, READY)):
+        recorder.note(report(row(state)), float(now))
+    assert recorder.timeline().lives == {
+        "c0": [Span(state="Starting", begin=0, end=2), Span(state="Ready", begin=2, end=4)]
+    }
+
+
+def test_a_loss_is_told_once_with_its_cause() -> None:
+    recorder = Recorder("f", 0.0)
+    recorder.note(report(row(READY)), 1.0)
+    lost = row(STARTING, restarts=1, last_error="Died: killed")
+    for now in (2.0, 3.0):
+        recorder.note(report(lost), now)
+    recorder.note(report(row(READY, restarts=2, last_error="Died: killed")), 4.0)
+    assert recorder.timeline().happened == [
+        Happened(time=2.0, what="Died: killed", collector="c0"),
+        Happened(time=4.0, what="Died: killed", collector="c0"),
+    ]
+
+
+def test_one_that_was_replaced_between_two_looks_begins_another_span() -> None:
+    recorder = Recorder("f", 0.0)
+    recorder.note(report(row(READY)), 1.0)
+    recorder.note(report(row(READY, restarts=1)), 2.0)
+    assert [span.begin for span in recorder.timeline().lives["c0"]] == [1.0, 2.0]
+
+
+def test_the_next_driver_goes_on_and_says_so() -> None:
+    first = Recorder("f", 0.0)
+    first.note(report(row(READY), frames_delivered=10), 5.0)
+    second = Recorder("f", 60.0, Timeline.from_wire(files.content(first.timeline())))
+    second.note(report(row(STARTING), frames_delivered=8), 61.0)
+    second.end("completed: done")
+    found = second.timeline()
+    assert (found.began, found.times, found.series["frames"]) == (0.0, [5.0, 61.0], [10.0, 8.0])
+    assert found.happened == [Happened(time=60.0, what="the driver was started again")]
+    # What the first did not see, nobody says.
+    assert found.lives["c0"] == [Span(state="Ready", begin=5, end=5), Span(state="Starting", begin=61, end=61)]
+    assert found.ended == "completed: done"
+
+
+def test_numbers_that_are_not_known_are_holes_and_what_is_no_number_too() -> None:
+    recorder = Recorder("f", 0.0)
+    recorder.note(report(metrics={"loss": float("nan"), "reward": 1.0}), 1.0)
+    recorder.note(DriverReport(weights=WeightsStatus(published=3)), 2.0)
+    series = recorder.timeline().series
+    assert series["reported/reward"] == [1.0, None]
+    assert series["published"] == [None, 3.0]
+    assert "reported/loss" not in series
+
+
+def test_a_run_without_end_is_bounded() -> None:
+    recorder = Recorder("f", 0.0)
+    for now in range(2 * MOST_HAPPENED):
+        state = (READY, STARTING)[now % 2]
+        rows = [row(state, restarts=now), *(row(FAILED, f"c{number}") for number in range(1, MOST_LIVES + 20))]
+        recorder.note(report(*rows), float(now))
+    found = recorder.timeline()
+    assert (len(found.happened), found.left_out) == (MOST_HAPPENED, MOST_HAPPENED - 1)
+    assert len(found.lives["c0"]) == MOST_SPANS
+    assert len(found.lives) == MOST_LIVES
