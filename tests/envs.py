@@ -14,7 +14,7 @@ from tensordict.nn import TensorDictModule
 from torch import nn
 from torchrl.collectors import Collector
 from torchrl.data import Binary, Composite, Unbounded
-from torchrl.envs import EnvBase
+from torchrl.envs import EnvBase, StepCounter, TransformedEnv
 
 
 class Counting(EnvBase):
@@ -101,6 +101,11 @@ def _misbehave(how: str) -> None:
 
 def make_counting(**kwargs: Any) -> Counting:
     return Counting(**kwargs)
+
+
+def make_counted_steps() -> TransformedEnv:
+    """Counts the steps of an episode, as TorchRL's collectors do with ``max_frames_per_traj``."""
+    return TransformedEnv(Counting(), StepCounter())
 
 
 def with_a_buffer() -> Counting:

@@ -40,6 +40,15 @@ def test_an_error_of_the_policy_says_whose_it_is(harness: Harness) -> None:
     assert not raised.by_environment
 
 
+def test_an_option_that_torchrls_collector_refuses_is_not_blamed_on_the_policy(harness: Harness) -> None:
+    harness.config = replace(PLAIN, create_env=envs.make_counted_steps, options={"max_frames_per_traj": 5})
+    harness.transport.start(C0)
+    raised = harness.hear(Raised)
+    assert raised.where == "collector options"
+    assert "'step_count' key is already present" in raised.cause
+    assert not raised.by_environment
+
+
 def test_a_collector_without_memory_is_lost_and_not_the_users_error(harness: Harness) -> None:
     harness.config = replace(PLAIN, create_env=misbehaving("run out of memory"))
     harness.start()

@@ -186,14 +186,19 @@ def _pod() -> str:
 
 
 def _whose(error: BaseException) -> str:
-    """Whose code raised: of the environment or the replay buffer if a frame of theirs is in it, else the policy's."""
+    """Whose code raised: of the environment or the replay buffer if a frame of theirs is in it, else the policy's.
+
+    What TorchRL's collector raises itself, which it does about its arguments, is nobody's code.
+    """
+    last = ""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         code = frame.f_code
         if "/torchrl/envs/" in code.co_filename or code in _OF_THE_ENVIRONMENT:
             return "environment"
         if code is write.__code__:
             return "replay buffer"
-    return "policy"
+        last = code.co_filename
+    return "collector options" if "/torchrl/collectors/" in last else "policy"
 
 
 def _fault_of(error: BaseException) -> Fault:
