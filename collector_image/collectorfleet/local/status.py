@@ -29,7 +29,7 @@ def final_status(spec: CollectorFleetSpec, report: DriverReport, ended: Exit, no
     found = [
         *_verdict(ended),
         collectors_available(spec, report),
-        weights_fresh(spec, report, now),
+        weights_fresh(report, now),
     ]
     phase = {Completed: Phase.COMPLETED, UserError: Phase.FAILED, Broken: Phase.FAILED}.get(type(ended))
     return CollectorFleetStatus(

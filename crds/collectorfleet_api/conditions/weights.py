@@ -8,7 +8,6 @@ from typing import Final
 from collectorfleet_api.conditions.causes import LONGEST_CAUSE
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.v1alpha1.reasons import ConditionType, Reason
-from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 from collectorfleet_api.v1alpha1.status import Condition, DriverReport, WeightsStatus
 
 # How long collectors may take to acknowledge a version. A rollout ends before a collector applies weights.
@@ -17,12 +16,12 @@ ACKNOWLEDGE_WITHIN: Final = timedelta(seconds=60)
 _TYPE: Final = ConditionType.WEIGHTS_FRESH
 
 
-def weights_fresh(spec: CollectorFleetSpec, report: DriverReport | None, now: datetime) -> Condition:
+def weights_fresh(report: DriverReport | None, now: datetime) -> Condition:
     """Unknown until a version was published and acknowledged; False names the version, the bound or the collector."""
     weights = report.weights if report else None
     if weights is None or weights.published is None:
         return condition(_TYPE, None, Reason.NOT_PUBLISHED, "the driver has not reported published weights yet")
-    wrong = _too_stale(spec, weights) or _not_applied(weights) or _late(weights, now)
+    wrong = _too_stale(weights) or _not_applied(weights) or _late(weights, now)
     if wrong is not None:
         return wrong
     if weights.acknowledged is None:
@@ -39,11 +38,12 @@ def acknowledgement_late_from(weights: WeightsStatus) -> datetime | None:
     return weights.last_publish_time + ACKNOWLEDGE_WITHIN
 
 
-def _too_stale(spec: CollectorFleetSpec, weights: WeightsStatus) -> Condition | None:
-    bound, stalest = spec.collection.staleness_bound, weights.staleness.max
+def _too_stale(weights: WeightsStatus) -> Condition | None:
+    # The bound in force, which a script sets by itself, and which a changed spec changes only with the next driver.
+    bound, stalest = weights.staleness.bound, weights.staleness.max
     if bound is None or stalest is None or stalest <= bound:
         return None
-    text = f"a batch was {stalest} versions stale; collection.maxStaleness is {bound}"
+    text = f"a batch was {stalest} versions stale; its bound is {bound}"
     return condition(_TYPE, False, Reason.STALENESS_BOUND_EXCEEDED, text)
 
 

@@ -36,7 +36,7 @@ from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.decide.silent import known
 from collectorfleet_operator.decide.stopping import has_stopped, orders
-from collectorfleet_operator.objects import ended_at, is_terminating, name_of, started_at
+from collectorfleet_operator.objects import Object, ended_at, has_condition, is_terminating, name_of, started_at
 
 # A valid value of a label that no pod has.
 _NO_ROLE: Final = "collector"
@@ -185,12 +185,16 @@ def _driver(seen: Observed, found: Outcome, before: CollectorFleetStatus | None)
     pod = seen.driver_pod
     return DriverPodStatus(
         pod=name_of(pod) if pod else None,
-        # One that ended because it was asked to is none.
-        restarts=restarts_before(seen.job) + max(0, int(job.get("failed", 0)) - has_stopped(seen)),
+        # One that ended because it was asked to is none, and neither is the last one, after which none comes.
+        restarts=restarts_before(seen.job) + max(0, int(job.get("failed", 0)) - _is_the_last(seen, seen.job)),
         start_time=started_at(seen.job),
         completion_time=ended_at(seen.job),
         expires=expires(seen),
     )
+
+
+def _is_the_last(seen: Observed, job: Object) -> bool:
+    return has_stopped(seen) or has_condition(job, "Failed")
 
 
 def _driver_on_record(found: Outcome, before: CollectorFleetStatus | None) -> DriverPodStatus | None:

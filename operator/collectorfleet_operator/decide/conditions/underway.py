@@ -58,7 +58,7 @@ def _collectors(seen: Observed, driver: Condition) -> Condition:
 def _weights(seen: Observed, driver: Condition, now: datetime) -> Condition:
     if seen.report is not None and not is_true(driver):
         return condition(ConditionType.WEIGHTS_FRESH, None, Reason.DRIVER_NOT_RUNNING, driver.message)
-    return weights_fresh(seen.present.spec, seen.report, now)
+    return weights_fresh(seen.report, now)
 
 
 def _ready(seen: Observed, run: Underway, ray: Finding, driver: Finding, collectors: Condition) -> Condition:

@@ -64,7 +64,7 @@ def test_its_collectors_are_starting_and_its_weights_are_with_nobody_yet() -> No
     for before in (None, last_report(stored(REPORT))):
         begins = starting_report(4, before)
         assert collectors_available(spec, begins).reason == "CollectorsStarting"
-        assert weights_fresh(spec, begins, LATER).status == "Unknown"
+        assert weights_fresh(begins, LATER).status == "Unknown"
     assert len(starting_report(1000, None).collectors) == 100
 
 

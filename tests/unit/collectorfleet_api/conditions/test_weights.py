@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.collectorfleet_api.conditions.reports import JUST_NOW, LONG_AGO, NOON, spec, weights
+from tests.unit.collectorfleet_api.conditions.reports import JUST_NOW, LONG_AGO, NOON, weights
 
 from collectorfleet_api.conditions.condition import condition, is_true
 from collectorfleet_api.conditions.weights import weights_fresh
@@ -51,26 +51,33 @@ from collectorfleet_api.v1alpha1 import ConditionType, DriverReport, Staleness, 
             id="never",
         ),
         pytest.param(
-            weights(published=412, acknowledged=412, staleness=Staleness(max=4)),
+            weights(published=412, acknowledged=412, staleness=Staleness(bound=2, max=4)),
             False,
             "StalenessBoundExceeded",
-            "a batch was 4 versions stale; collection.maxStaleness is 2",
+            "a batch was 4 versions stale; its bound is 2",
             id="too stale",
+        ),
+        pytest.param(
+            weights(published=412, acknowledged=412, staleness=Staleness(max=4)),
+            True,
+            "Acknowledged",
+            "published weights are acknowledged within 60 s; status.weights has the versions",
+            id="without a bound in force, as of a script that has none",
         ),
     ],
 )
 def test_weights_are_fresh_while_collectors_follow_what_is_published(
     seen: DriverReport | None, status: bool | None, reason: str, message: str
 ) -> None:
-    found = weights_fresh(spec(mode="Async", maxStaleness=2), seen, NOON)
+    found = weights_fresh(seen, NOON)
     assert found == condition(ConditionType.WEIGHTS_FRESH, status, reason, message)
 
 
 def test_a_collector_that_cannot_apply_a_version_is_named_until_a_newer_one_is_acknowledged() -> None:
     failure = WeightsFailure(collector="c3", version=411, time=NOON, reason="ApplyFailed", message="KeyError: 'bias'")
-    held = weights_fresh(spec(), weights(published=412, acknowledged=410, last_failure=failure), NOON)
+    held = weights_fresh(weights(published=412, acknowledged=410, last_failure=failure), NOON)
     assert (held.reason, held.message) == (
         "WeightUpdateFailed",
         "c3 could not apply version 411: KeyError: 'bias'",
     )
-    assert is_true(weights_fresh(spec(), weights(published=412, acknowledged=411, last_failure=failure), NOON))
+    assert is_true(weights_fresh(weights(published=412, acknowledged=411, last_failure=failure), NOON))

@@ -54,6 +54,18 @@ def test_a_failed_driver_is_tried_again_and_says_why() -> None:
     assert seen.driver.restarts == 1
 
 
+def test_the_last_driver_of_a_fleet_that_failed_was_not_started_again() -> None:
+    world = running()
+    world.end_driver(64, "script train.py: ValueError: no such game")
+    job = world.get(JOB, DRIVER)
+    over = {"type": "Failed", "status": "True", "lastTransitionTime": "2026-07-22T12:00:00Z"}
+    world.store({**job, "status": {"failed": 1, "conditions": [over]}})
+    seen = world.look()
+    assert seen.phase is Phase.FAILED
+    assert seen.driver is not None
+    assert seen.driver.restarts == 0
+
+
 def test_the_log_of_a_driver_without_a_last_word_is_read_from_its_end() -> None:
     world = running()
     world.end_driver(1, 'Traceback (most recent call last):\n  File "x.py"\nConnectionError: no route to host\n')
