@@ -78,16 +78,19 @@ def _plots(run: Timeline) -> Iterator[str]:
             line("staleness max", "c2", "greatest", steps=True),
             line("staleness bound", "c3", "bound", steps=True, dashed=True),
         ],
+        whole=True,
     )
     yield plot(
         "Versions of the weights",
         frame,
         [line("published", "c1", steps=True), line("acknowledged", "c2", steps=True)],
+        whole=True,
     )
     yield plot(
         "Collectors by number",
         frame,
         [line("available", "c1", steps=True), line("desired", "c3", steps=True, dashed=True)],
+        whole=True,
     )
     yield lives(frame, run.began, run.lives)
 

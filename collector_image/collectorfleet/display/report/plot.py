@@ -48,13 +48,15 @@ class Frame:
         return round(LEFT + (WIDTH - LEFT - RIGHT) * time / self.seconds, 1)
 
 
-def plot(title: str, frame: Frame, lines: Sequence[Line], band: tuple[Values, Values] | None = None) -> str:
-    """``band`` is filled between its two rows. Empty without a known value."""
+def plot(
+    title: str, frame: Frame, lines: Sequence[Line], band: tuple[Values, Values] | None = None, *, whole: bool = False
+) -> str:
+    """``band`` is filled between its two rows; ``whole`` numbers only are ticks. Empty without a known value."""
     known = [value for line in lines for value in line.values if value is not None]
     known += [value for row in band or () for value in row if value is not None]
     if not known:
         return ""
-    rows = ticks.of_numbers(min(0.0, *known) if min(known) >= 0 else min(known), max(known))
+    rows = ticks.of_numbers(min(0.0, *known) if min(known) >= 0 else min(known), max(known), whole=whole)
     least, most = rows[0].at, rows[-1].at
 
     def y(value: float) -> float:

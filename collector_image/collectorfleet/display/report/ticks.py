@@ -22,14 +22,16 @@ class Tick(NamedTuple):
     text: str
 
 
-def of_numbers(least: float, most: float, about: int = 4) -> Sequence[Tick]:
-    """Multiples of 1, 2 or 5 times a power of ten that cover ``least`` to ``most``, about so many."""
+def of_numbers(least: float, most: float, about: int = 4, *, whole: bool = False) -> Sequence[Tick]:
+    """Multiples of 1, 2 or 5 times a power of ten (or ``whole`` ones alone) that cover both, ``about`` so many."""
     size = max(abs(least), abs(most), 1e-12)
     if most - least <= 1e-9 * size:  # one value
         least, most = (least - 0.1 * size, most + 0.1 * size) if least or most else (0.0, 1.0)
     rough = (most - least) / about
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * n for n in (1, 2, 5, 10) if power * n >= rough * (1 - 1e-9))
+    if whole:
+        step = max(1.0, step)
     first, last = math.floor(least / step + 1e-9), math.ceil(most / step - 1e-9)
     return [Tick(n * step, number(n * step, step)) for n in range(first, last + 1)]
 

@@ -133,6 +133,11 @@ def test_ticks_of_numbers(least: float, most: float, texts: list[str]) -> None:
     assert [tick.text for tick in ticks.of_numbers(least, most)] == texts
 
 
+def test_what_is_counted_has_whole_ticks() -> None:
+    assert [tick.text for tick in ticks.of_numbers(0, 2, whole=True)] == ["0", "1", "2"]
+    assert [tick.text for tick in ticks.of_numbers(0, 80, whole=True)] == ["0", "20", "40", "60", "80"]
+
+
 @given(st.floats(1, 1e8))
 def test_ticks_of_time_are_few_and_differ(seconds: float) -> None:
     texts = [tick.text for tick in ticks.of_time(seconds)]
