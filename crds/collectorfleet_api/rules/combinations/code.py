@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from collectorfleet_api.rules.combinations.combination import Combination
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 
+_COVERED: Final = r"^(https://|http://(localhost|127\.[0-9.]+|\[::1\])(:[0-9]+)?(/|$))"
+
+
 def _one_place(spec: CollectorFleetSpec) -> bool:
     code = spec.code
-    return code is None or (code.config_map is None) is not (code.archive is None)
+    return code is None or sum(one is not None for one in (code.config_map, code.archive, code.git, code.artifact)) == 1
 
 
 def _archive_in_one_place(spec: CollectorFleetSpec) -> bool:
@@ -18,13 +22,18 @@ def _archive_in_one_place(spec: CollectorFleetSpec) -> bool:
     return not archive or (archive.config_map is None) is not (archive.url is None)
 
 
+def _password_is_covered(spec: CollectorFleetSpec) -> bool:
+    git = spec.code and spec.code.git
+    return not git or not git.credentials_secret or re.match(_COVERED, git.repository) is not None
+
+
 CODE: Final = (
     Combination(
         "code-from-one-place",
         "code",
         _one_place,
-        "has(self.configMap) != has(self.archive)",
-        "set configMap or archive, one of them; with the code in the image, leave code out",
+        "[has(self.configMap), has(self.archive), has(self.git), has(self.artifact)].filter(one, one).size() == 1",
+        "set configMap, archive, git or artifact, one of them; with the code in the image, leave code out",
         on="code",
     ),
     Combination(
@@ -36,11 +45,19 @@ CODE: Final = (
         on="code.archive",
     ),
     Combination(
-        "code-path-needs-archive",
+        "git-password-over-https",
+        "code.git",
+        _password_is_covered,
+        f"!has(self.credentialsSecret) || self.repository.matches(r'{_COVERED}')",
+        "with credentialsSecret the repository is one of https, or everybody on the way would read the password",
+        on="code.git",
+    ),
+    Combination(
+        "code-path-needs-a-tree",
         "code.path",
-        lambda spec: spec.code is None or spec.code.path is None or spec.code.archive is not None,
-        "!has(self.path) || has(self.archive)",
-        "the keys of a ConfigMap are files without folders; leave it out, or set archive",
+        lambda spec: spec.code is None or spec.code.path is None or spec.code.config_map is None,
+        "!has(self.path) || !has(self.configMap)",
+        "the keys of a ConfigMap are files without folders; leave it out, or set archive, git or artifact",
         on="code",
     ),
 )
