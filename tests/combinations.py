@@ -288,7 +288,8 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.code": {"configMap": "cheetah", "path": "src"}},
-        "spec.code.path: the keys of a ConfigMap are files without folders; leave it out, or set archive, git or artifact",
+        "spec.code.path: the keys of a ConfigMap are files without folders; leave it out, or set archive, "
+        "git or artifact",
         id="a folder of a ConfigMap",
     ),
     pytest.param(

@@ -8,7 +8,6 @@ from typing import Final
 from collectorfleet_api.rules.combinations.combination import Combination
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
-
 _COVERED: Final = r"^(https://|http://(localhost|127\.[0-9.]+|\[::1\])(:[0-9]+)?(/|$))"
 
 
