@@ -46,6 +46,10 @@ class _GitWeb(Web):
 
     def request(self, method: str, url: str, **options: Any) -> urllib3.BaseHTTPResponse:
         answer = super().request(method, url, **options)
+        # Another answer would be read as that of a folder of files, which knows no commit without all before it.
+        if not answer.headers.get("Content-Type", "").startswith("application/x-git-"):
+            answer.close()
+            raise InvalidOption(f"{self.where}: what answers there is no git server; write the address to clone from")
         self.began, read = b"", answer.read
 
         def kept(*size: int) -> bytes:
@@ -138,8 +142,6 @@ def _fetch(git: Git, login: _Login, store: DiskObjectStore, bounds: Bounds) -> N
     )
 
     def wants(_refs: Any, depth: int | None = None) -> list[ObjectID]:  # noqa: ARG001  (dulwich names it)
-        if client.dumb:
-            raise InvalidOption(f"{bounds.where}: what answers there is no git server; write the address to clone from")
         return [ObjectID(git.commit.encode())]
 
     pack, keep, drop = store.add_pack()

@@ -75,6 +75,6 @@ def test_too_many_requests_are_no_fault_of_the_manifest() -> None:
 def test_an_answer_that_breaks_off_is_not_taken_for_the_whole() -> None:
     with (
         answering(200, length=100) as (url, _),
-        pytest.raises(InfrastructureError, match="lab: not reachable: .*4 bytes"),
+        pytest.raises(InfrastructureError, match=r"lab: not reachable: .*4 bytes"),
     ):
         fetched(url)
