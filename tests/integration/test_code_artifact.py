@@ -10,11 +10,11 @@ import json
 import subprocess
 import tarfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -64,10 +64,17 @@ def packed(**files: str) -> bytes:
     return made.getvalue()
 
 
-def asked(host: str, method: str, path: str, body: bytes = b"", **headers: str) -> http.client.HTTPResponse:
-    connection = http.client.HTTPConnection(host)
-    connection.request(method, path, body, {key.replace("_", "-"): value for key, value in headers.items()})
-    return connection.getresponse()
+class Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+def asked(host: str, method: str, path: str, body: bytes = b"", **headers: str) -> Answer:
+    with closing(http.client.HTTPConnection(host)) as connection:
+        connection.request(method, path, body, {key.replace("_", "-"): value for key, value in headers.items()})
+        answer = connection.getresponse()
+        return Answer(answer.status, dict(answer.getheaders()), answer.read())
 
 
 def push_blob(host: str, content: bytes) -> str:
@@ -90,7 +97,7 @@ def push(host: str, *layers: bytes, kind: str = LAYER, **annotations: str) -> st
 def push_manifest(host: str, manifest: dict[str, Any]) -> str:
     content = json.dumps(manifest).encode()
     answer = asked(host, "PUT", "/v2/lab/manifests/latest", content, Content_Type=manifest["mediaType"])
-    assert answer.status == 201, answer.read()
+    assert answer.status == 201, answer.content
     return f"{host}/lab@sha256:{hashlib.sha256(content).hexdigest()}"
 
 
@@ -199,8 +206,7 @@ def guarded(host: str, *, spoiled: bool = False) -> Iterator[str]:
                 self._answer(401, b"", f'Bearer realm="{realm}",service="lab",scope="repository:lab:pull"')
             else:
                 behind = asked(host, self.command, self.path, Accept=self.headers.get("Accept", ""))
-                content = behind.read()
-                self._answer(behind.status, content[::-1] if spoiled else content)
+                self._answer(behind.status, behind.content[::-1] if spoiled else behind.content)
 
         def _answer(self, status: int, content: bytes, challenge: str = "") -> None:
             self.send_response(status)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from collectorfleet.errors import CollectorFleetError
 from collectorfleet.pod.settings import TERMINATION_LOG
-from collectorfleet.run.code.tree import Mounts, clear, put
+from collectorfleet.run.code.tree import Mounts, put
+from collectorfleet.run.code.unpack import clear
 from collectorfleet.run.exit import Completed, Exit, exit_code, exit_of
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import Code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import IO
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet.run.code.bounds import Bounds
+from collectorfleet.run.code.digest import sha256
 from collectorfleet.run.code.unpack import unpack
 from collectorfleet.run.code.web import Web
 from collectorfleet_api.v1alpha1 import Archive
@@ -23,7 +23,7 @@ def put(archive: Archive, mounted: Path | None, folder: Path) -> str:
     """
     bounds = Bounds(_where(archive))
     with _file(archive, mounted, folder, bounds) as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+        found = sha256(file)
         if found != archive.sha256:
             raise InvalidOption(
                 f"spec.code.archive.sha256: {archive.sha256} is asked for, and {bounds.where} has {found}"
@@ -38,7 +38,6 @@ def _file(archive: Archive, mounted: Path | None, folder: Path, bounds: Bounds) 
         # In a pod nothing else can be written to.
         with tempfile.TemporaryFile(dir=folder) as file:
             Web(archive.url, bounds.where).download(archive.url, file, bounds)
-            file.seek(0)
             yield file
         return
     if mounted is None:

@@ -5,18 +5,18 @@ Flux, ORAS and builders of images push trees as tars; what a layer is, is seen f
 
 from __future__ import annotations
 
-import hashlib
 import json
-import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any, Final
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet.run.code.bounds import Bounds
+from collectorfleet.run.code.digest import sha256
 from collectorfleet.run.code.registry import Reference, Registry
 from collectorfleet.run.code.registry_login import login
-from collectorfleet.run.code.unpack import unpack
+from collectorfleet.run.code.unpack import remove, unpack
 from collectorfleet_api.v1alpha1 import Artifact
 
 _MOST_MANIFEST_BYTES: Final = 4 * 2**20  # what registries take
@@ -44,8 +44,9 @@ def put(artifact: Artifact, credentials: Path | None, folder: Path) -> str:
         with tempfile.TemporaryFile(dir=folder) as file:
             registry.blob(layer["digest"], file, bounds)
             _check(file, layer["digest"], bounds)
-            unpack(file, folder, bounds)
-        _take_away(folder)
+            unpack(file, folder, bounds, before=lambda names: _take_away(names, folder))
+    for mark in list(folder.rglob(f"{_WHITEOUT}*")):
+        mark.unlink()
     return reference.digest
 
 
@@ -60,8 +61,7 @@ def _checked(file: IO[bytes], digest: str, bounds: Bounds) -> dict[str, Any]:
 
 
 def _check(file: IO[bytes], digest: str, bounds: Bounds) -> None:
-    file.seek(0)
-    found = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    found = f"sha256:{sha256(file)}"
     if found != digest:
         raise InvalidOption(f"{bounds.where}: the registry has {found} where {digest} is asked for")
 
@@ -82,14 +82,11 @@ def _platform(inner: dict[str, Any]) -> str:
     return f"{inner['digest']} ({'/'.join(words)})" if words else str(inner["digest"])
 
 
-def _take_away(folder: Path) -> None:
-    """Carry out, once, what a layer says of those below it."""
-    for mark in list(folder.rglob(f"{_WHITEOUT}*")):
-        mark.unlink(missing_ok=True)
-        if mark.name == _OPAQUE:
+def _take_away(names: Iterable[str], folder: Path) -> None:
+    """Carry out what a layer says of those below it, before it is put over them."""
+    for mark in (folder / name for name in names):
+        if not mark.name.startswith(_WHITEOUT) or not mark.parent.resolve().is_relative_to(folder.resolve()):
             continue
-        gone = mark.with_name(mark.name.removeprefix(_WHITEOUT))
-        if gone.is_dir() and not gone.is_symlink():
-            shutil.rmtree(gone)
-        else:
-            gone.unlink(missing_ok=True)
+        opaque = mark.name == _OPAQUE
+        for gone in mark.parent.glob("*") if opaque else [mark.with_name(mark.name.removeprefix(_WHITEOUT))]:
+            remove(gone)

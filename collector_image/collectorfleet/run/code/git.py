@@ -9,6 +9,7 @@ import re
 import stat
 import tarfile
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
@@ -19,6 +20,7 @@ from dulwich.errors import GitProtocolError, HangupException
 from dulwich.object_format import SHA1, SHA256
 from dulwich.object_store import DiskObjectStore
 from dulwich.objects import S_ISGITLINK, Commit, ObjectID
+from dulwich.refs import Ref
 from urllib3.exceptions import HTTPError
 
 from collectorfleet.errors import CollectorFleetError, InfrastructureError, InvalidOption
@@ -52,8 +54,8 @@ class _GitWeb(Web):
             raise InvalidOption(f"{self.where}: what answers there is no git server; write the address to clone from")
         self.began, read = b"", answer.read
 
-        def kept(*size: int) -> bytes:
-            data = read(*size)
+        def kept(amt: int | None = None) -> bytes:
+            data = read(amt)
             if len(self.began) < _ENOUGH:
                 self.began += data
             return data
@@ -141,7 +143,7 @@ def _fetch(git: Git, login: _Login, store: DiskObjectStore, bounds: Bounds) -> N
         quiet=True,
     )
 
-    def wants(_refs: Any, depth: int | None = None) -> list[ObjectID]:  # noqa: ARG001  (dulwich names it)
+    def wants(refs: Mapping[Ref, ObjectID], depth: int | None = None) -> list[ObjectID]:  # noqa: ARG001  (its names)
         return [ObjectID(git.commit.encode())]
 
     pack, keep, drop = store.add_pack()
@@ -183,7 +185,7 @@ def _tree(git: Git, store: DiskObjectStore, bounds: Bounds) -> ObjectID:
         ) from error
     if not isinstance(found, Commit):
         raise InvalidOption(f"{bounds.where}: that is a {found.type_name.decode()}, not a commit; name the commit")
-    return found.tree
+    return ObjectID(found.tree)
 
 
 def _write(tree: ObjectID, store: DiskObjectStore, folder: Path, bounds: Bounds) -> None:

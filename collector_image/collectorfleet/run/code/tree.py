@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,12 +39,3 @@ def put(code: Code, mounts: Mounts | None, folder: Path) -> str:
             return artifact.put(source, credentials, folder)
         case None:
             raise InvalidOption("spec.code: no tree is named; set archive, git or artifact")
-
-
-def clear(folder: Path) -> None:
-    """Take away what an earlier try left in ``folder``, which stays: it may be a mount."""
-    for path in folder.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()

@@ -13,7 +13,7 @@ import pytest
 from collectorfleet.errors import InfrastructureError, InvalidOption
 from collectorfleet.run.code import bounds
 from collectorfleet.run.code.archive import put
-from collectorfleet.run.code.tree import clear
+from collectorfleet.run.code.unpack import clear
 from collectorfleet_api.v1alpha1 import Archive
 
 
