@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from collectorfleet_api.v1alpha1.base import LocalObjectReference, Model
-from collectorfleet_api.v1alpha1.types import ArtifactReference, GitCommit, GitUrl, HttpUrl, Sha256, SubPath
+from collectorfleet_api.v1alpha1.types import GitUrl, HttpUrl, Sha256, SubPath
 
 
 class Archive(Model):
@@ -39,11 +39,12 @@ class Git(Model):
     repository: GitUrl = Field(
         description="Where the pods fetch the repository from, such as `https://git.example.com/me/lab.git`."
     )
-    commit: GitCommit = Field(
+    commit: str = Field(
+        max_length=64,
         description=(
             "The commit, in all its hexadecimal digits. A branch or a tag is refused: it moves, and pods that start "
             "later must not run other code."
-        )
+        ),
     )
     credentials_secret: LocalObjectReference | None = Field(
         default=None,
@@ -57,11 +58,12 @@ class Git(Model):
 class Artifact(Model):
     """A package tree in a registry: the layers of an OCI artifact, or of an image, one over the other."""
 
-    reference: ArtifactReference = Field(
+    reference: str = Field(
+        max_length=512,
         description=(
             "Registry, repository and digest, such as `ghcr.io/me/lab@sha256:...`. A tag is refused: it moves, and "
             "pods that start later must not run other code."
-        )
+        ),
     )
     credentials_secret: LocalObjectReference | None = Field(
         default=None,

@@ -78,26 +78,6 @@ Sha256 = Annotated[
     str,
     *_matching("^[0-9a-f]{64}$", 64, "is not the SHA-256 of a file; write 64 hexadecimal digits, as sha256sum does"),
 ]
-GitCommit = Annotated[
-    str,
-    *_matching(
-        "^([0-9a-f]{40}|[0-9a-f]{64})$",
-        64,
-        "is not a commit in full; write its 40 hexadecimal digits (64 in a repository of SHA-256), as `git rev-parse "
-        "HEAD` says them: branches and tags move",
-    ),
-]
-_HOST: Final = r"[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?"
-_REPOSITORY: Final = "[a-z0-9]+([._-]+[a-z0-9]+)*"
-ArtifactReference = Annotated[
-    str,
-    *_matching(
-        f"^{_HOST}(/{_REPOSITORY})+@sha256:[0-9a-f]{{64}}$",
-        512,
-        "is not a registry, a repository and a digest; write ghcr.io/me/lab@sha256:..., with the digest that "
-        "`crane digest ghcr.io/me/lab:TAG` says, or what pushed it: tags move",
-    ),
-]
 # A folder below the root of a volume: neither absolute nor on its way out of it.
 SubPath = Annotated[
     str,

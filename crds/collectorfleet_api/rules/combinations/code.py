@@ -8,6 +8,9 @@ from typing import Final
 from collectorfleet_api.rules.combinations.combination import Combination
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
+_COMMIT: Final = "^([0-9a-f]{40}|[0-9a-f]{64})$"
+_REPOSITORY: Final = "(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
+_BY_DIGEST: Final = f"^[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{{1,5}})?{_REPOSITORY}@sha256:[0-9a-f]{{64}}$"
 _COVERED: Final = r"^(https://|http://(localhost|127\.[0-9.]+|\[::1\])(:[0-9]+)?(/|$))"
 
 
@@ -19,6 +22,16 @@ def _one_place(spec: CollectorFleetSpec) -> bool:
 def _archive_in_one_place(spec: CollectorFleetSpec) -> bool:
     archive = spec.code and spec.code.archive
     return not archive or (archive.config_map is None) is not (archive.url is None)
+
+
+def _commit_in_full(spec: CollectorFleetSpec) -> bool:
+    git = spec.code and spec.code.git
+    return not git or re.fullmatch(_COMMIT, git.commit) is not None
+
+
+def _artifact_by_digest(spec: CollectorFleetSpec) -> bool:
+    artifact = spec.code and spec.code.artifact
+    return not artifact or re.fullmatch(_BY_DIGEST, artifact.reference) is not None
 
 
 def _password_is_covered(spec: CollectorFleetSpec) -> bool:
@@ -42,6 +55,24 @@ CODE: Final = (
         "has(self.configMap) != has(self.url)",
         "set configMap or url, one of them",
         on="code.archive",
+    ),
+    Combination(
+        "git-commit-in-full",
+        "code.git.commit",
+        _commit_in_full,
+        f"self.commit.matches('{_COMMIT}')",
+        "branches and tags move; write the commit in full, 40 hexadecimal digits (64 in a repository of SHA-256), as "
+        "`git rev-parse HEAD` says it",
+        on="code.git",
+    ),
+    Combination(
+        "artifact-by-digest",
+        "code.artifact.reference",
+        _artifact_by_digest,
+        f"self.reference.matches('{_BY_DIGEST}')",
+        "tags move; write registry, repository and digest, such as ghcr.io/me/lab@sha256:..., with the digest that "
+        "`crane digest ghcr.io/me/lab:TAG` says, or what pushed it",
+        on="code.artifact",
     ),
     Combination(
         "git-password-over-https",
