@@ -1,4 +1,4 @@
-"""Serves repositories by git's own smart HTTP on loopback: Flux takes no folder, and both tools then clone one URL."""
+"""Serves repositories by git's own smart HTTP: Flux takes no folder, and both tools then clone one URL."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _LINE_END = b"\r\n"
 
 
 @contextlib.contextmanager
-def served(folder: Path, user: str | None = None) -> Iterator[str]:
+def served(folder: Path, user: str | None = None, address: str = "127.0.0.1") -> Iterator[str]:
     """The URL below which every bare repository in ``folder`` can be read, by all or by one ``user:password``."""
     basic = f"Basic {base64.b64encode(user.encode()).decode()}" if user else None
     handler = type("Handler", (_Handler,), {"folder": folder, "authorization": basic})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = ThreadingHTTPServer((address, 0), handler)
     thread = threading.Thread(target=server.serve_forever, name="git-http", daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http://{address}:{server.server_port}"
     finally:
         server.shutdown()
         server.server_close()

@@ -64,7 +64,7 @@ def _fetches(code: Code, container: Object, mounts: list[Object]) -> Object:
             {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"},
         ],
         "securityContext": {**container["securityContext"], "readOnlyRootFilesystem": True},
-        "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
+        "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "1Gi"}},
         "volumeMounts": mounts,
         "terminationMessagePolicy": "FallbackToLogsOnError",
     }
