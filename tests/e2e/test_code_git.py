@@ -29,12 +29,12 @@ def test_a_fleet_trains_from_a_commit_and_fails_at_once_from_one_that_is_not_the
         own_cluster.kubectl("delete", "cfleet/fleet", "-n", namespace)
 
         absent = fleets.fleet("absent")
-        absent["spec"]["code"] = {"git": {"repository": url, "commit": "0" * 40}}
+        absent["spec"]["code"] = {"git": {"repository": url, "commit": "1" * 40}}
         own_cluster.apply(absent, namespace)
         seen = own_cluster.wait_for(
             "cfleet/absent", lambda one: told(one, "Completed")[1] == "Failed", namespace, within=90
         )
     assert message(seen, "Completed").startswith(
-        f"spec.code.git {url} at {'0' * 40}: the repository does not give this commit; push it, or correct it: "
+        f"spec.code.git {url} at {'1' * 40}: the repository does not give this commit; push it, or correct it: "
     )
     assert "to try again, change the spec, or delete the Job" in message(seen, "Completed")

@@ -6,6 +6,7 @@ import io
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
@@ -16,16 +17,20 @@ from collectorfleet.run.code.web import Web
 
 
 @contextmanager
-def answering(*statuses: int, body: bytes = b"tree", length: int | None = None) -> Iterator[tuple[str, list[str]]]:
+def answering(
+    *statuses: int, body: bytes = b"tree", length: int | None = None, location: str = ""
+) -> Iterator[tuple[str, list[Message]]]:
     """A server that answers with one status after the other, the last for ever; its address, and what it was asked."""
-    asked: list[str] = []
+    asked: list[Message] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             status = statuses[min(len(asked), len(statuses) - 1)]
-            asked.append(self.path)
+            asked.append(self.headers)
             self.send_response(status)
             self.send_header("Content-Length", str(len(body) if length is None else length))
+            if location:
+                self.send_header("Location", location)
             self.end_headers()
             self.wfile.write(body)
 
@@ -78,3 +83,12 @@ def test_an_answer_that_breaks_off_is_not_taken_for_the_whole() -> None:
         pytest.raises(InfrastructureError, match=r"lab: not reachable: .*4 bytes"),
     ):
         fetched(url)
+
+
+def test_another_server_that_we_are_sent_to_sees_no_password() -> None:
+    with answering(200) as (storage, seen_there), answering(307, location=storage) as (url, seen):
+        file = io.BytesIO()
+        Web(url, "lab").download(url, file, Bounds("lab"), {"Authorization": "Basic bWU6c2VjcmV0"})
+    assert file.getvalue() == b"tree"
+    assert [one["Authorization"] for one in seen] == ["Basic bWU6c2VjcmV0"]
+    assert [one["Authorization"] for one in seen_there] == [None]
