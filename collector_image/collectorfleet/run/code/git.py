@@ -29,8 +29,9 @@ from collectorfleet.run.code.web import Web
 from collectorfleet_api.v1alpha1 import Git
 
 _SHA1_DIGITS: Final = 40
+_SHA256_DIGITS: Final = 64
 _REFUSAL: Final = re.compile(rb"[0-9a-f]{4}ERR ([^\n]*)")  # a packet begins with its length
-_ENOUGH: Final = 1000  # bytes of it
+_ENOUGH: Final = 1000  # bytes of it, and of what a server says of itself
 # No branch is asked for: a repository may have very many of them.
 _NO_REFS: Final = [b"refs/collectorfleet/none"]
 
@@ -42,9 +43,13 @@ class _Login:
 
 
 class _GitWeb(Web):
-    """Keeps how the last answer begins: dulwich passes over what a server says of a commit that it does not give."""
+    """Keeps how answers begin: dulwich tells neither what kind of repository it is, nor what a server says of a commit
+    that it does not give.
+    """
 
-    began = b""
+    def __init__(self, url: str, where: str, refused: str) -> None:
+        super().__init__(url, where, refused, {"User-Agent": default_user_agent_string()})
+        self._began: list[bytearray] = []
 
     def request(self, method: str, url: str, **options: Any) -> urllib3.BaseHTTPResponse:
         answer = super().request(method, url, **options)
@@ -52,20 +57,25 @@ class _GitWeb(Web):
         if not answer.headers.get("Content-Type", "").startswith("application/x-git-"):
             answer.close()
             raise InvalidOption(f"{self.where}: what answers there is no git server; write the address to clone from")
-        self.began, read = b"", answer.read
+        began, read = bytearray(), answer.read
+        self._began.append(began)
 
         def kept(amt: int | None = None) -> bytes:
             data = read(amt)
-            if len(self.began) < _ENOUGH:
-                self.began += data
+            if len(began) < _ENOUGH:
+                began.extend(data)
             return data
 
         answer.read = kept  # type: ignore[method-assign, assignment]
         return answer
 
+    def digits(self) -> int:
+        """How many a commit has there, by what the server says of itself in its first answer."""
+        return _SHA256_DIGITS if b"object-format=sha256" in self._began[0] else _SHA1_DIGITS
+
     def refusal(self) -> str | None:
         """What the server says in place of the commit."""
-        found = _REFUSAL.match(self.began)
+        found = _REFUSAL.match(self._began[-1]) if self._began else None
         return found[1].decode(errors="replace") if found else None
 
 
@@ -128,7 +138,7 @@ def _web(git: Git, bounds: Bounds) -> _GitWeb:
         refused = (
             "the repository is private, or is not there; correct the address, or name a Secret in credentialsSecret"
         )
-    return _GitWeb(git.repository, bounds.where, refused, {"User-Agent": default_user_agent_string()})
+    return _GitWeb(git.repository, bounds.where, refused)
 
 
 def _fetch(git: Git, login: _Login, store: DiskObjectStore, bounds: Bounds) -> None:
@@ -144,6 +154,10 @@ def _fetch(git: Git, login: _Login, store: DiskObjectStore, bounds: Bounds) -> N
     )
 
     def wants(refs: Mapping[Ref, ObjectID], depth: int | None = None) -> list[ObjectID]:  # noqa: ARG001  (its names)
+        if len(git.commit) != web.digits():
+            raise InvalidOption(
+                f"{web.where}: commits of that repository have {web.digits()} digits; write all of them"
+            )
         return [ObjectID(git.commit.encode())]
 
     pack, keep, drop = store.add_pack()

@@ -76,20 +76,20 @@ class Registry:
             "HEAD", url, headers=accept, taken=[HTTPStatus.UNAUTHORIZED, HTTPStatus.METHOD_NOT_ALLOWED]
         )
         if answer.status == HTTPStatus.UNAUTHORIZED:
-            self._authorization = {"Authorization": self._authorize(answer)}
+            self._authorization = self._authorize(answer)
         self._web.download(url, file, bounds, {**accept, **self._authorization})
 
     def blob(self, digest: str, file: IO[bytes], bounds: Bounds) -> None:
         """Write a blob into ``file``. Raises as ``Web`` does."""
         self._web.download(f"{self._reference.url}/blobs/{digest}", file, bounds, self._authorization)
 
-    def _authorize(self, refusal: BaseHTTPResponse) -> str:
-        """What to say who we are with, by what the registry asks for."""
+    def _authorize(self, refusal: BaseHTTPResponse) -> dict[str, str]:
+        """Headers that say who we are, by what the registry asks for."""
         asked = refusal.headers.get("WWW-Authenticate", "")
         scheme = asked.partition(" ")[0].lower()
         basic = _basic(self._user) if self._user else {}
         if scheme != "bearer":
-            return basic.get("authorization", "")
+            return basic
         parameters = dict(_PARAMETER.findall(asked))
         realm = parameters.get("realm", "")
         if not realm.startswith("https://") and not _is_loopback(realm):
@@ -97,8 +97,12 @@ class Registry:
         scope = parameters.get("scope", f"repository:{self._reference.repository}:pull")
         query = urlencode({"service": parameters.get("service", self._reference.host), "scope": scope})
         answer = self._web.request("GET", f"{realm}?{query}", headers=basic)
-        token = json.loads(answer.data)
-        return f"Bearer {token.get('token') or token['access_token']}"
+        try:
+            token = json.loads(answer.data)
+            return {"authorization": f"Bearer {token.get('token') or token['access_token']}"}
+        except (ValueError, KeyError, AttributeError):
+            # The cause is left out: it could quote a token.
+            raise InvalidOption(f"{self._web.where}: {realm} gives no token that could be read") from None
 
 
 def _basic(user: Login) -> dict[str, str]:

@@ -82,6 +82,15 @@ def test_a_commit_that_is_not_there_is_named_with_the_servers_words(
     assert list(into.iterdir()) == []
 
 
+@pytest.mark.parametrize(("object_format", "digits", "others"), [("sha1", 40, 64), ("sha256", 64, 40)])
+def test_a_commit_of_the_other_kind_of_repository_is_told_by_its_digits(
+    tmp_path: Path, address: str, into: Path, object_format: str, digits: int, others: int
+) -> None:
+    Repository(tmp_path, "other.git", object_format).commit(train="")
+    with pytest.raises(InvalidOption, match=f"other.git at 1{{{others}}}: commits of that repository have {digits}"):
+        put(Git(repository=f"{address}/other.git", commit="1" * others), None, into)
+
+
 def test_an_annotated_tag_is_no_commit(repository: Repository, address: str, into: Path) -> None:
     repository.commit(train="")
     repository.git("tag", "--annotate", "--message=first", "v1")
