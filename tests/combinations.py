@@ -9,6 +9,8 @@ from tests.manifests import ABSENT
 ASYNC = {"spec.collection.mode": "Async"}
 GATHER_ONLY = {"spec.driver": ABSENT, "spec.output": {"path": "/data"}, "spec.collection.totalFrames": 8000}
 RING = {"factory": "my_buffers:ring"}
+GIT = {"repository": "https://git.example.com/me/cheetah.git", "commit": "0" * 40}
+ARTIFACT = {"reference": f"ghcr.io/me/cheetah@sha256:{'0' * 64}"}
 SCRIPT = {
     "spec.driver": {"script": "train.py", "args": ["--lr", "3e-4"]},
     "spec.environment": ABSENT,
@@ -265,7 +267,7 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.code": {"configMap": "cheetah", "archive": {"configMap": "cheetah-tree", "sha256": "0" * 64}}},
-        "spec.code: set configMap or archive, one of them; with the code in the image, leave code out",
+        "spec.code: set configMap, archive, git or artifact, one of them; with the code in the image, leave code out",
         id="code from two places",
     ),
     pytest.param(
@@ -274,8 +276,50 @@ REFUSED = [
         id="an archive from nowhere",
     ),
     pytest.param(
+        {"spec.code": {"git": GIT, "artifact": ARTIFACT}},
+        "spec.code: set configMap, archive, git or artifact, one of them; with the code in the image, leave code out",
+        id="code from a repository and a registry",
+    ),
+    pytest.param(
+        {"spec.code": {"git": GIT | {"repository": "http://example.com/a.git", "credentialsSecret": {"name": "me"}}}},
+        "spec.code.git: with credentialsSecret the repository is one of https, or everybody on the way would read the "
+        "password",
+        id="a password in the clear",
+    ),
+    pytest.param(
+        {"spec.code": {"git": GIT | {"commit": "main"}}},
+        "spec.code.git.commit: branches and tags move; write the commit in full, 40 hexadecimal digits (64 in a "
+        "repository of SHA-256), as `git rev-parse HEAD` says it",
+        id="a branch",
+    ),
+    pytest.param(
+        {"spec.code": {"git": GIT | {"commit": "v1.2"}}},
+        "spec.code.git.commit: branches and tags move; write the commit in full, 40 hexadecimal digits (64 in a "
+        "repository of SHA-256), as `git rev-parse HEAD` says it",
+        id="a tag of git",
+    ),
+    pytest.param(
+        {"spec.code": {"git": GIT | {"commit": "0123abc"}}},
+        "spec.code.git.commit: branches and tags move; write the commit in full, 40 hexadecimal digits (64 in a "
+        "repository of SHA-256), as `git rev-parse HEAD` says it",
+        id="a commit in short",
+    ),
+    pytest.param(
+        {"spec.code": {"artifact": {"reference": "ghcr.io/me/cheetah:latest"}}},
+        "spec.code.artifact.reference: tags move; write registry, repository and digest, such as "
+        "ghcr.io/me/lab@sha256:..., with the digest that `crane digest ghcr.io/me/lab:TAG` says, or what pushed it",
+        id="a tag of a registry",
+    ),
+    pytest.param(
+        {"spec.code": {"artifact": {"reference": "cheetah"}}},
+        "spec.code.artifact.reference: tags move; write registry, repository and digest, such as "
+        "ghcr.io/me/lab@sha256:..., with the digest that `crane digest ghcr.io/me/lab:TAG` says, or what pushed it",
+        id="no registry",
+    ),
+    pytest.param(
         {"spec.code": {"configMap": "cheetah", "path": "src"}},
-        "spec.code.path: the keys of a ConfigMap are files without folders; leave it out, or set archive",
+        "spec.code.path: the keys of a ConfigMap are files without folders; leave it out, or set archive, "
+        "git or artifact",
         id="a folder of a ConfigMap",
     ),
     pytest.param(
@@ -317,6 +361,8 @@ GO_TOGETHER = [
         {"spec.code": {"archive": {"url": "https://example.com/cheetah.tar.gz", "sha256": "0" * 64}, "path": "src"}},
         id="a tree",
     ),
+    pytest.param({"spec.code": {"git": GIT | {"credentialsSecret": {"name": "me"}}, "path": "src"}}, id="a commit"),
+    pytest.param({"spec.code": {"artifact": ARTIFACT | {"credentialsSecret": {"name": "me"}}}}, id="an artifact"),
     pytest.param({"spec.collection.exactStaleness": True, "spec.collection.maxStaleness": 1}, id="one step behind"),
     pytest.param(
         {"spec.collection.stragglers": {"firstShares": 2}, "spec.collection.maxStaleness": 1}, id="late shares"

@@ -28,9 +28,10 @@ TOKEN_SECRET_KEY: Final = "auth_token"  # noqa: S105  (a key's name, no secret)
 TOKEN_MOUNT: Final = "/var/run/secrets/collectorfleet/ray"  # noqa: S105  (a path)
 
 CODE_MOUNT: Final = "/opt/collectorfleet/code"
-# What unpacks `code.archive` there before a pod's own container starts, and where it finds that of a ConfigMap.
+# What puts a tree there before a pod's own container starts, and where it finds a ConfigMap's archive, and a Secret.
 CODE_CONTAINER: Final = "code"
 CODE_ARCHIVE_MOUNT: Final = "/etc/collectorfleet-code"
+CODE_CREDENTIALS_MOUNT: Final = "/var/run/secrets/collectorfleet/code"
 # Where the driver pod sees `driver.checkpoint`; each fleet has a folder of its own name in it.
 CHECKPOINT_MOUNT: Final = "/var/lib/collectorfleet/checkpoints"
 

@@ -1,7 +1,8 @@
-"""Serves repositories by git's own smart HTTP on loopback: Flux takes no folder, and both tools then clone one URL."""
+"""Serves repositories by git's own smart HTTP: Flux takes no folder, and both tools then clone one URL."""
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import subprocess
@@ -14,14 +15,15 @@ _LINE_END = b"\r\n"
 
 
 @contextlib.contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The URL below which every bare repository in ``folder`` can be read."""
-    handler = type("Handler", (_Handler,), {"folder": folder})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+def served(folder: Path, user: str | None = None, address: str = "127.0.0.1") -> Iterator[str]:
+    """The URL below which every bare repository in ``folder`` can be read, by all or by one ``user:password``."""
+    basic = f"Basic {base64.b64encode(user.encode()).decode()}" if user else None
+    handler = type("Handler", (_Handler,), {"folder": folder, "authorization": basic})
+    server = ThreadingHTTPServer((address, 0), handler)
     thread = threading.Thread(target=server.serve_forever, name="git-http", daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http://{address}:{server.server_port}"
     finally:
         server.shutdown()
         server.server_close()
@@ -32,6 +34,7 @@ class _Handler(BaseHTTPRequestHandler):
     """Hands each request to ``git http-backend`` as CGI has it, and its answer back."""
 
     folder: Path
+    authorization: str | None
 
     def do_GET(self) -> None:
         self._answer(b"")
@@ -53,6 +56,12 @@ class _Handler(BaseHTTPRequestHandler):
         return b"".join(chunks)
 
     def _answer(self, body: bytes) -> None:
+        if self.authorization is not None and self.headers.get("Authorization") != self.authorization:
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", 'Basic realm="git"')
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         path, _, query = self.path.partition("?")
         env = {
             "PATH": os.environ["PATH"],
@@ -67,7 +76,8 @@ class _Handler(BaseHTTPRequestHandler):
             "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
             "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
         }
-        done = subprocess.run(["git", "http-backend"], input=body, env=env, capture_output=True, check=True)
+        # It ends with 1 when it refuses a commit, too: what it says of that is its answer.
+        done = subprocess.run(["git", "http-backend"], input=body, env=env, capture_output=True, check=False)
         head, _, content = done.stdout.partition(2 * _LINE_END)
         fields = dict(line.decode().split(": ", 1) for line in head.split(_LINE_END))
         self.send_response(int(fields.pop("Status", "200").split()[0]))

@@ -46,8 +46,8 @@ class Tree:
         if len(self.archive) > MOST_BYTES:
             raise TooLarge(
                 f"{self.files} files are {len(self.archive):,} bytes packed, and a ConfigMap holds {MOST_BYTES:,}: "
-                f"name what is not needed in {IGNORE_FILE}, put the tree behind a URL (spec.code.archive.url), or into "
-                "an image"
+                f"name what is not needed in {IGNORE_FILE}, put the tree into a repository or a registry "
+                "(spec.code.git, spec.code.artifact), or into an image"
             )
         return {
             "apiVersion": "v1",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from collectorfleet.errors import InvalidOption
-from collectorfleet.run.code_archive import unpack
+from collectorfleet.run.code.tree import put
 from collectorfleet_api.manifests.files import Manifests, load_file
 from collectorfleet_api.v1alpha1 import Code
 
@@ -26,13 +26,8 @@ def import_path(code: Code | None, manifests: Manifests, source: Path, mounted: 
     mounted.mkdir(parents=True)
     if code.config_map is not None:
         write_files(find_config_map(code.config_map, manifests, source), mounted)
-    elif code.archive is not None:
-        if code.archive.url is None:
-            raise InvalidOption(
-                "spec.code.archive.configMap: there is no cluster to read it from; leave code out and run the manifest "
-                "in the folder that the tree is made from, or name a url"
-            )
-        unpack(code.archive, None, mounted)
+    else:
+        put(code, None, mounted)
     return [mounted / code.path if code.path else mounted, *beside]
 
 

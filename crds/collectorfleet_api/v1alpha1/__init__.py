@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collectorfleet_api.v1alpha1.base import (
+    LocalObjectReference,
     Model,
 )
 from collectorfleet_api.v1alpha1.checkpoint import (
@@ -10,7 +11,9 @@ from collectorfleet_api.v1alpha1.checkpoint import (
 )
 from collectorfleet_api.v1alpha1.code import (
     Archive,
+    Artifact,
     Code,
+    Git,
 )
 from collectorfleet_api.v1alpha1.collection import (
     Collection,
@@ -54,7 +57,6 @@ from collectorfleet_api.v1alpha1.spec import (
     Environment,
     Head,
     ImagePullPolicy,
-    LocalObjectReference,
     Policy,
     Ray,
     Train,
@@ -98,6 +100,7 @@ from collectorfleet_api.v1alpha1.weights import (
 
 __all__ = [
     "Archive",
+    "Artifact",
     "Checkpoint",
     "CheckpointStatus",
     "Code",
@@ -123,6 +126,7 @@ __all__ = [
     "EpisodesStatus",
     "ExplorationType",
     "Factory",
+    "Git",
     "Head",
     "ImagePullPolicy",
     "LocalObjectReference",

@@ -73,6 +73,10 @@ class Model(BaseModel):
         return value.at(rest) if rest and value is not None else value
 
 
+class LocalObjectReference(Model):
+    name: str = Field(min_length=1, max_length=253, description="Name of the object, in the fleet's namespace.")
+
+
 def inner_model(annotation: Any) -> type[Model] | None:
     """The model in a field's annotation, such as ``Train | None`` or ``list[CollectorStatus]``, if there is one."""
     if isinstance(annotation, type) and issubclass(annotation, Model):

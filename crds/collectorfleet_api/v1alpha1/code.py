@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from collectorfleet_api.v1alpha1.base import Model
-from collectorfleet_api.v1alpha1.types import HttpUrl, Sha256, SubPath
+from collectorfleet_api.v1alpha1.base import LocalObjectReference, Model
+from collectorfleet_api.v1alpha1.types import GitUrl, HttpUrl, Sha256, SubPath
 
 
 class Archive(Model):
@@ -33,6 +33,46 @@ class Archive(Model):
     )
 
 
+class Git(Model):
+    """A package tree in a git repository, as it is at one commit."""
+
+    repository: GitUrl = Field(
+        description="Where the pods fetch the repository from, such as `https://git.example.com/me/lab.git`."
+    )
+    commit: str = Field(
+        max_length=64,
+        description=(
+            "The commit, in all its hexadecimal digits. A branch or a tag is refused: it moves, and pods that start "
+            "later must not run other code."
+        ),
+    )
+    credentials_secret: LocalObjectReference | None = Field(
+        default=None,
+        description=(
+            "Secret with `username` and `password`, as those of type `kubernetes.io/basic-auth` have. Only the "
+            "container that fetches the tree sees it."
+        ),
+    )
+
+
+class Artifact(Model):
+    """A package tree in a registry: the layers of an OCI artifact, or of an image, one over the other."""
+
+    reference: str = Field(
+        max_length=512,
+        description=(
+            "Registry, repository and digest, such as `ghcr.io/me/lab@sha256:...`. A tag is refused: it moves, and "
+            "pods that start later must not run other code."
+        ),
+    )
+    credentials_secret: LocalObjectReference | None = Field(
+        default=None,
+        description=(
+            "Secret of type `kubernetes.io/dockerconfigjson`. Only the container that fetches the tree sees it."
+        ),
+    )
+
+
 class Code(Model):
     config_map: str | None = Field(
         default=None,
@@ -50,7 +90,26 @@ class Code(Model):
             "path. In place of `configMap`."
         ),
     )
+    git: Git | None = Field(
+        default=None,
+        description="Package tree of a git repository, put into the pods as that of `archive` is, and in its place.",
+    )
+    artifact: Artifact | None = Field(
+        default=None,
+        description="Package tree of a registry, put into the pods as that of `archive` is, and in its place.",
+    )
     path: SubPath | None = Field(
         default=None,
-        description="Folder of the archive that is put on the import path, such as `src`. Default: its root.",
+        description="Folder of the tree that is put on the import path, such as `src`. Default: its root.",
     )
+
+    @property
+    def tree(self) -> Archive | Git | Artifact | None:
+        """The package tree; None where the code is the files of a ConfigMap."""
+        return self.archive or self.git or self.artifact
+
+    @property
+    def credentials_secret(self) -> str | None:
+        """Name of the Secret that fetching the tree takes."""
+        source = self.git or self.artifact
+        return source.credentials_secret.name if source and source.credentials_secret else None

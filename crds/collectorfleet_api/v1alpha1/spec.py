@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints
 
 from collectorfleet_api.names import WORKER_GROUP
 from collectorfleet_api.packing.pods import WorkerGroup
-from collectorfleet_api.v1alpha1.base import Model, Positive
+from collectorfleet_api.v1alpha1.base import LocalObjectReference, Model, Positive
 from collectorfleet_api.v1alpha1.checkpoint import Checkpoint
 from collectorfleet_api.v1alpha1.code import Code
 from collectorfleet_api.v1alpha1.collection import Collection
@@ -30,10 +30,6 @@ class ImagePullPolicy(StrEnum):
     ALWAYS = "Always"
     IF_NOT_PRESENT = "IfNotPresent"
     NEVER = "Never"
-
-
-class LocalObjectReference(Model):
-    name: str = Field(min_length=1, max_length=253, description="Name of the object, in the fleet's namespace.")
 
 
 class Environment(Factory):

@@ -249,7 +249,12 @@ class DriverReport(Model):
 
 
 class CodeStatus(Model):
-    digest: str = Field(description="Of the archive that the newest driver pod, or the head, unpacked: `sha256:...`.")
+    digest: str = Field(
+        description=(
+            "Of the tree that the newest driver pod, or the head, put in place: `sha256:...` of an archive or an "
+            "artifact's manifest, `git:...` with the commit."
+        )
+    )
 
 
 class Orders(Model):
@@ -289,7 +294,7 @@ class OperatorStatus(Model):
     ray_cluster: RayClusterStatus | None = Field(default=None, description="The Ray cluster underneath.")
     driver: DriverPodStatus | None = Field(default=None, description="The driver Job.")
     code: CodeStatus | None = Field(
-        default=None, description="The tree that the pods run. Absent: `code.archive` is not set, or not unpacked yet."
+        default=None, description="The tree that the pods run. Absent: `code` names none, or it is not unpacked yet."
     )
     orders: Orders | None = Field(default=None, description="What the driver is asked to do. Absent: nothing.")
 

@@ -56,12 +56,22 @@ ScriptPath = Annotated[
     ),
 ]
 # Of no user: a password in it would stand in the spec, for everybody to read who may read the fleet.
+_HTTP_URL: Final = r"^https?://[A-Za-z0-9.:_\[\]-]+(/[^\s@]*)?$"
 HttpUrl = Annotated[
     str,
     *_matching(
-        r"^https?://[A-Za-z0-9.:_\[\]-]+(/[^\s@]*)?$",
+        _HTTP_URL,
         2048,
         "is not a URL of http or https without a user; what needs a password goes into a ConfigMap or an image",
+    ),
+]
+GitUrl = Annotated[
+    str,
+    *_matching(
+        _HTTP_URL,
+        2048,
+        "is not a repository by https or http without a user; write https://git.example.com/me/lab.git, and name a "
+        "Secret in credentialsSecret where it takes a password",
     ),
 ]
 Sha256 = Annotated[

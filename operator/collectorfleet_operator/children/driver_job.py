@@ -12,9 +12,10 @@ from typing import Any, Final
 from collectorfleet_api import names
 from collectorfleet_api.packing.quantity import format_cpu, format_memory, parse_quantity
 from collectorfleet_api.v1alpha1 import Checkpoint, CollectorFleet, DriverResources
+from collectorfleet_operator.children.code import import_code_first
 from collectorfleet_operator.children.hashes import hash_annotations, is_group_annotation
 from collectorfleet_operator.children.owner import manifest
-from collectorfleet_operator.children.pod_template import GPU_RESOURCE, PodRole, import_code_first, pod_template
+from collectorfleet_operator.children.pod_template import GPU_RESOURCE, PodRole, pod_template
 from collectorfleet_operator.objects import Kind, Object, annotation, metadata
 
 JOB: Final = Kind("batch/v1", "Job", "jobs")
@@ -77,7 +78,7 @@ def restarts_before(job: Object) -> int:
 
 def _failure_rules(fleet: CollectorFleet) -> list[Object]:
     ends = {CONTAINER: [names.EXIT_USER_ERROR, names.EXIT_STOPPED]}
-    if fleet.spec.code is not None and fleet.spec.code.archive is not None:
+    if fleet.spec.code is not None and fleet.spec.code.tree is not None:
         ends[names.CODE_CONTAINER] = [names.EXIT_USER_ERROR]
     rules = [
         {"action": "FailJob", "onExitCodes": {"containerName": container, "operator": "In", "values": codes}}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
-from collectorfleet_api import names
-from collectorfleet_api.v1alpha1 import Archive, Code, CollectorFleet
+from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.code import mount_code
 from collectorfleet_operator.children.merge import merge
 from collectorfleet_operator.children.owner import labels
 from collectorfleet_operator.objects import Kind, Object
@@ -17,10 +16,6 @@ from collectorfleet_operator.objects import Kind, Object
 POD: Final = Kind("v1", "Pod", "pods")
 GPU_RESOURCE: Final = "nvidia.com/gpu"
 USER_ID: Final = 1000
-_CODE_VOLUME: Final = "code"
-_ARCHIVE_VOLUME: Final = "code-archive"
-_CODE_SIZE: Final = "2Gi"  # of a tree and the archive that it is unpacked from
-
 
 _LOST_NODE: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _NO_EXECUTE: Final = "NoExecute"
@@ -78,7 +73,7 @@ def pod_template(
     if spec.image_pull_secrets:
         base["imagePullSecrets"] = [secret.to_wire() for secret in spec.image_pull_secrets]
     if spec.code is not None:
-        _mount_code(base, spec.code)
+        mount_code(base, spec.code)
     metadata = {"annotations": dict(annotations)} if annotations else {}
     template: Object = merge({"metadata": metadata, "spec": base}, user)
     _leave_lost_nodes(template["spec"])
@@ -98,49 +93,3 @@ def _leave_lost_nodes(pod: Object) -> None:
         if not {key, None} & said
     ]
     pod["tolerations"] = [*theirs, *ours]
-
-
-def import_code_first(fleet: CollectorFleet) -> str | None:
-    """A shell command that puts the mounted code before what the image already has on its import path."""
-    code = fleet.spec.code
-    if code is None:
-        return None
-    folder = f"{names.CODE_MOUNT}/{code.path}" if code.path else names.CODE_MOUNT
-    return f'export PYTHONPATH="{folder}${{PYTHONPATH:+:$PYTHONPATH}}"'
-
-
-def _mount_code(pod: Object, code: Code) -> None:
-    mount = {"name": _CODE_VOLUME, "mountPath": names.CODE_MOUNT}
-    container = pod["containers"][0]
-    if code.archive is None:
-        volumes: list[Object] = [{"name": _CODE_VOLUME, "configMap": {"name": code.config_map}}]
-    else:
-        volumes = [{"name": _CODE_VOLUME, "emptyDir": {"sizeLimit": _CODE_SIZE}}, *_archive_volumes(code.archive)]
-        pod["initContainers"] = [_unpacks(code.archive, container, mount)]
-    pod["volumes"] = [*pod.get("volumes", []), *volumes]
-    container["volumeMounts"] = [*container.get("volumeMounts", []), {**mount, "readOnly": True}]
-
-
-def _archive_volumes(archive: Archive) -> list[Object]:
-    if archive.config_map is None:
-        return []
-    return [{"name": _ARCHIVE_VOLUME, "configMap": {"name": archive.config_map}}]
-
-
-def _unpacks(archive: Archive, container: Object, mount: Object) -> Object:
-    """The container that puts the user's tree into the pod before its own ``container`` starts."""
-    mounted = [{"name": one["name"], "mountPath": names.CODE_ARCHIVE_MOUNT} for one in _archive_volumes(archive)]
-    return {
-        "name": names.CODE_CONTAINER,
-        "image": container["image"],
-        "imagePullPolicy": container["imagePullPolicy"],
-        "command": ["python", "-m", "collectorfleet.pod.code_tree"],
-        "env": [
-            {"name": names.ENV_CODE, "value": json.dumps(archive.to_wire())},
-            {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"},
-        ],
-        "securityContext": {**container["securityContext"], "readOnlyRootFilesystem": True},
-        "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
-        "volumeMounts": [mount, *({**one, "readOnly": True} for one in mounted)],
-        "terminationMessagePolicy": "FallbackToLogsOnError",
-    }

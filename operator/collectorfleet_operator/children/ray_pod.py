@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from collectorfleet_api.v1alpha1 import CollectorFleet
-from collectorfleet_operator.children.pod_template import PodRole, import_code_first, pod_template
+from collectorfleet_operator.children.code import import_code_first
+from collectorfleet_operator.children.pod_template import PodRole, pod_template
 from collectorfleet_operator.objects import Object
 
 # Nothing in these pods is worth waiting for, and `ray start --block` below a shell never sees the signal.

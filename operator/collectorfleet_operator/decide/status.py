@@ -168,7 +168,7 @@ def _only(values: set[float]) -> float | None:
 def _code(seen: Observed, before: CollectorFleetStatus | None) -> CodeStatus | None:
     """What the newest pod that unpacked a tree said; it stays when the pods are gone."""
     code = seen.fleet.spec.code
-    if code is None or code.archive is None:
+    if code is None or code.tree is None:
         return None
     asked = [one for one in (seen.driver_pod, pods.newest(seen.heads)) if one is not None]
     ended = [pods.exit_of(pod, names.CODE_CONTAINER) for pod in asked]

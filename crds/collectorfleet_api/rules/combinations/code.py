@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from collectorfleet_api.rules.combinations.combination import Combination
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
+_COMMIT: Final = "^([0-9a-f]{40}|[0-9a-f]{64})$"
+_REPOSITORY: Final = "(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
+_BY_DIGEST: Final = f"^[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{{1,5}})?{_REPOSITORY}@sha256:[0-9a-f]{{64}}$"
+_COVERED: Final = r"^(https://|http://(localhost|127\.[0-9.]+|\[::1\])(:[0-9]+)?(/|$))"
+
 
 def _one_place(spec: CollectorFleetSpec) -> bool:
     code = spec.code
-    return code is None or (code.config_map is None) is not (code.archive is None)
+    return code is None or sum(one is not None for one in (code.config_map, code.archive, code.git, code.artifact)) == 1
 
 
 def _archive_in_one_place(spec: CollectorFleetSpec) -> bool:
@@ -18,13 +24,28 @@ def _archive_in_one_place(spec: CollectorFleetSpec) -> bool:
     return not archive or (archive.config_map is None) is not (archive.url is None)
 
 
+def _commit_in_full(spec: CollectorFleetSpec) -> bool:
+    git = spec.code and spec.code.git
+    return not git or re.fullmatch(_COMMIT, git.commit) is not None
+
+
+def _artifact_by_digest(spec: CollectorFleetSpec) -> bool:
+    artifact = spec.code and spec.code.artifact
+    return not artifact or re.fullmatch(_BY_DIGEST, artifact.reference) is not None
+
+
+def _password_is_covered(spec: CollectorFleetSpec) -> bool:
+    git = spec.code and spec.code.git
+    return not git or not git.credentials_secret or re.match(_COVERED, git.repository) is not None
+
+
 CODE: Final = (
     Combination(
         "code-from-one-place",
         "code",
         _one_place,
-        "has(self.configMap) != has(self.archive)",
-        "set configMap or archive, one of them; with the code in the image, leave code out",
+        "[has(self.configMap), has(self.archive), has(self.git), has(self.artifact)].filter(one, one).size() == 1",
+        "set configMap, archive, git or artifact, one of them; with the code in the image, leave code out",
         on="code",
     ),
     Combination(
@@ -36,11 +57,37 @@ CODE: Final = (
         on="code.archive",
     ),
     Combination(
-        "code-path-needs-archive",
+        "git-commit-in-full",
+        "code.git.commit",
+        _commit_in_full,
+        f"self.commit.matches('{_COMMIT}')",
+        "branches and tags move; write the commit in full, 40 hexadecimal digits (64 in a repository of SHA-256), as "
+        "`git rev-parse HEAD` says it",
+        on="code.git",
+    ),
+    Combination(
+        "artifact-by-digest",
+        "code.artifact.reference",
+        _artifact_by_digest,
+        f"self.reference.matches('{_BY_DIGEST}')",
+        "tags move; write registry, repository and digest, such as ghcr.io/me/lab@sha256:..., with the digest that "
+        "`crane digest ghcr.io/me/lab:TAG` says, or what pushed it",
+        on="code.artifact",
+    ),
+    Combination(
+        "git-password-over-https",
+        "code.git",
+        _password_is_covered,
+        f"!has(self.credentialsSecret) || self.repository.matches(r'{_COVERED}')",
+        "with credentialsSecret the repository is one of https, or everybody on the way would read the password",
+        on="code.git",
+    ),
+    Combination(
+        "code-path-needs-a-tree",
         "code.path",
-        lambda spec: spec.code is None or spec.code.path is None or spec.code.archive is not None,
-        "!has(self.path) || has(self.archive)",
-        "the keys of a ConfigMap are files without folders; leave it out, or set archive",
+        lambda spec: spec.code is None or spec.code.path is None or spec.code.config_map is None,
+        "!has(self.path) || !has(self.configMap)",
+        "the keys of a ConfigMap are files without folders; leave it out, or set archive, git or artifact",
         on="code",
     ),
 )

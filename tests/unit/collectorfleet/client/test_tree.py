@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from collectorfleet.client.tree import MOST_BYTES, TooLarge, Tree, pack
-from collectorfleet.run.code_archive import unpack
+from collectorfleet.run.code.archive import put
 from collectorfleet_api.v1alpha1 import Archive
 
 FILES = {"train.py": "import lib.envs\n", "lib/__init__.py": "", "lib/envs.py": "a = 1\n", "lib/data/map.txt": "x"}
@@ -26,7 +26,7 @@ def unpacked(tree: Tree, into: Path) -> dict[str, str]:
     into.mkdir()
     archive = into.with_suffix(".tar.gz")
     archive.write_bytes(tree.archive)
-    unpack(Archive(config_map="code", sha256=tree.sha256), archive, into)
+    put(Archive(config_map="code", sha256=tree.sha256), archive, into)
     return {path.relative_to(into).as_posix(): path.read_text() for path in into.rglob("*") if path.is_file()}
 
 

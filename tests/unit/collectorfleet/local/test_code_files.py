@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.git_repository import Repository
+from tests.gitops.git_http import served
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet.local.code_files import find_config_map, import_path
 from collectorfleet_api.manifests.files import load_file, load_manifests
-from collectorfleet_api.v1alpha1 import Archive, Code
+from collectorfleet_api.v1alpha1 import Archive, Code, Git, LocalObjectReference
 
 
 def config_map(name: str = "code", text: str = "x = 1") -> str:
@@ -61,3 +63,21 @@ def test_a_tree_in_a_config_map_is_nowhere_without_a_cluster(tmp_path: Path) -> 
     code = Code(archive=Archive(config_map="tree", sha256="a" * 64))
     with pytest.raises(InvalidOption, match="leave code out and run the manifest in the folder that the tree is made"):
         import_path(code, load_manifests(""), tmp_path / "fleet.yaml", tmp_path / "mounted")
+
+
+def test_a_commit_is_fetched_as_a_pod_would(tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    commit = repository.commit(**{"src/envs": "x = 1\n"})
+    with served(tmp_path) as address:
+        code = Code(git=Git(repository=f"{address}/{repository.bare.name}", commit=commit), path="src")
+        found = import_path(code, load_manifests(""), tmp_path / "fleet.yaml", tmp_path / "mounted")
+    assert (found[0] / "envs.py").read_text() == "x = 1\n"
+
+
+def test_a_secret_is_nowhere_without_a_cluster(tmp_path: Path) -> None:
+    secret = LocalObjectReference(name="forge")
+    git = Git(repository="https://git.example.com/me/lab.git", commit="a" * 40, credentials_secret=secret)
+    with pytest.raises(
+        InvalidOption, match="no cluster to read Secret forge from; leave code out and run the manifest"
+    ):
+        import_path(Code(git=git), load_manifests(""), tmp_path / "fleet.yaml", tmp_path / "mounted")

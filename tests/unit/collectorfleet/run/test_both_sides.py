@@ -67,7 +67,11 @@ LEAST_ONLY_IN_MANIFESTS = {
 LEAST_ONLY_IN_PYTHON = {"threads_per_collector": "of any CPUs that a manifest names at least one is made"}
 RULES_ONLY_IN_MANIFESTS = {
     **dict.fromkeys(
-        ("code-from-one-place", "archive-from-one-place", "code-path-needs-archive"), "in Python the code is there"
+        (
+            *("code-from-one-place", "archive-from-one-place", "code-path-needs-a-tree"),
+            *("git-commit-in-full", "git-password-over-https", "artifact-by-digest"),
+        ),
+        "in Python the code is there",
     ),
     "log-goes-somewhere": "in Python a loop logs by itself",
     **dict.fromkeys(

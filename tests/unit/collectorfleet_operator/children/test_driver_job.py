@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
+import pytest
 from tests.unit.collectorfleet_operator.children.fleets import driver, env, fleet
 
 from collectorfleet_api import names
@@ -18,6 +20,19 @@ def test_the_driver_is_tried_again_unless_the_user_has_to_change_something() -> 
     assert ignore["action"] == "Ignore"
     assert job["template"]["spec"]["restartPolicy"] == "Never"
     assert "ttlSecondsAfterFinished" not in job
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        pytest.param({"archive": {"configMap": "tree", "sha256": "a" * 64}}, id="archive"),
+        pytest.param({"git": {"repository": "https://example.com/lab.git", "commit": "a" * 40}}, id="git"),
+        pytest.param({"artifact": {"reference": f"ghcr.io/me/lab@sha256:{'a' * 64}"}}, id="artifact"),
+    ],
+)
+def test_a_tree_that_is_not_as_the_spec_says_is_not_tried_again(tree: dict[str, Any]) -> None:
+    rules = driver_job(fleet({"spec.code": tree}))["spec"]["podFailurePolicy"]["rules"]
+    assert {"containerName": "code", "operator": "In", "values": [64]} in [rule.get("onExitCodes") for rule in rules]
 
 
 def test_the_driver_knows_its_fleet_and_where_ray_is() -> None:

@@ -53,7 +53,8 @@ def test_a_pod_takes_the_mounted_code_before_that_of_the_image() -> None:
 
 def test_a_tree_is_unpacked_in_every_pod_before_its_own_container_starts() -> None:
     archive = {"configMap": "tree", "key": "code.tar.gz", "sha256": "a" * 64}
-    code = {"spec.code": {"archive": archive, "path": "src"}}
+    tree = {"archive": archive, "path": "src"}
+    code = {"spec.code": tree}
     for template in (head(cluster(code)), worker(cluster(code)), driver(code)):
         pod = template["spec"]
         volumes = {one["name"]: one for one in pod["volumes"]}
@@ -64,7 +65,7 @@ def test_a_tree_is_unpacked_in_every_pod_before_its_own_container_starts() -> No
         assert f'PYTHONPATH="{names.CODE_MOUNT}/src${{PYTHONPATH:+:$PYTHONPATH}}"' in " ".join(own["command"])
         (unpacks,) = pod["initContainers"]
         assert unpacks["image"] == own["image"]
-        assert json.loads(unpacks["env"][0]["value"]) == archive
+        assert json.loads(unpacks["env"][0]["value"]) == tree
         assert unpacks["securityContext"]["readOnlyRootFilesystem"]
         assert unpacks["volumeMounts"] == [
             {"name": "code", "mountPath": names.CODE_MOUNT},
@@ -75,6 +76,26 @@ def test_a_tree_is_unpacked_in_every_pod_before_its_own_container_starts() -> No
 def test_a_tree_behind_a_url_needs_no_volume_but_its_own() -> None:
     template = driver({"spec.code": {"archive": {"url": "https://example.com/tree.zip", "sha256": "a" * 64}}})
     assert "code-archive" not in {one["name"] for one in template["spec"]["volumes"]}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param({"git": {"repository": "https://example.com/lab.git", "commit": "a" * 40}}, id="git"),
+        pytest.param({"artifact": {"reference": f"ghcr.io/me/lab@sha256:{'a' * 64}"}}, id="artifact"),
+    ],
+)
+def test_only_the_container_that_fetches_a_tree_sees_its_secret(source: dict[str, dict[str, Any]]) -> None:
+    ((kind, fields),) = source.items()
+    code = {"spec.code": {kind: {**fields, "credentialsSecret": {"name": "forge"}}}}
+    for template in (head(cluster(code)), worker(cluster(code)), driver(code)):
+        pod = template["spec"]
+        assert {"name": "code-credentials", "secret": {"secretName": "forge"}} in pod["volumes"]
+        (fetches,) = pod["initContainers"]
+        mounts = {one["name"]: one for one in fetches["volumeMounts"]}
+        assert mounts["code-credentials"]["mountPath"] == names.CODE_CREDENTIALS_MOUNT
+        for container in pod["containers"]:
+            assert "code-credentials" not in {one["name"] for one in container["volumeMounts"]}
 
 
 def test_containers_merge_by_name_and_the_users_fields_win() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from tests.unit.collectorfleet_operator.world import NOON, World, condition, later, running, started, told
 
 from collectorfleet_api.v1alpha1 import CodeStatus, ConditionType, Phase
@@ -44,17 +47,25 @@ def test_looking_again_changes_nothing() -> None:
     assert world.look(NOON) == world.look(later(300))
 
 
-def test_the_tree_that_pods_run_is_told_by_its_digest_and_stays_told() -> None:
-    archive = {"archive": {"configMap": "tree", "sha256": "a" * 64}}
-    world = World({"spec.code": archive})
+@pytest.mark.parametrize(
+    ("tree", "digest"),
+    [
+        pytest.param({"archive": {"configMap": "tree", "sha256": "a" * 64}}, f"sha256:{'a' * 64}", id="archive"),
+        pytest.param(
+            {"git": {"repository": "https://example.com/lab.git", "commit": "a" * 40}}, f"git:{'a' * 40}", id="git"
+        ),
+    ],
+)
+def test_the_tree_that_pods_run_is_told_by_its_digest_and_stays_told(tree: dict[str, Any], digest: str) -> None:
+    world = World({"spec.code": tree})
     world.carry_out()
     world.make_pods()
     assert world.look().code is None
     (head,), (driver,) = world.pods("head"), world.pods("driver")
-    world.end_code(head, 0, f"sha256:{'a' * 64}\n")
-    assert world.look().code == CodeStatus(digest=f"sha256:{'a' * 64}")
+    world.end_code(head, 0, f"{digest}\n")
+    assert world.look().code == CodeStatus(digest=digest)
     world.collect(head, driver)
-    assert world.look().code == CodeStatus(digest=f"sha256:{'a' * 64}")
+    assert world.look().code == CodeStatus(digest=digest)
 
 
 def test_without_a_tree_there_is_no_digest() -> None:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import hashlib
 import io
 import tarfile
-import threading
 import zipfile
-from collections.abc import Iterator
-from functools import partial
-from http.server import HTTPServer, SimpleHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
 from collectorfleet.errors import InfrastructureError, InvalidOption
-from collectorfleet.run import code_archive
-from collectorfleet.run.code_archive import clear, unpack
+from collectorfleet.run.code import bounds
+from collectorfleet.run.code.archive import put
+from collectorfleet.run.code.unpack import clear
 from collectorfleet_api.v1alpha1 import Archive
 
 
@@ -36,44 +33,26 @@ def of(path: Path, **where: str) -> Archive:
     return Archive(**{"config_map": "code", **where}, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[str]:
-    """A server of the files in the test's folder; its address."""
-    with HTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(tmp_path))) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
-
-
-@pytest.fixture
-def into(tmp_path: Path) -> Path:
-    folder = tmp_path / "into"
-    folder.mkdir()
-    return folder
-
-
 def test_a_zip_is_a_tree_too(tmp_path: Path, into: Path) -> None:
     path = tmp_path / "code.zip"
     with zipfile.ZipFile(path, "w") as tree:
         tree.writestr("lib/envs.py", "a = 1")
-    unpack(of(path), path, into)
+    put(of(path), path, into)
     assert (into / "lib/envs.py").read_text() == "a = 1"
 
 
-def test_a_tree_behind_a_url_is_fetched(tmp_path: Path, into: Path, served: str) -> None:
+def test_a_tree_behind_a_url_is_fetched(tmp_path: Path, into: Path, pages: str) -> None:
     path = tar(tmp_path / "code.tar.gz", file("lib/envs.py"))
-    unpack(Archive(url=f"{served}/code.tar.gz", sha256=of(path).sha256), None, into)
+    put(Archive(url=f"{pages}/code.tar.gz", sha256=of(path).sha256), None, into)
     assert [one.name for one in into.rglob("*.py")] == ["envs.py"]
 
 
 def test_another_archive_than_that_asked_for_is_not_unpacked(tmp_path: Path, into: Path) -> None:
     path = tar(tmp_path / "code.tar.gz", file("train.py"))
     with pytest.raises(
-        InvalidOption, match=r"sha256: 0{64} is asked for, and what ConfigMap code, key code.tar.gz, has"
+        InvalidOption, match=r"sha256: 0{64} is asked for, and spec.code.archive.configMap code, key code.tar.gz has"
     ):
-        unpack(Archive(config_map="code", sha256="0" * 64), path, into)
+        put(Archive(config_map="code", sha256="0" * 64), path, into)
     assert list(into.iterdir()) == []
 
 
@@ -87,7 +66,7 @@ def test_another_archive_than_that_asked_for_is_not_unpacked(tmp_path: Path, int
 def test_nothing_is_written_outside_of_the_folder(tmp_path: Path, into: Path, member: tarfile.TarInfo) -> None:
     path = tar(tmp_path / "code.tar.gz", (member, b""))
     try:
-        unpack(of(path), path, into)
+        put(of(path), path, into)
     except InvalidOption as error:
         assert "cannot be unpacked" in str(error)  # noqa: PT017  (refusing is one way, a path inside the other)
     assert not (tmp_path / "outside.py").exists()
@@ -99,36 +78,36 @@ def test_a_link_out_of_the_tree_is_refused(tmp_path: Path, into: Path) -> None:
     link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
     path = tar(tmp_path / "code.tar.gz", (link, b""))
     with pytest.raises(InvalidOption, match=r"cannot be unpacked: .*envs\.py"):
-        unpack(of(path), path, into)
+        put(of(path), path, into)
 
 
 def test_what_is_no_archive_is_said(tmp_path: Path, into: Path) -> None:
     path = tmp_path / "code.tar.gz"
     path.write_text("<html>not found</html>")
-    with pytest.raises(InvalidOption, match=r"what ConfigMap code, key code\.tar\.gz, has cannot be unpacked"):
-        unpack(of(path), path, into)
+    with pytest.raises(InvalidOption, match=r"configMap code, key code\.tar\.gz: what is there cannot be unpacked"):
+        put(of(path), path, into)
 
 
 def test_a_key_that_is_not_there_is_named(tmp_path: Path, into: Path) -> None:
     with pytest.raises(InvalidOption, match=r"ConfigMap code has no code\.tar\.gz in its binaryData"):
-        unpack(Archive(config_map="code", sha256="0" * 64), tmp_path / "code.tar.gz", into)
+        put(Archive(config_map="code", sha256="0" * 64), tmp_path / "code.tar.gz", into)
 
 
 def test_a_tree_beyond_the_bounds_is_refused_before_it_is_unpacked(
     tmp_path: Path, into: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tar(tmp_path / "code.tar.gz", *(file(f"{i}.py") for i in range(4)))
-    monkeypatch.setattr(code_archive, "MOST_FILES", 3)
+    monkeypatch.setattr(bounds, "MOST_FILES", 3)
     with pytest.raises(InvalidOption, match="4 files of 24 bytes unpacked are more than 3"):
-        unpack(of(path), path, into)
+        put(of(path), path, into)
     assert list(into.iterdir()) == []
 
 
-def test_a_url_without_a_file_is_the_manifests_fault_and_a_server_that_is_away_is_not(into: Path, served: str) -> None:
+def test_a_url_without_a_file_is_the_manifests_fault_and_a_server_that_is_away_is_not(into: Path, pages: str) -> None:
     with pytest.raises(InvalidOption, match=r"/nothing\.tar\.gz: 404 File not found"):
-        unpack(Archive(url=f"{served}/nothing.tar.gz", sha256="0" * 64), None, into)
+        put(Archive(url=f"{pages}/nothing.tar.gz", sha256="0" * 64), None, into)
     with pytest.raises(InfrastructureError, match="refused"):
-        unpack(Archive(url="http://127.0.0.1:9/code.tar.gz", sha256="0" * 64), None, into)
+        put(Archive(url="http://127.0.0.1:9/code.tar.gz", sha256="0" * 64), None, into)
 
 
 def test_what_an_earlier_try_left_goes(into: Path) -> None:

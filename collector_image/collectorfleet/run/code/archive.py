@@ -1,0 +1,59 @@
+"""``spec.code.archive``: a file in a ConfigMap or behind a URL, by its SHA-256."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from collectorfleet.errors import InvalidOption
+from collectorfleet.run.code.bounds import Bounds
+from collectorfleet.run.code.digest import sha256
+from collectorfleet.run.code.unpack import unpack
+from collectorfleet.run.code.web import Web
+from collectorfleet_api.v1alpha1 import Archive
+
+
+def put(archive: Archive, mounted: Path | None, folder: Path) -> str:
+    """Put the tree into ``folder``; ``mounted`` is the archive of a ConfigMap. Returns ``sha256:...`` of the archive.
+
+    Raises InvalidOption where it is not what the manifest says, InfrastructureError where it cannot be got now.
+    """
+    bounds = Bounds(_where(archive))
+    with _file(archive, mounted, folder, bounds) as file:
+        found = sha256(file)
+        if found != archive.sha256:
+            raise InvalidOption(
+                f"spec.code.archive.sha256: {archive.sha256} is asked for, and {bounds.where} has {found}"
+            )
+        unpack(file, folder, bounds)
+    return f"sha256:{found}"
+
+
+@contextmanager
+def _file(archive: Archive, mounted: Path | None, folder: Path, bounds: Bounds) -> Iterator[IO[bytes]]:
+    if archive.url is not None:
+        # In a pod nothing else can be written to.
+        with tempfile.TemporaryFile(dir=folder) as file:
+            Web(archive.url, bounds.where).download(archive.url, file, bounds)
+            yield file
+        return
+    if mounted is None:
+        raise InvalidOption(
+            "spec.code.archive.configMap: there is no cluster to read it from; leave code out and run the manifest in "
+            "the folder that the tree is made from, or name a url"
+        )
+    if not mounted.is_file():
+        raise InvalidOption(
+            f"spec.code.archive: ConfigMap {archive.config_map} has no {archive.key} in its binaryData; name the key"
+        )
+    with mounted.open("rb") as file:
+        yield file
+
+
+def _where(archive: Archive) -> str:
+    if archive.url is not None:
+        return f"spec.code.archive.url {archive.url}"
+    return f"spec.code.archive.configMap {archive.config_map}, key {archive.key}"

@@ -1,0 +1,92 @@
+"""``spec.code.artifact``: the layers of an OCI artifact or image, by the digest of its manifest.
+
+Flux, ORAS and builders of images push trees as tars; what a layer is, is seen from what is in it.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Any, Final
+
+from collectorfleet.errors import InvalidOption
+from collectorfleet.run.code.bounds import Bounds
+from collectorfleet.run.code.digest import sha256
+from collectorfleet.run.code.registry import Reference, Registry
+from collectorfleet.run.code.registry_login import login
+from collectorfleet.run.code.unpack import remove, unpack
+from collectorfleet_api.v1alpha1 import Artifact
+
+_MOST_MANIFEST_BYTES: Final = 4 * 2**20  # what registries take
+# How a layer of an image takes away what is in those below it.
+_WHITEOUT: Final = ".wh."
+_OPAQUE: Final = ".wh..wh..opq"
+
+
+def put(artifact: Artifact, credentials: Path | None, folder: Path) -> str:
+    """Put the tree into ``folder``; ``credentials`` has a file ``.dockerconfigjson``.
+
+    Returns the manifest's digest, ``sha256:...``. Raises InvalidOption where the tree is not what the manifest says or
+    may not be had, InfrastructureError where it cannot be got now.
+    """
+    bounds = Bounds(f"spec.code.artifact {artifact.reference}")
+    reference = Reference.of(artifact.reference)
+    secret = artifact.credentials_secret
+    user = login(credentials, secret.name, reference) if credentials is not None and secret is not None else None
+    registry = Registry(reference, bounds.where, user, secret.name if secret else None)
+    # In a pod nothing else can be written to.
+    with tempfile.TemporaryFile(dir=folder) as file:
+        registry.manifest(file, Bounds(bounds.where))
+        layers = _layers(_checked(file, reference.digest, bounds), bounds)
+    for layer in layers:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            registry.blob(layer["digest"], file, bounds)
+            _check(file, layer["digest"], bounds)
+            unpack(file, folder, bounds, before=lambda names: _take_away(names, folder))
+    for mark in list(folder.rglob(f"{_WHITEOUT}*")):
+        mark.unlink()
+    return reference.digest
+
+
+def _checked(file: IO[bytes], digest: str, bounds: Bounds) -> dict[str, Any]:
+    _check(file, digest, bounds)
+    file.seek(0)
+    try:
+        manifest: dict[str, Any] = json.loads(file.read(_MOST_MANIFEST_BYTES))
+    except ValueError as error:
+        raise InvalidOption(f"{bounds.where}: what is there is no manifest: {error}") from error
+    return manifest
+
+
+def _check(file: IO[bytes], digest: str, bounds: Bounds) -> None:
+    found = f"sha256:{sha256(file)}"
+    if found != digest:
+        raise InvalidOption(f"{bounds.where}: the registry has {found} where {digest} is asked for")
+
+
+def _layers(manifest: dict[str, Any], bounds: Bounds) -> list[dict[str, Any]]:
+    if "manifests" in manifest:
+        inner = ", ".join(_platform(one) for one in manifest["manifests"])
+        raise InvalidOption(f"{bounds.where}: that is an index of {inner}; name the digest of one of them")
+    layers: list[dict[str, Any]] = manifest.get("layers") or []
+    if not layers:
+        raise InvalidOption(f"{bounds.where}: there is no layer in it; push a folder, such as by `oras push`")
+    return layers
+
+
+def _platform(inner: dict[str, Any]) -> str:
+    platform = inner.get("platform") or {}
+    words = [platform[key] for key in ("os", "architecture") if platform.get(key)]
+    return f"{inner['digest']} ({'/'.join(words)})" if words else str(inner["digest"])
+
+
+def _take_away(names: Iterable[str], folder: Path) -> None:
+    """Carry out what a layer says of those below it, before it is put over them."""
+    for mark in (folder / name for name in names):
+        if not mark.name.startswith(_WHITEOUT) or not mark.parent.resolve().is_relative_to(folder.resolve()):
+            continue
+        opaque = mark.name == _OPAQUE
+        for gone in mark.parent.glob("*") if opaque else [mark.with_name(mark.name.removeprefix(_WHITEOUT))]:
+            remove(gone)

@@ -1,0 +1,233 @@
+"""``spec.code.git``: the tree of one commit, without its history, from a git server that speaks HTTP.
+
+Each object is known by the digest of its content, so a server cannot answer with another tree than the commit's.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+import tarfile
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, cast
+
+import urllib3
+from dulwich.client import Urllib3HttpGitClient, default_user_agent_string
+from dulwich.errors import GitProtocolError, HangupException
+from dulwich.object_format import SHA1, SHA256
+from dulwich.object_store import DiskObjectStore
+from dulwich.objects import S_ISGITLINK, Commit, ObjectID
+from dulwich.refs import Ref
+from urllib3.exceptions import HTTPError
+
+from collectorfleet.errors import CollectorFleetError, InfrastructureError, InvalidOption
+from collectorfleet.run.code.bounds import Bounds
+from collectorfleet.run.code.web import Web
+from collectorfleet_api.v1alpha1 import Git
+
+_SHA1_DIGITS: Final = 40
+_SHA256_DIGITS: Final = 64
+_REFUSAL: Final = re.compile(rb"[0-9a-f]{4}ERR ([^\n]*)")  # a packet begins with its length
+_ENOUGH: Final = 1000  # bytes of it, and of what a server says of itself
+# No branch is asked for: a repository may have very many of them.
+_NO_REFS: Final = [b"refs/collectorfleet/none"]
+
+
+@dataclass(frozen=True)
+class _Login:
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+
+
+class _GitWeb(Web):
+    """Keeps how answers begin: dulwich tells neither what kind of repository it is, nor what a server says of a commit
+    that it does not give.
+    """
+
+    def __init__(self, url: str, where: str, refused: str) -> None:
+        super().__init__(url, where, refused, {"User-Agent": default_user_agent_string()})
+        self._began: list[bytearray] = []
+
+    def request(self, method: str, url: str, **options: Any) -> urllib3.BaseHTTPResponse:
+        answer = super().request(method, url, **options)
+        # Another answer would be read as that of a folder of files, which knows no commit without all before it.
+        if not answer.headers.get("Content-Type", "").startswith("application/x-git-"):
+            answer.close()
+            raise InvalidOption(f"{self.where}: what answers there is no git server; write the address to clone from")
+        began, read = bytearray(), answer.read
+        self._began.append(began)
+
+        def kept(amt: int | None = None) -> bytes:
+            data = read(amt)
+            if len(began) < _ENOUGH:
+                began.extend(data)
+            return data
+
+        answer.read = kept  # type: ignore[method-assign, assignment]
+        return answer
+
+    def digits(self) -> int:
+        """How many a commit has there, by what the server says of itself in its first answer."""
+        return _SHA256_DIGITS if b"object-format=sha256" in self._began[0] else _SHA1_DIGITS
+
+    def refusal(self) -> str | None:
+        """What the server says in place of the commit."""
+        found = _REFUSAL.match(self._began[-1]) if self._began else None
+        return found[1].decode(errors="replace") if found else None
+
+
+class _NoHistory:
+    """What dulwich asks for what is here already: nothing."""
+
+    shallow: frozenset[ObjectID] = frozenset()
+    unshallow: frozenset[ObjectID] = frozenset()
+
+    def __next__(self) -> None:
+        return None
+
+    def ack(self, sha: ObjectID) -> None:
+        """Nothing was offered."""
+
+    def nak(self) -> None:
+        """Nothing was offered."""
+
+    def update_shallow(self, new_shallow: Any, new_unshallow: Any) -> None:
+        """The commit stands alone in any case."""
+
+
+def put(git: Git, credentials: Path | None, folder: Path) -> str:
+    """Put the commit's tree into ``folder``; ``credentials`` has files of a user's name and password.
+
+    Returns ``git:`` with the commit. Raises InvalidOption where the tree is not what the manifest says or may not be
+    had, InfrastructureError where it cannot be got now.
+    """
+    bounds = Bounds(f"spec.code.git {git.repository} at {git.commit}")
+    login = _login(git, credentials)
+    # Not in the tree when that is whole, and in a pod nothing else can be written to.
+    with tempfile.TemporaryDirectory(dir=folder) as objects:
+        object_format = SHA1 if len(git.commit) == _SHA1_DIGITS else SHA256
+        store = DiskObjectStore.init(objects, object_format=object_format)
+        try:
+            _fetch(git, login, store, bounds)
+            _write(_tree(git, store, bounds), store, folder, bounds)
+        finally:
+            store.close()
+    return f"git:{git.commit}"
+
+
+def _login(git: Git, credentials: Path | None) -> _Login:
+    if credentials is None or git.credentials_secret is None:
+        return _Login()
+    absent = [key for key in ("username", "password") if not (credentials / key).is_file()]
+    if absent:
+        raise InvalidOption(
+            f"spec.code.git.credentialsSecret: Secret {git.credentials_secret.name} has no {' and no '.join(absent)}; "
+            "make one of type kubernetes.io/basic-auth"
+        )
+    username, password = ((credentials / key).read_text().rstrip("\n") for key in ("username", "password"))
+    return _Login(username, password)
+
+
+def _web(git: Git, bounds: Bounds) -> _GitWeb:
+    if git.credentials_secret is not None:
+        refused = f"the server takes not what Secret {git.credentials_secret.name} has; correct the Secret"
+    else:
+        refused = (
+            "the repository is private, or is not there; correct the address, or name a Secret in credentialsSecret"
+        )
+    return _GitWeb(git.repository, bounds.where, refused)
+
+
+def _fetch(git: Git, login: _Login, store: DiskObjectStore, bounds: Bounds) -> None:
+    web = _web(git, bounds)
+    client = Urllib3HttpGitClient(
+        git.repository,
+        # Of a pool it asks for `request` and `headers` alone, and it sends the password to no other server.
+        pool_manager=cast("Any", web),
+        username=login.username,
+        password=login.password,
+        thin_packs=False,
+        quiet=True,
+    )
+
+    def wants(refs: Mapping[Ref, ObjectID], depth: int | None = None) -> list[ObjectID]:  # noqa: ARG001  (its names)
+        if len(git.commit) != web.digits():
+            raise InvalidOption(
+                f"{web.where}: commits of that repository have {web.digits()} digits; write all of them"
+            )
+        return [ObjectID(git.commit.encode())]
+
+    pack, keep, drop = store.add_pack()
+
+    def received(data: bytes) -> int:
+        bounds.fetch(len(data))
+        return pack.write(data)
+
+    try:
+        client.fetch_pack("", wants, cast("Any", _NoHistory()), received, depth=1, ref_prefix=_NO_REFS)
+        keep()
+    except GitProtocolError as error:
+        drop()
+        raise _explained(error, web) from error
+    except BaseException:
+        drop()
+        raise
+
+
+def _explained(error: GitProtocolError, web: _GitWeb) -> CollectorFleetError:
+    refusal = web.refusal()
+    if refusal is not None:
+        return InvalidOption(
+            f"{web.where}: the repository does not give this commit; push it, or correct it: {refusal}"
+        )
+    if isinstance(error.__cause__, HTTPError):
+        return web.unreachable(error.__cause__)
+    if isinstance(error, HangupException):
+        return InfrastructureError(f"{web.where}: {error}")
+    return InvalidOption(f"{web.where}: what answers there is no git server: {error}")
+
+
+def _tree(git: Git, store: DiskObjectStore, bounds: Bounds) -> ObjectID:
+    try:
+        found = store[ObjectID(git.commit.encode())]
+    except KeyError as error:
+        raise InvalidOption(
+            f"{bounds.where}: the repository does not give this commit; push it, or correct it"
+        ) from error
+    if not isinstance(found, Commit):
+        raise InvalidOption(f"{bounds.where}: that is a {found.type_name.decode()}, not a commit; name the commit")
+    return ObjectID(found.tree)
+
+
+def _write(tree: ObjectID, store: DiskObjectStore, folder: Path, bounds: Bounds) -> None:
+    for entry in store.iter_tree_contents(tree):
+        name, mode = entry.path.decode(errors="surrogateescape"), entry.mode
+        if S_ISGITLINK(mode):
+            raise InvalidOption(
+                f"{bounds.where}: {name} is a submodule, which is another repository; put its files into this one, or "
+                "make an archive of both"
+            )
+        content = store[entry.sha].as_raw_string()
+        bounds.unpack(len(content))
+        file = tarfile.TarInfo(name)
+        if stat.S_ISLNK(mode):
+            file.type, file.linkname = tarfile.SYMTYPE, content.decode(errors="surrogateescape")
+        _put_file(file, content, mode, folder, bounds)
+
+
+def _put_file(file: tarfile.TarInfo, content: bytes, mode: int, folder: Path, bounds: Bounds) -> None:
+    try:
+        # The same rule as for archives: nothing outside of the folder.
+        inside = tarfile.data_filter(file, str(folder))
+    except tarfile.FilterError as error:
+        raise InvalidOption(f"{bounds.where}: the tree leads out of its folder: {error}") from error
+    path = folder / inside.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if inside.issym():
+        path.symlink_to(inside.linkname)
+    else:
+        path.write_bytes(content)
+        path.chmod(0o755 if mode & stat.S_IXUSR else 0o644)

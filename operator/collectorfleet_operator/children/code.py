@@ -1,0 +1,70 @@
+"""The user's code in a pod: mounted from a ConfigMap, or a tree that a container puts there before all others start."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import Code, CollectorFleet
+from collectorfleet_operator.objects import Object
+
+_VOLUME: Final = "code"
+_ARCHIVE_VOLUME: Final = "code-archive"
+_CREDENTIALS_VOLUME: Final = "code-credentials"
+_SIZE: Final = "2Gi"  # of a tree and what it is unpacked from
+
+
+def import_code_first(fleet: CollectorFleet) -> str | None:
+    """A shell command that puts the mounted code before what the image already has on its import path."""
+    code = fleet.spec.code
+    if code is None:
+        return None
+    folder = f"{names.CODE_MOUNT}/{code.path}" if code.path else names.CODE_MOUNT
+    return f'export PYTHONPATH="{folder}${{PYTHONPATH:+:$PYTHONPATH}}"'
+
+
+def mount_code(pod: Object, code: Code) -> None:
+    """Add ``code`` to the spec of a pod, for the first of its containers to see."""
+    mount = {"name": _VOLUME, "mountPath": names.CODE_MOUNT}
+    container = pod["containers"][0]
+    if code.tree is None:
+        volumes: list[Object] = [{"name": _VOLUME, "configMap": {"name": code.config_map}}]
+    else:
+        volumes = [{"name": _VOLUME, "emptyDir": {"sizeLimit": _SIZE}}]
+        sources = _sources(code)
+        volumes += [volume for volume, _ in sources]
+        mounts = [{"name": volume["name"], "mountPath": path, "readOnly": True} for volume, path in sources]
+        pod["initContainers"] = [_fetches(code, container, [mount, *mounts])]
+    pod["volumes"] = [*pod.get("volumes", []), *volumes]
+    container["volumeMounts"] = [*container.get("volumeMounts", []), {**mount, "readOnly": True}]
+
+
+def _sources(code: Code) -> list[tuple[Object, str]]:
+    """Volumes that fetching the tree takes, and where it finds them."""
+    found: list[tuple[Object, str]] = []
+    if code.archive is not None and code.archive.config_map is not None:
+        volume = {"name": _ARCHIVE_VOLUME, "configMap": {"name": code.archive.config_map}}
+        found.append((volume, names.CODE_ARCHIVE_MOUNT))
+    if code.credentials_secret is not None:
+        secret = {"secretName": code.credentials_secret}
+        found.append(({"name": _CREDENTIALS_VOLUME, "secret": secret}, names.CODE_CREDENTIALS_MOUNT))
+    return found
+
+
+def _fetches(code: Code, container: Object, mounts: list[Object]) -> Object:
+    """The container that puts the user's tree into the pod before its own ``container`` starts."""
+    return {
+        "name": names.CODE_CONTAINER,
+        "image": container["image"],
+        "imagePullPolicy": container["imagePullPolicy"],
+        "command": ["python", "-m", "collectorfleet.pod.code_tree"],
+        "env": [
+            {"name": names.ENV_CODE, "value": json.dumps(code.to_wire())},
+            {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"},
+        ],
+        "securityContext": {**container["securityContext"], "readOnlyRootFilesystem": True},
+        "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "1Gi"}},
+        "volumeMounts": mounts,
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+    }
