@@ -12,7 +12,7 @@ from tests.wait import eventually
 from collectorfleet_api import names
 from collectorfleet_operator.children.group_sizes import worker_groups
 
-CHILDREN = "raycluster,job,serviceaccount,role,rolebinding,lease"
+CHILDREN = "raycluster,job,serviceaccount,role,rolebinding,lease,configmap"
 
 pytestmark = pytest.mark.usefixtures("fleet_operator")
 
@@ -35,7 +35,13 @@ def test_a_fleet_becomes_all_its_children_and_deleting_it_leaves_nothing(
     pods.wait("worker", 2)
     pods.wait("driver", 1)
     assert sorted(named(control_plane, CHILDREN, namespace)) == [
-        *("Job/fleet-driver", "Lease/fleet-driver", "RayCluster/fleet", "Role/fleet-driver"),
+        *(
+            "ConfigMap/fleet-timeline",
+            "Job/fleet-driver",
+            "Lease/fleet-driver",
+            "RayCluster/fleet",
+            "Role/fleet-driver",
+        ),
         *("RoleBinding/fleet-driver", "ServiceAccount/fleet-driver"),
     ]
     control_plane.delete("cfleet/fleet", namespace)
