@@ -90,7 +90,7 @@ def test_a_folder_is_submitted_trains_and_takes_its_code_along_when_it_is_delete
     assert changed["spec"]["code"]["archive"]["configMap"] != archive["configMap"]
     labelled = {one["metadata"]["name"] for one in cluster.items("configmaps", namespace, "collectorfleet.dev/fleet")}
     assert len(labelled - {"fleet-timeline"}) == 2
-    assert archive["configMap"] in trees
+    assert archive["configMap"] in labelled
 
     cluster.kubectl("delete", "cfleet/fleet", "-n", namespace)
     eventually(

@@ -24,7 +24,7 @@ REQUEST_SECONDS: Final = 5
 
 
 class FleetApi:
-    """One fleet, its driver's Lease and its timeline in the API server. Methods raise what ``kubernetes.aio`` raises."""
+    """One fleet, its driver's Lease and its timeline. Methods raise what ``kubernetes.aio`` raises."""
 
     def __init__(self, dynamic: DynamicClient, settings: DriverSettings, access: Access) -> None:
         self._settings = settings

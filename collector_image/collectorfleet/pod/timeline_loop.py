@@ -68,12 +68,14 @@ class TimelineLoop:
     async def run(self, api: FleetApi, lease: LeaseLoop, closing: threading.Event) -> None:
         """Until ``closing``, and then for as long as the last one takes, at most 5 s."""
         retry_at = 0.0
-        while not closing.is_set():  # noqa: ASYNC110 (set by another thread)
+        while not closing.is_set():
             if lease.is_held and time.monotonic() >= retry_at and not await self._write_offered(api):
                 retry_at = time.monotonic() + RETRY_SECONDS
             await asyncio.sleep(LOOK_SECONDS)
         give_up = time.monotonic() + LAST_SECONDS
-        while lease.is_held and time.monotonic() < give_up and not await self._write_offered(api):
+        while lease.is_held and not await self._write_offered(api):
+            if time.monotonic() >= give_up:
+                return
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _write_offered(self, api: FleetApi) -> bool:
