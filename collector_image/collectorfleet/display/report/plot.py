@@ -74,13 +74,13 @@ def plot(title: str, frame: Frame, lines: Sequence[Line], band: tuple[Values, Va
             for run in _runs([frame.times, line.values])
         ]
     parts += _names(lines, y)
-    return figure(title, _HEIGHT, parts)
+    return figure(title, _HEIGHT, parts, _key(lines))
 
 
-def figure(title: str, height: int, parts: Iterable[str]) -> str:
+def figure(title: str, height: int, parts: Iterable[str], key: str = "") -> str:
     """An SVG with its title, which readers that see nothing are told."""
     return (
-        f"<figure><figcaption>{escape(title)}</figcaption>"
+        f"<figure><figcaption>{escape(title)}{key}</figcaption>"
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">{"".join(parts)}</svg></figure>'
     )
 
@@ -121,6 +121,14 @@ def _area(run: Sequence[tuple[float, ...]], frame: Frame, y: Scale) -> str:
     there = [f"{frame.x(time)},{y(low)}" for time, low, _ in run]
     back = [f"{frame.x(time)},{y(high)}" for time, _, high in reversed(run)]
     return f'<polygon class="band" points="{" ".join((*there, *back))}"/>'
+
+
+def _key(lines: Sequence[Line]) -> str:
+    """What the lines are called, for a page that is too narrow for the names at their ends."""
+    if len(lines) < 2:
+        return ""
+    names = "".join(f'<span class="{line.color}">{escape(line.name)}</span>' for line in lines)
+    return f'<span class="key">{names}</span>'
 
 
 def _names(lines: Sequence[Line], y: Scale) -> list[str]:
