@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
@@ -232,3 +234,30 @@ def test_a_changed_spec_waits_for_a_running_driver_and_starts_when_its_job_is_de
         eventually(
             lambda role=role: image(role), until=lambda found: found.endswith(":2"), within=60, what=f"new {role}"
         )
+
+
+def test_a_timeline_that_was_deleted_gets_a_place_again_and_another_is_left_as_it_is(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    def found(fleet: str) -> list[Object]:
+        return [
+            one
+            for one in control_plane.items("configmap", namespace)
+            if one["metadata"]["name"] == names.timeline_name(fleet)
+        ]
+
+    for name in ("kept", "lost"):
+        control_plane.apply(manifest(name), namespace)
+        eventually(lambda name=name: found(name), within=30, what=f"a place for the timeline of {name}")
+    content = json.dumps({"binaryData": {names.TIMELINE_KEY: "H4sI"}})
+    control_plane.kubectl("patch", "configmap/kept-timeline", "-n", namespace, "--type=merge", "-p", content)
+    (kept,) = found("kept")
+    (before,) = found("lost")
+    control_plane.delete("configmap/lost-timeline", namespace)
+    eventually(
+        lambda: found("lost"),
+        until=lambda now: bool(now) and now[0]["metadata"]["uid"] != before["metadata"]["uid"],
+        within=60,  # all is listed every 30 s
+        what="made again",
+    )
+    assert found("kept") == [kept]

@@ -87,8 +87,8 @@ class Kube:
             ),
         )
         api_version, kind_name = kind.api_version, kind.kind
-        # Items of a list do not say what they are, or that they are metadata.
-        items = [{**item, "apiVersion": api_version, "kind": kind_name} for item in answer["items"]]
+        # Items of a list do not say what they are, or that they are metadata, of which none is null.
+        items = [{**item, "apiVersion": api_version, "kind": kind_name} for item in answer["items"] or []]
         return Listed(items, answer["metadata"]["resourceVersion"])
 
     async def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
