@@ -74,7 +74,7 @@ def plot(title: str, frame: Frame, lines: Sequence[Line], band: tuple[Values, Va
             for run in _runs([frame.times, line.values])
         ]
     parts += _names(lines, y)
-    return figure(title, _HEIGHT, parts, _key(lines))
+    return figure(title, _HEIGHT, parts, key([(line.name, line.color) for line in lines]))
 
 
 def figure(title: str, height: int, parts: Iterable[str], key: str = "") -> str:
@@ -123,11 +123,11 @@ def _area(run: Sequence[tuple[float, ...]], frame: Frame, y: Scale) -> str:
     return f'<polygon class="band" points="{" ".join((*there, *back))}"/>'
 
 
-def _key(lines: Sequence[Line]) -> str:
-    """What the lines are called, for a page that is too narrow for the names at their ends."""
-    if len(lines) < 2:
+def key(colors: Sequence[tuple[str, str]]) -> str:
+    """What has which color, by names and classes, for a page that is too narrow for names at the right."""
+    if len(colors) < 2:
         return ""
-    names = "".join(f'<span class="{line.color}">{escape(line.name)}</span>' for line in lines)
+    names = "".join(f'<span class="{escape(color)}">{escape(name)}</span>' for name, color in colors)
     return f'<span class="key">{names}</span>'
 
 
