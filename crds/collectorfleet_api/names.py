@@ -47,6 +47,9 @@ MAX_SPEC_BYTES: Final = 200 * 1024
 METRICS_PORT: Final = 8080
 METRICS_PORT_NAME: Final = "metrics"
 
+# How a run went, in the `binaryData` of a ConfigMap: JSON, compressed.
+TIMELINE_KEY: Final = "timeline.json.gz"
+
 # What the operator tells the driver pod, in its environment.
 ENV_NAMESPACE: Final = "COLLECTORFLEET_NAMESPACE"
 ENV_NAME: Final = "COLLECTORFLEET_NAME"
@@ -74,6 +77,11 @@ def cluster_name(fleet: str) -> str:
 def driver_name(fleet: str) -> str:
     """Name of the driver's Job, ServiceAccount, Role, RoleBinding and Lease."""
     return f"{fleet}-driver"
+
+
+def timeline_name(fleet: str) -> str:
+    """Name of the ConfigMap with how the fleet's run went."""
+    return f"{fleet}-timeline"
 
 
 def head_address(fleet: str, namespace: str) -> str:

@@ -28,7 +28,9 @@ def cfleet(cluster: Client, namespace: str, *words: str) -> str:
     return done.stdout
 
 
-def test_a_run_is_watched_and_its_log_says_who_printed_what(cluster: Client, namespace: str) -> None:
+def test_a_run_is_watched_and_reported_and_its_log_says_who_printed_what(
+    cluster: Client, namespace: str, tmp_path: Path
+) -> None:
     cluster.apply([fleets.code(), fleets.fleet(environment="workload:talking_env")], namespace)
     cluster.wait_for("cfleet/fleet", "Ready", namespace, within=180)
     shown = cfleet(cluster, namespace, "status", "fleet")
@@ -41,6 +43,12 @@ def test_a_run_is_watched_and_its_log_says_who_printed_what(cluster: Client, nam
         what="a collector's own words in the log",
     )
     assert "driver | " in cfleet(cluster, namespace, "logs", "fleet")
+    report = tmp_path / "report.html"
+    eventually(
+        lambda: cluster.get("configmap/fleet-timeline", namespace).get("binaryData"), within=30, what="a timeline"
+    )
+    assert cfleet(cluster, namespace, "report", "fleet", "-o", str(report)) == f"{report}\n"
+    assert "Collecting, " in report.read_text()
     assert cfleet(cluster, namespace, "top", "--once").splitlines()[1].split()[:2] == ["fleet", "Collecting"]
 
 
@@ -88,9 +96,9 @@ def test_a_folder_is_submitted_trains_and_takes_its_code_along_when_it_is_delete
     cfleet(cluster, namespace, "submit", str(tmp_path), "--path", "src")
     changed = cluster.wait_for("cfleet/fleet", lambda f: told(f, "UpToDate")[0] == "False", namespace, within=30)
     assert changed["spec"]["code"]["archive"]["configMap"] != archive["configMap"]
-    trees = [one["metadata"]["name"] for one in cluster.items("configmaps", namespace, "collectorfleet.dev/fleet")]
-    assert len(trees) == 2
-    assert archive["configMap"] in trees
+    labelled = {one["metadata"]["name"] for one in cluster.items("configmaps", namespace, "collectorfleet.dev/fleet")}
+    assert len(labelled - {"fleet-timeline"}) == 2
+    assert archive["configMap"] in labelled
 
     cluster.kubectl("delete", "cfleet/fleet", "-n", namespace)
     eventually(

@@ -27,6 +27,7 @@ from collectorfleet_operator.children.lease import lease
 from collectorfleet_operator.children.role import role
 from collectorfleet_operator.children.role_binding import role_binding
 from collectorfleet_operator.children.service_account import service_account
+from collectorfleet_operator.children.timeline import timeline
 
 WORKLOAD = ROOT / "tests/e2e"
 IMPORT_PATH = os.pathsep.join(str(path) for path in (ROOT / "crds", ROOT / "collector_image", WORKLOAD))
@@ -156,10 +157,10 @@ def drivers(plane: ControlPlane, fleet: Object, ray: RayHead | str, folder: Path
 
 
 def kubeconfig(plane: ControlPlane, fleet: Object, folder: Path) -> Path:
-    """A kubeconfig with the rights that the operator gives the fleet's driver, and the Lease that it makes."""
+    """A kubeconfig with the rights that the operator gives the fleet's driver, and what it makes for it to fill."""
     stored = CollectorFleet.parse_stored(fleet)
     namespace = fleet["metadata"]["namespace"]
-    plane.apply([make(stored) for make in (service_account, role, role_binding, lease)])
+    plane.apply([make(stored) for make in (service_account, role, role_binding, lease, timeline)])
     token = plane.kubectl("create", "token", names.driver_name(stored.metadata.name), "-n", namespace).strip()
     config: Object = json.loads(plane.kubectl("config", "view", "--raw", "--minify", "-o", "json"))
     config["users"][0]["user"] = {"token": token}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +17,9 @@ from tests.wait import eventually
 
 from collectorfleet.cli.main import main
 from collectorfleet.client import ClusterError, FleetNotFound, Fleets, FleetStalled, connect, pack
+from collectorfleet.timeline.packed import pack as pack_timeline
+from collectorfleet.timeline.timeline import Timeline
+from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import Phase
 
 pytestmark = pytest.mark.usefixtures("fleet_operator")
@@ -196,9 +199,43 @@ def test_top_shows_a_line_for_each_fleet(
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["fleet", "one", "two"]
 
 
-def test_neither_client_nor_commands_need_ray_or_torch(control_plane: ControlPlane, fleets: Fleets) -> None:
+def test_the_report_of_a_fleet_is_what_its_driver_wrote_and_what_is_true_by_now(
+    control_plane: ControlPlane, fleets: Fleets, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     fleets.submit(manifest("run"))
-    words = ["status", "run", "-n", fleets.namespace, "--kubeconfig", str(control_plane.kubeconfig)]
+    fleets.wait("run", lambda fleet: fleet.status is not None and fleet.status.phase is Phase.STARTING, timeout=15)
+    eventually(
+        lambda: control_plane.get("configmap/run-timeline", fleets.namespace), within=15, what="a place for a timeline"
+    )
+    page = tmp_path / "page.html"
+    assert command(control_plane, fleets.namespace, "report", "run", "-o", str(page)) == 1
+    assert capsys.readouterr().err == "error: fleet run: its driver wrote nothing yet; `status run` says how it is\n"
+
+    written = Timeline(fleet="run", began=1.7e9, times=[1.7e9 + 60], series={"frames": [4096.0]})
+    content = b64encode(pack_timeline(written)).decode()
+    change = json.dumps({"binaryData": {names.TIMELINE_KEY: content}})
+    words = ("patch", "configmap/run-timeline", "-n", fleets.namespace, "--type=merge", "-p", change)
+    control_plane.kubectl(*words)
+    assert fleets.timeline("run") == written
+    assert command(control_plane, fleets.namespace, "report", "run", "-o", str(page)) == 0
+    assert capsys.readouterr().out == f"{page}\n"
+    shown = page.read_text()
+    assert "4,096" in shown
+    assert "Starting, " in shown
+
+    control_plane.kubectl(*words[:-1], json.dumps({"binaryData": {names.TIMELINE_KEY: "bm9uZQ=="}}))
+    assert command(control_plane, fleets.namespace, "report", "run", "-o", str(page)) == 1
+    assert "ConfigMap run-timeline holds no timeline: " in capsys.readouterr().err
+    assert command(control_plane, fleets.namespace, "report", "nobody") == 1
+    assert capsys.readouterr().err == f"error: no fleet nobody in namespace {fleets.namespace}\n"
+
+
+@pytest.mark.parametrize("command_", ["status", "report"])
+def test_neither_client_nor_commands_need_ray_or_torch(
+    control_plane: ControlPlane, fleets: Fleets, command_: str
+) -> None:
+    fleets.submit(manifest("run"))
+    words = [command_, "run", "-n", fleets.namespace, "--kubeconfig", str(control_plane.kubeconfig)]
     program = (
         "import sys\n"
         "for name in ('torch', 'ray', 'tensordict', 'torchrl', 'numpy', 'gymnasium', 'kopf', 'aiohttp'):\n"
@@ -207,5 +244,6 @@ def test_neither_client_nor_commands_need_ray_or_torch(control_plane: ControlPla
         f"sys.exit(main({words!r}))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
-    assert "run" in done.stdout
+    # There is no timeline yet, which `report` says once it has asked.
+    assert done.returncode == (0 if command_ == "status" else 1), done.stderr
+    assert ("run" in done.stdout) if command_ == "status" else ("its driver wrote nothing yet" in done.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from tests.e2e.fleets import fleet as manifest
 from tests.integration.driver_process import RayHead, drivers
 from tests.wait import eventually
 
+from collectorfleet.timeline.packed import unpack
+from collectorfleet.timeline.timeline import Timeline
 from collectorfleet_api import names
 
 SLOTS = 3
@@ -35,6 +38,12 @@ pytestmark = pytest.mark.usefixtures("fleet_crd")
 def apply(plane: ControlPlane, namespace: str, **fleet: object) -> Object:
     plane.apply(manifest(**fleet), namespace)  # type: ignore[arg-type]
     return plane.get("cfleet/fleet", namespace)
+
+
+def timeline(plane: ControlPlane, namespace: str) -> Timeline | None:
+    """What the driver keeps in the fleet's ConfigMap; None before it wrote the first."""
+    found = plane.get("configmap/fleet-timeline", namespace).get("binaryData", {}).get(names.TIMELINE_KEY)
+    return None if found is None else unpack(b64decode(found))
 
 
 def batches(fleet: Object) -> int:
@@ -63,6 +72,12 @@ def test_a_driver_trains_and_its_status_agrees_with_its_log(
     assert status["weights"]["published"] == max(int(v) for v in re.findall(r"published version (\d+)", log))
     for row in status["collectors"]:
         assert row["appliedVersion"] == max(int(v) for v in re.findall(rf"{row['name']} applied version (\d+)", log))
+    kept = timeline(control_plane, namespace)
+    assert kept is not None
+    assert kept.series["frames"][-1] == 8 * 200
+    assert set(kept.lives) == {"c0", "c1"}
+    assert kept.ended is not None
+    assert kept.ended.startswith("completed: ")
     for milestone in ("python", "head", "imports", "ray", "constructed", "first_batch"):
         assert re.search(rf"milestone {milestone} \d+\.\d+", log), milestone
 
@@ -146,6 +161,7 @@ def test_the_driver_after_a_killed_one_goes_on_with_the_next_version_and_says_wh
             namespace,
             within=120,
         )
+        before = eventually(lambda: timeline(control_plane, namespace), within=30, what="a timeline")
         driver["pod-1"].send(signal.SIGKILL)
         driver["pod-1"].exit_code()
         last = control_plane.get("cfleet/fleet", namespace)["status"]
@@ -156,7 +172,15 @@ def test_the_driver_after_a_killed_one_goes_on_with_the_next_version_and_says_wh
             namespace,
             within=120,
         )["status"]
+        gone_on = eventually(
+            lambda: timeline(control_plane, namespace),
+            until=lambda found: found is not None and len(found.happened) == 1,
+            within=30,
+            what="a timeline with another driver",
+        )
         (said,) = eventually(lambda: driver["pod-2"].says(r"((?:going on|starting over).*) frames were lost"), within=5)
+    assert gone_on.happened[0].what == "the driver was started again"
+    assert (gone_on.began, gone_on.times[0]) == (before.began, before.times[0])
     assert again["progress"]["framesDelivered"] % 200 == 0
     assert again["weights"]["acknowledged"] > last["weights"]["published"]
     if with_checkpoint:

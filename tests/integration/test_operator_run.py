@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
@@ -12,7 +14,7 @@ from tests.wait import eventually
 from collectorfleet_api import names
 from collectorfleet_operator.children.group_sizes import worker_groups
 
-CHILDREN = "raycluster,job,serviceaccount,role,rolebinding,lease"
+CHILDREN = "raycluster,job,serviceaccount,role,rolebinding,lease,configmap"
 
 pytestmark = pytest.mark.usefixtures("fleet_operator")
 
@@ -35,7 +37,13 @@ def test_a_fleet_becomes_all_its_children_and_deleting_it_leaves_nothing(
     pods.wait("worker", 2)
     pods.wait("driver", 1)
     assert sorted(named(control_plane, CHILDREN, namespace)) == [
-        *("Job/fleet-driver", "Lease/fleet-driver", "RayCluster/fleet", "Role/fleet-driver"),
+        *(
+            "ConfigMap/fleet-timeline",
+            "Job/fleet-driver",
+            "Lease/fleet-driver",
+            "RayCluster/fleet",
+            "Role/fleet-driver",
+        ),
         *("RoleBinding/fleet-driver", "ServiceAccount/fleet-driver"),
     ]
     control_plane.delete("cfleet/fleet", namespace)
@@ -226,3 +234,30 @@ def test_a_changed_spec_waits_for_a_running_driver_and_starts_when_its_job_is_de
         eventually(
             lambda role=role: image(role), until=lambda found: found.endswith(":2"), within=60, what=f"new {role}"
         )
+
+
+def test_a_timeline_that_was_deleted_gets_a_place_again_and_another_is_left_as_it_is(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    def found(fleet: str) -> list[Object]:
+        return [
+            one
+            for one in control_plane.items("configmap", namespace)
+            if one["metadata"]["name"] == names.timeline_name(fleet)
+        ]
+
+    for name in ("kept", "lost"):
+        control_plane.apply(manifest(name), namespace)
+        eventually(lambda name=name: found(name), within=30, what=f"a place for the timeline of {name}")
+    content = json.dumps({"binaryData": {names.TIMELINE_KEY: "H4sI"}})
+    control_plane.kubectl("patch", "configmap/kept-timeline", "-n", namespace, "--type=merge", "-p", content)
+    (kept,) = found("kept")
+    (before,) = found("lost")
+    control_plane.delete("configmap/lost-timeline", namespace)
+    eventually(
+        lambda: found("lost"),
+        until=lambda now: bool(now) and now[0]["metadata"]["uid"] != before["metadata"]["uid"],
+        within=60,  # all is listed every 30 s
+        what="made again",
+    )
+    assert found("kept") == [kept]

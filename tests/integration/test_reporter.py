@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from base64 import b64decode
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from collectorfleet.pod import access
 from collectorfleet.pod.reporter import Reporter
 from collectorfleet.pod.settings import DriverSettings
 from collectorfleet.run.stop import StopRequest
+from collectorfleet.timeline.packed import unpack
+from collectorfleet.timeline.timeline import Timeline
+from collectorfleet_api import names
 from collectorfleet_api.names import EXIT_INFRASTRUCTURE
 from collectorfleet_api.v1alpha1 import DriverReport, Progress, WeightsStatus
 
@@ -98,6 +102,30 @@ def test_the_last_report_is_written_before_the_driver_ends(
         control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["progress"]["batches"] == 3, namespace)
         session.now = DriverReport(progress=Progress(batches=4))
     assert control_plane.get("cfleet/fleet", namespace)["status"]["progress"]["batches"] == 4
+
+
+def test_a_timeline_is_stored_while_the_run_goes_on_and_the_next_driver_goes_on_in_it(
+    control_plane: ControlPlane, namespace: str, fleet: Object, reporter: Reporter, stop: StopRequest
+) -> None:
+    def stored() -> Timeline | None:
+        found = control_plane.get("configmap/fleet-timeline", namespace)
+        packed = found.get("binaryData", {}).get(names.TIMELINE_KEY)
+        return packed and unpack(b64decode(packed))
+
+    early, late = (Timeline(fleet="fleet", began=1.0, times=[2.0], series={"frames": [n]}) for n in (100.0, 200.0))
+    with reporter:
+        reporter.fleet()
+        assert reporter.timeline_before is None
+        reporter.keep_timeline(early)
+        eventually(stored, until=lambda found: found == early, within=10, what="the timeline of a run that goes on")
+        reporter.keep_timeline(late)
+    assert stored() == late
+
+    metadata = fleet["metadata"]
+    settings = DriverSettings(metadata["namespace"], metadata["name"], metadata["uid"], "pod-2", "-", fleet["spec"])
+    with Reporter(settings, stop) as after:
+        after.fleet()
+        assert after.timeline_before == late
 
 
 def test_scaling_reaches_a_quiet_run(control_plane: ControlPlane, namespace: str, reporter: Reporter) -> None:

@@ -24,10 +24,10 @@
 - apiGroups: [""]
   resources: [events]
   verbs: [list, create]
-# By name, of fleets that failed: mended code is another try.
+# Those with timelines, which drivers fill; by name, the code of fleets that failed, because mended code is another try.
 - apiGroups: [""]
   resources: [configmaps]
-  verbs: [get]
+  verbs: [get, list, create, patch]
 - apiGroups: [""]
   resources: [serviceaccounts]
   verbs: [get, list, create, patch]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ from collectorfleet.client.errors import ClusterError, FleetNotFound, FleetStall
 from collectorfleet.client.logs import LogLine, read_lines
 from collectorfleet.client.tree import Tree
 from collectorfleet.errors import InvalidOption
+from collectorfleet.timeline.packed import unpack
+from collectorfleet.timeline.timeline import Timeline
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet, ConditionStatus, ConditionType
 
@@ -125,6 +128,28 @@ class Fleets:
                 self.namespace, field_selector=about, _request_timeout=REQUEST_SECONDS
             ).items
         return sorted(found, key=_time_of)[-last:]
+
+    def timeline(self, name: str) -> Timeline | None:
+        """How the fleet's run went so far, as its driver last wrote it; None where it wrote nothing yet.
+
+        A driver writes once a minute, and when it ends.
+
+        Raises:
+            ClusterError: what is stored cannot be read.
+        """
+        self.stored(name)  # of a fleet that is not there, that is the news
+        try:
+            with self._answers(names.timeline_name(name)):
+                stored = self._core.read_namespaced_config_map(
+                    names.timeline_name(name), self.namespace, _request_timeout=REQUEST_SECONDS
+                )
+        except FleetNotFound:
+            return None
+        packed = (stored.binary_data or {}).get(names.TIMELINE_KEY)
+        try:
+            return None if packed is None else unpack(base64.b64decode(packed))
+        except ValueError as error:
+            raise ClusterError(f"ConfigMap {names.timeline_name(name)} holds no timeline: {error}") from error
 
     def wait(
         self,

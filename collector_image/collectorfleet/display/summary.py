@@ -60,6 +60,14 @@ def lines(fleet: CollectorFleet, events: Iterable[Happened], now: datetime) -> l
     return shown
 
 
+def in_a_sentence(fleet: CollectorFleet) -> str:
+    """``Completed, Completed: the training function returned after 12 batches``; empty if nobody has looked at it."""
+    status = fleet.status or CollectorFleetStatus()
+    ready = status.condition(ConditionType.READY)
+    why = f"{ready.reason}: {ready.message}" if ready else ""
+    return ", ".join(filter(None, [status.phase.value if status.phase else "", why]))
+
+
 def data(fleet: CollectorFleet, events: Iterable[Happened]) -> dict[str, Any]:
     """The same for programs: the status as it is stored, and what is made of it."""
     status = fleet.status or CollectorFleetStatus()

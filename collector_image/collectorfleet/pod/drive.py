@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import nullcontext
 from typing import Final
 
 from collectorfleet.display.lines import ProgressLines
@@ -25,7 +24,7 @@ from collectorfleet.run.position import Position
 from collectorfleet.run.reports import starting_report
 from collectorfleet.run.stop import StopRequest, stop_on_signals
 from collectorfleet.run.supervision import supervise
-from collectorfleet.run.timeline_keeper import keeper_in
+from collectorfleet.run.timeline_keeper import TimelineKeeper, keeper_in
 from collectorfleet_api.log_lines import EXCEPTION
 from collectorfleet_api.names import METRICS_PORT
 from collectorfleet_api.packing.quantity import whole_cpus
@@ -78,13 +77,19 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
             ) as session,
         ):
             reporter.attach(session)
-            timeline = keeper_in(folder.path, settings.name, every_seconds=TIMELINE_SECONDS) if folder else None
-            recorded = timeline.of(session.report) if timeline else nullcontext()
-            with recorded, ProgressLines(session.report, log.info, every_seconds=PROGRESS_SECONDS):
+            timeline = _timeline_keeper(settings.name, folder, reporter)
+            with timeline.of(session.report), ProgressLines(session.report, log.info, every_seconds=PROGRESS_SECONDS):
                 completed = session.execute()
-            if timeline:
-                timeline.end(f"completed: {completed.message}")
+            timeline.end(f"completed: {completed.message}")
             return completed
+
+
+def _timeline_keeper(fleet: str, folder: CheckpointFolder | None, reporter: Reporter) -> TimelineKeeper:
+    """For the API server, and beside the checkpoints, where there are any: there it has all its points."""
+    keep, before = reporter.keep_timeline, reporter.timeline_before
+    if folder is None:
+        return TimelineKeeper(fleet, keep, every_seconds=TIMELINE_SECONDS, before=before)
+    return keeper_in(folder.path, fleet, every_seconds=TIMELINE_SECONDS, also=keep, before=before)
 
 
 def _checkpoint_folder(fleet: CollectorFleet, settings: DriverSettings) -> CheckpointFolder | None:

@@ -1,4 +1,4 @@
-"""The four requests that a driver makes of the API server: read its fleet and Lease, write its report, renew."""
+"""All that a driver asks for: read its fleet, Lease and timeline, write its report and timeline, renew."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ REQUEST_SECONDS: Final = 5
 
 
 class FleetApi:
-    """One fleet and its driver's Lease in the API server. Methods raise what ``kubernetes.aio`` raises."""
+    """One fleet, its driver's Lease and its timeline. Methods raise what ``kubernetes.aio`` raises."""
 
     def __init__(self, dynamic: DynamicClient, settings: DriverSettings, access: Access) -> None:
         self._settings = settings
         self._access = access
         self._fleets = _fleets(dynamic)
         self._leases = _leases(dynamic)
+        self._config_maps = _config_maps(dynamic)
 
     async def fleet(self) -> Object:
         return await self._answer(
@@ -71,6 +72,28 @@ class FleetApi:
             self._leases.patch(
                 body=patch,
                 name=names.driver_name(self._settings.name),
+                namespace=self._settings.namespace,
+                content_type="application/merge-patch+json",
+                _request_timeout=REQUEST_SECONDS,
+            )
+        )
+
+    async def timeline(self) -> Object:
+        """The ConfigMap."""
+        return await self._answer(
+            self._config_maps.get(
+                name=names.timeline_name(self._settings.name),
+                namespace=self._settings.namespace,
+                _request_timeout=REQUEST_SECONDS,
+            )
+        )
+
+    async def patch_timeline(self, content: str) -> Object:
+        """``content`` is base64."""
+        return await self._answer(
+            self._config_maps.patch(
+                body={"binaryData": {names.TIMELINE_KEY: content}},
+                name=names.timeline_name(self._settings.name),
                 namespace=self._settings.namespace,
                 content_type="application/merge-patch+json",
                 _request_timeout=REQUEST_SECONDS,
@@ -134,5 +157,17 @@ def _leases(dynamic: DynamicClient) -> Resource:
         kind="Lease",
         namespaced=True,
         name="leases",
+        client=dynamic,
+    )
+
+
+def _config_maps(dynamic: DynamicClient) -> Resource:
+    return Resource(
+        prefix="api",
+        group="",
+        api_version="v1",
+        kind="ConfigMap",
+        namespaced=True,
+        name="configmaps",
         client=dynamic,
     )

@@ -1,4 +1,4 @@
-"""The driver's line to the API server: a thread of its own that reads the fleet, holds the Lease and writes reports.
+"""The driver's line to the API server: a thread that reads the fleet, holds the Lease, writes reports and the timeline.
 
 It never ends a run because the API server is away: it says so once, keeps trying, and the status is true again
 afterwards. It asks the run to stop when this driver is no longer the fleet's.
@@ -22,7 +22,9 @@ from collectorfleet.pod.report_loop import LAST_REPORT_SECONDS, ReportLoop
 from collectorfleet.pod.reported_run import ReportedRun, RunningSession
 from collectorfleet.pod.settings import DriverSettings
 from collectorfleet.pod.status_writer import StatusWriter
+from collectorfleet.pod.timeline_loop import TimelineLoop, read_timeline
 from collectorfleet.run.stop import StopReason, StopRequest
+from collectorfleet.timeline.timeline import Timeline
 from collectorfleet_api.names import EXIT_INFRASTRUCTURE
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
 
@@ -41,6 +43,8 @@ class Reporter:
         self._stop = stop
         self._run = ReportedRun(settings)
         self._fleet: Future[CollectorFleet] = Future()
+        self._timeline = TimelineLoop()
+        self._timeline_before: Timeline | None = None
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run_thread, name="reporter", daemon=True)
 
@@ -70,6 +74,15 @@ class Reporter:
     def report(self) -> DriverReport:
         """What is true now, as the status has it. Any thread may ask."""
         return self._run.report()
+
+    @property
+    def timeline_before(self) -> Timeline | None:
+        """What earlier drivers wrote, known as soon as :meth:`fleet` returns."""
+        return self._timeline_before
+
+    def keep_timeline(self, timeline: Timeline) -> None:
+        """Write it, soon. Any thread may ask."""
+        self._timeline.offer(timeline)
 
     # Everything below runs in the reporter's thread.
 
@@ -101,10 +114,12 @@ class Reporter:
         fleet = await read_fleet(api, self._settings, self._closing)
         if fleet is None:
             return
+        self._timeline_before = await read_timeline(api, self._settings, self._closing)
         self._run.begin(fleet)
         self._fleet.set_result(fleet)
         writer = StatusWriter(api, self._settings)
-        await ReportLoop(self._run, writer, lease, self._stop).run(self._closing)
+        reports = ReportLoop(self._run, writer, lease, self._stop)
+        await asyncio.gather(reports.run(self._closing), self._timeline.run(api, lease, self._closing))
 
     async def _acquire(self, lease: LeaseLoop) -> None:
         while not (lease.acquired.is_set() or self._closing.is_set()):

@@ -68,12 +68,21 @@ class TimelineKeeper:
             self._has_failed = True
 
 
-def keeper_in(folder: Path, fleet: str, *, every_seconds: float, also: Keep = lambda _timeline: None) -> TimelineKeeper:
-    """Keeps it in ``folder``, beside the checkpoints, and goes on in what is there; ``also`` is called with it too."""
+def keeper_in(
+    folder: Path,
+    fleet: str,
+    *,
+    every_seconds: float,
+    also: Keep = lambda _timeline: None,
+    before: Timeline | None = None,
+) -> TimelineKeeper:
+    """Keeps it in ``folder``, beside the checkpoints, and goes on in what is there, or else in ``before``.
+
+    ``also`` is called with it too.
+    """
     file = folder / files.NAME
-    before = None
     try:
-        before = files.read(file)
+        before = files.read(file) or before
     except (OSError, ValueError) as error:
         log.warning("the timeline begins anew, the one before cannot be read: %s", error)
 

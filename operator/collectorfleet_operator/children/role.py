@@ -1,4 +1,6 @@
-"""What the driver may do with the API server: read its own fleet, report its status, renew its Lease. Nothing else."""
+"""What the driver may do with the API server: read its own fleet, report its status, renew its Lease, keep its
+timeline. Nothing else.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET, manifest
+from collectorfleet_operator.children.timeline import CONFIG_MAP
 from collectorfleet_operator.objects import Kind, Object
 
 ROLE: Final = Kind("rbac.authorization.k8s.io/v1", "Role", "roles")
@@ -24,6 +27,7 @@ def role(fleet: CollectorFleet) -> Object:
             _rule(FLEET.group, FLEET.plural, name, "get"),
             _rule(FLEET.group, f"{FLEET.plural}/status", name, "patch"),
             _rule(LEASE.group, LEASE.plural, driver, "get", "patch"),
+            _rule(CONFIG_MAP.group, CONFIG_MAP.plural, names.timeline_name(name), "get", "patch"),
         ],
     )
 

@@ -22,6 +22,7 @@ from collectorfleet_operator.children.raycluster import RAYCLUSTER, raycluster
 from collectorfleet_operator.children.role import ROLE, role
 from collectorfleet_operator.children.role_binding import ROLE_BINDING, role_binding
 from collectorfleet_operator.children.service_account import SERVICE_ACCOUNT, service_account
+from collectorfleet_operator.children.timeline import CONFIG_MAP, timeline
 from collectorfleet_operator.objects import Key, Kind, Object
 
 
@@ -39,7 +40,8 @@ class Child:
 
     ``build`` makes the manifest. ``difference`` says why a manifest is to be applied over what is stored, and is empty
     where it is not. ``summary`` is what people are told beside the name when it is made, and ``announced`` whether an
-    Event tells them. ``provider`` brings the kind to Kubernetes, and may be missing; empty is Kubernetes itself.
+    Event tells them. ``provider`` brings the kind to Kubernetes, and may be missing; empty is
+    Kubernetes itself. ``metadata_alone``: its content, which others write, is in no list.
     """
 
     kind: Kind
@@ -49,6 +51,7 @@ class Child:
     summary: Callable[[Object], str] = lambda _: ""
     news: News = News.LISTED
     announced: bool = False
+    metadata_alone: bool = False
     provider: str = ""
 
     def key(self, fleet: Key) -> Key:
@@ -84,6 +87,7 @@ _ROWS: Final = (
     Child(ROLE, names.driver_name, role),
     Child(ROLE_BINDING, names.driver_name, role_binding),
     Child(LEASE, names.driver_name, lease, news=News.LISTED_OFTEN),
+    Child(CONFIG_MAP, names.timeline_name, timeline, metadata_alone=True),
 )
 CHILDREN: Final[Mapping[Kind, Child]] = {row.kind: row for row in _ROWS}
 
@@ -91,5 +95,6 @@ CHILDREN: Final[Mapping[Kind, Child]] = {row.kind: row for row in _ROWS}
 WATCHED: Final = (FLEET, POD, *(row.kind for row in _ROWS if row.news is News.WATCHED))
 LISTED: Final = (FLEET, POD, *(row.kind for row in _ROWS))
 LISTED_OFTEN: Final = tuple(row.kind for row in _ROWS if row.news is News.LISTED_OFTEN)
+METADATA_ALONE: Final = tuple(row.kind for row in _ROWS if row.metadata_alone)
 # Kinds that somebody else brings, by who.
 PROVIDERS: Final[Mapping[Kind, str]] = {row.kind: row.provider for row in _ROWS if row.provider}

@@ -25,6 +25,7 @@ from collectorfleet_operator.objects import Key, Kind, Object, metadata, name_of
 
 # The client's own default is five minutes.
 TIMEOUT_SECONDS: Final = 10
+_METADATA_ALONE: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,16 @@ class Kube:
             yield cls(api)
 
     async def list(
-        self, kind: Kind, namespace: str | None, label: str | None = None, field: str | None = None
+        self,
+        kind: Kind,
+        namespace: str | None,
+        label: str | None = None,
+        field: str | None = None,
+        *,
+        metadata_alone: bool = False,
     ) -> Listed:
-        """Objects of one namespace, or of all, as new as the API server has them at hand."""
+        """Objects of one namespace, or of all, as new as the API server has them at hand; whole, or their metadata."""
+        headers = {"header_params": {"Accept": _METADATA_ALONE}} if metadata_alone else {}
         answer = await self._ask(
             f"list {kind.full_name}",
             self._resource(kind).get(
@@ -74,12 +82,13 @@ class Kube:
                 field_selector=field,
                 # From the watch cache: a resync must not cost etcd anything.
                 resource_version="0",
+                **headers,
                 **_OPTIONS,
             ),
         )
         api_version, kind_name = kind.api_version, kind.kind
-        # Items of a list do not say what they are.
-        items = [{"apiVersion": api_version, "kind": kind_name, **item} for item in answer["items"]]
+        # Items of a list do not say what they are, or that they are metadata, of which none is null.
+        items = [{**item, "apiVersion": api_version, "kind": kind_name} for item in answer["items"] or []]
         return Listed(items, answer["metadata"]["resourceVersion"])
 
     async def find(self, kind: Kind, namespace: str, name: str) -> Object | None:

@@ -11,7 +11,8 @@ from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
-from collectorfleet_operator.children.table import CHILDREN, LISTED, LISTED_OFTEN, PROVIDERS
+from collectorfleet_operator.children.table import CHILDREN, LISTED, LISTED_OFTEN, METADATA_ALONE, PROVIDERS
+from collectorfleet_operator.children.timeline import CONFIG_MAP
 from collectorfleet_operator.decide.events import EVENT
 from collectorfleet_operator.decide.lost import is_lost
 from collectorfleet_operator.decide.observed import Warned
@@ -23,7 +24,6 @@ from collectorfleet_operator.edge.freshness import Freshness
 from collectorfleet_operator.edge.observe import children_of
 from collectorfleet_operator.objects import Key, Kind, Object, changed_at, uid_of
 
-CONFIG_MAP: Final = Kind("v1", "ConfigMap", "configmaps")
 _FAILED: Final = (Reason.FAILED, Reason.DEADLINE_EXCEEDED)
 
 # Leases and health, and how soon an API server that is back is noticed.
@@ -122,7 +122,7 @@ class Resync:
         label = None if kind == FLEET else names.FLEET_LABEL
         concerned: set[Key] = set()
         for scope in self._scopes:
-            listed = await self._kube.list(kind, scope, label=label)
+            listed = await self._kube.list(kind, scope, label=label, metadata_alone=kind in METADATA_ALONE)
             concerned |= self._cache.replace(kind, scope, listed.items, listed.resource_version)
             self._freshness.listed(kind, scope)
         return concerned

@@ -9,12 +9,15 @@ from collectorfleet.display.report.page import page
 from collectorfleet.timeline.timeline import Timeline
 
 
-def write_page(file: Path) -> Callable[[Timeline], None]:
-    """What writes the page of a timeline into ``file``, whole or not at all. Raises OSError."""
+def write_page(file: Path, state: str = "") -> Callable[[Timeline], None]:
+    """What writes the page of a timeline into ``file``, whole or not at all, and raises OSError.
+
+    ``state`` is what :func:`page` takes.
+    """
 
     def write(timeline: Timeline) -> None:
         unfinished = file.with_name(f".unfinished-{file.name}")
-        unfinished.write_text(page(timeline))
+        unfinished.write_text(page(timeline, state))
         unfinished.replace(file)
 
     return write

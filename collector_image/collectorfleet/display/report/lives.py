@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
 
-from collectorfleet.display.report.plot import LEFT, RIGHT, WIDTH, Frame, figure, marks, time_axis
+from collectorfleet.display.report.plot import LEFT, RIGHT, WIDTH, Frame, figure, key, marks, time_axis
 from collectorfleet.timeline.timeline import Span
 
 _LANE: Final = 16
@@ -31,8 +31,9 @@ def lives(frame: Frame, began: float, of_each: Mapping[str, Sequence[Span]]) -> 
                 f'<rect class="state {escape(span.state)}" x="{left}" y="{top}" width="{width}" height="{_BAR}">'
                 f"{title}</rect>"
             )
-    parts += _legend(sorted({span.state for spans in of_each.values() for span in spans}))
-    return figure("Collectors", max(bottom, 20 * 5) + 26, parts)
+    states = sorted({span.state for spans in of_each.values() for span in spans})
+    parts += _legend(states)
+    return figure("Collectors", max(bottom, 20 * 5) + 26, parts, key([(state, state) for state in states]))
 
 
 def _legend(states: Sequence[str]) -> list[str]:

@@ -14,8 +14,11 @@ from collectorfleet.timeline.recorder import REPORTED
 from collectorfleet.timeline.timeline import Timeline
 
 
-def page(run: Timeline) -> str:
-    """One HTML document, which refers to nothing outside of it."""
+def page(run: Timeline, state: str = "") -> str:
+    """One HTML document, which refers to nothing outside of it.
+
+    ``state`` is what is true of the run by now, in one sentence; empty where nobody knows more than the timeline.
+    """
     title = escape(f"{run.fleet}: report")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -23,14 +26,14 @@ def page(run: Timeline) -> str:
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{STYLE}</style></head>\n<body><main>"
-        f"{_head(run)}\n{chr(10).join(filter(None, _plots(run)))}\n{_happened(run)}\n{_reported(run)}"
+        f"{_head(run, state)}\n{chr(10).join(filter(None, _plots(run)))}\n{_happened(run)}\n{_reported(run)}"
         "</main></body></html>\n"
     )
 
 
-def _head(run: Timeline) -> str:
+def _head(run: Timeline, state: str) -> str:
     began = datetime.fromtimestamp(run.began, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    word = run.ended or "not ended as far as is known here"
+    word = state or run.ended or "not ended as far as is known here"
     facts = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in _facts(run))
     return f"<header><h1>{escape(run.fleet)}</h1><p>{escape(word)}</p><p>began {began}</p><dl>{facts}</dl></header>"
 

@@ -76,13 +76,13 @@ def plot(
             for run in _runs([frame.times, line.values])
         ]
     parts += _names(lines, y)
-    return figure(title, _HEIGHT, parts)
+    return figure(title, _HEIGHT, parts, key([(line.name, line.color) for line in lines]))
 
 
-def figure(title: str, height: int, parts: Iterable[str]) -> str:
+def figure(title: str, height: int, parts: Iterable[str], key: str = "") -> str:
     """An SVG with its title, which readers that see nothing are told."""
     return (
-        f"<figure><figcaption>{escape(title)}</figcaption>"
+        f"<figure><figcaption>{escape(title)}{key}</figcaption>"
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">{"".join(parts)}</svg></figure>'
     )
 
@@ -123,6 +123,14 @@ def _area(run: Sequence[tuple[float, ...]], frame: Frame, y: Scale) -> str:
     there = [f"{frame.x(time)},{y(low)}" for time, low, _ in run]
     back = [f"{frame.x(time)},{y(high)}" for time, _, high in reversed(run)]
     return f'<polygon class="band" points="{" ".join((*there, *back))}"/>'
+
+
+def key(colors: Sequence[tuple[str, str]]) -> str:
+    """What has which color, by names and classes, for a page that is too narrow for names at the right."""
+    if len(colors) < 2:
+        return ""
+    names = "".join(f'<span class="{escape(color)}">{escape(name)}</span>' for name, color in colors)
+    return f'<span class="key">{names}</span>'
 
 
 def _names(lines: Sequence[Line], y: Scale) -> list[str]:

@@ -23,6 +23,11 @@ svg{display:block;width:100%;min-width:560px;height:auto;font:12px system-ui,-ap
 .tick{fill:var(--dim);font-variant-numeric:tabular-nums}.name{font-weight:600;font-variant-numeric:tabular-nums}
 polyline{fill:none;stroke-width:1.8;stroke-linejoin:round}
 polyline.c1{stroke:var(--c1)}polyline.c2{stroke:var(--c2)}polyline.c3{stroke:var(--c3)}
+.key{display:none}.key span{margin-right:14px}
+@media(max-width:600px){.key{display:block}}
+.key .c1{color:var(--c1)}.key .c2{color:var(--c2)}.key .c3{color:var(--c3)}
+.key .Starting{color:var(--starting)}.key .Joining{color:var(--joining)}.key .Ready{color:var(--ready)}
+.key .Retired{color:var(--retired)}.key .Failed{color:var(--failed)}
 text.c1{fill:var(--c1)}text.c2{fill:var(--c2)}text.c3{fill:var(--c3)}
 .band{fill:var(--c1);fill-opacity:.14}
 .state{fill:var(--retired)}.Starting{fill:var(--starting)}.Joining{fill:var(--joining)}.Ready{fill:var(--ready)}.Failed{fill:var(--failed)}
@@ -30,5 +35,5 @@ table{border-collapse:collapse;width:100%;font-size:14px}
 th,td{text-align:left;vertical-align:top;padding:5px 14px 5px 0;border-bottom:1px solid var(--rule);
 overflow-wrap:anywhere}
 td:first-child,td:nth-child(2){white-space:nowrap}
-th{color:var(--dim);font-weight:500}
+th{color:var(--dim);white-space:nowrap;font-weight:500}
 """

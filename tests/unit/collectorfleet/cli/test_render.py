@@ -14,7 +14,9 @@ from collectorfleet.cli.main import main
 def test_every_child_of_a_fleet_is_shown_as_yaml_and_belongs_to_nobody(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["render", str(ROOT / "examples/cartpole.yaml")]) == 0
     children = list(yaml.safe_load_all(capsys.readouterr().out))
-    assert {"Job", "RayCluster", "ServiceAccount", "Role", "RoleBinding", "Lease"} == {one["kind"] for one in children}
+    assert {"Job", "RayCluster", "ServiceAccount", "Role", "RoleBinding", "Lease", "ConfigMap"} == {
+        one["kind"] for one in children
+    }
     assert [one["metadata"]["name"] for one in children if "ownerReferences" in one["metadata"]] == []
 
 

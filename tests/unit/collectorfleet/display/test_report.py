@@ -95,6 +95,19 @@ def test_a_hole_in_the_numbers_is_a_hole_in_the_line() -> None:
     assert len(reported.findall("polyline")) == 2
 
 
+def test_a_page_too_narrow_for_the_names_at_the_lines_has_them_above() -> None:
+    versions = Timeline(
+        fleet="f",
+        began=0.0,
+        times=[1.0],
+        series={"published": [2.0], "acknowledged": [1.0], "frames per second": [5.0]},
+    )
+    assert '<span class="key"><span class="c1">published</span><span class="c2">acknowledged</span></span>' in page(
+        versions
+    )
+    assert page(versions).count('class="key"') == 1, "one line needs no name"
+
+
 def test_everything_is_inside_of_its_plot() -> None:
     for svg in [*svgs(RUN), *svgs(ONE)]:
         _, _, width, height = map(float, svg.attrib["viewBox"].split())

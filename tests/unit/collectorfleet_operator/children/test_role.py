@@ -10,11 +10,12 @@ from collectorfleet_operator.children.service_account import service_account
 from collectorfleet_operator.objects import Object
 
 
-def test_a_driver_may_touch_nothing_but_its_own_fleet_and_lease() -> None:
+def test_a_driver_may_touch_nothing_but_its_own_fleet_lease_and_timeline() -> None:
     assert role(fleet())["rules"] == [
         _rule("collectorfleet.dev", "collectorfleets", "cheetah", "get"),
         _rule("collectorfleet.dev", "collectorfleets/status", "cheetah", "patch"),
         _rule("coordination.k8s.io", "leases", "cheetah-driver", "get", "patch"),
+        _rule("", "configmaps", "cheetah-timeline", "get", "patch"),
     ]
     assert role_binding(fleet())["roleRef"]["name"] == role(fleet())["metadata"]["name"]
     (subject,) = role_binding(fleet())["subjects"]

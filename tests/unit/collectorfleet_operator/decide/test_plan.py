@@ -32,6 +32,7 @@ EVERYTHING = [
     "Create Role",
     "Create RoleBinding",
     "Create Lease",
+    "Create ConfigMap",
 ]
 
 

@@ -1,0 +1,94 @@
+"""Takes the timeline of a run to the fleet's ConfigMap whenever there is a newer one.
+
+A task of the reporter's thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import logging
+import threading
+import time
+from typing import Final
+
+from collectorfleet.pod.kubernetes_api import FleetApi
+from collectorfleet.pod.lease_loop import LeaseLoop
+from collectorfleet.pod.outage import TRANSIENT, Outage, is_status
+from collectorfleet.pod.settings import DriverSettings
+from collectorfleet.timeline.packed import pack, unpack
+from collectorfleet.timeline.timeline import Timeline
+from collectorfleet_api import names
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 0.5
+RETRY_SECONDS: Final = 5.0
+LAST_SECONDS: Final = 5.0
+# Nobody made it yet, or an operator that is older than this driver gives no right to it: waiting is no help.
+_NOT_THERE: Final = (403, 404)
+
+
+async def read_timeline(api: FleetApi, settings: DriverSettings, closing: threading.Event) -> Timeline | None:
+    """What the driver before this one wrote; None if there is none of this very fleet, or ``closing`` comes first."""
+    outage = Outage("cannot read the timeline")
+    while not closing.is_set():
+        try:
+            stored = await api.timeline()
+        except TRANSIENT as error:
+            if any(is_status(error, status) for status in _NOT_THERE):
+                return None
+            outage.note(error)
+            await asyncio.sleep(RETRY_SECONDS)
+            continue
+        outage.over()
+        owners = stored["metadata"].get("ownerReferences") or []
+        packed = (stored.get("binaryData") or {}).get(names.TIMELINE_KEY)
+        if packed is None or settings.uid not in {owner["uid"] for owner in owners}:
+            return None
+        try:
+            return unpack(base64.b64decode(packed))
+        except ValueError as error:
+            log.warning("the timeline begins anew, the one before cannot be read: %s", error)
+            return None
+    return None
+
+
+class TimelineLoop:
+    """Any thread may offer; what cannot be written is said once, tried again, and costs the run nothing."""
+
+    def __init__(self) -> None:
+        self._offered: Timeline | None = None
+        self._outage = Outage("cannot write the timeline")
+
+    def offer(self, timeline: Timeline) -> None:
+        """Write this one next, in place of any that waits."""
+        self._offered = timeline
+
+    async def run(self, api: FleetApi, lease: LeaseLoop, closing: threading.Event) -> None:
+        """Until ``closing``, and then for as long as the last one takes, at most 5 s."""
+        retry_at = 0.0
+        while not closing.is_set():
+            if lease.is_held and time.monotonic() >= retry_at and not await self._write_offered(api):
+                retry_at = time.monotonic() + RETRY_SECONDS
+            await asyncio.sleep(LOOK_SECONDS)
+        give_up = time.monotonic() + LAST_SECONDS
+        while lease.is_held and not await self._write_offered(api):
+            if time.monotonic() >= give_up:
+                return
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _write_offered(self, api: FleetApi) -> bool:
+        """False if the API server did not take it."""
+        timeline = self._offered
+        if timeline is None:
+            return True
+        try:
+            await api.patch_timeline(base64.b64encode(pack(timeline)).decode())
+        except TRANSIENT as error:
+            self._outage.note(error)
+            return False
+        self._outage.over()
+        if self._offered is timeline:
+            self._offered = None
+        return True

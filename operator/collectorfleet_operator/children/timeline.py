@@ -1,0 +1,17 @@
+"""How the fleet's run went: a ConfigMap made here, filled by the driver."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.owner import manifest
+from collectorfleet_operator.objects import Kind, Object
+
+CONFIG_MAP: Final = Kind("v1", "ConfigMap", "configmaps")
+
+
+def timeline(fleet: CollectorFleet) -> Object:
+    # Without data: it is the driver's, and outlives it.
+    return manifest(fleet, CONFIG_MAP, names.timeline_name(fleet.metadata.name))
