@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+from pathlib import Path
 from typing import Final
 
 from collectorfleet.display.lines import ProgressLines
@@ -15,6 +16,7 @@ from collectorfleet.pod.ray_node import RayNode
 from collectorfleet.pod.reporter import Reporter
 from collectorfleet.pod.settings import TERMINATION_LOG, DriverSettings
 from collectorfleet.pod.stored_fleet import last_report
+from collectorfleet.pod.working_folder import enter_working_folder
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError, exit_code, termination_message
 from collectorfleet.run.history import RunHistory
@@ -26,7 +28,7 @@ from collectorfleet.run.stop import StopRequest, stop_on_signals
 from collectorfleet.run.supervision import supervise
 from collectorfleet.run.timeline_keeper import TimelineKeeper, keeper_in
 from collectorfleet_api.log_lines import EXCEPTION
-from collectorfleet_api.names import METRICS_PORT
+from collectorfleet_api.names import CODE_MOUNT, METRICS_PORT
 from collectorfleet_api.packing.quantity import whole_cpus
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec
 
@@ -60,6 +62,7 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
         _set_torch_threads(fleet.spec)
         folder = _checkpoint_folder(fleet, settings)
         history = _history(fleet, settings, folder)
+        enter_working_folder(Path(CODE_MOUNT))
         code = load_own_code(fleet.spec)
         node.wait_until_joined()
         ray.init(address=settings.ray_address, log_to_driver=True, logging_level=logging.WARNING)
