@@ -39,7 +39,9 @@ class FleetOptions:
     Args:
         create_env_fn: builds the environment of a collector, in the collector. A :class:`~collectorfleet.Factory`
             travels as an import path; any other callable is pickled. A list gives each collector its own.
-        policy: the module that is trained; published as version 1 before the first request.
+        policy: the module that is trained; published as version 1 before the first request. Or TorchRL's inference
+            service, ``InferenceServer(service_backend="ray")``, which collectors ask for actions and which has the
+            weights: versions are its own then.
 
     Keyword Args:
         policy_factory: builds the policy in each collector, when there is no ``policy``; a list gives each its own.
