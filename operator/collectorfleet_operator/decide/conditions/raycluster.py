@@ -22,7 +22,7 @@ _MOST_TOLD: Final = 3
 # The kubelet's words about a Secret that is there: KubeRay makes one with a token in it, or takes what has its name.
 _NO_TOKEN: Final = f"couldn't find key {names.TOKEN_SECRET_KEY} in Secret"
 _INSTALL: Final = (
-    f"this Kubernetes has no {RAYCLUSTER.full_name}; install the KubeRay operator, 1.6 or later: "
+    f"this Kubernetes has no {RAYCLUSTER.full_name}; install the KubeRay operator, 1.5 or later: "
     "helm install kuberay-operator kuberay-operator --repo https://ray-project.github.io/kuberay-helm/ --version 1.6.2"
 )
 
