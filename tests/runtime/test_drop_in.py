@@ -45,6 +45,7 @@ def test_methods_and_attributes_of_collectors_are_reached_in_the_order_of_their_
     assert collector.get_distant_attr("worker_idx") == [0, 1]
     environments = [("env._length",), ("env.batch_size",)]
     assert collector.map_fn("get_distant_attr", environments) == [10, torch.Size([])]
+    assert collector.getattr_env("batch_size") == torch.Size([])
     first, second = collector.map_fn("set_seed", list_of_kwargs=[{"seed": 1}, {"seed": 7}])
     assert first != second
     assert next(iter(collector)) is not None

@@ -82,6 +82,22 @@ def test_what_cannot_be_published_is_told_where_the_learner_is(make: Make) -> No
     ray.get(ours.publish.remote(1.0, 2))
 
 
+def test_an_error_of_whatever_kind_reaches_the_learner_in_its_own_words(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector = make(num_collectors=1)
+    ours = learner(collector)
+
+    def broken(*_: object) -> None:
+        raise ArithmeticError("a tensor of no kind")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(collector._source, "take", broken)
+        with pytest.raises(RuntimeError, match="ArithmeticError: a tensor of no kind"):
+            ray.get(ours.publish.remote(1.0, 1))
+    ray.get(ours.publish.remote(1.0, 2))
+
+
 def test_a_learner_that_begins_again_goes_on_in_the_same_fleet(make: Make) -> None:
     collector = make(num_collectors=1)
     ray.get(learner(collector).publish.remote(1.0, 5))

@@ -54,6 +54,12 @@ def kill(buffer: Any) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
+def test_attributes_of_the_buffer_are_asked_for_as_trainers_do(make: Make, make_buffer: MakeBuffer) -> None:
+    collector = make(replay_buffer=make_buffer(), total_frames=40)
+    assert all(batch is None for batch in collector)
+    assert collector.getattr_rb("write_count") == 40
+
+
 @pytest.mark.parametrize("transport", WAYS)
 def test_collectors_that_come_later_write_like_the_first_ones(
     make: Make, make_buffer: MakeBuffer, transport: str

@@ -87,7 +87,7 @@ def keeper_in(
         log.warning("the timeline begins anew, the one before cannot be read: %s", error)
 
     def keep(timeline: Timeline) -> None:
-        write_json(file, files.content(timeline))
+        write_json(file, timeline.to_wire())
         also(timeline)
 
     return TimelineKeeper(fleet, keep, every_seconds=every_seconds, before=before)

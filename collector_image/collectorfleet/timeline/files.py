@@ -23,8 +23,3 @@ def read(file: Path) -> Timeline | None:
         return Timeline.from_wire(json.loads(text), ignore_unknown=True)
     except ValidationError as error:
         raise ValueError(f"{file}: {error.errors()[0]['msg']} at {error.errors()[0]['loc']}") from error
-
-
-def content(timeline: Timeline) -> dict[str, object]:
-    """What :func:`read` reads back."""
-    return timeline.model_dump(mode="json", by_alias=True)

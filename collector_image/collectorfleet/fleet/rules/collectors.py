@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collectorfleet.fleet.options import FleetOptions
 
 # What is said of weights that the fleet publishes.
-OF_WEIGHTS: Final = (
+_OF_WEIGHTS: Final = (
     *("update_after_each_batch", "update_between_steps", "max_staleness", "exact_staleness"),
     *("weights_dtype", "weights_filter", "models"),
 )
@@ -32,6 +32,12 @@ FLEETS_OWN: Final = {
     "weight_recv_schemes": "weights travel by update_policy_weights_() of FleetCollector",
     "weight_updater": "weights travel by update_policy_weights_() of FleetCollector",
 }
+
+
+_SERVICE_HAS_THEM: Final = (
+    "the policy is an inference service, which has the weights and counts their versions; leave this out, and "
+    "update it with update_policy_weights_(weights)"
+)
 
 
 def _fleets_own(options: FleetOptions) -> list[str]:
@@ -59,8 +65,7 @@ def _without_a_service(name: str) -> Rule:
         "service-has-the-weights",
         name,
         lambda options: not (is_service(options.policy) and given(options, name)),
-        "the policy is an inference service, which has the weights and counts their versions; leave this out, and "
-        "update it with update_policy_weights_(weights)",
+        _SERVICE_HAS_THEM,
     )
 
 
@@ -139,5 +144,11 @@ COLLECTORS: Final = (
         lambda options: not (is_service(options.policy) and options.has_processes),
         "an inference service answers each collector, which has to be one process; use collector_class 'single'",
     ),
-    *(_without_a_service(name) for name in OF_WEIGHTS),
+    *(_without_a_service(name) for name in _OF_WEIGHTS),
+    Rule(
+        "service-has-the-weights",
+        "max_weight_update_interval",
+        lambda options: not is_service(options.policy) or options.max_weight_update_interval < 0,
+        _SERVICE_HAS_THEM,
+    ),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from collectorfleet.timeline import files
 from collectorfleet.timeline.recorder import MOST_HAPPENED, MOST_LIVES, MOST_SPANS, Recorder
 from collectorfleet.timeline.timeline import Happened, Span, Timeline
 from collectorfleet_api.v1alpha1 import CollectorState, CollectorStatus, DriverReport, Progress, WeightsStatus
@@ -52,7 +51,7 @@ def test_one_that_was_replaced_between_two_looks_begins_another_span() -> None:
 def test_the_next_driver_goes_on_and_says_so() -> None:
     first = Recorder("f", 0.0)
     first.note(report(row(READY), frames_delivered=10), 5.0)
-    second = Recorder("f", 60.0, Timeline.from_wire(files.content(first.timeline())))
+    second = Recorder("f", 60.0, Timeline.from_wire(first.timeline().to_wire()))
     second.note(report(row(STARTING), frames_delivered=8), 61.0)
     second.end("completed: done")
     found = second.timeline()

@@ -177,6 +177,7 @@ REFUSED = [
         for name, value in (
             ("update_after_each_batch", True),
             ("update_between_steps", True),
+            ("max_weight_update_interval", 3),
             ("max_staleness", 0),
             ("exact_staleness", True),
             ("weights_dtype", torch.bfloat16),
