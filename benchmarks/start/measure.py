@@ -2,6 +2,7 @@
 
     python -m benchmarks.start.measure exists --fleets 50     apply -> RayCluster exists
     python -m benchmarks.start.measure first-batch --rounds 3 apply -> first batch, beside the same made by hand
+                                                  [--write docs/start.md]
 
 Rounds alternate both sides, because machines are noisy: read the ratios of pairs, not the seconds.
 """
@@ -16,18 +17,34 @@ import statistics
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from benchmarks.common import tables
+
+# Seconds after the apply at which each step was behind us.
+Steps = dict[str, float]
 HERE = Path(__file__).parent
 # What the driver of a fleet and the hand-made one say when a step of the start is behind them.
 MILESTONE = re.compile(r"\bmilestone (\w+) ([0-9.]+)")
 STEPS = ("head Ready", "workers Ready", "python", "ray", "imports", "constructed", "first_batch")
+STRETCHES: dict[str, Callable[[Steps], float]] = {
+    "from workers Ready to the first batch": lambda steps: steps["first_batch"] - steps["workers Ready"],
+}
+BY_HAND, FLEET = "by-hand", "fleet"
+COMMAND = "python -m benchmarks.start.measure first-batch"
+INTRODUCTION = """\
+# From apply to the first batch
+
+A fleet of two collectors beside the same RayCluster and driver as users of KubeRay and TorchRL write them by hand
+(`benchmarks/start/by_hand.yaml`), on the nodes of `make cluster`, whose images are there already. Rows are seconds
+after the apply at which a step was behind us: head and worker pods Ready as the API server said, the driver's Python
+running, in Ray, TorchRL imported, the collector constructed, the first batch handed out. The driver of a fleet imports
+TorchRL while Ray still starts, so its *imports* come before *ray*."""
 
 
 def kubectl(*args: str, stdin: str | None = None, check: bool = True) -> str:
@@ -124,14 +141,6 @@ def measure_exists(fleets: int) -> None:
 
 
 # ---------------------------------------------------------------- apply -> first batch
-@dataclass
-class Timeline:
-    """Seconds after the apply at which each step was behind us."""
-
-    side: str
-    steps: dict[str, float] = field(default_factory=dict)
-
-
 def pod_ready_times(watch: Watch, role: str) -> list[float]:
     """When each pod of a role was first seen Ready."""
     ready: dict[str, float] = {}
@@ -145,7 +154,7 @@ def pod_ready_times(watch: Watch, role: str) -> list[float]:
     return sorted(ready.values())
 
 
-def run_side(side: str, manifest: str, job: str, timeout: float) -> Timeline:
+def run_side(side: str, manifest: str, job: str, timeout: float) -> Steps:
     with namespace(f"bench-{side}") as ns:
         watch = Watch("pods", ns)
         try:
@@ -158,42 +167,46 @@ def run_side(side: str, manifest: str, job: str, timeout: float) -> Timeline:
 
             until(f"{side}: first batch", lambda: "first_batch" in milestones(), timeout)
             found = milestones()
-            timeline = Timeline(side, {name: at - started for name, at in found.items()})
+            steps = {name: at - started for name, at in found.items()}
             for step, role in (("head Ready", "head"), ("workers Ready", "worker")):
                 if times := pod_ready_times(watch, role):
-                    timeline.steps[step] = times[-1] - started
-            return timeline
+                    steps[step] = times[-1] - started
+            return steps
         finally:
             watch.stop()
 
 
-def measure_first_batch(rounds: int, timeout: float) -> None:
-    sides = (
-        ("by-hand", (HERE / "by_hand.yaml").read_text(), "by-hand-driver"),
-        ("fleet", (HERE / "fleet.yaml").read_text(), "fleet-driver"),
-    )
-    timelines: list[Timeline] = []
-    ratios: list[float] = []
+def measure_first_batch(rounds: int, timeout: float, page: str | None) -> None:
+    manifests = {
+        BY_HAND: ((HERE / "by_hand.yaml").read_text(), "by-hand-driver"),
+        FLEET: ((HERE / "fleet.yaml").read_text(), "fleet-driver"),
+    }
+    pairs: list[dict[str, Steps]] = []
     for n in range(rounds):
         pair = {}
-        for side, manifest, job in sides if n % 2 == 0 else reversed(sides):
-            timeline = run_side(side, manifest, job, timeout)
-            pair[side] = timeline.steps["first_batch"]
-            timelines.append(timeline)
-            print(f"round {n + 1} {side}: first batch {pair[side]:.1f} s after apply ({load_line()})", flush=True)
-        ratios.append(pair["fleet"] / pair["by-hand"])
-    print("\n| seconds after apply | " + " | ".join(STEPS) + " |\n|---" * 1 + "|---" * len(STEPS) + "|")
-    for side, _, _ in sides:
-        mine = [t for t in timelines if t.side == side]
-        cells = []
-        for step in STEPS:
-            values = [t.steps[step] for t in mine if step in t.steps]
-            cells.append(f"{statistics.median(values):.1f}" if values else "-")
-        print(f"| {side} | " + " | ".join(cells) + " |")
-    spread = f"{min(ratios):.2f}-{max(ratios):.2f}"
-    print(
-        f"\nfleet / by hand, median of {rounds} pairs: {statistics.median(ratios):.2f} (spread {spread}; {load_line()})"
-    )
+        for side in (BY_HAND, FLEET) if n % 2 == 0 else (FLEET, BY_HAND):
+            pair[side] = run_side(side, *manifests[side], timeout)
+            print(f"round {n + 1} {side}: first batch {pair[side]['first_batch']:.1f} s ({load_line()})", flush=True)
+        pairs.append(pair)
+    table = tables.table([f"{rounds} paired rounds, s", "by hand", "fleet", "ratio"], rows(pairs))
+    text = f"{table}\n\n{tables.machine()}."
+    print(f"\n{text}")
+    if page is not None:
+        tables.write(page, f"{INTRODUCTION}\n\n    {COMMAND} --rounds {rounds} --write {page}\n\n{text}")
+
+
+def rows(pairs: Sequence[Mapping[str, Steps]]) -> list[list[str]]:
+    """Of each step, both sides and the ratio of what took place in the same round."""
+    made = []
+    for what, seconds in {**{step: _after_apply(step) for step in STEPS}, **STRETCHES}.items():
+        found = [(seconds(pair[BY_HAND]), seconds(pair[FLEET])) for pair in pairs]
+        cells = [tables.spread([pair[side] for pair in found]) for side in (0, 1)]
+        made.append([what, *cells, tables.spread([fleet / by_hand for by_hand, fleet in found], "x")])
+    return made
+
+
+def _after_apply(step: str) -> Callable[[Steps], float]:
+    return lambda steps: steps[step]
 
 
 def main() -> None:
@@ -204,11 +217,12 @@ def main() -> None:
     first = commands.add_parser("first-batch", help="apply -> first batch")
     first.add_argument("--rounds", type=int, default=3)
     first.add_argument("--timeout", type=float, default=300)
+    first.add_argument("--write", metavar="FILE")
     args = parser.parse_args()
     if args.command == "exists":
         measure_exists(args.fleets)
     else:
-        measure_first_batch(args.rounds, args.timeout)
+        measure_first_batch(args.rounds, args.timeout, args.write)
 
 
 if __name__ == "__main__":
