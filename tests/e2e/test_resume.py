@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from tests.cluster.client import Object, condition
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
@@ -51,3 +52,33 @@ def test_a_killed_driver_is_followed_by_one_that_goes_on_from_the_claim(
     assert frames >= before["checkpoint"]["frames"]
     assert frames + progress["framesLost"] >= before["progress"]["framesDelivered"]
     assert progress["framesLost"] % FRAMES == 0
+
+
+@pytest.mark.parametrize("role", ["driver", "head"])
+def test_a_replay_buffer_comes_back_from_the_checkpoint(
+    own_cluster: Cluster, namespace: str, claim: str, role: str
+) -> None:
+    cluster = own_cluster
+    fleet = fleets.fleet(train="workload:train_from_what_it_finds", frames=FRAMES)
+    fleet["spec"]["replayBuffer"] = {
+        "factory": "workload:make_buffer",
+        "kwargs": {"size": 100_000},
+        "checkpoint": True,
+    }
+    fleet["spec"]["driver"]["checkpoint"] = {"claimName": claim, "everySeconds": 1}
+    cluster.apply([fleets.code(), fleet], namespace)
+    before = cluster.wait_for(
+        "cfleet/fleet", lambda f: f["status"]["checkpoint"]["frames"] >= 3 * FRAMES, namespace, within=180
+    )["status"]
+    assert before["progress"]["metrics"]["found"] == 0
+    [lost] = cluster.items("pods", namespace, f"collectorfleet.dev/role={role}")
+    cluster.kill_pod(lost["metadata"]["name"], namespace)
+
+    def went_on(found: Object) -> bool:
+        status = found["status"]
+        again = status["driver"]["restarts"] == 1 and status["progress"]["metrics"].get("found", 0) > 0
+        return bool(again and status["progress"]["batches"] > before["progress"]["batches"])
+
+    progress = cluster.wait_for("cfleet/fleet", went_on, namespace, within=240)["status"]["progress"]
+    assert progress["metrics"]["found"] >= before["checkpoint"]["frames"]
+    assert progress["replayBufferFramesLost"] == 0
