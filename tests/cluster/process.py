@@ -85,6 +85,11 @@ class Component:
         except subprocess.TimeoutExpired:
             self.kill()
 
+    def send(self, how: signal.Signals) -> None:
+        """Such as SIGSTOP, and SIGCONT after it."""
+        if self._process is not None:
+            self._signal(self._process, how)
+
     def reap(self) -> None:
         """Block until the process, which somebody else ended, is gone."""
         if self._process is not None:

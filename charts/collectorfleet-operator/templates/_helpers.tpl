@@ -51,12 +51,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 
 {{- /* What another value says is refused as an argument: rights and probes would not follow it. */}}
 {{- define "collectorfleet-operator.arguments" -}}
+- --lease={{ include "collectorfleet-operator.namespace" . }}/{{ include "collectorfleet-operator.fullname" . }}
 {{- range .Values.watchNamespaces }}
 - --namespace={{ . }}
 {{- end }}
 {{- range .Values.extraArgs }}
 {{- if hasPrefix "--namespace" . }}
 {{- fail (printf "extraArgs: %s needs rights in that namespace, too; name it in watchNamespaces" .) }}
+{{- else if hasPrefix "--lease" . }}
+{{- fail (printf "extraArgs: %s would let several pods serve at once; leave it out" .) }}
 {{- else if hasPrefix "--health-port" . }}
 {{- fail (printf "extraArgs: %s moves the port that probes ask; leave it out" .) }}
 {{- end }}

@@ -11,10 +11,11 @@ import contextlib
 import logging
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 import aiohttp
 
@@ -26,6 +27,7 @@ from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import KubeError, NotServedError, RefusedError, UnavailableError
 from collectorfleet_operator.edge.freshness import Freshness
 from collectorfleet_operator.edge.health import Health, served
+from collectorfleet_operator.edge.leadership import Leadership
 from collectorfleet_operator.edge.metrics.instruments import Instruments
 from collectorfleet_operator.edge.metrics.requests import tracing
 from collectorfleet_operator.edge.metrics.state import State
@@ -42,27 +44,55 @@ RETRY_SECONDS: Final = 2.0
 
 
 async def run(settings: Settings) -> None:
-    """Serve fleets until SIGTERM or SIGINT."""
+    """Serve fleets until SIGTERM or SIGINT, while no other operator does."""
     stop = asyncio.Event()
     health, freshness, instruments = Health(time.monotonic), Freshness(time.monotonic), Instruments()
     trace = tracing(instruments.requested)
     where = ", ".join(settings.namespaces) or "all namespaces"
     log.info("serving %s of %s", FLEET.full_name, where)
+    _on_signals(stop)
     async with Kube.connect(trace) as kube, served(health, instruments.registry, settings.health_port):
-        process = Process(settings, kube, trace, health, freshness, instruments, stop)
-        while not stop.is_set():
-            _on_signals(stop)
-            try:
-                await Session(process).run()
-            except KubeError as error:
-                log.warning("%s; trying again in %g s", error, RETRY_SECONDS)
-            except Exception:
-                log.exception("starting over in %g s", RETRY_SECONDS)
-            else:
-                continue
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), RETRY_SECONDS)
+        if settings.lease is None:
+            await serve(Process(settings, kube, trace, health, freshness, instruments, stop))
+        else:
+            leadership = Leadership(kube, settings.lease, health)
+            fenced = kube.only_while(leadership.holds)
+            process = Process(settings, fenced, trace, health, freshness, instruments, stop)
+            while await leadership.take(stop):
+                await _until_first(serve(process), leadership.keep())
+                _on_signals(stop)
+            await leadership.release()
     log.info("stopped")
+
+
+async def serve(process: Process) -> None:
+    """One session after another, until the process is told to stop."""
+    stop = process.stop
+    while not stop.is_set():
+        _on_signals(stop)
+        try:
+            await Session(process).run()
+        except KubeError as error:
+            log.warning("%s; trying again in %g s", error, RETRY_SECONDS)
+        except Exception:
+            log.exception("starting over in %g s", RETRY_SECONDS)
+        else:
+            continue
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), RETRY_SECONDS)
+
+
+async def _until_first(*coroutines: Coroutine[Any, Any, None]) -> None:
+    """Run them beside each other until one returns, and end the others."""
+    tasks = [asyncio.create_task(one) for one in coroutines]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
 
 
 def _on_signals(stop: asyncio.Event) -> None:
@@ -127,7 +157,7 @@ class Session:
             await asyncio.gather(*tasks, return_exceptions=True)
         for task in done:
             task.result()
-        # kopf handles signals by itself while it runs, and returns.
+        # kopf handles signals by itself while it starts, and returns.
         if tasks[2] in done:
             self._stop.set()
 
@@ -207,7 +237,9 @@ class Session:
         return now_missing != missing
 
     async def _watch(self, kinds: Iterable[Kind]) -> None:
-        await watch(kinds, self._process.settings, self._take_news, self._over, self._process.trace)
+        process = self._process
+        take_signals = partial(_on_signals, process.stop)
+        await watch(kinds, process.settings, self._take_news, self._over, process.trace, take_signals)
 
     def _take_news(self, kind: Kind, event: str | None, obj: Object) -> None:
         self._process.freshness.heard(kind)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from kubernetes.aio.dynamic.resource import Resource
 
 from collectorfleet_api import names
 from collectorfleet_operator.children.owner import FLEET
-from collectorfleet_operator.edge.errors import NotFoundError, UnavailableError, from_answer
+from collectorfleet_operator.edge.errors import NotFoundError, NotLeadingError, UnavailableError, from_answer
 from collectorfleet_operator.objects import Key, Kind, Object, metadata, name_of, namespace_of
 
 # The client's own default is five minutes.
@@ -41,9 +41,14 @@ def in_cluster() -> bool:
 
 
 class Kube:
-    """A connection. Every method raises a KubeError, and UnavailableError after ten seconds without an answer."""
+    """A connection. Every method raises a KubeError, and UnavailableError after ten seconds without an answer.
 
-    def __init__(self, api: client.ApiClient) -> None:
+    Nothing is written unless ``may_write`` says so at that moment.
+    """
+
+    def __init__(self, api: client.ApiClient, may_write: Callable[[], bool] = lambda: True) -> None:
+        self._api = api
+        self._may_write = may_write
         self._dynamic = DynamicClient(api)
         self._resources: dict[Kind, Resource] = {}
 
@@ -62,6 +67,10 @@ class Kube:
         configuration.trace_configs = [trace]
         async with client.ApiClient(configuration) as api:
             yield cls(api)
+
+    def only_while(self, may_write: Callable[[], bool]) -> Kube:
+        """The same connection, for who may lose the right to write."""
+        return Kube(self._api, may_write)
 
     async def list(
         self,
@@ -102,9 +111,9 @@ class Kube:
 
     async def apply(self, kind: Kind, manifest: Object) -> Object:
         """Create the object or take over the fields of the manifest; returns it as stored."""
-        return await self._ask(
+        return await self._write(
             f"apply {kind} {namespace_of(manifest)}/{name_of(manifest)}",
-            self._resource(kind).server_side_apply(body=manifest, force_conflicts=True, **_APPLY),
+            lambda: self._resource(kind).server_side_apply(body=manifest, force_conflicts=True, **_APPLY),
         )
 
     async def apply_status(self, seen: Object, status: Object) -> Object:
@@ -114,9 +123,9 @@ class Kube:
         """
         identity = {key: metadata(seen)[key] for key in ("name", "namespace", "uid", "resourceVersion")}
         body = {"apiVersion": FLEET.api_version, "kind": FLEET.kind, "metadata": identity, "status": status}
-        return await self._ask(
+        return await self._write(
             f"apply status of {FLEET} {namespace_of(seen)}/{name_of(seen)}",
-            self._resource(FLEET).status.server_side_apply(body=body, force_conflicts=True, **_APPLY),
+            lambda: self._resource(FLEET).status.server_side_apply(body=body, force_conflicts=True, **_APPLY),
         )
 
     async def delete(self, kind: Kind, key: Key, uid: str, *, at_once: bool = False) -> None:
@@ -129,17 +138,22 @@ class Kube:
         if at_once:
             body |= {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
         with contextlib.suppress(NotFoundError):
-            await self._ask(
+            await self._write(
                 f"delete {kind} {key}",
-                self._resource(kind).delete(name=key.name, namespace=key.namespace, body=body, **_OPTIONS),
+                lambda: self._resource(kind).delete(name=key.name, namespace=key.namespace, body=body, **_OPTIONS),
             )
 
     async def create(self, kind: Kind, manifest: Object) -> Object:
         """Create an object; ConflictError if there is one of its name."""
-        return await self._ask(
+        return await self._write(
             f"create {kind} {namespace_of(manifest)}/{name_of(manifest)}",
-            self._resource(kind).create(body=manifest, **_OPTIONS, field_manager=names.OPERATOR_MANAGER),
+            lambda: self._resource(kind).create(body=manifest, **_OPTIONS, field_manager=names.OPERATOR_MANAGER),
         )
+
+    async def _write(self, what: str, request: Callable[[], Any]) -> Object:
+        if not self._may_write():
+            raise NotLeadingError(what, "not sent: another operator may lead by now")
+        return await self._ask(what, request())
 
     async def _ask(self, what: str, request: Any) -> Object:
         try:

@@ -20,6 +20,10 @@ class UnavailableError(KubeError):
     """No answer, or one that says to come back later."""
 
 
+class NotLeadingError(UnavailableError):
+    """Not asked at all: this operator lost the right to write."""
+
+
 class NotServedError(KubeError):
     """The API server does not know the kind: its CRD is not installed."""
 

@@ -1,7 +1,7 @@
 """What the operator answers over HTTP.
 
-``/healthz``: whether it still hears from the API server. ``/readyz``: whether it serves fleets. ``/metrics``: what it
-counts and knows, for Prometheus.
+``/healthz``: whether it still hears from the API server. ``/readyz``: whether it serves fleets, or stands by.
+``/metrics``: what it counts and knows, for Prometheus.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Health:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._last = clock()
-        self._serves = False
+        self._ready: str | None = None
 
     def heard(self) -> None:
         """The API server answered."""
@@ -32,15 +32,19 @@ class Health:
 
     def serves(self) -> None:
         """Every fleet there is was listed."""
-        self._serves = True
+        self._ready = "serves fleets"
         self.heard()
+
+    def stands_by(self, leader: str) -> None:
+        """Another serves fleets, and this process goes on where that ends."""
+        self._ready = f"stands by while {leader} serves fleets"
 
     @property
     def age_seconds(self) -> float:
         return self._clock() - self._last
 
     async def ready(self, _: web.Request) -> web.Response:
-        return web.Response(text=f"serves: {self._serves}\n", status=200 if self._serves else 503)
+        return web.Response(text=f"{self._ready or 'waits to serve fleets'}\n", status=200 if self._ready else 503)
 
     async def alive(self, _: web.Request) -> web.Response:
         text = f"last list {self.age_seconds:.0f} s ago; the limit is {LIMIT_SECONDS:.0f} s\n"

@@ -7,13 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from collectorfleet_api.log_lines import LogFormat
+from collectorfleet_operator.objects import Key
 
 
 @dataclass(frozen=True)
 class Settings:
-    """``namespaces``: those whose fleets are served; empty is all. ``health_port``: 0 is none."""
+    """``namespaces``: those whose fleets are served; empty is all. ``health_port``: 0 is none.
+
+    ``lease``: what one of several operators has to hold to serve; None: there is no other.
+    """
 
     namespaces: tuple[str, ...]
+    lease: Key | None
     health_port: int
     log_format: LogFormat
     verbose: bool
@@ -34,6 +39,12 @@ def from_arguments(arguments: Sequence[str] | None = None) -> Settings:
         help="serve the fleets of this namespace only; may be given several times (default: all namespaces)",
     )
     parser.add_argument(
+        "--lease",
+        type=_lease,
+        metavar="NAMESPACE/NAME",
+        help="serve while this process holds this Lease, so that several may run (default: it is the only one)",
+    )
+    parser.add_argument(
         "--health-port",
         type=int,
         default=8080,
@@ -48,4 +59,12 @@ def from_arguments(arguments: Sequence[str] | None = None) -> Settings:
     )
     parser.add_argument("--verbose", action="store_true", help="log what kopf does, too")
     read = parser.parse_args(arguments)
-    return Settings(tuple(dict.fromkeys(read.namespace)), read.health_port, LogFormat(read.log_format), read.verbose)
+    namespaces = tuple(dict.fromkeys(read.namespace))
+    return Settings(namespaces, read.lease, read.health_port, LogFormat(read.log_format), read.verbose)
+
+
+def _lease(text: str) -> Key:
+    namespace, _, name = text.partition("/")
+    if not namespace or not name:
+        raise argparse.ArgumentTypeError(f"{text!r}: give the Lease as NAMESPACE/NAME")
+    return Key(namespace, name)

@@ -23,25 +23,38 @@ OnNews = Callable[[Kind, str | None, Object], None]
 
 
 async def watch(
-    kinds: Iterable[Kind], settings: Settings, news: OnNews, stop: asyncio.Event, trace: aiohttp.TraceConfig
+    kinds: Iterable[Kind],
+    settings: Settings,
+    news: OnNews,
+    stop: asyncio.Event,
+    trace: aiohttp.TraceConfig,
+    take_signals: Callable[[], None],
 ) -> None:
-    """Call ``news`` with the kind, the type of event and the object, until ``stop`` is set or the process is signalled.
+    """Call ``news`` with the kind, the type of event and the object, until ``stop`` is set.
 
-    Returns on both; raises when kopf cannot go on. Cancels every task that was started meanwhile. ``trace`` sees every
-    request.
+    Raises when kopf cannot go on. Cancels every task that was started meanwhile. ``trace`` sees every request.
+    ``take_signals`` is called once kopf has put its own handlers of signals in place: after one it waits five seconds
+    for tasks that are not its own. Returns on a signal that comes before that.
     """
     kinds = list(kinds)
     registry = kopf.OperatorRegistry()
     kopf.on.login(registry=registry)(_login(trace))
     for kind in kinds:
         _subscribe(registry, kind, news)
-    await kopf.operator(
-        registry=registry,
-        settings=_settings(kinds),
-        clusterwide=not settings.namespaces,
-        namespaces=settings.namespaces,
-        stop_flag=stop,
-    )
+    ready = asyncio.Event()
+    asked = asyncio.create_task(ready.wait())
+    asked.add_done_callback(lambda waited: None if waited.cancelled() else take_signals())
+    try:
+        await kopf.operator(
+            registry=registry,
+            settings=_settings(kinds),
+            clusterwide=not settings.namespaces,
+            namespaces=settings.namespaces,
+            ready_flag=ready,
+            stop_flag=stop,
+        )
+    finally:
+        asked.cancel()
 
 
 def _login(trace: aiohttp.TraceConfig) -> Callable[..., Awaitable[kopf.AiohttpSession | None]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from examples import values as values_of_examples
 from tests.cluster.binaries import ROOT
 from tests.delivery.fleet_chart.chart import CHART, CI, by_kind
 from tests.delivery.helm import Helm
@@ -38,8 +39,8 @@ def test_an_older_kubernetes_than_the_readme_names_is_refused(helm: Helm) -> Non
     assert "kubeVersion: >=1.30.0-0" in older.stderr
 
 
-def test_there_are_values_of_an_example_and_of_everything() -> None:
-    assert [path.name for path in CI] == ["all-values.yaml", "cartpole-values.yaml"]
+def test_there_are_values_of_each_example_and_of_everything() -> None:
+    assert set(CI) == {CHART / "ci/all-values.yaml", *values_of_examples.pages()}
 
 
 @pytest.mark.parametrize("values", CI, ids=lambda path: path.stem)

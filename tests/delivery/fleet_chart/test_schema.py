@@ -39,7 +39,7 @@ def values(changes: dict[str, Any]) -> dict[str, Any]:
         pytest.param({"fleet.policy.factory": None}, "policy/factory", "null", id="null"),
         # A server-side apply would refuse it too, after the code was sent.
         pytest.param({"fleet.policy.kwargs": None}, "policy/kwargs", "null", id="null-and-not-required"),
-        pytest.param({"fleet": ABSENT}, "fleet", "environment", id="nothing-at-all"),
+        pytest.param({"fleet": ABSENT}, "fleet", "image", id="nothing-at-all"),
         pytest.param({"fleet.collection.framesPerBatch": "many"}, "framesPerBatch", "string", id="type"),
         pytest.param({"fleet.collection.framesPerBatch": 0.5}, "framesPerBatch", "want integer", id="fraction"),
         pytest.param({"fleet.collection.framesPerBatch": 0}, "framesPerBatch", "0", id="minimum"),

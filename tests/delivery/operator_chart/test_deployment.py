@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.delivery.helm import Helm, HelmError
-from tests.delivery.operator_chart.rendering import FULL_NAME, container, only, pod, rendered
+from tests.delivery.operator_chart.rendering import FULL_NAME, NAMESPACE, container, only, pod, rendered
 
 DIGEST = "sha256:" + "0" * 64
 
@@ -24,20 +24,26 @@ def test_the_image_is_the_one_that_was_asked_for(helm: Helm, values: str, image:
     assert container(rendered(helm, "--set", values))["image"] == image
 
 
-def test_there_is_one_pod_and_the_next_waits_for_its_end(helm: Helm) -> None:
-    spec = only(rendered(helm), "Deployment")["spec"]
-    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+def test_each_release_has_a_lease_of_its_own_that_one_of_its_pods_serves_by(helm: Helm) -> None:
+    assert only(rendered(helm), "Deployment")["spec"]["replicas"] == 1
+    two = rendered(helm, replicaCount=2)
+    assert only(two, "Deployment")["spec"]["replicas"] == 2
+    assert container(two)["args"] == [f"--lease={NAMESPACE}/{FULL_NAME}"]
 
 
 def test_it_is_told_which_namespaces_it_serves(helm: Helm) -> None:
-    assert "args" not in container(rendered(helm))
+    assert not [one for one in container(rendered(helm))["args"] if one.startswith("--namespace")]
     told = container(rendered(helm, watchNamespaces=["a", "b"], extraArgs=["--verbose"]))["args"]
-    assert told == ["--namespace=a", "--namespace=b", "--verbose"]
+    assert told[1:] == ["--namespace=a", "--namespace=b", "--verbose"]
 
 
 @pytest.mark.parametrize(
     ("argument", "why"),
-    [("--namespace=a", "name it in watchNamespaces"), ("--health-port=0", "the port that probes ask")],
+    [
+        ("--namespace=a", "name it in watchNamespaces"),
+        ("--health-port=0", "the port that probes ask"),
+        ("--lease=a/b", "several pods serve at once"),
+    ],
 )
 def test_an_argument_that_rights_or_probes_would_not_follow_is_refused(helm: Helm, argument: str, why: str) -> None:
     with pytest.raises(HelmError, match=f"extraArgs: {argument} .*{why}"):

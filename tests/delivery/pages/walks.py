@@ -47,6 +47,7 @@ WALKS: Mapping[str, tuple[Step, ...]] = {
         _runbook("OperatorStale", "kubectl logs", _OPERATOR),
         Step("docs/monitoring.md", "helm upgrade collectorfleet-operator"),
         Step("docs/install.md", "helm upgrade collectorfleet-operator"),
+        Step("docs/install.md", "helm upgrade --set replicaCount=2"),
         Step("docs/install.md", _UNINSTALL),
         Step("charts/collectorfleet-operator/README.md", _INSTALL),
         Step(

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector, disable_created_metrics
-from prometheus_client.core import Metric
+from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from collectorfleet_operator.edge.errors import (
@@ -105,7 +105,13 @@ class Instruments(Collector):
         return []  # nothing is asked before there is something to scrape
 
     def collect(self) -> Iterator[Metric]:
-        return families(self.state()) if self.state is not None else iter(())
+        yield GaugeMetricFamily(
+            f"{PREFIX}leading",
+            "1 while this operator serves fleets; 0 while it starts, or stands by for another.",
+            value=self.state is not None,
+        )
+        if self.state is not None:
+            yield from families(self.state())
 
     def requested(self, request: Request, code: str, seconds: float) -> None:
         """The API server answered, or did not."""

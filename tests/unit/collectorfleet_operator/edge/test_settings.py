@@ -6,6 +6,7 @@ import pytest
 
 from collectorfleet_api.log_lines import LogFormat
 from collectorfleet_operator.edge.settings import from_arguments
+from collectorfleet_operator.objects import Key
 
 
 def test_all_namespaces_unless_some_are_named() -> None:
@@ -19,6 +20,15 @@ def test_the_log_is_text_unless_json_is_asked_for(capsys: pytest.CaptureFixture[
     with pytest.raises(SystemExit):
         from_arguments(["--log-format=xml"])
     assert "choose from" in capsys.readouterr().err
+
+
+def test_a_lease_is_named_with_its_namespace(capsys: pytest.CaptureFixture[str]) -> None:
+    assert from_arguments([]).lease is None
+    assert from_arguments(["--lease=system/operator"]).lease == Key("system", "operator")
+    for incomplete in ("operator", "system/", "/operator"):
+        with pytest.raises(SystemExit):
+            from_arguments([f"--lease={incomplete}"])
+        assert f"'{incomplete}': give the Lease as NAMESPACE/NAME" in capsys.readouterr().err
 
 
 def test_an_unknown_option_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
