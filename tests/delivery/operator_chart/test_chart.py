@@ -50,7 +50,7 @@ def test_helm_finds_nothing_to_complain_about(helm: Helm, values: Path) -> None:
 
 def test_there_are_values_to_lint() -> None:
     names_ = {path.name.removesuffix("-values.yaml") for path in CI_VALUES}
-    assert names_ == {"default", "everything", "namespaced", "subchart"}
+    assert names_ == {"cluster-wide", "default", "everything", "namespaced", "subchart"}
 
 
 def test_the_package_has_what_an_installation_needs_and_nothing_else(helm: Helm, tmp_path: Path) -> None:
