@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from collectorfleet.fleet.per_collector import NAMES, is_list, lengths
@@ -38,6 +39,14 @@ def _at_least(least: int, name: str) -> Rule:
     return Rule("at-least", name, holds, lambda options: f"{getattr(options, name)} is fewer than {least}")
 
 
+def _some_time(name: str) -> Rule:
+    def sentence(options: FleetOptions) -> str:
+        seconds = getattr(options, name).total_seconds()
+        return f"{seconds:g} s would be over before anything can happen; give more than 0"
+
+    return Rule("some-time", name, lambda options: getattr(options, name) > timedelta(0), sentence)
+
+
 VALUES: Final = (
     *(
         Rule(
@@ -59,5 +68,6 @@ VALUES: Final = (
         )
     ),
     _at_least(0, "max_staleness"),
+    *(_some_time(name) for name in ("available_timeout", "request_timeout", "first_request_timeout")),
     *(_one_for_each(name) for name in NAMES),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -57,6 +58,16 @@ REFUSED = [
             "trajs_per_batch": 1,
             "max_staleness": 0,
         }.items()
+    ),
+    *(
+        pytest.param(
+            ("some-time", name),
+            {name: timedelta(seconds=seconds)},
+            f"{seconds} s would be over before anything can happen; give more than 0",
+            id=f"{seconds} s {name}",
+        )
+        for name in ("available_timeout", "request_timeout", "first_request_timeout")
+        for seconds in (0, -1)
     ),
     *(
         pytest.param(
