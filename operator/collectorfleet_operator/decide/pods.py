@@ -11,6 +11,7 @@ from typing import Final
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import Reason
 from collectorfleet_operator.children.pod_template import PodRole
+from collectorfleet_operator.decide.asked import asked_for
 from collectorfleet_operator.objects import Object, has_condition, label, metadata
 
 # Kubernetes' words.
@@ -80,7 +81,7 @@ def problem(pod: Object) -> PodProblem | None:
         return PodProblem(status["reason"], status.get("message", ""))
     for condition in status.get("conditions") or []:
         if condition["type"] == "PodScheduled" and condition.get("reason") == UNSCHEDULABLE:
-            return PodProblem(UNSCHEDULABLE, condition.get("message", ""))
+            return PodProblem(UNSCHEDULABLE, _fits_nowhere(pod, condition.get("message", "")))
     found = (_container_problem(pod, container) for container in _statuses(pod))
     return next((one for one in found if one is not None), None)
 
@@ -93,6 +94,11 @@ def common_problem(pods: Sequence[Object], what: str) -> PodProblem | None:
     reason, count = Counter(one.reason for one in found).most_common(1)[0]
     message = next(one.message for one in found if one.reason == reason)
     return PodProblem(reason, f"{count} of {len(pods)} {what}: {message}")
+
+
+def _fits_nowhere(pod: Object, scheduler_words: str) -> str:
+    asked = asked_for(pod, scheduler_words)
+    return f"asks for {asked}; {scheduler_words}" if asked else scheduler_words
 
 
 def _container_problem(pod: Object, status: Object) -> PodProblem | None:

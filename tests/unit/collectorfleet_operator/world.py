@@ -264,9 +264,9 @@ class World:
         self.report(self.get(FLEET)["spec"]["collectors"]["replicas"])
 
 
-def started() -> World:
+def started(changes: dict[str, Any] | None = None) -> World:
     """All children and pods are made, none runs."""
-    world = World()
+    world = World(changes)
     world.carry_out()
     world.make_pods()
     return world

@@ -54,6 +54,19 @@ def test_a_pod_that_fits_nowhere_says_so_in_the_schedulers_words(role: str, type
     assert words in found[2]
 
 
+def test_worker_pods_that_fit_nowhere_say_how_much_they_ask_for() -> None:
+    world = started({"spec.collectors.resources": {"gpu": 0.25, "memory": "3Gi"}, "spec.workers.gpu.perPod": 2})
+    world.run_pods("head")
+    words = "0/3 nodes are available: 1 Insufficient memory, 3 Insufficient nvidia.com/gpu."
+    unschedulable = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": words}
+    pending = world.pods("worker")
+    for pod in pending:
+        world.set_pod(pod, phase="Pending", conditions=[unschedulable])
+    # Of 8 collectors: 8 * 3Gi, 512Mi for Ray, and an object store of 256Mi and 8 * 256Mi.
+    text = f"{len(pending)} of {len(pending)} worker pods: asks for memory: 27392Mi, nvidia.com/gpu: 2; {words}"
+    assert told(world.look(), "RayClusterReady") == ("False", "CollectorUnschedulable", text)
+
+
 def test_a_worker_killed_for_memory_says_its_limit() -> None:
     world = running()
     state = {

@@ -1,0 +1,64 @@
+"""What a pod that fits nowhere asks for, of what the scheduler finds too little of. Pure.
+
+The scheduler says how many nodes have too little of a resource, and never how much was asked for:
+``0/3 nodes are available: 3 Insufficient nvidia.com/gpu.`` The number is in the pod, and it is what a user can change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Final
+
+from collectorfleet_api.packing.quantity import format_cpu, format_memory, parse_quantity
+from collectorfleet_operator.objects import Object
+
+_INSUFFICIENT: Final = re.compile(r"\bInsufficient (\S+?)[.,;:]?(?=\s|$)")
+_IN_BYTES: Final = ("memory", "ephemeral-storage", "hugepages-")
+
+
+def asked_for(pod: Object, scheduler_words: str) -> str:
+    """``nvidia.com/gpu: 1, memory: 2Gi``: what the scheduler finds too little of, in its order; empty if nothing."""
+    short = dict.fromkeys(_INSUFFICIENT.findall(scheduler_words))
+    return ", ".join(f"{name}: {_format(name)(request(pod, name))}" for name in short)
+
+
+def request(pod: Object, resource: str) -> Fraction:
+    """How much of a resource the scheduler has to find for the pod, on one node.
+
+    Containers run together, and so do init containers that stay (sidecars); each other init container runs alone with
+    the sidecars that began before it. What the pod says as a whole counts instead.
+    """
+    spec = pod["spec"]
+    staying, at_start = Fraction(0), Fraction(0)
+    for container in spec.get("initContainers") or []:
+        beside = staying + _of(container, resource)
+        at_start = max(at_start, beside)
+        if container.get("restartPolicy") == "Always":
+            staying = beside
+    staying += sum((_of(container, resource) for container in spec["containers"]), Fraction(0))
+    whole = _said(spec, resource)
+    found = max(staying, at_start) if whole is None else whole
+    return found + parse_quantity((spec.get("overhead") or {}).get(resource, 0))
+
+
+def _of(container: Object, resource: str) -> Fraction:
+    return _said(container, resource) or Fraction(0)
+
+
+def _said(part: Object, resource: str) -> Fraction | None:
+    """The request of a container or a pod; a limit alone is a request too."""
+    resources = part.get("resources") or {}
+    for kind in ("requests", "limits"):
+        said = (resources.get(kind) or {}).get(resource)
+        if said is not None:
+            return parse_quantity(said)
+    return None
+
+
+def _format(resource: str) -> Callable[[Fraction], str]:
+    if resource.startswith(_IN_BYTES):
+        return format_memory
+    # Extended resources are whole numbers.
+    return format_cpu
