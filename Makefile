@@ -78,7 +78,7 @@ test-torchrl: $(READY) ## Run TorchRL's own tests with FleetCollector in place o
 
 .PHONY: cluster
 cluster: $(READY) ## Start a real Kubernetes with KubeRay and the operator on this machine (Linux, root)
-	$(PY) -m tests.cluster up
+	$(PY) -m tests.cluster up $(CLUSTER)
 
 .PHONY: cluster-down
 cluster-down: $(READY) ## End it and leave nothing behind

@@ -1,7 +1,7 @@
 """``python -m tests.cluster up``: a Kubernetes to try CollectorFleet on; ``down`` ends it and cleans up.
 
-The cluster outlives the command. It has KubeRay and the operator as pods, made from this working copy: after a change
-in the operator's sources, delete its pod.
+The cluster outlives the command. It has KubeRay and the operator as pods, the operator made from this working copy:
+after a change in its sources, delete its pod. ``--without-operator`` leaves installing it to you, as by Helm.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.cluster.cluster import Cluster
 FOLDER = ROOT / ".cluster"
 
 
-def up(nodes: int, gpus: int, kuberay_env: dict[str, str]) -> None:
+def up(nodes: int, gpus: int, kuberay_env: dict[str, str], *, operator: bool) -> None:
     """Start the cluster and print how to use it."""
     if reason := clusters.missing():
         sys.exit(f"no cluster: {reason}")
@@ -41,12 +41,13 @@ def up(nodes: int, gpus: int, kuberay_env: dict[str, str]) -> None:
             cluster.add_gpus(node, gpus)
         cluster.install_kuberay(kuberay_env)
         say("KubeRay runs")
-        addons.install_operator(cluster)
-        say("the operator runs")
+        if operator:
+            addons.install_operator(cluster)
+            say("the operator runs")
     except BaseException:
         cluster.stop()
         raise
-    print(_instructions(cluster))
+    print(_instructions(cluster, operator=operator))
 
 
 def down() -> None:
@@ -61,10 +62,17 @@ def _entry() -> machine.Entry | None:
     return next((entry for entry in machine.entries() if entry.folder == FOLDER.resolve()), None)
 
 
-def _instructions(cluster: Cluster) -> str:
+def _instructions(cluster: Cluster, *, operator: bool) -> str:
     lines = [f"export KUBECONFIG={cluster.kubeconfig}"]
-    if shutil.which("kubectl") is None:
-        lines.append(f'export PATH="$PATH:{binaries.build(binaries.KUBERNETES)}"')
+    tools = {"kubectl": binaries.KUBERNETES} | ({} if operator else {"helm": binaries.HELM})
+    lines += [
+        f'export PATH="$PATH:{binaries.build(tool)}"' for name, tool in tools.items() if shutil.which(name) is None
+    ]
+    if not operator:
+        lines.append(
+            "helm install collectorfleet-operator charts/collectorfleet-operator --namespace collectorfleet-system "
+            "--create-namespace"
+        )
     lines += [
         "kubectl apply -f examples/cartpole.yaml",
         "kubectl get cfleet --watch",
@@ -82,12 +90,14 @@ def main(arguments: Sequence[str]) -> None:
     starting.add_argument(
         "--kuberay-env", nargs="*", default=[], metavar="NAME=VALUE", help="e.g. ENABLE_INIT_CONTAINER_INJECTION=false"
     )
+    starting.add_argument("--without-operator", action="store_true", help="it is for you to install, as by Helm")
     commands.add_parser("down", help="end it and put the machine back")
     asked = parser.parse_args(arguments)
     if asked.command == "down":
         down()
     else:
-        up(asked.nodes, asked.gpus, dict(pair.split("=", 1) for pair in asked.kuberay_env))
+        environment = dict(pair.split("=", 1) for pair in asked.kuberay_env)
+        up(asked.nodes, asked.gpus, environment, operator=not asked.without_operator)
 
 
 if __name__ == "__main__":
