@@ -119,16 +119,12 @@ class Loop:
         terminated, truncated = self._envs.step(action if self._batched else action.unsqueeze(0), target, self._reward)
         if self._observed is not None:
             seen[...] = self._observed[1].apply(target)
-        cuts = []
-        for transform in self._stepping:
-            cut = transform.step(now, after, self._reward)
-            if cut is not None:
-                cuts.append((transform, cut))
+        cuts = [cut for one in self._stepping if (cut := one.step(now, after, self._reward)) is not None]
         if not (cuts or True in terminated or True in truncated):
             return None
         ends = Ends(terminated, truncated)
-        for transform, cut in cuts:
-            transform.truncate(ends, cut)
+        for cut in cuts:
+            ends.cut(cut)
         return ends
 
     def _write(self, arrays: dict[Any, np.ndarray], step: int, values: Values, now: Frame, after: Frame) -> None:

@@ -13,6 +13,7 @@ from tensordict.nn import (
     TensorDictModule,
     TensorDictSequential,
 )
+from tensordict.nn.distributions import CompositeDistribution
 from tensordict.nn.probabilistic import InteractionType, interaction_type
 from torch import Tensor, nn
 from torchrl.modules import (
@@ -26,7 +27,6 @@ from torchrl.modules import (
     SafeSequential,
     ValueOperator,
 )
-from tensordict.nn.distributions import CompositeDistribution
 from torchrl.modules.distributions.utils import sample_and_log_prob
 from torchrl.modules.tensordict_module.probabilistic import use_generator
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +14,14 @@ from collectorfleet.actor.rollout.exact import NotExact, require
 from collectorfleet.actor.rollout.frame import Frame
 
 
+@dataclass(frozen=True)
+class Cut:
+    """``which`` environments a transform truncates, and whether their episodes are done then."""
+
+    which: np.ndarray
+    ends_episodes: bool
+
+
 class Ends:
     """Which environments are at their end after a step."""
 
@@ -20,6 +29,11 @@ class Ends:
         self.terminated = np.array(terminated, bool)
         self.truncated = np.array(truncated, bool)
         self.done = self.terminated | self.truncated
+
+    def cut(self, by: Cut) -> None:
+        self.truncated |= by.which
+        if by.ends_episodes:
+            self.done |= self.truncated
 
     def which(self) -> list[int]:
         """Those that are reset, in their order."""
@@ -35,14 +49,11 @@ class Stepping(Protocol):
     def begin(self, frame: Frame) -> None:
         """A rollout begins with this."""
 
-    def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:
-        """Write ``after``; returns which environments it truncates, None where it truncates none."""
+    def step(self, before: Frame, after: Frame, reward: np.ndarray) -> Cut | None:
+        """Write ``after``; returns what it cuts, None where that is nothing."""
 
     def reset(self, frame: Frame, which: Sequence[int]) -> None:
         """These environments were reset."""
-
-    def truncate(self, ends: Ends, cut: np.ndarray) -> None:
-        """Write what :meth:`step` found."""
 
 
 class Steps:
@@ -58,19 +69,14 @@ class Steps:
     def begin(self, frame: Frame) -> None:
         self._longest = int(frame.arrays[self.key].max())
 
-    def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:  # noqa: ARG002 (a counter has no use for it)
+    def step(self, before: Frame, after: Frame, reward: np.ndarray) -> Cut | None:  # noqa: ARG002 (a counter has no use for it)
         counts = after.arrays[self.key]
         np.add(before.arrays[self.key], 1, out=counts)
         # One number is compared in each step, and all of them only when one is there.
         self._longest += 1
         if self._most is None or self._longest < self._most:
             return None
-        return counts.reshape(-1) >= self._most
-
-    def truncate(self, ends: Ends, cut: np.ndarray) -> None:
-        ends.truncated |= cut
-        if self._ends_episodes:
-            ends.done |= ends.truncated
+        return Cut(counts.reshape(-1) >= self._most, self._ends_episodes)
 
     def reset(self, frame: Frame, which: Sequence[int]) -> None:
         counts = frame.arrays[self.key]
@@ -90,12 +96,9 @@ class Return:
     def begin(self, frame: Frame) -> None:
         """Keeps nothing beside the frames."""
 
-    def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:
+    def step(self, before: Frame, after: Frame, reward: np.ndarray) -> Cut | None:
         np.add(before.arrays[self.key], reward, out=after.arrays[self.key])
         return None
-
-    def truncate(self, ends: Ends, cut: np.ndarray) -> None:
-        raise AssertionError("RewardSum truncates nothing")
 
     def reset(self, frame: Frame, which: Sequence[int]) -> None:
         frame.arrays[self.key][which] = 0
