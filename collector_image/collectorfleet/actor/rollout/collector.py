@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
 
 import torch
 from tensordict import TensorDict, TensorDictBase
@@ -13,35 +13,39 @@ from torchrl.envs.utils import set_exploration_type
 
 from collectorfleet.actor.rollout.exact import NotExact
 from collectorfleet.actor.rollout.find import find_loop
+from collectorfleet.actor.rollout.loop import Loop
 
 
 class FastCollector(Collector):
     """``Collector``, but for how it steps; takes its arguments.
 
-    ``inexact`` says in one sentence why TorchRL's loop steps after all; None where ours does.
+    What it steps is looked at when that is first asked for, and not again.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.inexact: str | None = None
-        self._before_policy: Callable[[], None] | None = None
+    @cached_property
+    def _found(self) -> Loop | NotExact:
         try:
-            self._loop = find_loop(self)
+            return find_loop(self)
         except NotExact as why:
-            self.inexact = str(why)
+            return why
+
+    @property
+    def inexact(self) -> str | None:
+        """Why TorchRL's loop steps after all, in one sentence; None where ours does."""
+        return str(self._found) if isinstance(self._found, NotExact) else None
 
     def call_before_policy(self, call: Callable[[], None]) -> None:
         """Have ``call`` called in each step, before the policy; for a policy that is a module."""
-        if self.inexact is None:
-            self._loop.before_policy = call
+        if isinstance(self._found, Loop):
+            self._found.before_policy = call
         else:
             self.policy.register_forward_pre_hook(lambda *_: call())
 
     @torch.no_grad()
     def rollout(self) -> TensorDictBase:
-        if self.inexact is not None:
+        if isinstance(self._found, NotExact):
             return super().rollout()
-        if self._loop.policy.hooked:
+        if self._found.policy.hooked:
             raise RuntimeError(
                 "a module of the policy got a hook after the collector was built, which a fast rollout does not call; "
                 "set collection.rollout to TorchRL"
@@ -53,7 +57,7 @@ class FastCollector(Collector):
             self._start_new_trajectories()
         with set_exploration_type(self.exploration_type):
             draw = self._random_action if self._should_use_random_frames() else None
-            self._loop.run(self, self._final_rollout, self.frames_per_batch, draw)
+            self._found.run(self, self._final_rollout, self.frames_per_batch, draw)
         return self._maybe_set_truncated(self._final_rollout)
 
     def _random_action(self) -> Tensor:

@@ -32,7 +32,7 @@ def find_loop(collector: Collector) -> Loop:
     batch = collector._final_rollout
     keys = [envs.key, *(one.key for one in stepping)]
     policy = find_policy(collector._wrapped_policy, [*keys, *ENDS], collector.env.batch_size)
-    _require_keys(batch, keys, policy.writes, compact=set(collector._compact_next_keys))
+    found = _require_keys(batch, keys, policy.writes, compact=set(collector._compact_next_keys))
     now = {key: collector._carrier.get(key) for key in keys}
     for key, tensor in now.items():
         require(tensor.dtype == batch.get(key).dtype, f"{key} is {tensor.dtype} and is kept as {batch.get(key).dtype}")
@@ -43,7 +43,7 @@ def find_loop(collector: Collector) -> Loop:
     frames = Frame(now, batched=batched), Frame(now, batched=batched)
     # Environments begin with no end, and go on from none.
     ends = {key: torch.zeros_like(collector._carrier.get(key)) for key in ENDS}
-    return Loop(envs, raw, stepping, policy, frames, reward, ends, batched=batched)
+    return Loop(envs, raw, stepping, policy, found, frames, reward, ends, batched=batched)
 
 
 def _require_plain(collector: Collector) -> None:
@@ -58,7 +58,7 @@ def _require_plain(collector: Collector) -> None:
     require(len(collector.env.batch_size) <= 1, "environments have several batch dimensions")
 
 
-def _require_keys(batch: Any, keys: list[str], writes: list[Any], compact: set[Any]) -> None:
+def _require_keys(batch: Any, keys: list[str], writes: list[Any], compact: set[Any]) -> set[Any]:
     expected = {*keys, *ENDS, *writes, TRAJECTORY, ("next", "reward")}
     expected |= {("next", key) for key in (*keys, *ENDS)}
     found = set(batch.keys(True, True))
@@ -68,3 +68,4 @@ def _require_keys(batch: Any, keys: list[str], writes: list[Any], compact: set[A
         tensor = batch.get(key)
         require(type(tensor) is torch.Tensor, f"{key} is a {type(tensor).__name__}")
         require(tensor.dtype not in (torch.bfloat16,), f"{key} is {tensor.dtype}, which no array has")
+    return found

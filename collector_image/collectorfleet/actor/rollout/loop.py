@@ -6,7 +6,7 @@ Between two rollouts all that is known is where TorchRL's collector has it, so t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ class Loop:
     """What a collector steps, found once.
 
     Args:
+        keys: all that a batch has.
         frames: two of them: the policy may hand on what it was given, so a step is written beside the one before.
         observed: where environments write what they see, ``[environments, *shape]``, and what makes the observation of
             it; None if it is the observation.
@@ -37,6 +38,7 @@ class Loop:
         observed: tuple[np.ndarray, Observed] | None,
         stepping: Sequence[Stepping],
         policy: Policy,
+        keys: Iterable[Any],
         frames: tuple[Frame, Frame],
         reward: np.ndarray,
         ends: Values,
@@ -49,27 +51,28 @@ class Loop:
         self._observed = observed
         self._stepping = list(stepping)
         self._frames = frames
+        self._keys = list(keys)
         self._reward = reward
         self._ends = ends
         self._batched = batched
-        self._memory: Memory | None = None
 
     def run(self, collector: Collector, batch: TensorDictBase, steps: int, draw: Callable[[], Tensor] | None) -> None:
         """Step into ``batch``, ``steps`` times or until the collector is interrupted.
 
         ``draw``, if given, acts in place of the policy.
         """
-        memory = self._memory_of(batch)
+        memory = Memory(batch, self._keys, batched=self._batched)
         carrier, interruptor = collector._carrier, collector.interruptor
         now, after = self._frames
         now.load(carrier)
-        written = now.writes() + after.writes()
+        written = self._writes()
         for transform in self._stepping:
             transform.begin(now)
         trajectories, ended = Trajectories(collector), list[tuple[int, Ends]]()
         # What the policy said last is said again by frames with random actions.
         kept: Values = {key: carrier.get(key) for key in self.policy.writes if key in carrier.keys(True, True)}
         values: Values = {}
+        over: list[int] = []
         step = -1
         for step in range(steps):
             values = {**kept, **self._ends, **now.tensors}
@@ -78,31 +81,32 @@ class Loop:
                 memory.check(values, self.policy.writes, batched=self._batched)
             ends = self._step(values["action"], now, after)
             self._write(memory.arrays, step, values, now, after)
+            over = []
             if ends is not None:
                 ended.append((step, ends))
-                which = ends.which()
-                self._reset(which, after)
-                trajectories.end(step, which)
+                over = ends.which()
+                self._reset(over, after)
+                trajectories.end(step, over)
+                if draw is not None:
+                    kept = self._left(values, over)
             now, after = after, now
             if interruptor is not None and interruptor.collection_stopped():
                 break
         memory.write_ends(step + 1, ended)
         for key, tensor in now.tensors.items():
             carrier.set(key, tensor.clone())
-        for key in self.policy.writes:
-            if key in values:
-                carrier.set(key, values[key].clone())
+        for key, tensor in self._left(values, over).items():
+            carrier.set(key, tensor)
         carrier.set(TRAJECTORY, trajectories.write(memory, step + 1))
-        if now.writes() + after.writes() != written:
+        if self._writes() != written:
             raise RuntimeError(
                 "the policy writes into its observation, which TorchRL's frames then show twice; clone it there, or "
                 "set collection.rollout to TorchRL"
             )
 
-    def _memory_of(self, batch: TensorDictBase) -> Memory:
-        if self._memory is None or self._memory.batch is not batch:
-            self._memory = Memory(batch, batched=self._batched)
-        return self._memory
+    def _writes(self) -> int:
+        """Grows whenever the policy writes into what it is given."""
+        return sum(frame.writes() for frame in self._frames) + sum(end._version for end in self._ends.values())
 
     def _act(self, values: Values, draw: Callable[[], Tensor] | None) -> None:
         if draw is not None:
@@ -111,6 +115,14 @@ class Loop:
         if self.before_policy is not None:
             self.before_policy()
         self.policy(values)
+
+    def _left(self, values: Values, over: Sequence[int]) -> Values:
+        """What the policy said, as it is left for the next step: a reset of some environments, not all, makes zeros."""
+        found = {key: values[key].clone() for key in self.policy.writes if key in values}
+        if 0 < len(over) < len(self._envs):
+            for tensor in found.values():
+                tensor[over] = 0
+        return found
 
     def _step(self, action: Tensor, now: Frame, after: Frame) -> Ends | None:
         """Write ``after``; returns who is at an end, None if nobody is."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,12 +17,15 @@ TRAJECTORY: Final = ("collector", "traj_ids")
 
 
 class Memory:
-    """``arrays`` are ``[environments, steps, ...]``, whatever the batch size of the environment."""
+    """``arrays`` are ``[environments, steps, ...]``, whatever the batch size of the environment.
 
-    def __init__(self, batch: TensorDictBase, *, batched: bool) -> None:
+    For one rollout: between two of them TorchRL and hooks may put other tensors into the batch.
+    """
+
+    def __init__(self, batch: TensorDictBase, keys: Iterable[Any], *, batched: bool) -> None:
         self.batch = batch
         self.arrays: dict[Any, np.ndarray] = {
-            key: (tensor if batched else tensor.unsqueeze(0)).numpy() for key, tensor in batch.items(True, True)
+            key: (batch.get(key) if batched else batch.get(key).unsqueeze(0)).numpy() for key in keys
         }
 
     def check(self, values: dict[Any, Tensor], keys: Sequence[Any], *, batched: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -14,14 +13,6 @@ from collectorfleet.actor.rollout.exact import NotExact, require
 from collectorfleet.actor.rollout.frame import Frame
 
 
-@dataclass(frozen=True)
-class Cut:
-    """``which`` environments a transform truncates, and whether their episodes are done then."""
-
-    which: np.ndarray
-    ends_episodes: bool
-
-
 class Ends:
     """Which environments are at their end after a step."""
 
@@ -30,14 +21,14 @@ class Ends:
         self.truncated = np.array(truncated, bool)
         self.done = self.terminated | self.truncated
 
-    def cut(self, by: Cut) -> None:
-        self.truncated |= by.which
-        if by.ends_episodes:
-            self.done |= self.truncated
+    def cut(self, which: np.ndarray) -> None:
+        """A transform truncates these."""
+        self.truncated |= which
+        self.done |= self.truncated
 
     def which(self) -> list[int]:
         """Those that are reset, in their order."""
-        found: list[int] = np.flatnonzero(self.done | self.truncated).tolist()
+        found: list[int] = np.flatnonzero(self.done).tolist()
         return found
 
 
@@ -49,8 +40,8 @@ class Stepping(Protocol):
     def begin(self, frame: Frame) -> None:
         """A rollout begins with this."""
 
-    def step(self, before: Frame, after: Frame, reward: np.ndarray) -> Cut | None:
-        """Write ``after``; returns what it cuts, None where that is nothing."""
+    def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:
+        """Write ``after``; returns which environments it truncates, None where it truncates none."""
 
     def reset(self, frame: Frame, which: Sequence[int]) -> None:
         """These environments were reset."""
@@ -61,22 +52,22 @@ class Steps:
 
     def __init__(self, transform: StepCounter) -> None:
         require(transform.truncated_key == "truncated", "StepCounter has a truncated_key of its own")
+        require(transform.update_done, "StepCounter truncates episodes that are not done (update_done)")
         self.key: str = transform.step_count_key
         self._most: int | None = transform.max_steps
-        self._ends_episodes = transform.update_done
         self._longest = 0
 
     def begin(self, frame: Frame) -> None:
         self._longest = int(frame.arrays[self.key].max())
 
-    def step(self, before: Frame, after: Frame, reward: np.ndarray) -> Cut | None:  # noqa: ARG002 (a counter has no use for it)
+    def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:  # noqa: ARG002 (a counter has no use for it)
         counts = after.arrays[self.key]
         np.add(before.arrays[self.key], 1, out=counts)
         # One number is compared in each step, and all of them only when one is there.
         self._longest += 1
         if self._most is None or self._longest < self._most:
             return None
-        return Cut(counts.reshape(-1) >= self._most, self._ends_episodes)
+        return counts.reshape(-1) >= self._most
 
     def reset(self, frame: Frame, which: Sequence[int]) -> None:
         counts = frame.arrays[self.key]
@@ -96,7 +87,7 @@ class Return:
     def begin(self, frame: Frame) -> None:
         """Keeps nothing beside the frames."""
 
-    def step(self, before: Frame, after: Frame, reward: np.ndarray) -> Cut | None:
+    def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:
         np.add(before.arrays[self.key], reward, out=after.arrays[self.key])
         return None
 
