@@ -139,6 +139,12 @@ REFUSED = [
         id="new weights between the steps of several processes",
     ),
     pytest.param(
+        {"spec.collection.rollout": "Fast", "spec.collectors.class": "Sync"},
+        "spec.collection.rollout: collectors of several processes step by themselves; set collectors.class to Single, "
+        "or rollout to Auto",
+        id="a fast rollout in several processes",
+    ),
+    pytest.param(
         {
             "spec.collectors.onEnvironmentError": "Restart",
             "spec.collectors.failurePolicy": {"factory": "my_policies:patient"},

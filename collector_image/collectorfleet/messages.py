@@ -130,6 +130,7 @@ class Started:
     pod: str  # where it runs
     pid: int
     normalization: Normalization | None = field(repr=False, default=None)  # what its environment begins with
+    loop: str = "TorchRL"  # what steps it: Fast, or TorchRL and why
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from torchrl.collectors import Collector
 from torchrl.envs import EnvBase
 
-from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.config import CollectorConfig, RolloutLoop
 from collectorfleet.actor.cutting import Cutter
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
 from collectorfleet.actor.normalization.search import built_without
+from collectorfleet.actor.rollout.collector import FastCollector
+from collectorfleet.actor.rollout.exact import NotExact
 from collectorfleet.actor.rollouts import RolloutRunner
 from collectorfleet.actor.stamp import SharedVersion, stamped
 from collectorfleet.messages import POLICY
@@ -34,10 +37,20 @@ def build(config: CollectorConfig, incarnation: int) -> RolloutRunner:
         options["return_same_td"] = True
     # Before the collector, which resets the environment: that counts as seen.
     normalization = None if config.has_processes else normalization_of(env, config)
-    collector = config.collector_class(
-        env, policy, frames_per_batch=config.frames_per_request, total_frames=-1, **options
-    )
+    collector = _class_of(config)(env, policy, frames_per_batch=config.frames_per_request, total_frames=-1, **options)
+    if isinstance(collector, FastCollector) and collector.inexact and config.rollout is RolloutLoop.FAST:
+        raise NotExact(f"{collector.inexact}; use Auto, which leaves such environments and policies to TorchRL's loop")
     return RolloutRunner(config, collector, incarnation, cutter, shared, normalization)
+
+
+def _class_of(config: CollectorConfig) -> Callable[..., Any]:
+    if config.rollout is RolloutLoop.TORCHRL:
+        return config.collector_class
+    if config.collector_class is Collector:
+        return FastCollector
+    if config.rollout is RolloutLoop.FAST:
+        raise NotExact(f"{config.collector_class.__name__} steps by itself; use the class Single, or Auto")
+    return config.collector_class
 
 
 def environments(config: CollectorConfig, shared: SharedVersion | None) -> Any:

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from torchrl.collectors import BaseCollector, Collector, MultiAsyncCollector, MultiCollector
+
+
+class RolloutLoop(StrEnum):
+    """Whose loop steps the environments: of our own where it is exact, always or never."""
+
+    AUTO = "auto"
+    FAST = "fast"
+    TORCHRL = "torchrl"
 
 
 @dataclass(frozen=True)
@@ -21,6 +30,7 @@ class CollectorConfig:
         served: the policy answers for all collectors elsewhere, and says itself with which version.
         replay_buffer: a client of a replay buffer that the collector writes to itself.
         cut_short: whether rollouts may be cut short.
+        rollout: whose loop steps; collectors of several processes have TorchRL's.
         own_constants: constants of normalization are those of this collector's own environment, and not the fleet's.
     """
 
@@ -38,6 +48,7 @@ class CollectorConfig:
     update_between_steps: bool = False
     cut_short: bool = False
     own_constants: bool = False
+    rollout: RolloutLoop = RolloutLoop.AUTO
     threads: int = 1
     gpu_fraction: float = 0.0
 

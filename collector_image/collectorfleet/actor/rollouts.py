@@ -16,6 +16,7 @@ from collectorfleet.actor.cutting import Cutter, padded
 from collectorfleet.actor.episodes import EpisodeCounter
 from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
+from collectorfleet.actor.rollout.collector import FastCollector
 from collectorfleet.actor.stamp import STAMP, STAMP_KEY, SharedVersion
 from collectorfleet.actor.target import WeightsTarget
 from collectorfleet.codec import frames as keys
@@ -64,7 +65,11 @@ class RolloutRunner:
         self._policy = _policy_of(collector, config)
         self.inboxes = {POLICY: Inbox(WeightsTarget(self._tensors()), self._pass_on, normalization)}
         if config.update_between_steps and isinstance(self._policy, nn.Module):
-            self._policy.register_forward_pre_hook(lambda *_: self.inboxes[POLICY].before_step())
+            before_step = self.inboxes[POLICY].before_step
+            if isinstance(collector, FastCollector):
+                collector.call_before_policy(before_step)
+            else:
+                self._policy.register_forward_pre_hook(lambda *_: before_step())
 
     def run(self, request: Request, weights: Offer | None = None) -> Rollout:
         """Run one request to its end; ``weights`` came along with it."""
@@ -84,6 +89,13 @@ class RolloutRunner:
         return (
             rollout if self.normalization is None else replace(rollout, normalization=self.normalization.contribution())
         )
+
+    @property
+    def loop(self) -> str:
+        """Whose loop steps: ``Fast``, or ``TorchRL`` with the reason where it was not chosen."""
+        if not isinstance(self.collector, FastCollector):
+            return "TorchRL"
+        return "Fast" if self.collector.inexact is None else f"TorchRL: {self.collector.inexact}"
 
     def cut_short(self, request_id: int) -> None:
         """End the rollout of that request after the step that runs, also if it has not begun yet."""

@@ -25,6 +25,8 @@ from collectorfleet.actor.build import build, environments, normalization_of
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.inbox import Offer
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
+from collectorfleet.actor.rollout.environments import Environments
+from collectorfleet.actor.rollout.exact import NotExact
 from collectorfleet.actor.rollouts import Rollout, RolloutRunner, write
 from collectorfleet.codec import tensors
 from collectorfleet.codec.frames import Part
@@ -47,6 +49,8 @@ _OF_THE_ENVIRONMENT: Final = (
     environments.__code__,
     normalization_of.__code__,
     EnvironmentNormalization.contribution.__code__,
+    Environments.step.__code__,
+    Environments.reset.__code__,
 )
 
 
@@ -82,7 +86,7 @@ class CollectorServer:
         self._built.set()
         normalization = self._made.normalization
         begun = None if normalization is None else normalization.begun
-        return Started(self._id, _pod(), os.getpid(), begun)
+        return Started(self._id, _pod(), os.getpid(), begun, self._made.loop)
 
     def run(self, request: Request, weights: Offer | None = None) -> Answer | Raised | Lost | ServiceLost:
         """One rollout. ``weights`` are a version that came along: exactly the one asked for, or an offer."""
@@ -175,7 +179,7 @@ class CollectorServer:
             # Not a mistake of the environment, and not to be tried in this process again.
             return Lost(self._id, describe(error), Fault.OUT_OF_MEMORY)
         text = "".join(traceback.format_exception(error))
-        whose = _whose(error)
+        whose = "rollout" if isinstance(error, NotExact) else _whose(error)
         by_environment = whose == "environment"
         where = f"environment {name_of(self._config.create_env)}" if by_environment else whose
         return Raised(self._id, where, describe(error), text, by_environment)

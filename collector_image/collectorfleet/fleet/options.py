@@ -84,6 +84,8 @@ class FleetOptions:
         weights_dtype: floating tensors travel as this dtype, such as ``torch.bfloat16``.
         weights_filter: what travels, by prefixes of names or a function of the name; the rest stays as it was built.
         models: further modules to publish, by their attribute path in the collector: ``{"env.world_model": module}``.
+        rollout: "auto" steps with a loop of our own where its frames are those of TorchRL's collector, entry by entry,
+            and with TorchRL's elsewhere; "fast" is refused there; "torchrl" is TorchRL's always.
         update_between_steps: new weights are loaded between two steps of a running rollout.
         copy: False hands out views of the object store, which must not be written to.
         threads_per_collector: threads of torch in a collector.
@@ -152,6 +154,7 @@ class FleetOptions:
     weights_dtype: torch.dtype | None = None
     weights_filter: Sequence[str] | Callable[[str], bool] | None = None
     models: Mapping[str, nn.Module] | None = None
+    rollout: str = "auto"
     update_between_steps: bool = False
     copy: bool = True
     threads_per_collector: int = 1

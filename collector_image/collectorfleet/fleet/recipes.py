@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from torchrl.envs import EnvBase, EnvCreator, SerialEnv
 
-from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.config import CollectorConfig, RolloutLoop
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.per_collector import PerCollector, lengths
 from collectorfleet.user_code import name_of
@@ -59,6 +59,7 @@ def _config(
         update_between_steps=options.update_between_steps,
         cut_short=options.preemptive_threshold is not None,
         own_constants=_differ(options),
+        rollout=RolloutLoop(options.rollout),
         threads=options.threads_per_collector,
         gpu_fraction=float(remote.get("num_gpus") or 0.0),
     )

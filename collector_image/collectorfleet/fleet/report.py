@@ -140,6 +140,7 @@ def _row(shared: Shared, slot: Slot) -> CollectorStatus:
         name=slot.name,
         state=_state(shared, slot),
         pod=one.pod if one else None,
+        rollout=_cut(one.loop) if one else None,
         applied_version=one.applied_version if one else None,
         batches=slot.batches,
         frames=slot.frames,

@@ -247,7 +247,8 @@ class GatherLoop:
 
     def _built(self, one: Collector, started: Started, now: float) -> None:
         shared, pod = self._shared, started.pod
-        shared.gather.collectors.built(one, pod, started.pid, now)
+        shared.gather.collectors.built(one, pod, started.pid, now, started.loop)
+        log.info("%s: steps by %s", one.id.name, started.loop)
         shared.drained_pods.pop(pod, None)
         if pod in shared.draining_pods:
             shared.gather.collectors.drain(one.id.name, draining=True)

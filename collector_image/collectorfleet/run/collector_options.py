@@ -74,6 +74,7 @@ ARGUMENTS: Final[dict[str, Plain | Derived | Built]] = {
     "collection.resetAtEachIter": Plain("reset_at_each_iter"),
     "collection.initRandomFrames": Plain("init_random_frames"),
     "collection.explorationType": Plain("exploration_type", lambda asked: ExplorationType[asked.name]),
+    "collection.rollout": Plain("rollout", str.lower),
     "collection.splitTrajs": Plain("split_trajs"),
     "collection.trajsPerBatch": Plain("trajs_per_batch"),
     "collection.postproc": Built("postproc", "postproc"),

@@ -19,6 +19,7 @@ from collectorfleet_api.v1alpha1.collection import (
     Collection,
     ExplorationType,
     Mode,
+    Rollout,
     Stragglers,
 )
 from collectorfleet_api.v1alpha1.collectors import (
@@ -149,6 +150,7 @@ __all__ = [
     "ReplayBuffer",
     "Resources",
     "RollingUpdate",
+    "Rollout",
     "Staleness",
     "Stragglers",
     "Train",

@@ -23,6 +23,12 @@ class ExplorationType(StrEnum):
     DETERMINISTIC = "Deterministic"
 
 
+class Rollout(StrEnum):
+    AUTO = "Auto"
+    FAST = "Fast"
+    TORCHRL = "TorchRL"
+
+
 class Stragglers(Model):
     """Exactly one of them: what a Sync batch does about its slowest shares."""
 
@@ -106,6 +112,14 @@ class Collection(Model):
     exploration_type: ExplorationType = Field(
         default=ExplorationType.RANDOM,
         description="How actions are taken from the policy's distribution; TorchRL's ExplorationType.",
+    )
+    rollout: Rollout = Field(
+        default=Rollout.AUTO,
+        description=(
+            "What steps the environments. Auto: a loop of the fleet's own where its frames are those of TorchRL's "
+            "collector, entry by entry, else TorchRL's; `status.collectors` says which, and why. Fast: an error where "
+            "it would be TorchRL's. TorchRL: always that."
+        ),
     )
     split_trajs: bool = Field(
         default=False,

@@ -212,6 +212,9 @@ class CollectorStatus(Model):
         description="Starting, Joining (no acknowledged weights yet), Ready, Retired or Failed."
     )
     pod: str | None = Field(default=None, description="Pod (or host) that it runs in.")
+    rollout: str | None = Field(
+        default=None, description="What steps its environments: `Fast`, or `TorchRL` and why, see `collection.rollout`."
+    )
     applied_version: int | None = Field(default=None, description="Newest version that it acknowledged.")
     batches: Count = Field(default=0, description="Requests it answered.")
     frames: Count = Field(default=0, description="Frames it produced.")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from torchrl.collectors import BaseCollector
+from torchrl.collectors import BaseCollector, Collector
 from torchrl.envs import EnvBase
 
+from collectorfleet.actor.config import RolloutLoop
 from collectorfleet.fleet.rules.rule import Rule, given, is_service, not_both
 from collectorfleet.policies.failure import OnEnvironmentError
 
@@ -89,6 +90,18 @@ COLLECTORS: Final = (
             f"{options.num_workers_per_collector} processes need collector_class 'sync' or 'async'; "
             f"{options.collector_type.__name__} has one, use envs_per_collector for several environments in it"
         ),
+    ),
+    Rule(
+        "rollout-is-known",
+        "rollout",
+        lambda options: options.rollout in list(RolloutLoop),
+        lambda options: f"{options.rollout!r}; use 'auto', 'fast' or 'torchrl'",
+    ),
+    Rule(
+        "fast-rollout-needs-class-single",
+        "rollout",
+        lambda options: options.rollout != RolloutLoop.FAST or options.collector_type is Collector,
+        lambda options: f"{options.collector_type.__name__} steps by itself; use collector_class 'single', or 'auto'",
     ),
     Rule(
         "random-frames-or-class-async",

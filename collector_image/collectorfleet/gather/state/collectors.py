@@ -30,6 +30,7 @@ class Collector:
     pod: str | None = None
     node: str | None = None
     pid: int | None = None
+    loop: str | None = None  # what steps it
     coming_since: float | None = None  # when it began to build, or to load its first weights; None: it does neither
     applied_version: int | None = None
     offered_version: int = 0
@@ -103,9 +104,9 @@ class Collectors:
             one.pod = pod
             self._comes(one, now)
 
-    def built(self, one: Collector, pod: str, pid: int, now: float) -> None:
+    def built(self, one: Collector, pod: str, pid: int, now: float, loop: str | None = None) -> None:
         self._leaves_its_state(one)
-        one.state, one.pod, one.pid = CollectorState.JOINING, pod, pid
+        one.state, one.pod, one.pid, one.loop = CollectorState.JOINING, pod, pid, loop
         self._joining += 1
         self._joined_at = now
         self._comes(one, now)

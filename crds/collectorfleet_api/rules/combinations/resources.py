@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from collectorfleet_api.rules.combinations.combination import Combination, Number, value_of
+from collectorfleet_api.v1alpha1.collection import Rollout
 from collectorfleet_api.v1alpha1.collectors import CollectorClass, OnEnvironmentError
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
@@ -47,6 +48,15 @@ INSIDE_COLLECTORS: Final = (
         ),
         "self.collectors.onEnvironmentError == 'Fail' || !has(self.collectors.failurePolicy)",
         "a failurePolicy is asked itself, with the fault EnvironmentError; leave one of the two out",
+    ),
+    Combination(
+        "fast-rollout-needs-class-single",
+        "collection.rollout",
+        lambda spec: (
+            spec.collection.rollout is not Rollout.FAST or spec.collectors.collector_class is CollectorClass.SINGLE
+        ),
+        "self.collection.rollout != 'Fast' || self.collectors.class == 'Single'",
+        "collectors of several processes step by themselves; set collectors.class to Single, or rollout to Auto",
     ),
     Combination(
         "random-frames-or-class-async",

@@ -107,7 +107,7 @@ RULES_ONLY_IN_MANIFESTS = {
 RULES_ONLY_IN_PYTHON = {
     **dict.fromkeys(("list-not-empty", "list-has-one-for-each"), "collectors of a manifest are replicas"),
     **dict.fromkeys(
-        ("at-least", "collector-class-is-known", "environment-error-is-known"),
+        ("at-least", "collector-class-is-known", "environment-error-is-known", "rollout-is-known"),
         "said by the types of the manifest's fields",
     ),
     **dict.fromkeys(

@@ -101,6 +101,18 @@ REFUSED = [
         id="another class",
     ),
     pytest.param(
+        ("rollout-is-known", "rollout"),
+        {"rollout": "quick"},
+        "'quick'; use 'auto', 'fast' or 'torchrl'",
+        id="another loop",
+    ),
+    pytest.param(
+        ("fast-rollout-needs-class-single", "rollout"),
+        {"rollout": "fast", "collector_class": "sync"},
+        "MultiSyncCollector steps by itself; use collector_class 'single', or 'auto'",
+        id="a fast rollout in several processes",
+    ),
+    pytest.param(
         ("environment-error-is-known", "on_environment_error"),
         {"on_environment_error": "ignore"},
         "'ignore'; use 'fail' or 'restart'",

@@ -1,0 +1,64 @@
+"""TorchRL's collector with rollouts of our own where they are equal to its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import torch
+from tensordict import TensorDict, TensorDictBase
+from torch import Tensor
+from torchrl.collectors import Collector
+from torchrl.envs.utils import set_exploration_type
+
+from collectorfleet.actor.rollout.exact import NotExact
+from collectorfleet.actor.rollout.find import find_loop
+from collectorfleet.actor.rollout.loop import Loop
+
+
+class FastCollector(Collector):
+    """``Collector``, but for how it steps; takes its arguments.
+
+    What it steps is looked at when that is first asked for, and not again.
+    """
+
+    @cached_property
+    def _found(self) -> Loop | NotExact:
+        try:
+            return find_loop(self)
+        except NotExact as why:
+            return why
+
+    @property
+    def inexact(self) -> str | None:
+        """Why TorchRL's loop steps after all, in one sentence; None where ours does."""
+        return str(self._found) if isinstance(self._found, NotExact) else None
+
+    def call_before_policy(self, call: Callable[[], None]) -> None:
+        """Have ``call`` called in each step, before the policy; for a policy that is a module."""
+        if isinstance(self._found, Loop):
+            self._found.before_policy = call
+        else:
+            self.policy.register_forward_pre_hook(lambda *_: call())
+
+    @torch.no_grad()
+    def rollout(self) -> TensorDictBase:
+        if isinstance(self._found, NotExact):
+            return super().rollout()
+        if self._found.policy.hooked:
+            raise RuntimeError(
+                "a module of the policy got a hook after the collector was built, which a fast rollout does not call; "
+                "set collection.rollout to TorchRL"
+            )
+        if self.pre_collect_hook is not None:
+            self.pre_collect_hook()
+        if self.reset_at_each_iter:
+            self._carrier.update(self.env.reset())
+            self._start_new_trajectories()
+        with set_exploration_type(self.exploration_type):
+            draw = self._random_action if self._should_use_random_frames() else None
+            self._found.run(self, self._final_rollout, self.frames_per_batch, draw)
+        return self._maybe_set_truncated(self._final_rollout)
+
+    def _random_action(self) -> Tensor:
+        return self.env.rand_action(TensorDict(batch_size=self.env.batch_size)).get("action")

@@ -1,0 +1,192 @@
+"""Policies made of TensorDictModules, called without a TensorDict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import torch
+from tensordict import TensorDict, TensorDictBase
+from tensordict.nn import (
+    ProbabilisticTensorDictModule,
+    ProbabilisticTensorDictSequential,
+    TensorDictModule,
+    TensorDictSequential,
+)
+from tensordict.nn.distributions import CompositeDistribution
+from tensordict.nn.probabilistic import InteractionType, interaction_type
+from torch import Tensor, nn
+from torchrl.modules import (
+    Actor,
+    ActorValueOperator,
+    ProbabilisticActor,
+    RandomPolicy,
+    SafeModule,
+    SafeProbabilisticModule,
+    SafeProbabilisticTensorDictSequential,
+    SafeSequential,
+    ValueOperator,
+)
+from torchrl.modules.distributions.utils import sample_and_log_prob
+from torchrl.modules.tensordict_module.probabilistic import use_generator
+
+from collectorfleet.actor.rollout.exact import NotExact, require
+
+Values = dict[Any, Tensor]
+Call = Callable[[Values], None]
+
+_ONE: Final = (TensorDictModule, SafeModule, Actor, ValueOperator)
+_SEVERAL: Final = (
+    *(TensorDictSequential, SafeSequential, ActorValueOperator),
+    *(ProbabilisticTensorDictSequential, SafeProbabilisticTensorDictSequential, ProbabilisticActor),
+)
+_DRAWING: Final = (ProbabilisticTensorDictModule, SafeProbabilisticModule)
+
+
+class Policy:
+    """Writes what the policy writes into a dictionary that begins with the frame.
+
+    ``writes`` are its keys, in order; hooks of ``modules`` would not be called.
+    """
+
+    def __init__(self, calls: Sequence[Call], writes: Sequence[Any], modules: Sequence[nn.Module]) -> None:
+        self.writes = list(writes)
+        self._calls = list(calls)
+        self._modules = list(modules)
+
+    def __call__(self, values: Values) -> None:
+        for call in self._calls:
+            call(values)
+
+    @property
+    def hooked(self) -> bool:
+        """Whether one of its modules has hooks by now."""
+        return any(module._forward_hooks or module._forward_pre_hooks for module in self._modules)
+
+
+def find_policy(policy: Any, known: Sequence[Any], batch_size: torch.Size) -> Policy:
+    """The calls that make up ``policy``, for frames that have the keys ``known``.
+
+    Raises:
+        NotExact: a module of it is not understood, or reads what the steps before have left.
+    """
+    if type(policy) is RandomPolicy:
+        require(policy.action_key == "action", "RandomPolicy writes another key than action")
+        return Policy([_Random(policy, batch_size)], ["action"], [])
+    modules = list(_unrolled(policy))
+    found = Policy([], [], [module for module, _ in modules])
+    require(not found.hooked, "a module of the policy has hooks")
+    there = set(known)
+    for module, call in modules:
+        if call is None:
+            continue
+        for key in module.in_keys:
+            require(key in there, f"the policy reads {_name(key)}, which no environment has and no module before wrote")
+        written = [key for key in _written(module) if key != "_"]
+        for key in written:
+            require(key not in known, f"the policy writes {_name(key)}, which is the environment's")
+        there |= set(written)
+        found._calls.append(call)
+        found.writes += [key for key in written if key not in found.writes]
+    return found
+
+
+class _Random:
+    def __init__(self, policy: RandomPolicy, batch_size: torch.Size) -> None:
+        self._policy = policy
+        self._batch_size = batch_size
+
+    def __call__(self, values: Values) -> None:
+        values["action"] = self._policy(TensorDict(batch_size=self._batch_size)).get("action")
+
+
+def _unrolled(policy: Any) -> Iterator[tuple[nn.Module, Call | None]]:
+    """Each module with its call, in their order; containers have none."""
+    kind = type(policy)
+    if kind in _SEVERAL:
+        require(not policy._select_before_return, f"{kind.__name__} has selected out_keys")
+        require(not policy.partial_tolerant, f"{kind.__name__} is partial_tolerant")
+        require(policy.inplace in (None, True), f"{kind.__name__} is not inplace")
+        if isinstance(policy, ProbabilisticTensorDictSequential):
+            require(not policy.return_composite, f"{kind.__name__} returns a composite of distributions")
+            require(policy._requires_sample, f"{kind.__name__} draws nothing itself")
+        yield policy, None
+        inner = [found for module in policy._module_iter() for found in _unrolled(module)]
+        # Only there do TorchRL's classes leave the way of drawing as the collector set it.
+        drawing = [isinstance(call, _Drawing) for _, call in inner]
+        require(not any(drawing[:-1]), f"{kind.__name__} draws before its last module")
+        yield from inner
+    elif kind in _DRAWING:
+        require(policy.num_samples is None, "num_samples draws several actions")
+        require(policy._generator_key is None, "the generator is in the data")
+        require(policy.distribution_class is not CompositeDistribution, "the policy has a CompositeDistribution")
+        yield policy, _Drawing(policy)
+    elif kind in _ONE:
+        require(policy._kwargs is None, "a module takes its inputs by name")
+        require(policy.inplace in (None, True), f"{kind.__name__} is not inplace")
+        require(list(policy.out_keys) == list(policy.out_keys_source), f"{kind.__name__} has selected out_keys")
+        yield policy, _Computing(policy)
+    else:
+        raise NotExact(f"{kind.__name__} in the policy may read and write any entry")
+
+
+def _written(module: Any) -> Sequence[Any]:
+    return list(module.out_keys)
+
+
+class _Computing:
+    """A ``TensorDictModule``."""
+
+    def __init__(self, module: TensorDictModule) -> None:
+        self._in = tuple(module.in_keys)
+        self._out = tuple(module.out_keys_source)
+        # The inner module itself, unless the outer one says how it is called.
+        self._plain = module.module if module.method is None and not module.method_kwargs else None
+        self._module = module
+
+    def __call__(self, values: Values) -> None:
+        given = [values[key] for key in self._in]
+        made = self._module._call_module(given) if self._plain is None else self._plain(*given)
+        if isinstance(made, Tensor) and len(self._out) == 1:
+            values[self._out[0]] = made
+            return
+        if isinstance(made, dict | TensorDictBase):
+            made = tuple(made.get(key) for key in self._out)
+        elif not isinstance(made, tuple):
+            made = (made,)
+        if len(made) != len(self._out) or not all(isinstance(one, Tensor) for one in made):
+            kinds = ", ".join(type(one).__name__ for one in made)
+            raise TypeError(
+                f"the policy returns {kinds} for {', '.join(map(_name, self._out))}; return one tensor for each"
+            )
+        values.update(zip(self._out, made, strict=True))
+
+
+class _Drawing:
+    """A ``ProbabilisticTensorDictModule``: its own distribution, drawn from by its own rules."""
+
+    def __init__(self, module: ProbabilisticTensorDictModule) -> None:
+        self._module = module
+        self._sample = module.dist_sample_keys[0]
+        require(len(module.dist_sample_keys) == 1, "the policy draws several entries at once")
+        self._log_prob = module.log_prob_key if module.return_log_prob else None
+        self._at_once = isinstance(module, SafeProbabilisticModule) and module.return_log_prob
+
+    def __call__(self, values: Values) -> None:
+        module = self._module
+        dist = module.get_dist(values)
+        kind = interaction_type()
+        generator = module._generator
+        if self._at_once and (kind or module.default_interaction_type) is InteractionType.RANDOM:
+            with use_generator(generator):
+                drawn, log_prob = sample_and_log_prob(dist, torch.Size(), reparameterize=dist.has_rsample)
+            values[self._sample], values[self._log_prob] = drawn, log_prob
+            return
+        drawn = module._dist_sample(dist, interaction_type=kind, generator=generator)
+        values[self._sample] = drawn
+        if self._log_prob is not None:
+            values[self._log_prob] = dist.log_prob(drawn)
+
+
+def _name(key: Any) -> str:
+    return key if isinstance(key, str) else ".".join(key)

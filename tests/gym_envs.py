@@ -1,0 +1,60 @@
+"""Gymnasium environments that are fully determined by their seed, and policies for them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from torchrl.envs import GymWrapper
+
+
+class Chance(gymnasium.Env[np.ndarray, Any]):
+    """Observes, rewards and ends as its generator draws; what it was asked to do is in the reward.
+
+    Args:
+        shape, dtype: of what it observes.
+        actions: how many there are; 0 is a float32 of shape [2].
+        ends: how likely a step terminates, and how likely it truncates; it may do both.
+        raises_at: in which step since it was built it raises; 0 is never.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+
+    def __init__(
+        self,
+        shape: tuple[int, ...] = (3,),
+        dtype: str = "float32",
+        actions: int = 0,
+        ends: float = 0.15,
+        raises_at: int = 0,
+    ) -> None:
+        low, high = (0, 255) if dtype == "uint8" else (-np.inf, np.inf)
+        self.observation_space = Box(low, high, shape, np.dtype(dtype).type)
+        self.action_space = Discrete(actions) if actions else Box(-1, 1, (2,), np.float32)
+        self._ends = ends
+        self._raises_at = raises_at
+        self._steps = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
+        super().reset(seed=seed)
+        return self._observe(), {}
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        self._steps += 1
+        if self._steps == self._raises_at:
+            raise ValueError("the game is broken")
+        terminated, truncated = self.np_random.random(2) < self._ends
+        reward = float(np.sum(action)) + self.np_random.normal()
+        return self._observe(), reward, bool(terminated), bool(truncated), {}
+
+    def _observe(self) -> np.ndarray:
+        shape, dtype = self.observation_space.shape, self.observation_space.dtype
+        if dtype == np.uint8:
+            return self.np_random.integers(0, 256, shape, np.uint8)
+        return self.np_random.normal(size=shape).astype(dtype)
+
+
+def make_chance(**arguments: Any) -> GymWrapper:
+    return GymWrapper(Chance(**arguments))

@@ -1,0 +1,122 @@
+"""Which loop steps, and what is said where it is TorchRL's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar
+
+import pytest
+import torch
+from tensordict import TensorDictBase
+from tensordict.nn import TensorDictModule, TensorDictModuleBase, TensorDictSequential
+from tests import envs
+from tests.gym_envs import make_chance
+from torch import nn
+from torchrl.envs import DoubleToFloat, EnvBase, SerialEnv, StepCounter, TransformedEnv, VecNormV2
+from torchrl.modules import AdditiveGaussianModule
+
+from collectorfleet.actor.build import build
+from collectorfleet.actor.config import CollectorConfig, RolloutLoop
+from collectorfleet.actor.rollout.exact import NotExact
+from collectorfleet.actor.server import CollectorServer
+from collectorfleet.messages import CollectorId, Raised, Started
+
+C0 = CollectorId("c0", 1)
+
+
+def acting() -> TensorDictModule:
+    return TensorDictModule(nn.Linear(3, 2), ["observation"], ["action"])
+
+
+def exploring() -> TensorDictSequential:
+    return TensorDictSequential(acting(), AdditiveGaussianModule(spec=make_chance().full_action_spec["action"]))
+
+
+class Whole(TensorDictModuleBase):
+    """A policy that takes all there is."""
+
+    in_keys: ClassVar[list[str]] = ["observation"]
+    out_keys: ClassVar[list[str]] = ["action"]
+
+    def forward(self, tensordict: TensorDictBase) -> TensorDictBase:
+        return tensordict.set("action", torch.zeros(*tensordict.batch_size, 2))
+
+
+def hooked() -> TensorDictModule:
+    policy = acting()
+    policy.register_forward_hook(lambda *_: None)
+    return policy
+
+
+def serial_of_several() -> EnvBase:
+    return SerialEnv(2, [make_chance, partial(make_chance, ends=0.5)])
+
+
+def with_vec_norm() -> EnvBase:
+    return TransformedEnv(make_chance(), VecNormV2(in_keys=["observation"]))
+
+
+def without_done() -> EnvBase:
+    return TransformedEnv(make_chance(), StepCounter(3, update_done=False))
+
+
+def with_another_observation() -> EnvBase:
+    return TransformedEnv(make_chance(dtype="float64"), DoubleToFloat(in_keys=["observation"], out_keys=["seen"]))
+
+
+def config(env: Callable[[], EnvBase], policy: Callable[[], Any] | None = None, **options: Any) -> CollectorConfig:
+    return CollectorConfig(env, None, 12, policy_factory=policy, options=options)
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        pytest.param(config(envs.make_counting), "Counting is not a Gymnasium environment", id="another environment"),
+        pytest.param(config(serial_of_several), "SerialEnv has environments of several kinds", id="several kinds"),
+        pytest.param(
+            config(with_vec_norm), "the transform VecNormV2 has no form for all environments at once", id="statistics"
+        ),
+        pytest.param(
+            config(without_done), "StepCounter truncates episodes that are not done (update_done)", id="not done"
+        ),
+        pytest.param(
+            config(with_another_observation), "DoubleToFloat is not of observation alone", id="two observations"
+        ),
+        pytest.param(
+            config(make_chance, exploring),
+            "AdditiveGaussianModule in the policy may read and write any entry",
+            id="noise of its own",
+        ),
+        pytest.param(config(make_chance, Whole), "Whole in the policy may read and write any entry", id="any policy"),
+        pytest.param(config(make_chance, hooked), "a module of the policy has hooks", id="hooks"),
+        pytest.param(
+            config(make_chance, acting, track_traj_ids=False), "trajectories have no ids", id="no trajectory ids"
+        ),
+        pytest.param(
+            config(make_chance, acting, use_buffers=False), "the collector keeps no memory for a batch", id="no memory"
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*is missing transforms")
+def test_what_is_not_understood_is_torchrls_to_step_and_the_reason_is_said(asked: CollectorConfig, why: str) -> None:
+    assert build(asked, 0).loop == f"TorchRL: {why}"
+    assert build(replace(asked, rollout=RolloutLoop.TORCHRL), 0).loop == "TorchRL"
+    with pytest.raises(NotExact) as refused:
+        build(replace(asked, rollout=RolloutLoop.FAST), 0)
+    assert str(refused.value).startswith(f"{why}; ")
+
+
+def test_a_collector_says_which_loop_it_has() -> None:
+    started = CollectorServer(C0, config(make_chance, acting)).build(0, seed_environment=True)
+    assert isinstance(started, Started)
+    assert started.loop == "Fast"
+
+
+def test_a_fast_rollout_that_is_not_exact_is_refused_as_what_it_is() -> None:
+    asked = replace(config(envs.make_counting), rollout=RolloutLoop.FAST)
+    refused = CollectorServer(C0, asked).build(0, seed_environment=True)
+    assert isinstance(refused, Raised)
+    assert (refused.where, refused.by_environment) == ("rollout", False)
+    assert "Counting is not a Gymnasium environment; use Auto" in refused.cause
