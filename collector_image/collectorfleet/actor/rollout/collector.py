@@ -16,7 +16,7 @@ from collectorfleet.actor.rollout.find import find_loop
 from collectorfleet.actor.rollout.loop import Loop
 
 
-class FastCollector(Collector):
+class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
     """``Collector``, but for how it steps; takes its arguments.
 
     What it steps is looked at when that is first asked for, and not again.
@@ -61,4 +61,5 @@ class FastCollector(Collector):
         return self._maybe_set_truncated(self._final_rollout)
 
     def _random_action(self) -> Tensor:
-        return self.env.rand_action(TensorDict(batch_size=self.env.batch_size)).get("action")
+        drawn: Tensor = self.env.rand_action(TensorDict(batch_size=self.env.batch_size)).get("action")
+        return drawn

@@ -140,8 +140,12 @@ def _reader(specs: TensorSpec, keys: Sequence[Any]) -> Callable[[Tensor], Sequen
     if type(spec) is Categorical and spec.shape == ():
         return Tensor.tolist
     if isinstance(spec, Bounded | Unbounded):
-        return Tensor.numpy
+        return _arrays
     raise NotExact(f"actions are encoded ({type(spec).__name__})")
+
+
+def _arrays(actions: Tensor) -> Sequence[Any]:
+    return list(actions.numpy())
 
 
 def _indices_of_one_hot(actions: Tensor) -> Sequence[Any]:

@@ -1,0 +1,1 @@
+"""What a step costs: our loop, TorchRL's, and environment and policy alone."""

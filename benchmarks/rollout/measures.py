@@ -1,0 +1,84 @@
+"""One side, one environment, one process: frames a second and CPU of a frame."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks.common.child import serve
+from benchmarks.rollout.workloads import WORKLOADS, Workload
+
+OURS, TORCHRL, BARE = "ours", "TorchRL", "bare"
+
+
+def ours(workload: Workload, together: int, steps: int) -> Iterator[None]:
+    from collectorfleet.actor.build import build
+    from collectorfleet.actor.config import CollectorConfig, RolloutLoop
+    from collectorfleet.messages import Request
+
+    frames = steps * together
+    config = CollectorConfig(
+        workload.environment(together), None, frames, policy_factory=workload.policy, rollout=RolloutLoop.FAST
+    )
+    runner = build(config, 0)
+    number = 0
+    while True:
+        number += 1
+        runner.run(Request(number, frames, 0))
+        yield
+
+
+def torchrls(workload: Workload, together: int, steps: int) -> Iterator[None]:
+    from torchrl.collectors import Collector
+
+    collector = Collector(
+        workload.environment(together),
+        workload.policy(),
+        frames_per_batch=steps * together,
+        total_frames=-1,
+        return_same_td=True,
+    )
+    for _ in collector:
+        yield
+
+
+@torch.no_grad()
+def bare(workload: Workload, together: int, steps: int) -> Iterator[None]:
+    """Environment and policy, and nothing that is kept but the newest observation."""
+    envs, network = [workload.make() for _ in range(together)], workload.network()
+    seen = np.stack([env.reset()[0] for env in envs])
+    observation = torch.from_numpy(seen)
+    while True:
+        for _ in range(steps):
+            for index, (env, action) in enumerate(zip(envs, workload.act(network, observation), strict=True)):
+                seen[index], _, terminated, truncated, _ = env.step(action)
+                if terminated or truncated:
+                    seen[index], _ = env.reset()
+        yield
+
+
+SIDES: dict[str, Callable[[Workload, int, int], Iterator[None]]] = {OURS: ours, TORCHRL: torchrls, BARE: bare}
+
+
+def measure(case: dict[str, Any]) -> dict[str, float]:
+    """The best of ``case["batches"]`` batches: what else the machine does only adds."""
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    together, steps = case["together"], case["steps"]
+    batches = SIDES[case["side"]](WORKLOADS[case["workload"]], together, steps)
+    next(batches)
+    took: list[tuple[float, float]] = []
+    for _ in range(case["batches"]):
+        cpu, started = time.process_time(), time.perf_counter()
+        next(batches)
+        took.append((time.perf_counter() - started, time.process_time() - cpu))
+    seconds, cpu = min(one for one, _ in took), min(one for _, one in took)
+    return {"frames/s": steps * together / seconds, "CPU us/step": cpu / steps * 1e6}
+
+
+if __name__ == "__main__":
+    serve(measure)
