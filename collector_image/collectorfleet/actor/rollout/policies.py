@@ -100,7 +100,7 @@ class _Random:
         values["action"] = self._policy(TensorDict(batch_size=self._batch_size)).get("action")
 
 
-def _unrolled(policy: Any) -> Iterator[tuple[nn.Module, Call | None]]:
+def _unrolled(policy: Any) -> Iterator[tuple[Any, Call | None]]:
     """Each module with its call, in their order; containers have none."""
     kind = type(policy)
     if kind in _SEVERAL:
