@@ -92,5 +92,5 @@ WORKLOADS: dict[str, Workload] = {
     "CartPole": Workload(_gym("CartPole-v1"), "observation", 4, choices=2),
     "Pendulum": Workload(_gym("Pendulum-v1"), "observation", 3, actions=1),
     "HalfCheetah": Workload(_gym("HalfCheetah-v5"), "observation", 17, actions=6, before=_Single),
-    "image": Workload(Image, "pixels", 8, actions=2, before=Few),
+    "image": Workload(Image, "observation", 8, actions=2, before=Few),
 }

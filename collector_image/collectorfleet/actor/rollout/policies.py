@@ -73,7 +73,7 @@ def find_policy(policy: Any, known: Sequence[Any], batch_size: torch.Size) -> Po
     if type(policy) is RandomPolicy:
         require(policy.action_key == "action", "RandomPolicy writes another key than action")
         return Policy([_Random(policy, batch_size)], ["action"], [])
-    modules = list(_unrolled(policy))
+    modules: list[tuple[Any, Call | None]] = list(_unrolled(policy))
     found = Policy([], [], [module for module, _ in modules])
     require(not found.hooked, "a module of the policy has hooks")
     there = set(known)
@@ -82,7 +82,7 @@ def find_policy(policy: Any, known: Sequence[Any], batch_size: torch.Size) -> Po
             continue
         for key in module.in_keys:
             require(key in there, f"the policy reads {_name(key)}, which no environment has and no module before wrote")
-        written = [key for key in _written(module) if key != "_"]
+        written = [key for key in module.out_keys if key != "_"]
         for key in written:
             require(key not in known, f"the policy writes {_name(key)}, which is the environment's")
         there |= set(written)
@@ -128,10 +128,6 @@ def _unrolled(policy: Any) -> Iterator[tuple[Any, Call | None]]:
         yield policy, _Computing(policy)
     else:
         raise NotExact(f"{kind.__name__} in the policy may read and write any entry")
-
-
-def _written(module: Any) -> Sequence[Any]:
-    return list(module.out_keys)
 
 
 class _Computing:

@@ -1,0 +1,50 @@
+"""A fleet whose collectors step by the loop of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from tests.envs import make_policy
+from tests.gym_envs import make_chance
+from tests.wait import eventually
+
+from collectorfleet import FleetCollector
+
+Make = Callable[..., FleetCollector]
+
+
+def learn(collector: FleetCollector, value: float) -> None:
+    with torch.no_grad():
+        collector.policy.module.value.fill_(value)
+    collector.update_policy_weights_()
+
+
+def loops(collector: FleetCollector) -> set[Any]:
+    return {one.rollout for one in collector.status().collectors}
+
+
+def test_a_fleet_says_that_it_steps_fast_and_frames_are_of_the_weights_that_they_name(make: Make) -> None:
+    collector = make(
+        create_env_fn=make_chance, policy=make_policy(), envs_per_collector=3, frames_per_batch=24, max_staleness=0
+    )
+    batches = iter(collector)
+    for value in (0.25, 0.5, -0.75):
+        learn(collector, value)
+        batch = next(batches)
+        assert set(batch["action"].flatten().tolist()) == {value}
+        assert batch["collector", "weights_version"].unique().numel() == 1
+    eventually(lambda: loops(collector) == {"Fast"}, within=20)
+
+
+def test_a_fleet_that_is_told_to_steps_by_torchrls_loop(make: Make) -> None:
+    collector = make(create_env_fn=make_chance, rollout="torchrl")
+    next(iter(collector))
+    assert loops(collector) == {"TorchRL"}
+
+
+def test_a_fleet_says_why_it_does_not_step_fast(make: Make) -> None:
+    collector = make()
+    next(iter(collector))
+    assert loops(collector) == {"TorchRL: Counting is not a Gymnasium environment"}
