@@ -28,6 +28,8 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
             return find_loop(self)
         except NotExact as why:
             return why
+        except Exception as error:  # noqa: BLE001  (it is looked at what anybody wrote, and TorchRL's loop may take it)
+            return NotExact(f"looking at what is stepped raised {type(error).__name__}: {error}")
 
     @property
     def inexact(self) -> str | None:

@@ -105,7 +105,11 @@ def _settings(transform: Transform) -> tuple[Any, ...]:
     plain = {
         name: value for name, value in vars(transform).items() if isinstance(value, str | int | float | type(None))
     }
-    tensors = {name: tensor.tolist() for name, tensor in transform.state_dict().items()}
+    state = transform.state_dict()
+    require(
+        all(isinstance(one, Tensor) for one in state.values()), f"{type(transform).__name__} keeps a state of its own"
+    )
+    tensors = {name: tensor.tolist() for name, tensor in state.items()}
     return type(transform), plain, tensors
 
 

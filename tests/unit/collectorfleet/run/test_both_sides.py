@@ -17,7 +17,7 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.rules.collectors import FLEETS_OWN
 from collectorfleet.fleet.rules.table import RULES
-from collectorfleet.run.collector_options import ARGUMENTS, Built, collector_options
+from collectorfleet.run.collector_options import ARGUMENTS, Built, Derived, Plain, collector_options
 from collectorfleet_api.rules.collector_kwargs import FIELDS
 from collectorfleet_api.rules.combinations.scripts import SCRIPTS
 from collectorfleet_api.rules.combinations.table import COMBINATIONS
@@ -59,9 +59,6 @@ LEAST_ONLY_IN_MANIFESTS = {
     "collection.initRandomFrames": "-1 and 0 are none, as TorchRL has it",
     "collectors.minAvailable": "with 0 the fleet is never given up",
     "collectors.resources.gpu": "Ray's own rule for its actors",
-    "collectors.requestTimeoutSeconds": "a timedelta may be shorter than a second",
-    "collectors.firstRequestTimeoutSeconds": "a timedelta may be shorter than a second",
-    "collectors.availableTimeoutSeconds": "a timedelta may be shorter than a second",
     "weights.maxWeightUpdateInterval": "-1 is never, as RayCollector has it",
 }
 LEAST_ONLY_IN_PYTHON = {"threads_per_collector": "of any CPUs that a manifest names at least one is made"}
@@ -107,7 +104,7 @@ RULES_ONLY_IN_MANIFESTS = {
 RULES_ONLY_IN_PYTHON = {
     **dict.fromkeys(("list-not-empty", "list-has-one-for-each"), "collectors of a manifest are replicas"),
     **dict.fromkeys(
-        ("at-least", "collector-class-is-known", "environment-error-is-known", "rollout-is-known"),
+        ("at-least", "some-time", "collector-class-is-known", "environment-error-is-known", "rollout-is-known"),
         "said by the types of the manifest's fields",
     ),
     **dict.fromkeys(
@@ -185,9 +182,10 @@ def _least(path: str) -> int | None:
     return least
 
 
-def _refusal(argument: str, value: Any) -> str:
+def _refusal(row: Plain | Derived | Built, value: Any) -> str:
+    said = row.convert(value) if isinstance(row, Plain) else value
     try:
-        FleetOptions(**{"create_env_fn": len, "frames_per_batch": 24, "sync": True, argument: value})
+        FleetOptions(**{"create_env_fn": len, "frames_per_batch": 24, "sync": True, row.argument: said})
     except InvalidOption as refused:
         return str(refused)
     return ""
@@ -198,10 +196,10 @@ def test_a_number_has_the_same_least_value() -> None:
     arguments = {path: ARGUMENTS[path].argument for path in least}
     bounded = {rule.option for rule in RULES if rule.name == "at-least"}
     assert bounded - set(arguments.values()) == LEAST_ONLY_IN_PYTHON.keys()
-    too_small = {path: _refusal(arguments[path], number - 1) for path, number in least.items()}
+    too_small = {path: _refusal(ARGUMENTS[path], number - 1) for path, number in least.items()}
     taken = {path for path, refusal in too_small.items() if not refusal.startswith(f"{arguments[path]}: ")}
     assert taken == LEAST_ONLY_IN_MANIFESTS.keys()
-    enough = {path: _refusal(arguments[path], number) for path, number in least.items()}
+    enough = {path: _refusal(ARGUMENTS[path], number) for path, number in least.items()}
     assert {path for path, refusal in enough.items() if "is fewer than" in refusal} == set()
 
 

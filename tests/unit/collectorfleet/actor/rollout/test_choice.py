@@ -19,9 +19,10 @@ from torchrl.modules import AdditiveGaussianModule
 
 from collectorfleet.actor.build import build
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
+from collectorfleet.actor.rollout import collector
 from collectorfleet.actor.rollout.exact import NotExact
 from collectorfleet.actor.server import CollectorServer
-from collectorfleet.messages import CollectorId, Raised, Started
+from collectorfleet.messages import CollectorId, Raised, Request, Started
 
 C0 = CollectorId("c0", 1)
 
@@ -58,6 +59,10 @@ def with_vec_norm() -> EnvBase:
     return TransformedEnv(make_chance(), VecNormV2(in_keys=["observation"]))
 
 
+def several_with_vec_norm() -> EnvBase:
+    return SerialEnv(2, with_vec_norm)
+
+
 def without_done() -> EnvBase:
     return TransformedEnv(make_chance(), StepCounter(3, update_done=False))
 
@@ -75,6 +80,7 @@ def config(env: Callable[[], EnvBase], policy: Callable[[], Any] | None = None, 
     [
         pytest.param(config(envs.make_counting), "Counting is not a Gymnasium environment", id="another environment"),
         pytest.param(config(serial_of_several), "SerialEnv has environments of several kinds", id="several kinds"),
+        pytest.param(config(several_with_vec_norm), "VecNormV2 keeps a state of its own", id="statistics of several"),
         pytest.param(
             config(with_vec_norm), "the transform VecNormV2 has no form for all environments at once", id="statistics"
         ),
@@ -120,3 +126,14 @@ def test_a_fast_rollout_that_is_not_exact_is_refused_as_what_it_is() -> None:
     assert isinstance(refused, Raised)
     assert (refused.where, refused.by_environment) == ("rollout", False)
     assert "Counting is not a Gymnasium environment; use Auto" in refused.cause
+
+
+def test_what_cannot_even_be_looked_at_is_torchrls_to_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: Any) -> None:
+        raise AttributeError("no such attribute")
+
+    monkeypatch.setattr(collector, "find_loop", fails)
+    runner = build(config(make_chance), 0)
+    assert runner.loop == "TorchRL: looking at what is stepped raised AttributeError: no such attribute"
+    rollout = runner.run(Request(1, 12, 0))
+    assert rollout.frames == 12
