@@ -10,8 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.cluster import binaries
+
+# What Hypothesis has by default here, but for its clock: on a busy machine every test is slow.
+settings.register_profile("without a clock", settings(), deadline=None)
+settings.load_profile("without a clock")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -253,6 +253,4 @@ class AnythingUnbounded(Anything):
 
 
 TestSync, TestAsync, TestUnbounded = AnythingInSync.TestCase, AnythingInAsync.TestCase, AnythingUnbounded.TestCase
-TestSync.settings = TestAsync.settings = TestUnbounded.settings = settings(
-    max_examples=60, stateful_step_count=80, deadline=None
-)
+TestSync.settings = TestAsync.settings = TestUnbounded.settings = settings(max_examples=60, stateful_step_count=80)

@@ -242,7 +242,7 @@ def test_a_state_of_other_environments_is_refused() -> None:
 THINGS = ("answers", "loses its answer", "dies", "joins", "publish", "ask")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(happens=st.lists(st.tuples(st.sampled_from(THINGS), st.sampled_from(["c0", "c1"]))))
 def test_what_answers_bring_counts_once_whatever_else_happens(happens: list[tuple[str, str]]) -> None:
     fleet = Fleet()

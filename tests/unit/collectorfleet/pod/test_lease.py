@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collectorfleet.pod.lease import LEASE_SECONDS, Acquire, Candidate, Renew, TakenOver, Wait
@@ -70,7 +70,6 @@ def test_changes_name_the_version_they_were_decided_on_and_times_have_microsecon
 
 
 @pytest.mark.parametrize("drivers", [2, 3])
-@settings(deadline=None)
 @given(data=st.data())
 def test_of_drivers_that_look_at_any_moments_never_two_hold_the_lease(drivers: int, data: st.DataObject) -> None:
     stored = lease(None)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collectorfleet.errors import InvalidOption
@@ -45,7 +45,6 @@ class Drivers:
         self.now = resumed(self.saved, [self.status, self.journal])
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(st.integers(1, 500), st.sampled_from(["checkpoint", "status", "kill"])), max_size=60))
 def test_every_frame_is_counted_once_and_every_version_is_published_once(steps: list[int | str]) -> None:
     run = Drivers()

@@ -3,7 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collectorfleet_api.packing.pods import UNITS_PER_GPU, Packing, Refusal, WorkerGroup, pack, pack_groups
@@ -83,7 +83,6 @@ def test_one_group_that_cannot_be_packed_refuses_all() -> None:
 asked = st.one_of(st.integers(50, UNITS_PER_GPU).map(lambda units: units / UNITS_PER_GPU), st.integers(2, 8).map(float))
 
 
-@settings(deadline=None)
 @given(st.integers(1, 500), asked, st.integers(1, 8), st.none() | st.integers(1, 64))
 def test_no_collector_spans_two_gpus_and_one_pod_fewer_would_not_fit(
     replicas: int, gpu: float, gpus_per_pod: int, collectors_per_pod: int | None
@@ -97,7 +96,6 @@ def test_no_collector_spans_two_gpus_and_one_pod_fewer_would_not_fit(
         assert not placed(found.per_pod + 1, gpu, gpus_per_pod)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 500), asked, st.integers(1, 8))
 def test_surplus_and_use_add_up_to_the_gpus_of_all_pods(replicas: int, gpu: float, gpus_per_pod: int) -> None:
     found = pack(WorkerGroup(replicas, gpu, gpus_per_pod))

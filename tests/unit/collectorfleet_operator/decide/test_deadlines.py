@@ -74,7 +74,7 @@ def lived(steps: list[tuple[Any, ...]]) -> World:
 
 
 @given(STEPS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_nothing_is_decided_differently_before_a_fleet_is_looked_at_again(steps: list[tuple[Any, ...]]) -> None:
     world = lived(steps)
     before, first = world.look(world.now), world.plan()
@@ -85,7 +85,7 @@ def test_nothing_is_decided_differently_before_a_fleet_is_looked_at_again(steps:
 
 
 @given(STEPS, st.floats(0, 200))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_fleet_that_is_looked_at_on_time_is_never_behind(steps: list[tuple[Any, ...]], seconds: float) -> None:
     world = lived(steps)
     end = world.seconds + seconds

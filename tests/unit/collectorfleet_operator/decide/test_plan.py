@@ -246,7 +246,7 @@ def test_children_of_a_deleted_fleet_of_the_same_name_are_waited_for() -> None:
 
 
 @given(STEPS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_plan_that_was_carried_out_asks_for_nothing_more(steps: list[tuple[Any, ...]]) -> None:
     world = World()
     for step in steps:
@@ -258,7 +258,7 @@ def test_a_plan_that_was_carried_out_asks_for_nothing_more(steps: list[tuple[Any
 
 
 @given(STEPS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_an_operator_that_was_killed_goes_on_where_it_was(steps: list[tuple[Any, ...]]) -> None:
     world = World()
     for step in steps:
@@ -270,7 +270,7 @@ def test_an_operator_that_was_killed_goes_on_where_it_was(steps: list[tuple[Any,
 
 
 @given(STEPS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_pod_named_for_deletion_exists_and_a_driver_with_progress_keeps_its_job(steps: list[tuple[Any, ...]]) -> None:
     world = World()
     for step in steps:

@@ -38,7 +38,7 @@ def agree(one: Transform, other: Transform) -> None:
 
 @KINDS
 @DECAYS
-@settings(max_examples=8, deadline=None, phases=[Phase.generate])
+@settings(max_examples=8, phases=[Phase.generate])
 @given(numbers=NUMBERS, steps=STEPS)
 def test_contributions_of_many_are_what_one_environment_would_have(
     make: Make, decay: float, numbers: list[float], steps: list[int]

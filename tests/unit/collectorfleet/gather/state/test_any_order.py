@@ -261,6 +261,4 @@ class UnboundedInAnyOrder(AnyOrder):
 
 
 TestSync, TestAsync, TestUnbounded = SyncInAnyOrder.TestCase, AsyncInAnyOrder.TestCase, UnboundedInAnyOrder.TestCase
-TestSync.settings = TestAsync.settings = TestUnbounded.settings = settings(
-    max_examples=60, stateful_step_count=60, deadline=None
-)
+TestSync.settings = TestAsync.settings = TestUnbounded.settings = settings(max_examples=60, stateful_step_count=60)
