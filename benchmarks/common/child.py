@@ -24,6 +24,7 @@ import psutil
 
 from benchmarks.common import patience
 
+_ROOT = Path(__file__).parents[2]
 FOLDER = "COLLECTORFLEET_BENCHMARK_FOLDER"
 
 
@@ -35,10 +36,16 @@ class Failed:
 
 
 def measure(
-    module: str, case: Mapping[str, Any], *, timeout: float, environment: Mapping[str, str] | None = None
+    module: str,
+    case: Mapping[str, Any],
+    *,
+    timeout: float,
+    environment: Mapping[str, str] | None = None,
+    python: str | None = None,
 ) -> dict[str, Any] | Failed:
     """What the child measured of ``case``; blocks for ``timeout`` seconds at most.
 
+    ``python`` is one with packages of its own, which has these benchmarks and nothing else of this one.
     When it fails, its errors and the stacks of its workers are printed on stderr.
     """
     # A benchmark that is ended ends its children, as it does on Ctrl-C.
@@ -49,7 +56,7 @@ def measure(
     result = folder / "result.json"
     env = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p) if python is None else str(_ROOT),
         FOLDER: str(folder),
         "PYTHONUNBUFFERED": "1",
     }
@@ -57,7 +64,7 @@ def measure(
     try:
         with errors.open("wb") as stderr:
             process = subprocess.Popen(
-                [sys.executable, "-m", module, json.dumps(case), str(result)],
+                [python or sys.executable, "-m", module, json.dumps(case), str(result)],
                 stdout=stderr, stderr=stderr, env=env, start_new_session=True,
                 cwd=folder,  # MuJoCo writes a log wherever it runs
             )  # fmt: skip

@@ -17,8 +17,8 @@ from tensordict import TensorDict
 from torchrl.data import LazyTensorStorage, PrioritizedSampler, RandomSampler, TensorDictReplayBuffer
 
 from benchmarks.common import child
+from collectorfleet.durable_files import rename_folder
 from collectorfleet.run.checkpoint.kept_buffer import KeptBuffer
-from collectorfleet.run.durable_files import rename_folder
 
 _TIMES = 5
 _AT_ONCE = 1000

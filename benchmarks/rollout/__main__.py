@@ -1,6 +1,7 @@
 """Prints one table: our loop beside TorchRL's, and beside environment and policy alone.
 
     python -m benchmarks.rollout [--rounds 5] [--only CartPole,Pendulum,...] [--together 1,8,64] [--write FILE]
+        [--beside RLlib=PYTHON] [--beside Stable-Baselines3=PYTHON]
 
 Sides take turns within a round and the order flips from round to round; each measurement is a process of its own.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable, Iterable, Mapping
 
 from benchmarks.common import tables
 from benchmarks.common.child import Failed, measure
@@ -17,44 +19,54 @@ from benchmarks.rollout.workloads import WORKLOADS
 
 CHILD_SECONDS = 240.0
 SIDES = (OURS, TORCHRL, BARE)
+OTHERS = {"RLlib": "benchmarks.rollout.rllib", "Stable-Baselines3": "benchmarks.rollout.stable_baselines3"}
 Found = dict[str, float] | Failed
 INTRODUCTION = """# What a step costs
 
 One collector in one process, with one thread of torch and an MLP of 64 by 64, steps environments together. *TorchRL* is
-TorchRL's `Collector` alone; *bare* calls environment and policy and keeps nothing, which is the limit. Cells are median
+TorchRL's `Collector` alone; *bare* calls environment and policy and keeps nothing, with the same distributions of
+TorchRL's; it is no limit where the fleet draws without them. *RLlib* is its env runner, *Stable-Baselines3* the
+rollout of its PPO, whose policy says values too; both have no part in the environment of images. Cells are median
 (min-max) over the rounds, of the best batch of each measurement; ratios are of the same round. `over bare` is what a
-step costs beyond environment and policy, in µs of CPU for all environments of the collector.
+step costs beyond the bare one, in µs of CPU for all environments of the collector.
 
-    python -m benchmarks.rollout --write docs/rollout.md
+    python -m venv rllib && rllib/bin/pip install "ray[rllib]" torch "gymnasium[mujoco]" psutil
+    python -m venv sb3 && sb3/bin/pip install stable-baselines3 torch "gymnasium[mujoco]" psutil
+    python -m benchmarks.rollout --beside RLlib=rllib/bin/python --beside Stable-Baselines3=sb3/bin/python \\
+        --write docs/rollout.md
 """
 
 
-def run_round(workload: str, together: int, number: int) -> dict[str, Found]:
-    """Every side once."""
+def run_round(workload: str, together: int, number: int, others: Mapping[str, str]) -> dict[str, Found]:
+    """Every side once; ``others`` are Pythons by side."""
     found: dict[str, Found] = {}
-    for side in SIDES if number % 2 == 0 else reversed(SIDES):
+    sides = [*SIDES, *(others if workload != "image" else ())]
+    for side in sides if number % 2 == 0 else reversed(sides):
         case = {"side": side, "workload": workload, "together": together, "steps": max(25, 1600 // together)}
-        found[side] = measure("benchmarks.rollout.measures", {**case, "batches": 6}, timeout=CHILD_SECONDS)
+        module = OTHERS.get(side, "benchmarks.rollout.measures")
+        found[side] = measure(module, {**case, "batches": 6}, timeout=CHILD_SECONDS, python=others.get(side))
         print(f"round {number + 1}: {workload}, {together}: {side}: {found[side]}", flush=True)
     return found
 
 
-def row(what: str, rounds: list[dict[str, Found]]) -> list[str]:
-    whole = [one for one in rounds if not any(isinstance(found, Failed) for found in one.values())]
+def row(what: str, rounds: list[dict[str, Found]], others: Iterable[str]) -> list[str]:
+    def ratio(side: str, other: str) -> str:
+        return tables.spread(_paired(rounds, side, other, "frames/s", lambda a, b: a / b), "x")
 
-    def of(side: str, key: str) -> list[float]:
-        return [found[key] for one in whole if not isinstance(found := one[side], Failed)]
+    cells = []
+    for side in (*SIDES, *others):
+        numbers = [one[side]["frames/s"] for one in rounds if isinstance(one.get(side), dict)]
+        cells.append(tables.spread(numbers) if numbers else "-")
+    ratios = [ratio(OURS, side) for side in (TORCHRL, BARE, *others)]
+    over = _paired(rounds, OURS, BARE, "CPU us/step", lambda a, b: a - b)
+    return [what, *cells, *ratios, tables.spread(over)]
 
-    frames = {side: of(side, "frames/s") for side in SIDES}
-    cpu = {side: of(side, "CPU us/step") for side in SIDES}
-    return [
-        what,
-        *(tables.spread(frames[side]) for side in SIDES),
-        tables.spread([a / b for a, b in zip(frames[OURS], frames[TORCHRL], strict=True)], "x"),
-        tables.spread([a / b for a, b in zip(frames[OURS], frames[BARE], strict=True)], "x"),
-        tables.spread([a - b for a, b in zip(cpu[OURS], cpu[BARE], strict=True)]),
-        f"{len(whole)} of {len(rounds)}",
-    ]
+
+def _paired(
+    rounds: list[dict[str, Found]], side: str, other: str, key: str, of: Callable[[float, float], float]
+) -> list[float]:
+    both = [(one.get(side), one.get(other)) for one in rounds]
+    return [of(a[key], b[key]) for a, b in both if isinstance(a, dict) and isinstance(b, dict)]
 
 
 def main() -> None:
@@ -62,18 +74,24 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default=",".join(WORKLOADS), help="comma-separated environments")
     parser.add_argument("--together", default="1,8,64", help="how many environments step together")
+    parser.add_argument("--beside", action="append", default=[], metavar="SIDE=PYTHON", help=f"of {', '.join(OTHERS)}")
     parser.add_argument("--write", metavar="FILE", help="write the table there too")
     args = parser.parse_args()
+    # A link is kept: what it points to has not the packages.
+    others = {name: os.path.abspath(python) for name, python in (one.split("=", 1) for one in args.beside)}
+    if unknown := set(others) - set(OTHERS):
+        parser.error(f"--beside knows {', '.join(OTHERS)}, not {', '.join(unknown)}")
     cases = [(workload, int(count)) for workload in args.only.split(",") for count in args.together.split(",")]
     found: dict[tuple[str, int], list[dict[str, Found]]] = {case: [] for case in cases}
     for number in range(args.rounds):
         for workload, together in cases:
-            found[workload, together].append(run_round(workload, together, number))
+            found[workload, together].append(run_round(workload, together, number, others))
         print(f"round {number + 1} of {args.rounds} done, load average {os.getloadavg()[0]:.1f}", flush=True)
-    columns = [f"{side}, frames/s" for side in SIDES]
+    columns = [f"{side}, frames/s" for side in (*SIDES, *others)]
+    ratios = [f"ours / {side}" for side in (TORCHRL, BARE, *others)]
     table = tables.table(
-        ["environments", *columns, "ours / TorchRL", "ours / bare", "over bare, µs", "rounds"],
-        [row(f"{together} of {workload}", rounds) for (workload, together), rounds in found.items()],
+        ["environments", *columns, *ratios, "over bare, µs"],
+        [row(f"{together} of {workload}", rounds, others) for (workload, together), rounds in found.items()],
     )
     text = f"{table}\n\n{tables.machine('torch', 'torchrl', 'tensordict', 'gymnasium')}."
     print(f"\n{text}")

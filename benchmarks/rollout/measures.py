@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import torch
 
 from benchmarks.common.child import serve
+from benchmarks.rollout.timing import best_of
 from benchmarks.rollout.workloads import WORKLOADS, Workload
 
 OURS, TORCHRL, BARE = "ours", "TorchRL", "bare"
@@ -70,14 +70,7 @@ def measure(case: dict[str, Any]) -> dict[str, float]:
     torch.manual_seed(0)
     together, steps = case["together"], case["steps"]
     batches = SIDES[case["side"]](WORKLOADS[case["workload"]], together, steps)
-    next(batches)
-    took: list[tuple[float, float]] = []
-    for _ in range(case["batches"]):
-        cpu, started = time.process_time(), time.perf_counter()
-        next(batches)
-        took.append((time.perf_counter() - started, time.process_time() - cpu))
-    seconds, cpu = min(one for one, _ in took), min(one for _, one in took)
-    return {"frames/s": steps * together / seconds, "CPU us/step": cpu / steps * 1e6}
+    return best_of(lambda: next(batches), case)
 
 
 if __name__ == "__main__":

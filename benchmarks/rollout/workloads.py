@@ -4,37 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
-import numpy as np
-from gymnasium.spaces import Box
 from tensordict.nn import TensorDictModule
 from torch import Tensor, nn
 from torchrl.envs import EnvBase, GymWrapper, SerialEnv
 from torchrl.modules import NormalParamExtractor, OneHotCategorical, ProbabilisticActor, TanhNormal
 
-
-class Image(gymnasium.Env[np.ndarray, Any]):
-    """Observes 84 by 84 pixels in four frames, which cost nothing, and is over after 200 steps."""
-
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
-    _LENGTH = 200
-
-    def __init__(self) -> None:
-        self.observation_space = Box(0, 255, (84, 84, 4), np.uint8)
-        self.action_space = Box(-1, 1, (2,), np.float32)
-        self._seen = np.zeros((84, 84, 4), np.uint8)
-        self._steps = 0
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
-        self._steps = 0
-        return self._seen, {}
-
-    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        self._steps += 1
-        return self._seen, 1.0, False, self._steps >= self._LENGTH, {}
+from benchmarks.rollout.environments import MAKES
 
 
 class Few(nn.Module):
@@ -79,18 +57,14 @@ class Workload:
         return list(TanhNormal(loc=loc, scale=scale).rsample().numpy())
 
 
-def _gym(name: str) -> Callable[[], gymnasium.Env[Any, Any]]:
-    return partial(gymnasium.make, name, disable_env_checker=True)
-
-
 class _Single(nn.Module):
     def forward(self, observation: Tensor) -> Tensor:
         return observation.float()
 
 
 WORKLOADS: dict[str, Workload] = {
-    "CartPole": Workload(_gym("CartPole-v1"), "observation", 4, choices=2),
-    "Pendulum": Workload(_gym("Pendulum-v1"), "observation", 3, actions=1),
-    "HalfCheetah": Workload(_gym("HalfCheetah-v5"), "observation", 17, actions=6, before=_Single),
-    "image": Workload(Image, "observation", 8, actions=2, before=Few),
+    "CartPole": Workload(MAKES["CartPole"], "observation", 4, choices=2),
+    "Pendulum": Workload(MAKES["Pendulum"], "observation", 3, actions=1),
+    "HalfCheetah": Workload(MAKES["HalfCheetah"], "observation", 17, actions=6, before=_Single),
+    "image": Workload(MAKES["image"], "observation", 8, actions=2, before=Few),
 }

@@ -44,7 +44,28 @@ def test_a_fleet_that_is_told_to_steps_by_torchrls_loop(make: Make) -> None:
     assert loops(collector) == {"TorchRL"}
 
 
-def test_a_fleet_says_why_it_does_not_step_fast(make: Make) -> None:
+def test_a_fleet_says_why_an_environment_steps_itself(make: Make) -> None:
     collector = make()
     next(iter(collector))
-    assert loops(collector) == {"TorchRL: Counting is not a Gymnasium environment"}
+    assert loops(collector) == {"Fast, by the environment's own step: Counting is not a Gymnasium environment"}
+
+
+def test_observations_that_travel_once_make_the_same_batches(make: Make) -> None:
+    made = {}
+    for compact in (False, True):
+        collector = make(
+            create_env_fn=make_chance,
+            policy=make_policy(0.5),
+            num_collectors=1,
+            envs_per_collector=3,
+            frames_per_batch=24,
+            compact_observations=compact,
+        )
+        collector.set_seed(3)
+        batches = iter(collector)
+        # What the first begins with was seen before the seed.
+        made[compact] = [next(batches).clone() for _ in range(4)][1:]
+    for whole, compact in zip(made[False], made[True], strict=True):
+        assert set(whole.keys(True, True)) == set(compact.keys(True, True))
+        for key in whole.keys(True, True):
+            assert torch.equal(whole[key], compact[key]), key

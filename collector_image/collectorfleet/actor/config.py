@@ -31,6 +31,7 @@ class CollectorConfig:
         replay_buffer: a client of a replay buffer that the collector writes to itself.
         cut_short: whether rollouts may be cut short.
         rollout: whose loop steps; collectors of several processes have TorchRL's.
+        compact_observations: what is said twice in a rollout travels once.
         own_constants: constants of normalization are those of this collector's own environment, and not the fleet's.
     """
 
@@ -49,6 +50,7 @@ class CollectorConfig:
     cut_short: bool = False
     own_constants: bool = False
     rollout: RolloutLoop = RolloutLoop.AUTO
+    compact_observations: bool = False
     threads: int = 1
     gpu_fraction: float = 0.0
 

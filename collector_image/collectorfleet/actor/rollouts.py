@@ -93,9 +93,7 @@ class RolloutRunner:
     @property
     def loop(self) -> str:
         """Whose loop steps: ``Fast``, or ``TorchRL`` with the reason where it was not chosen."""
-        if not isinstance(self.collector, FastCollector):
-            return "TorchRL"
-        return "Fast" if self.collector.inexact is None else f"TorchRL: {self.collector.inexact}"
+        return self.collector.steps_by if isinstance(self.collector, FastCollector) else "TorchRL"
 
     def cut_short(self, request_id: int) -> None:
         """End the rollout of that request after the step that runs, also if it has not begun yet."""

@@ -170,7 +170,9 @@ class CollectorServer:
         if rollout.batch is None:
             return None
         segments = None if rollout.segments is None else tuple(rollout.segments)
-        return Part(tensors.encode(rollout.batch), segments, self._id.incarnation)
+        return Part(
+            tensors.encode(rollout.batch, compact=self._config.compact_observations), segments, self._id.incarnation
+        )
 
     def _failure(self, error: Exception) -> Raised | Lost | ServiceLost:
         if isinstance(error, ReplayBufferLost | PolicyServiceLost):

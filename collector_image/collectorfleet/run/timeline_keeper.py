@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from collectorfleet.run.durable_files import write_json
+from collectorfleet.durable_files import write_json
 from collectorfleet.timeline import files
 from collectorfleet.timeline.recorder import Recorder
 from collectorfleet.timeline.timeline import Timeline

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import cached_property
 
 import torch
-from tensordict import TensorDict, TensorDictBase
-from torch import Tensor
+from tensordict import TensorDictBase
 from torchrl.collectors import Collector
 from torchrl.envs.utils import set_exploration_type
 
+from collectorfleet.actor.rollout.environment_loop import EnvironmentLoop
 from collectorfleet.actor.rollout.exact import NotExact
 from collectorfleet.actor.rollout.find import find_loop
 from collectorfleet.actor.rollout.loop import Loop
@@ -23,7 +23,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
     """
 
     @cached_property
-    def _found(self) -> Loop | NotExact:
+    def _found(self) -> Loop | EnvironmentLoop | NotExact:
         try:
             return find_loop(self)
         except NotExact as why:
@@ -32,13 +32,18 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
             return NotExact(f"looking at what is stepped raised {type(error).__name__}: {error}")
 
     @property
+    def steps_by(self) -> str:
+        """Which loop steps, and why not the fastest."""
+        return f"TorchRL: {self._found}" if isinstance(self._found, NotExact) else self._found.name
+
+    @property
     def inexact(self) -> str | None:
         """Why TorchRL's loop steps after all, in one sentence; None where ours does."""
         return str(self._found) if isinstance(self._found, NotExact) else None
 
     def call_before_policy(self, call: Callable[[], None]) -> None:
         """Have ``call`` called in each step, before the policy; for a policy that is a module."""
-        if isinstance(self._found, Loop):
+        if not isinstance(self._found, NotExact):
             self._found.before_policy = call
         else:
             self.policy.register_forward_pre_hook(lambda *_: call())
@@ -58,10 +63,6 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
             self._carrier.update(self.env.reset())
             self._start_new_trajectories()
         with set_exploration_type(self.exploration_type):
-            draw = self._random_action if self._should_use_random_frames() else None
-            self._found.run(self, self._final_rollout, self.frames_per_batch, draw)
+            random = self._should_use_random_frames()
+            self._found.run(self, self._final_rollout, self.frames_per_batch, random=random)
         return self._maybe_set_truncated(self._final_rollout)
-
-    def _random_action(self) -> Tensor:
-        drawn: Tensor = self.env.rand_action(TensorDict(batch_size=self.env.batch_size)).get("action")
-        return drawn

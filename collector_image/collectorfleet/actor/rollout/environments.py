@@ -3,26 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
-from torchrl.data import Bounded, Categorical, OneHot, TensorSpec, Unbounded
+from torchrl.data import Bounded, Categorical, OneHot, Unbounded
 from torchrl.envs import Compose, EnvBase, GymEnv, GymWrapper, SerialEnv, Transform, TransformedEnv
 
+from collectorfleet.actor.rollout.ends import Ends
 from collectorfleet.actor.rollout.exact import NotExact, require
+from collectorfleet.actor.rollout.vectors import find_vector
 
 _ENDS: Final = {"done", "terminated", "truncated"}
+
+
+class Stepped(Protocol):
+    """Environments of one kind.
+
+    ``key`` is that of their one observation, which is of ``shape`` and ``dtype``. Those that ``resets_itself`` reset
+    where they are at an end, and nowhere else.
+    """
+
+    key: str
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    resets_itself: bool
+
+    def __len__(self) -> int: ...
+
+    def step(self, actions: Tensor, observations: np.ndarray, rewards: np.ndarray) -> Ends | None:
+        """Step all; returns who is at an end, None if nobody is.
+
+        Writes ``observations`` ``[environments, *shape]`` and ``rewards`` ``[environments, 1]``.
+        """
+
+    def reset(self, which: Sequence[int], observations: np.ndarray) -> None:
+        """Reset these, in the order that TorchRL has; writes their rows of ``observations``."""
+
+    def leave(self, ends: Ends | None) -> None:
+        """TorchRL goes on with them, after a step with these ``ends``."""
 
 
 class Environments:
     """Gymnasium environments that are stepped one after the other.
 
     Args:
-        key: of their one observation.
         read_action: from actions ``[environments, ...]`` to what each environment takes.
     """
+
+    resets_itself = False
 
     def __init__(self, envs: Sequence[Any], key: str, read_action: Callable[[Tensor], Sequence[Any]]) -> None:
         self.key = key
@@ -35,35 +65,37 @@ class Environments:
     def __len__(self) -> int:
         return len(self._envs)
 
-    def step(
-        self, actions: Tensor, observations: np.ndarray, rewards: np.ndarray
-    ) -> tuple[Sequence[bool], Sequence[bool]]:
-        """Step all; returns who terminated and who was truncated.
-
-        Writes ``observations`` ``[environments, *shape]`` and ``rewards`` ``[environments, 1]``.
-        """
-        results = [step(action) for step, action in zip(self._steps, self._read_action(actions), strict=True)]
-        terminated, truncated = [], []
-        for row, (seen, reward, terminates, truncates, _) in enumerate(results):
-            observations[row] = seen
-            rewards[row] = reward
-            terminated.append(terminates)
-            truncated.append(truncates)
-        return terminated, truncated
+    def step(self, actions: Tensor, observations: np.ndarray, rewards: np.ndarray) -> Ends | None:
+        ended = []
+        for row, (step, action) in enumerate(zip(self._steps, self._read_action(actions), strict=True)):
+            observations[row], rewards[row, 0], terminated, truncated, _ = step(action)
+            if terminated or truncated:
+                ended.append((row, terminated, truncated))
+        if not ended:
+            return None
+        ends = Ends.nobody(len(self))
+        for row, terminated, truncated in ended:
+            ends.add(row, terminated, truncated)
+        return ends
 
     def reset(self, which: Sequence[int], observations: np.ndarray) -> None:
-        """Reset these, in the order that TorchRL has; writes their rows of ``observations``."""
         for index in which:
             observations[index], _ = self._envs[index].reset()
 
+    def leave(self, ends: Ends | None) -> None:
+        """TorchRL keeps nothing of a step."""
 
-def find_environments(env: EnvBase) -> tuple[Environments, list[Transform]]:
+
+def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:
     """What to call, and the transforms in front of it, the innermost first.
 
     Raises:
         NotExact: they are not Gymnasium's, or more than their results is read.
     """
     base, outer = _peeled(env)
+    if isinstance(base, GymWrapper) and base._is_batched:
+        key = _only_observation(base)
+        return find_vector(base, key, outer, _reader(base, Tensor.numpy))
     if type(base) is SerialEnv:
         require(base._single_task, "SerialEnv has environments of several kinds")
         require(base._use_buffers, "SerialEnv has no buffers")
@@ -79,11 +111,11 @@ def find_environments(env: EnvBase) -> tuple[Environments, list[Transform]]:
     else:
         wrappers, inner = [base], []
     for wrapper in wrappers:
-        _require_plain(wrapper)
-    first = wrappers[0]
+        key = _only_observation(wrapper)
+        require(not wrapper._is_batched, "SerialEnv has vector environments")
+        require(not wrapper.info_dict_reader, "an info_dict_reader writes to the frames")
     envs = [wrapper._env for wrapper in wrappers]
-    (key,) = first.observation_spec.keys()
-    return Environments(envs, key, _reader(first.full_action_spec, first.action_keys)), [*inner, *outer]
+    return Environments(envs, key, _reader(wrappers[0], Tensor.tolist)), [*inner, *outer]
 
 
 def _peeled(env: EnvBase) -> tuple[EnvBase, list[Transform]]:
@@ -113,45 +145,38 @@ def _settings(transform: Transform) -> tuple[Any, ...]:
     return type(transform), plain, tensors
 
 
-def _require_plain(env: EnvBase) -> None:
+def _only_observation(env: EnvBase) -> str:
+    """The key of the one observation of an environment that does nothing but what Gymnasium's does."""
     name = type(env).__name__
     require(type(env) in (GymEnv, GymWrapper), f"{name} is not a Gymnasium environment")
-    require(not env._is_batched, "Gymnasium's vector environments step in processes or in buffers of their own")
     require(GymWrapper.get_library_name(env._env) == "gymnasium", "the environment is of the older gym")
     require(env.device in (None, torch.device("cpu")), f"the environment's results go to {env.device}")
-    require(not env.info_dict_reader, "an info_dict_reader writes to the frames")
     require(env.wrapper_frame_skip == 1, f"the environment's action is repeated {env.wrapper_frame_skip} times")
     require(env._convert_actions_to_numpy, "actions reach the environment as tensors")
     require("_compiled_step_and_maybe_reset" not in env.__dict__, "the environment's step is compiled")
     require(not env._allow_done_after_reset, "episodes may be over when they begin")
     require(not env.run_type_checks, "the environment checks the types of its results")
     require(set(env.done_keys) == _ENDS, "the environment has other ends than done, terminated and truncated")
-    require(env.reward_keys == ["reward"] and env.reward_spec.shape == (1,), "the reward is not one number")
-    observations = dict(env.observation_spec.items(True, True))
+    require(env.reward_keys == ["reward"] and env.reward_spec.shape[-1:] == (1,), "the reward is not one number")
+    # What a vector environment that resets itself saw last is taken out again by TorchRL's transform.
+    observations = {key: spec for key, spec in env.observation_spec.items(True, True) if key[0] != "final"}
     require(len(observations) == 1, f"there are {len(observations)} observations, and not one")
     ((key, spec),) = observations.items()
     require(isinstance(key, str), f"the observation {key} is nested")
     require(isinstance(spec, Bounded | Unbounded), f"the observation is encoded ({type(spec).__name__})")
     require(isinstance(env._env.observation_space.shape, tuple), "the observation has no shape")
     require(spec.shape == env._env.observation_space.shape, "the observation is reshaped")
+    return str(key)
 
 
-def _reader(specs: TensorSpec, keys: Sequence[Any]) -> Callable[[Tensor], Sequence[Any]]:
-    require(list(keys) == ["action"], "the action is not one entry named action")
-    spec = specs["action"]
+def _reader(env: EnvBase, listed: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
+    """From actions ``[environments, ...]`` to those of each; ``listed`` is how it takes several numbers."""
+    require(list(env.action_keys) == ["action"], "the action is not one entry named action")
+    spec = env.full_action_spec["action"]
     if type(spec) is OneHot and not spec.use_register:
-        return _indices_of_one_hot
-    if type(spec) is Categorical and spec.shape == ():
-        return Tensor.tolist
+        return lambda actions: listed(actions.long().argmax(-1))
+    if type(spec) is Categorical and spec.shape == env.batch_size:
+        return listed
     if isinstance(spec, Bounded | Unbounded):
-        return _arrays
+        return Tensor.numpy
     raise NotExact(f"actions are encoded ({type(spec).__name__})")
-
-
-def _arrays(actions: Tensor) -> Sequence[Any]:
-    return list(actions.numpy())
-
-
-def _indices_of_one_hot(actions: Tensor) -> Sequence[Any]:
-    indices: list[int] = actions.long().argmax(-1).tolist()
-    return indices

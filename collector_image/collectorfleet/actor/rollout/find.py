@@ -6,28 +6,56 @@ from typing import Any
 
 import numpy as np
 import torch
+from tensordict import TensorDict, TensorDictBase
 from torchrl.collectors import Collector
 
+from collectorfleet.actor.rollout.environment_loop import EnvironmentLoop
 from collectorfleet.actor.rollout.environments import find_environments
-from collectorfleet.actor.rollout.exact import require
-from collectorfleet.actor.rollout.frame import Frame
+from collectorfleet.actor.rollout.exact import NotExact, require
 from collectorfleet.actor.rollout.loop import Loop
 from collectorfleet.actor.rollout.memory import ENDS, TRAJECTORY
 from collectorfleet.actor.rollout.policies import find_policy
+from collectorfleet.actor.rollout.stage import Stage
 from collectorfleet.actor.rollout.transforms import vector_forms
 
 _CPU = (None, torch.device("cpu"))
 
 
-def find_loop(collector: Collector) -> Loop:
+def find_loop(collector: Collector) -> Loop | EnvironmentLoop:
     """The loop for a collector that was built, and has not stepped.
 
     Raises:
-        NotExact: what its environment, policy or options do is not understood; all of it is TorchRL's to step then.
+        NotExact: what its policy or options do is not understood; all of it is TorchRL's to step then.
     """
     _require_plain(collector)
+    try:
+        return _find_whole_loop(collector)
+    except NotExact as error:
+        why = str(error)
+    except Exception as error:  # noqa: BLE001  (it is looked at what anybody wrote, and it can step itself)
+        why = f"looking at it raised {type(error).__name__}: {error}"
+    return _find_environment_loop(collector, why)
+
+
+def _find_environment_loop(collector: Collector, why: str) -> EnvironmentLoop:
+    env, batch = collector.env, collector._final_rollout
+    require(list(env.action_keys) == ["action"], "the action is not one entry named action")
+    specs = (env.observation_spec, env.state_spec, env.full_done_spec)
+    known = {key for spec in specs for key in spec.keys(True, True)}
+    policy = find_policy(collector._wrapped_policy, list(known), env.batch_size)
+    keys = _tensors(batch)
+    require(set(policy.writes) <= keys, "the batch lacks what the policy writes")
+    return EnvironmentLoop(policy, keys - {TRAJECTORY}, policy.reads & known, why)
+
+
+def _find_whole_loop(collector: Collector) -> Loop:
+    require(len(collector.env.batch_size) <= 1, "environments have several batch dimensions")
     envs, transforms = find_environments(collector.env)
     observed, stepping = vector_forms(transforms, envs.key)
+    require(
+        not (envs.resets_itself and any(one.cuts for one in stepping)),
+        "a transform truncates episodes, and a vector environment that resets itself takes no other's ends",
+    )
     batched = bool(collector.env.batch_size)
     batch = collector._final_rollout
     keys = [envs.key, *(one.key for one in stepping)]
@@ -39,11 +67,11 @@ def find_loop(collector: Collector) -> Loop:
     raw = None
     if observed is not None:
         raw = np.zeros((len(envs), *envs.shape), envs.dtype), observed
-    reward = np.zeros((len(envs), 1), batch.get(("next", "reward")).numpy().dtype)
-    frames = Frame(now, batched=batched), Frame(now, batched=batched)
+    said = {key: batch.get(key).select(batch.ndim - 1, 0) for key in policy.writes}
+    stage = Stage(now, said, batch.get(("next", "reward")).select(batch.ndim - 1, 0), batched=batched)
     # Environments begin with no end, and go on from none.
-    ends = {key: torch.zeros_like(collector._carrier.get(key)) for key in ENDS}
-    return Loop(envs, raw, stepping, policy, found, frames, reward, ends, batched=batched)
+    ends = {key: torch.zeros_like(collector._carrier.get(key)) for key in ENDS if key in policy.reads}
+    return Loop(envs, raw, stepping, policy, found, stage, ends, batched=batched)
 
 
 def _require_plain(collector: Collector) -> None:
@@ -55,17 +83,22 @@ def _require_plain(collector: Collector) -> None:
     require(collector.policy_version_tracker is None, "TorchRL's PolicyVersion writes to the frames")
     require(collector.track_traj_ids, "trajectories have no ids")
     require(collector._use_buffers, "the collector keeps no memory for a batch")
-    require(len(collector.env.batch_size) <= 1, "environments have several batch dimensions")
 
 
 def _require_keys(batch: Any, keys: list[str], writes: list[Any], compact: set[Any]) -> set[Any]:
     expected = {*keys, *ENDS, *writes, TRAJECTORY, ("next", "reward")}
     expected |= {("next", key) for key in (*keys, *ENDS)}
-    found = set(batch.keys(True, True))
+    found = _tensors(batch)
     unknown = found ^ (expected - compact)
     require(not unknown, f"frames have or lack {', '.join(sorted(map(str, unknown)))}")
     for key in found:
-        tensor = batch.get(key)
-        require(type(tensor) is torch.Tensor, f"{key} is a {type(tensor).__name__}")
-        require(tensor.dtype not in (torch.bfloat16,), f"{key} is {tensor.dtype}, which no array has")
+        dtype = batch.get(key).dtype
+        require(dtype is not torch.bfloat16, f"{key} is {dtype}, which no array has")
     return found
+
+
+def _tensors(batch: TensorDictBase) -> set[Any]:
+    """The keys of a batch that has nothing but tensors."""
+    for key, entry in batch.items(True):
+        require(type(entry) in (torch.Tensor, TensorDict), f"{key} is a {type(entry).__name__}")
+    return set(batch.keys(True, True))

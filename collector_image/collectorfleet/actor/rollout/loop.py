@@ -10,15 +10,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from tensordict import TensorDictBase
+from tensordict import TensorDict, TensorDictBase
 from torch import Tensor
 from torchrl.collectors import Collector
 
-from collectorfleet.actor.rollout.environments import Environments
-from collectorfleet.actor.rollout.frame import Frame
-from collectorfleet.actor.rollout.memory import TRAJECTORY, Memory, Trajectories
+from collectorfleet.actor.rollout.ends import Ends
+from collectorfleet.actor.rollout.environments import Stepped
+from collectorfleet.actor.rollout.memory import TRAJECTORY, Memory
 from collectorfleet.actor.rollout.policies import Policy, Values
-from collectorfleet.actor.rollout.transforms import Ends, Observed, Stepping
+from collectorfleet.actor.rollout.stage import Frame, Stage
+from collectorfleet.actor.rollout.transforms import Observed, Stepping
 
 
 class Loop:
@@ -26,21 +27,21 @@ class Loop:
 
     Args:
         keys: all that a batch has.
-        frames: two of them: the policy may hand on what it was given, so a step is written beside the one before.
         observed: where environments write what they see, ``[environments, *shape]``, and what makes the observation of
             it; None if it is the observation.
-        ends: nobody is at an end: what a policy may read of it.
+        ends: nobody is at an end: what the policy reads of it.
     """
+
+    name = "Fast"
 
     def __init__(
         self,
-        envs: Environments,
+        envs: Stepped,
         observed: tuple[np.ndarray, Observed] | None,
         stepping: Sequence[Stepping],
         policy: Policy,
         keys: Iterable[Any],
-        frames: tuple[Frame, Frame],
-        reward: np.ndarray,
+        stage: Stage,
         ends: Values,
         *,
         batched: bool,
@@ -50,54 +51,68 @@ class Loop:
         self._envs = envs
         self._observed = observed
         self._stepping = list(stepping)
-        self._frames = frames
         self._keys = list(keys)
-        self._reward = reward
+        self._stage = stage
         self._ends = ends
         self._batched = batched
 
-    def run(self, collector: Collector, batch: TensorDictBase, steps: int, draw: Callable[[], Tensor] | None) -> None:
-        """Step into ``batch``, ``steps`` times or until the collector is interrupted.
-
-        ``draw``, if given, acts in place of the policy.
-        """
+    def run(self, collector: Collector, batch: TensorDictBase, steps: int, *, random: bool) -> None:
+        """Step into ``batch``, ``steps`` times or until the collector is interrupted; ``random`` asks no policy."""
         memory = Memory(batch, self._keys, batched=self._batched)
         carrier, interruptor = collector._carrier, collector.interruptor
-        now, after = self._frames
-        now.load(carrier)
+        stage = self._stage
+        stage.begin(carrier)
         written = self._writes()
         for transform in self._stepping:
-            transform.begin(now)
-        trajectories, ended = Trajectories(collector), list[tuple[int, Ends]]()
+            transform.begin(stage.frames[0])
+        ended: list[tuple[int, Ends]] = []
         # What the policy said last is said again by frames with random actions.
         kept: Values = {key: carrier.get(key) for key in self.policy.writes if key in carrier.keys(True, True)}
         values: Values = {}
+        said: list[tuple[Any, np.ndarray]] = []
+        ends: Ends | None = None
         over: list[int] = []
-        step = -1
+        copied = row = 0
         for step in range(steps):
+            row = step - copied
+            if row == stage.steps:
+                memory.write(stage, [key for key, _ in said], copied, row)
+                stage.begin_again()
+                copied, row = step, 0
+            now, after = stage.frames[row], stage.frames[row + 1]
             values = {**kept, **self._ends, **now.tensors}
-            self._act(values, draw)
+            if random:
+                values["action"] = collector.env.rand_action(TensorDict(batch_size=collector.env.batch_size)).get(
+                    "action"
+                )
+            else:
+                self._act(values)
             if step == 0:
-                memory.check(values, self.policy.writes, batched=self._batched)
-            ends = self._step(values["action"], now, after)
-            self._write(memory.arrays, step, values, now, after)
+                said = stage.said_by(values)
+            ends = self._step(values["action"], now, after, stage.rewards[row])
+            # Not before: an environment may write into its action, and TorchRL's frames show what it wrote.
+            for key, rows in said:
+                rows[row] = values[key].detach().numpy()
             over = []
             if ends is not None:
                 ended.append((step, ends))
                 over = ends.which()
+                stage.end(row, over)
                 self._reset(over, after)
-                trajectories.end(step, over)
-                if draw is not None:
+                if random:
                     kept = self._left(values, over)
-            now, after = after, now
             if interruptor is not None and interruptor.collection_stopped():
                 break
+        memory.write(stage, [key for key, _ in said], copied, row + 1)
         memory.write_ends(step + 1, ended)
-        for key, tensor in now.tensors.items():
+        self._envs.leave(ends)
+        if self._observed is not None:
+            self._observed[1].leave(stage.frames[row + 1])
+        for key, tensor in stage.frames[row + 1].tensors.items():
             carrier.set(key, tensor.clone())
         for key, tensor in self._left(values, over).items():
             carrier.set(key, tensor)
-        carrier.set(TRAJECTORY, trajectories.write(memory, step + 1))
+        carrier.set(TRAJECTORY, memory.write_trajectories(step + 1, ended, collector))
         if self._writes() != written:
             raise RuntimeError(
                 "the policy writes into its observation, which TorchRL's frames then show twice; clone it there, or "
@@ -106,12 +121,9 @@ class Loop:
 
     def _writes(self) -> int:
         """Grows whenever the policy writes into what it is given."""
-        return sum(frame.writes() for frame in self._frames) + sum(end._version for end in self._ends.values())
+        return self._stage.writes() + sum(end._version for end in self._ends.values())
 
-    def _act(self, values: Values, draw: Callable[[], Tensor] | None) -> None:
-        if draw is not None:
-            values["action"] = draw()
-            return
+    def _act(self, values: Values) -> None:
         if self.before_policy is not None:
             self.before_policy()
         self.policy(values)
@@ -124,40 +136,25 @@ class Loop:
                 tensor[over] = 0
         return found
 
-    def _step(self, action: Tensor, now: Frame, after: Frame) -> Ends | None:
-        """Write ``after``; returns who is at an end, None if nobody is."""
-        seen = after.arrays[self._envs.key]
-        target = seen if self._observed is None else self._observed[0]
-        terminated, truncated = self._envs.step(action if self._batched else action.unsqueeze(0), target, self._reward)
+    def _step(self, action: Tensor, now: Frame, after: Frame, reward: np.ndarray) -> Ends | None:
+        """Write ``after`` and ``reward``; returns who is at an end, None if nobody is."""
+        target = after.arrays[self._envs.key] if self._observed is None else self._observed[0]
+        ends = self._envs.step(action if self._batched else action.unsqueeze(0), target, reward)
         if self._observed is not None:
-            seen[...] = self._observed[1].apply(target)
-        cuts = [cut for one in self._stepping if (cut := one.step(now, after, self._reward)) is not None]
-        if not (cuts or True in terminated or True in truncated):
-            return None
-        ends = Ends(terminated, truncated)
-        for cut in cuts:
-            ends.cut(cut)
+            self._observed[1].step(target, now, after)
+        for transform in self._stepping:
+            cut = transform.step(now, after, reward)
+            if cut is not None:
+                ends = ends or Ends.nobody(len(self._envs))
+                ends.cut(cut)
         return ends
 
-    def _write(self, arrays: dict[Any, np.ndarray], step: int, values: Values, now: Frame, after: Frame) -> None:
-        for key, array in now.arrays.items():
-            arrays[key][:, step] = array
-        for key, array in after.arrays.items():
-            there = arrays.get(("next", key))
-            if there is not None:  # compact observations are not there
-                there[:, step] = array
-        arrays["next", "reward"][:, step] = self._reward
-        for key in self.policy.writes:
-            if key in values:
-                arrays[key][:, step] = values[key].detach().numpy()
-
     def _reset(self, which: Sequence[int], frame: Frame) -> None:
-        seen = frame.arrays[self._envs.key]
         if self._observed is None:
-            self._envs.reset(which, seen)
+            self._envs.reset(which, frame.arrays[self._envs.key])
         else:
             raw, observed = self._observed
             self._envs.reset(which, raw)
-            seen[which] = observed.apply(raw[which])
+            observed.reset(raw, which, frame)
         for transform in self._stepping:
             transform.reset(frame, which)

@@ -10,7 +10,8 @@ from tensordict import TensorDictBase
 from torch import Tensor
 from torchrl.collectors import Collector
 
-from collectorfleet.actor.rollout.transforms import Ends
+from collectorfleet.actor.rollout.ends import Ends
+from collectorfleet.actor.rollout.stage import Stage, as_array
 
 ENDS: Final = ("done", "terminated", "truncated")
 TRAJECTORY: Final = ("collector", "traj_ids")
@@ -24,24 +25,21 @@ class Memory:
 
     def __init__(self, batch: TensorDictBase, keys: Iterable[Any], *, batched: bool) -> None:
         self.batch = batch
-        self.arrays: dict[Any, np.ndarray] = {
-            key: (batch.get(key) if batched else batch.get(key).unsqueeze(0)).numpy() for key in keys
-        }
+        self.arrays: dict[Any, np.ndarray] = {key: as_array(batch.get(key), batched) for key in keys}
 
-    def check(self, values: dict[Any, Tensor], keys: Sequence[Any], *, batched: bool) -> None:
-        """Raises ValueError if the policy writes something else than when the collector was built."""
-        for key in keys:
-            if key not in values:
-                continue
-            tensor = values[key]
-            wanted = self.batch.get(key)
-            dims = self.batch.ndim - 1
-            shape = (*wanted.shape[:dims], *wanted.shape[dims + 1 :])
-            if tensor.shape != shape or tensor.dtype != wanted.dtype:
-                raise ValueError(
-                    f"the policy's {key} is {tensor.dtype} {list(tensor.shape)} and was {wanted.dtype} {list(shape)} "
-                    f"when the collector was built, {'for all environments' if batched else 'for the environment'}"
-                )
+    def write(self, stage: Stage, said: Iterable[Any], first: int, steps: int) -> None:
+        """Copy ``steps`` of the stage to those of the batch that begin with ``first``; ``said`` by the policy."""
+        time = slice(first, first + steps)
+        for key, rows in stage.seen.items():
+            self.arrays[key][:, time] = rows[:steps].swapaxes(0, 1)
+            after = self.arrays.get(("next", key))
+            if after is not None:  # compact observations are not there
+                after[:, time] = rows[1 : steps + 1].swapaxes(0, 1)
+                for step, which, last in stage.last:
+                    after[which, first + step] = last[key]
+        for key in said:
+            self.arrays[key][:, time] = stage.said[key][:steps].swapaxes(0, 1)
+        self.arrays["next", "reward"][:, time] = stage.rewards[:steps].swapaxes(0, 1)
 
     def write_ends(self, steps: int, ended: Sequence[tuple[int, Ends]]) -> None:
         """Nothing is at its end but what ``ended`` has, by step; and nothing is where a step begins."""
@@ -52,24 +50,17 @@ class Memory:
             for step, ends in ended:
                 after[:, step, 0] = getattr(ends, key)
 
-
-class Trajectories:
-    """The ids of the trajectories, which change where one ended."""
-
-    def __init__(self, collector: Collector) -> None:
-        self._pool = collector._traj_pool
-        self._ids: Tensor = collector._carrier.get(TRAJECTORY).clone()
-        self._now: np.ndarray = self._ids.reshape(-1).numpy()
-        self._since: list[tuple[int, np.ndarray]] = [(0, self._now.copy())]
-
-    def end(self, step: int, which: Sequence[int]) -> None:
-        self._now[which] = self._pool.get_traj_and_increment(len(which)).numpy()
-        self._since.append((step + 1, self._now.copy()))
-
-    def write(self, memory: Memory, steps: int) -> Tensor:
-        """Returns the ids that the next rollout begins with."""
-        ids = memory.arrays[TRAJECTORY]
+    def write_trajectories(self, steps: int, ended: Sequence[tuple[int, Ends]], collector: Collector) -> Tensor:
+        """Ids change where a trajectory ended; returns those that the next rollout begins with."""
+        now: Tensor = collector._carrier.get(TRAJECTORY).clone()
+        last = now.reshape(-1).numpy()
+        ids = self.arrays[TRAJECTORY]
+        ids[:, :steps] = last[:, None]
         ids[:, steps:] = -1
-        for since, then in self._since:
-            ids[:, since:steps] = then[:, None]
-        return self._ids
+        over = [(step, ends.which()) for step, ends in ended]
+        begun = sum(len(which) for _, which in over)
+        fresh = collector._traj_pool.get_traj_and_increment(begun).numpy() if begun else last[:0]
+        for step, which in over:
+            last[which], fresh = fresh[: len(which)], fresh[len(which) :]
+            ids[which, step + 1 : steps] = last[which, None]
+        return now

@@ -19,7 +19,11 @@ from torch import Tensor, nn
 from torchrl.modules import (
     Actor,
     ActorValueOperator,
+    AdditiveGaussianModule,
+    EGreedyModule,
     ProbabilisticActor,
+    QValueActor,
+    QValueModule,
     RandomPolicy,
     SafeModule,
     SafeProbabilisticModule,
@@ -30,6 +34,7 @@ from torchrl.modules import (
 from torchrl.modules.distributions.utils import sample_and_log_prob
 from torchrl.modules.tensordict_module.probabilistic import use_generator
 
+from collectorfleet.actor.rollout.draws import Draw, find_draw
 from collectorfleet.actor.rollout.exact import NotExact, require
 
 Values = dict[Any, Tensor]
@@ -38,18 +43,21 @@ Call = Callable[[Values], None]
 _ONE: Final = (TensorDictModule, SafeModule, Actor, ValueOperator)
 _SEVERAL: Final = (
     *(TensorDictSequential, SafeSequential, ActorValueOperator),
-    *(ProbabilisticTensorDictSequential, SafeProbabilisticTensorDictSequential, ProbabilisticActor),
+    *(ProbabilisticTensorDictSequential, SafeProbabilisticTensorDictSequential, ProbabilisticActor, QValueActor),
 )
+# These take TensorDicts, read their in_keys and write their out_keys, and nothing else.
+_WHOLE: Final = (QValueModule, EGreedyModule, AdditiveGaussianModule)
 _DRAWING: Final = (ProbabilisticTensorDictModule, SafeProbabilisticModule)
 
 
 class Policy:
     """Writes what the policy writes into a dictionary that begins with the frame.
 
-    ``writes`` are its keys, in order; hooks of ``modules`` would not be called.
+    ``reads`` and ``writes`` are keys, the latter in order; hooks of ``modules`` would not be called.
     """
 
     def __init__(self, calls: Sequence[Call], writes: Sequence[Any], modules: Sequence[nn.Module]) -> None:
+        self.reads: set[Any] = set()
         self.writes = list(writes)
         self._calls = list(calls)
         self._modules = list(modules)
@@ -73,7 +81,7 @@ def find_policy(policy: Any, known: Sequence[Any], batch_size: torch.Size) -> Po
     if type(policy) is RandomPolicy:
         require(policy.action_key == "action", "RandomPolicy writes another key than action")
         return Policy([_Random(policy, batch_size)], ["action"], [])
-    modules: list[tuple[Any, Call | None]] = list(_unrolled(policy))
+    modules: list[tuple[Any, Call | None]] = list(_unrolled(policy, batch_size))
     found = Policy([], [], [module for module, _ in modules])
     require(not found.hooked, "a module of the policy has hooks")
     there = set(known)
@@ -82,6 +90,7 @@ def find_policy(policy: Any, known: Sequence[Any], batch_size: torch.Size) -> Po
             continue
         for key in module.in_keys:
             require(key in there, f"the policy reads {_name(key)}, which no environment has and no module before wrote")
+        found.reads |= set(module.in_keys)
         written = [key for key in module.out_keys if key != "_"]
         for key in written:
             require(key not in known, f"the policy writes {_name(key)}, which is the environment's")
@@ -100,7 +109,7 @@ class _Random:
         values["action"] = self._policy(TensorDict(batch_size=self._batch_size)).get("action")
 
 
-def _unrolled(policy: Any) -> Iterator[tuple[Any, Call | None]]:
+def _unrolled(policy: Any, batch_size: torch.Size) -> Iterator[tuple[Any, Call | None]]:
     """Each module with its call, in their order; containers have none."""
     kind = type(policy)
     if kind in _SEVERAL:
@@ -111,7 +120,7 @@ def _unrolled(policy: Any) -> Iterator[tuple[Any, Call | None]]:
             require(not policy.return_composite, f"{kind.__name__} returns a composite of distributions")
             require(policy._requires_sample, f"{kind.__name__} draws nothing itself")
         yield policy, None
-        inner = [found for module in policy._module_iter() for found in _unrolled(module)]
+        inner = [found for module in policy._module_iter() for found in _unrolled(module, batch_size)]
         # Only there do TorchRL's classes leave the way of drawing as the collector set it.
         drawing = [isinstance(call, _Drawing) for _, call in inner]
         require(not any(drawing[:-1]), f"{kind.__name__} draws before its last module")
@@ -126,6 +135,8 @@ def _unrolled(policy: Any) -> Iterator[tuple[Any, Call | None]]:
         require(policy.inplace in (None, True), f"{kind.__name__} is not inplace")
         require(list(policy.out_keys) == list(policy.out_keys_source), f"{kind.__name__} has selected out_keys")
         yield policy, _Computing(policy)
+    elif kind in _WHOLE:
+        yield policy, _Whole(policy, batch_size)
     else:
         raise NotExact(f"{kind.__name__} in the policy may read and write any entry")
 
@@ -158,6 +169,19 @@ class _Computing:
         values.update(zip(self._out, made, strict=True))
 
 
+class _Whole:
+    """A module that is called with a TensorDict."""
+
+    def __init__(self, module: Any, batch_size: torch.Size) -> None:
+        self._module = module
+        self._batch_size = batch_size
+
+    def __call__(self, values: Values) -> None:
+        given = {key: values[key] for key in self._module.in_keys}
+        found = self._module(TensorDict(given, self._batch_size))
+        values.update({key: found.get(key) for key in self._module.out_keys})
+
+
 class _Drawing:
     """A ``ProbabilisticTensorDictModule``: its own distribution, drawn from by its own rules."""
 
@@ -167,13 +191,45 @@ class _Drawing:
         require(len(module.dist_sample_keys) == 1, "the policy draws several entries at once")
         self._log_prob = module.log_prob_key if module.return_log_prob else None
         self._at_once = isinstance(module, SafeProbabilisticModule) and module.return_log_prob
+        self._parameters = list(zip(module.dist_keys, module.in_keys, strict=True))
+        self._draw = find_draw(module, log_prob=self._log_prob is not None)
+        self._compared = False
 
     def __call__(self, values: Values) -> None:
+        kind = interaction_type() or self._module.default_interaction_type
+        if self._draw is None or kind is not InteractionType.RANDOM or self._module._generator is not None:
+            self._by_distribution(values, kind)
+        elif self._compared:
+            drawn, log_prob = self._draw({name: values[key] for name, key in self._parameters})
+            values[self._sample] = drawn
+            if log_prob is not None:
+                values[self._log_prob] = log_prob
+        else:
+            self._compared = True
+            self._draw = self._draw if self._compare(values, self._draw) else None
+
+    def _compare(self, values: Values, draw: Draw) -> bool:
+        """Draw by the distribution; whether ``draw`` gives the same, and leaves the generator the same.
+
+        Another version of torch or TorchRL may differ, and parameters may have shapes that were not thought of.
+        """
+        before = torch.get_rng_state()
+        try:
+            found = draw({name: values[key] for name, key in self._parameters})
+        except (RuntimeError, IndexError):
+            found = None
+        after = torch.get_rng_state()
+        torch.set_rng_state(before)
+        self._by_distribution(values, InteractionType.RANDOM)
+        wanted = values[self._sample], None if self._log_prob is None else values[self._log_prob]
+        return found is not None and torch.equal(after, torch.get_rng_state()) and all(map(_same, found, wanted))
+
+    def _by_distribution(self, values: Values, kind: InteractionType) -> None:
         module = self._module
         dist = module.get_dist(values)
-        kind = interaction_type()
         generator = module._generator
-        if self._at_once and (kind or module.default_interaction_type) is InteractionType.RANDOM:
+        random = kind is InteractionType.RANDOM
+        if self._at_once and random:
             with use_generator(generator):
                 drawn, log_prob = sample_and_log_prob(dist, torch.Size(), reparameterize=dist.has_rsample)
             values[self._sample], values[self._log_prob] = drawn, log_prob
@@ -182,6 +238,12 @@ class _Drawing:
         values[self._sample] = drawn
         if self._log_prob is not None:
             values[self._log_prob] = dist.log_prob(drawn)
+
+
+def _same(one: Tensor | None, other: Tensor | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one.dtype == other.dtype and torch.equal(one, other)
 
 
 def _name(key: Any) -> str:

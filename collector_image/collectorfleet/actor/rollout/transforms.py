@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import torch
-from torchrl.envs import DoubleToFloat, ObservationNorm, RewardSum, StepCounter, Transform
+from torch import Tensor
+from torchrl.envs import (
+    CatFrames,
+    DoubleToFloat,
+    GrayScale,
+    InitTracker,
+    ObservationNorm,
+    RewardSum,
+    StepCounter,
+    ToTensorImage,
+    Transform,
+)
 
 from collectorfleet.actor.rollout.exact import NotExact, require
-from collectorfleet.actor.rollout.frame import Frame
+from collectorfleet.actor.rollout.stage import Frame
 
-
-class Ends:
-    """Which environments are at their end after a step."""
-
-    def __init__(self, terminated: Sequence[bool], truncated: Sequence[bool]) -> None:
-        self.terminated = np.array(terminated, bool)
-        self.truncated = np.array(truncated, bool)
-        self.done = self.terminated | self.truncated
-
-    def cut(self, which: np.ndarray) -> None:
-        """A transform truncates these."""
-        self.truncated |= which
-        self.done |= self.truncated
-
-    def which(self) -> list[int]:
-        """Those that are reset, in their order."""
-        found: list[int] = np.flatnonzero(self.done).tolist()
-        return found
+# These make each observation of an environment from that one alone.
+_BY_ITSELF: Final = (DoubleToFloat, ObservationNorm, ToTensorImage, GrayScale)
 
 
 class Stepping(Protocol):
-    """A transform that keeps a number for each environment under ``key``, in the frames."""
+    """A transform that keeps a number for each environment under ``key``, in the frames; ``cuts`` if it truncates."""
 
     key: str
+    cuts: bool
 
     def begin(self, frame: Frame) -> None:
         """A rollout begins with this."""
@@ -55,6 +51,7 @@ class Steps:
         require(transform.update_done, "StepCounter truncates episodes that are not done (update_done)")
         self.key: str = transform.step_count_key
         self._most: int | None = transform.max_steps
+        self.cuts = self._most is not None
         self._longest = 0
 
     def begin(self, frame: Frame) -> None:
@@ -78,6 +75,8 @@ class Steps:
 class Return:
     """``RewardSum``."""
 
+    cuts = False
+
     def __init__(self, transform: RewardSum) -> None:
         require(list(transform.in_keys) == ["reward"], "RewardSum sums something else than the reward")
         require(transform.reset_keys == ["_reset"], "RewardSum has reset_keys of its own")
@@ -95,18 +94,84 @@ class Return:
         frame.arrays[self.key][which] = 0
 
 
+class Begun:
+    """``InitTracker``."""
+
+    cuts = False
+
+    def __init__(self, transform: InitTracker) -> None:
+        self.key: str = transform.init_key
+
+    def begin(self, frame: Frame) -> None:
+        """Keeps nothing beside the frames."""
+
+    def step(self, before: Frame, after: Frame, reward: np.ndarray) -> np.ndarray | None:  # noqa: ARG002 (no step begins anything)
+        after.arrays[self.key][...] = False
+        return None
+
+    def reset(self, frame: Frame, which: Sequence[int]) -> None:
+        frame.arrays[self.key][which] = True
+
+
 class Observed:
-    """Transforms that take each number of the observation by itself: TorchRL's own, on all environments at once."""
+    """Transforms that take each observation by itself: TorchRL's own, on all environments at once; and a stack."""
 
-    def __init__(self, transforms: Sequence[Transform]) -> None:
+    def __init__(self, key: str, transforms: Sequence[Transform], stack: Stack | None) -> None:
+        self._key = key
         self._transforms = transforms
+        self._stack = stack
 
-    def apply(self, raw: np.ndarray) -> np.ndarray:
+    def step(self, raw: np.ndarray, before: Frame, after: Frame) -> None:
+        """Environments saw ``raw`` after a step."""
+        seen = self._apply(raw)
+        if self._stack is None:
+            after.arrays[self._key][...] = seen
+        else:
+            self._stack.step(seen, before.arrays[self._key], after.arrays[self._key])
+
+    def reset(self, raw: np.ndarray, which: Sequence[int], frame: Frame) -> None:
+        """``which`` of the environments were reset and see this."""
+        seen = self._apply(raw[which])
+        frame.arrays[self._key][which] = seen if self._stack is None else self._stack.begun(seen)
+
+    def leave(self, frame: Frame) -> None:
+        """TorchRL goes on with this."""
+        if self._stack is not None:
+            self._stack.leave(frame.arrays[self._key])
+
+    def _apply(self, raw: np.ndarray) -> np.ndarray:
         tensor = torch.from_numpy(raw)
         for transform in self._transforms:
             tensor = transform._apply_transform(tensor)
         array: np.ndarray = tensor.numpy()
         return array
+
+
+class Stack:
+    """``CatFrames``: the newest of ``N`` observations is the last along an axis."""
+
+    def __init__(self, transform: CatFrames, key: str) -> None:
+        self._transform = transform
+        self._key = key
+        self._axis: int = transform.dim
+
+    def step(self, seen: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
+        one = seen.shape[self._axis]
+        older, newest = np.split(after, [after.shape[self._axis] - one], self._axis)
+        older[...] = np.split(before, [one], self._axis)[1]
+        newest[...] = seen
+
+    def begun(self, seen: np.ndarray) -> np.ndarray:
+        """The first of an episode: itself over and over, or behind the value that it is padded with."""
+        count = self._transform.N
+        if self._transform.padding == "same":
+            return np.concatenate([seen] * count, self._axis)
+        return np.concatenate([*[np.full_like(seen, self._transform.padding_value)] * (count - 1), seen], self._axis)
+
+    def leave(self, stacked: np.ndarray) -> None:
+        # TorchRL reads it where some of the environments are reset in between, and where a state is saved.
+        buffer: Tensor = getattr(self._transform, f"_cat_buffers_{self._key}")
+        buffer.copy_(torch.from_numpy(stacked).view(buffer.shape))
 
 
 def vector_forms(transforms: Sequence[Transform], key: str) -> tuple[Observed | None, list[Stepping]]:
@@ -116,6 +181,7 @@ def vector_forms(transforms: Sequence[Transform], key: str) -> tuple[Observed | 
         NotExact: one of them has no such form.
     """
     observed: list[Transform] = []
+    stack: Stack | None = None
     stepping: list[Stepping] = []
     for transform in transforms:
         match transform:
@@ -123,7 +189,16 @@ def vector_forms(transforms: Sequence[Transform], key: str) -> tuple[Observed | 
                 stepping.append(Steps(transform))
             case RewardSum() if type(transform) is RewardSum:
                 stepping.append(Return(transform))
-            case DoubleToFloat() | ObservationNorm() if type(transform) in (DoubleToFloat, ObservationNorm):
+            case InitTracker() if type(transform) is InitTracker:
+                stepping.append(Begun(transform))
+            case CatFrames() if type(transform) is CatFrames:
+                require(
+                    list(transform.in_keys) == [key] == list(transform.out_keys), f"CatFrames is not of {key} alone"
+                )
+                require(stack is None, "there are several CatFrames")
+                stack = Stack(transform, key)
+            case Transform() if type(transform) in _BY_ITSELF:
+                require(stack is None, f"{type(transform).__name__} takes what CatFrames has stacked")
                 name = type(transform).__name__
                 require(list(transform.in_keys) == [key] == list(transform.out_keys), f"{name} is not of {key} alone")
                 require(not transform.in_keys_inv, f"{name} changes actions")
@@ -132,4 +207,4 @@ def vector_forms(transforms: Sequence[Transform], key: str) -> tuple[Observed | 
                 raise NotExact(f"the transform {type(transform).__name__} has no form for all environments at once")
     keys = [one.key for one in stepping]
     require(len(set(keys)) == len(keys), f"several transforms write {', '.join(keys)}")
-    return Observed(observed) if observed else None, stepping
+    return Observed(key, observed, stack) if observed or stack else None, stepping

@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from collectorfleet.durable_files import UNFINISHED, rename_folder
 from collectorfleet.run.checkpoint.checkpoint import Checkpoint
-from collectorfleet.run.durable_files import UNFINISHED, rename_folder
 from collectorfleet.run.position import Position
 
 _COUNTERS: Final = "checkpoint.json"

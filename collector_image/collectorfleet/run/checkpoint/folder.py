@@ -17,6 +17,7 @@ import logging
 from pathlib import Path
 from typing import Final
 
+from collectorfleet.durable_files import UNFINISHED
 from collectorfleet.errors import CollectorFleetError, UserCodeError, describe
 from collectorfleet.run.checkpoint.checkpoint import Checkpoint
 from collectorfleet.run.checkpoint.checkpoint_files import (
@@ -28,7 +29,6 @@ from collectorfleet.run.checkpoint.checkpoint_files import (
 )
 from collectorfleet.run.checkpoint.journal import Journal
 from collectorfleet.run.checkpoint.owner import register_driver
-from collectorfleet.run.durable_files import UNFINISHED
 from collectorfleet.run.history import RunHistory
 from collectorfleet.run.position import Position
 

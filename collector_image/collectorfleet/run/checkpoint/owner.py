@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from collectorfleet.durable_files import UNFINISHED, write_json
 from collectorfleet.errors import InvalidOption
-from collectorfleet.run.durable_files import UNFINISHED, write_json
 
 _FILE: Final = "fleet.json"
 

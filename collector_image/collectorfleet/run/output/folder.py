@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from collectorfleet.durable_files import UNFINISHED, rename_folder, write_json
 from collectorfleet.errors import UserCodeError
-from collectorfleet.run.durable_files import UNFINISHED, rename_folder, write_json
 
 MANIFEST: Final = "manifest.json"
 

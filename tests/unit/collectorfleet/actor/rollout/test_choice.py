@@ -15,7 +15,7 @@ from tests import envs
 from tests.gym_envs import make_chance
 from torch import nn
 from torchrl.envs import DoubleToFloat, EnvBase, SerialEnv, StepCounter, TransformedEnv, VecNormV2
-from torchrl.modules import AdditiveGaussianModule
+from torchrl.modules import OrnsteinUhlenbeckProcessModule
 
 from collectorfleet.actor.build import build
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
@@ -32,7 +32,7 @@ def acting() -> TensorDictModule:
 
 
 def exploring() -> TensorDictSequential:
-    return TensorDictSequential(acting(), AdditiveGaussianModule(spec=make_chance().full_action_spec["action"]))
+    return TensorDictSequential(acting(), OrnsteinUhlenbeckProcessModule(make_chance().full_action_spec["action"]))
 
 
 class Whole(TensorDictModuleBase):
@@ -76,24 +76,32 @@ def config(env: Callable[[], EnvBase], policy: Callable[[], Any] | None = None, 
 
 
 @pytest.mark.parametrize(
+    ("env", "why"),
+    [
+        pytest.param(envs.make_counting, "Counting is not a Gymnasium environment", id="another environment"),
+        pytest.param(serial_of_several, "SerialEnv has environments of several kinds", id="several kinds"),
+        pytest.param(several_with_vec_norm, "VecNormV2 keeps a state of its own", id="statistics of several"),
+        pytest.param(
+            with_vec_norm, "the transform VecNormV2 has no form for all environments at once", id="statistics"
+        ),
+        pytest.param(without_done, "StepCounter truncates episodes that are not done (update_done)", id="not done"),
+        pytest.param(with_another_observation, "DoubleToFloat is not of observation alone", id="two observations"),
+    ],
+)
+def test_an_environment_that_is_not_understood_steps_itself_and_the_reason_is_said(
+    env: Callable[[], EnvBase], why: str
+) -> None:
+    assert build(config(env), 0).loop == f"Fast, by the environment's own step: {why}"
+
+
+@pytest.mark.parametrize(
     ("asked", "why"),
     [
-        pytest.param(config(envs.make_counting), "Counting is not a Gymnasium environment", id="another environment"),
-        pytest.param(config(serial_of_several), "SerialEnv has environments of several kinds", id="several kinds"),
-        pytest.param(config(several_with_vec_norm), "VecNormV2 keeps a state of its own", id="statistics of several"),
-        pytest.param(
-            config(with_vec_norm), "the transform VecNormV2 has no form for all environments at once", id="statistics"
-        ),
-        pytest.param(
-            config(without_done), "StepCounter truncates episodes that are not done (update_done)", id="not done"
-        ),
-        pytest.param(
-            config(with_another_observation), "DoubleToFloat is not of observation alone", id="two observations"
-        ),
         pytest.param(
             config(make_chance, exploring),
-            "AdditiveGaussianModule in the policy may read and write any entry",
+            "OrnsteinUhlenbeckProcessModule in the policy may read and write any entry",
             id="noise of its own",
+            marks=pytest.mark.filterwarnings("ignore:.*missing the 'is_init' entry"),
         ),
         pytest.param(config(make_chance, Whole), "Whole in the policy may read and write any entry", id="any policy"),
         pytest.param(config(make_chance, hooked), "a module of the policy has hooks", id="hooks"),
@@ -121,11 +129,11 @@ def test_a_collector_says_which_loop_it_has() -> None:
 
 
 def test_a_fast_rollout_that_is_not_exact_is_refused_as_what_it_is() -> None:
-    asked = replace(config(envs.make_counting), rollout=RolloutLoop.FAST)
+    asked = replace(config(make_chance, Whole), rollout=RolloutLoop.FAST)
     refused = CollectorServer(C0, asked).build(0, seed_environment=True)
     assert isinstance(refused, Raised)
     assert (refused.where, refused.by_environment) == ("rollout", False)
-    assert "Counting is not a Gymnasium environment; use Auto" in refused.cause
+    assert "Whole in the policy may read and write any entry; use Auto" in refused.cause
 
 
 def test_what_cannot_even_be_looked_at_is_torchrls_to_step(monkeypatch: pytest.MonkeyPatch) -> None:

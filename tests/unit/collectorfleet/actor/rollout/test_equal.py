@@ -35,9 +35,12 @@ from torchrl.envs import (
 )
 from torchrl.modules import (
     Actor,
+    AdditiveGaussianModule,
+    EGreedyModule,
     NormalParamExtractor,
     OneHotCategorical,
     ProbabilisticActor,
+    QValueActor,
     TanhNormal,
     ValueOperator,
 )
@@ -82,7 +85,8 @@ def policies(draw: st.DrawFn, name: str) -> Callable[[], Any] | None:
     _, inputs, choices = MAKES[name]
     size = choices or action_size(name)
     seen = "pixels" if name == "pixels" else "observation"  # as GymWrapper names an image
-    kind = draw(st.sampled_from(["none", "module", "drawn", "drawn with its probability", "with a value"]))
+    kinds = ["none", "module", "drawn", "drawn with its probability", "with a value", "exploring"]
+    kind = draw(st.sampled_from(kinds))
 
     def make() -> Any:
         torch.manual_seed(7)
@@ -90,6 +94,13 @@ def policies(draw: st.DrawFn, name: str) -> Callable[[], Any] | None:
         if choices:
             head = Index() if "by number" in name else OneHot()
         net = computed(inputs, size)
+        if kind == "exploring":
+            spec = MAKES[name][0]().full_action_spec["action"]
+            if choices:
+                return TensorDictSequential(
+                    QValueActor(net, in_keys=[seen], spec=spec), EGreedyModule(spec, eps_init=0.5)
+                )
+            return TensorDictSequential(Actor(net, in_keys=[seen]), AdditiveGaussianModule(spec))
         if kind == "module" or (choices and "by number" in name):
             return Actor(nn.Sequential(net, head), in_keys=[seen])
         if kind == "with a value":

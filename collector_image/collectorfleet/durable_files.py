@@ -12,9 +12,14 @@ UNFINISHED: Final = ".unfinished-"
 
 def write_json(file: Path, content: Any) -> None:
     """Put ``content`` into ``file``, whole or not at all."""
+    write_bytes(file, json.dumps(content, indent=1).encode())
+
+
+def write_bytes(file: Path, content: bytes | memoryview) -> None:
+    """Put ``content`` into ``file``, whole or not at all."""
     unfinished = file.with_name(UNFINISHED + file.name)
-    with unfinished.open("w") as out:
-        json.dump(content, out, indent=1)
+    with unfinished.open("wb") as out:
+        out.write(content)
         out.flush()
         os.fsync(out.fileno())
     unfinished.replace(file)

@@ -1,0 +1,79 @@
+"""The steps of one rollout with an environment that only TorchRL knows how to step.
+
+``step_and_maybe_reset`` is the environment's own, and so are its transforms. The policy is called without a TensorDict,
+and what was said is stacked by key, not TensorDict by TensorDict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from tensordict import TensorDictBase
+from torchrl.collectors import Collector
+
+from collectorfleet.actor.rollout.memory import TRAJECTORY
+from collectorfleet.actor.rollout.policies import Policy
+
+
+class EnvironmentLoop:
+    """What a collector steps, found once.
+
+    Args:
+        keys: all that a batch has, but for the ids of trajectories.
+        reads: what the policy reads of the environment.
+        why: the environment is TorchRL's to step.
+    """
+
+    def __init__(self, policy: Policy, keys: Iterable[Any], reads: Iterable[Any], why: str) -> None:
+        self.before_policy: Callable[[], None] | None = None
+        self.policy = policy
+        self.name = f"Fast, by the environment's own step: {why}"
+        self._keys = list(keys)
+        self._reads = list(reads)
+
+    def run(self, collector: Collector, batch: TensorDictBase, steps: int, *, random: bool) -> None:
+        """Step into ``batch``, ``steps`` times or until the collector is interrupted; ``random`` asks no policy."""
+        env, interruptor = collector.env, collector.interruptor
+        ends = env.done_keys
+        carrier: TensorDictBase = collector._carrier
+        said: dict[Any, list[Any]] = {key: [] for key in (*self._keys, TRAJECTORY)}
+        taken = 0
+        while taken < steps:
+            if random:
+                env.rand_action(carrier)
+            else:
+                self._act(carrier)
+            # The same TensorDict, unless only the environment has a device.
+            cast = collector._cast_to_env_device and collector.env_device is not None
+            given = carrier.to(collector.env_device) if cast else carrier
+            output, following = env.step_and_maybe_reset(given)
+            reached = output.get("next")
+            if output is not carrier:
+                carrier.set("next", reached.clear_device_() if collector._carrier_has_no_device else reached)
+            for key, rows in said.items():
+                rows.append(carrier.get(key))
+            following.set("collector", carrier.get("collector").copy())
+            if collector._carrier_has_no_device:
+                following.clear_device_()
+            collector._carrier = carrier = following
+            if any(reached.get(end).any() for end in ends):
+                collector._update_traj_ids(output)
+            taken += 1
+            if interruptor is not None and interruptor.collection_stopped():
+                break
+        batch.get(TRAJECTORY).fill_(-1)
+        time = batch.ndim - 1
+        for key, rows in said.items():
+            # What the policy says is not there while it has never been asked.
+            if rows[0] is not None:
+                torch.stack(rows, time, out=batch.get(key).narrow(time, 0, taken))
+
+    def _act(self, carrier: TensorDictBase) -> None:
+        if self.before_policy is not None:
+            self.before_policy()
+        values = {key: carrier.get(key) for key in self._reads}
+        self.policy(values)
+        for key in self.policy.writes:
+            carrier.set(key, values[key])

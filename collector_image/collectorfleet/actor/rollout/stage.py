@@ -1,0 +1,117 @@
+"""Steps on their way into the batch.
+
+A batch has a row of time for each environment, so that a step written there touches memory all over. Steps are written
+one after the other here, and copied to the batch by the dozen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+# So much stays in a core's cache until it is copied.
+_CACHED_BYTES: Final = 128 * 1024
+_FEWEST_STEPS: Final = 4
+_MOST_STEPS: Final = 64
+# Allocators of tensors align to it, and what kernels round may depend on it.
+_ALIGNED_BYTES: Final = 64
+
+
+class Frame:
+    """What environments and transforms say at one time.
+
+    One array ``[environments, *shape]`` for each key; ``tensors`` are the same memory in the environment's shape.
+    """
+
+    def __init__(self, tensors: Mapping[str, Tensor], *, batched: bool) -> None:
+        self.tensors = dict(tensors)
+        self.arrays: dict[str, np.ndarray] = {key: as_array(tensor, batched) for key, tensor in tensors.items()}
+
+
+class Stage:
+    """Memory for ``steps`` at a time.
+
+    Args:
+        frame: what the environment says, as it begins.
+        said: what the policy writes, of one step.
+        reward: of one step.
+        batched: False for an environment without batch size: its tensors have no first dimension.
+
+    ``frames`` are one more than ``steps``: the last of them is what the next steps begin with. ``seen``, ``said`` and
+    ``rewards`` are ``[steps, environments, ...]``. ``last`` is what was seen at ends, by step and environments: the
+    frame after it has what began there.
+    """
+
+    def __init__(
+        self, frame: Mapping[str, Tensor], said: Mapping[Any, Tensor], reward: Tensor, *, batched: bool
+    ) -> None:
+        a_step = sum(tensor.numel() * tensor.element_size() for tensor in (*frame.values(), *said.values()))
+        self.steps = min(max(_FEWEST_STEPS, _CACHED_BYTES // max(1, a_step)), _MOST_STEPS)
+        self._batched = batched
+        self._said = dict(said)
+        self._frame = {key: _rows(self.steps + 1, tensor) for key, tensor in frame.items()}
+        self.said = {key: as_array(_rows(self.steps, tensor), batched, dim=1) for key, tensor in said.items()}
+        self.rewards = as_array(_rows(self.steps, reward), batched, dim=1)
+        self.frames = [
+            Frame({key: rows[step] for key, rows in self._frame.items()}, batched=batched)
+            for step in range(self.steps + 1)
+        ]
+        self.seen = {key: as_array(rows, batched, dim=1) for key, rows in self._frame.items()}
+        self.last: list[tuple[int, Sequence[int], dict[str, np.ndarray]]] = []
+
+    def said_by(self, values: Mapping[Any, Tensor]) -> list[tuple[Any, np.ndarray]]:
+        """The rows for what a policy says that said these ``values``.
+
+        Raises:
+            ValueError: it says something else than when the collector was built.
+        """
+        found = []
+        for key, wanted in self._said.items():
+            tensor = values.get(key)
+            if tensor is None:
+                continue
+            if tensor.shape != wanted.shape or tensor.dtype != wanted.dtype:
+                raise ValueError(
+                    f"the policy's {key} is {tensor.dtype} {list(tensor.shape)} and was {wanted.dtype} "
+                    f"{list(wanted.shape)} when the collector was built, "
+                    f"{'for all environments' if self._batched else 'for the environment'}"
+                )
+            found.append((key, self.said[key]))
+        return found
+
+    def begin(self, tensors: Mapping[str, Tensor]) -> None:
+        """The first frame is this."""
+        self.last.clear()
+        for key, tensor in self.frames[0].tensors.items():
+            tensor.copy_(tensors[key])
+
+    def end(self, step: int, which: Sequence[int]) -> None:
+        """Keep what these saw after ``step``, before they are reset."""
+        self.last.append((step, which, {key: array[which] for key, array in self.frames[step + 1].arrays.items()}))
+
+    def begin_again(self) -> None:
+        """All steps were copied; the next begin where they ended."""
+        self.last.clear()
+        for key, array in self.frames[0].arrays.items():
+            array[...] = self.frames[-1].arrays[key]
+
+    def writes(self) -> int:
+        """Grows whenever torch, and so the policy, writes into a frame; what is written as an array is not counted."""
+        return sum(rows._version for rows in self._frame.values())
+
+
+def as_array(tensor: Tensor, batched: bool, dim: int = 0) -> np.ndarray:
+    """Its memory; ``dim`` is that of environments, which a tensor of one environment has not."""
+    array: np.ndarray = (tensor if batched else tensor.unsqueeze(dim)).numpy()
+    return array
+
+
+def _rows(count: int, like: Tensor) -> Tensor:
+    """``[count, *like.shape]``, each row of it as well aligned as a tensor of its own."""
+    items = _ALIGNED_BYTES // like.element_size()
+    room = -(-like.numel() // items) * items
+    return torch.empty(count, room, dtype=like.dtype)[:, : like.numel()].view(count, *like.shape)

@@ -1,0 +1,99 @@
+"""Gymnasium's vector environments below TorchRL's wrapper, which undoes how they reset themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+from tensordict import TensorDict
+from torch import Tensor
+from torchrl.envs import GymWrapper, Transform
+from torchrl.envs.libs.gym import terminal_obs_reader
+from torchrl.envs.transforms import VecGymEnvTransform
+
+from collectorfleet.actor.rollout.ends import Ends
+from collectorfleet.actor.rollout.exact import require
+
+
+class VectorEnvironment:
+    """One that steps all its environments in a call.
+
+    Args:
+        undoing: TorchRL's transform that undoes how the environment resets itself; None if it does not.
+        read_action: from actions ``[environments, ...]`` to what it takes.
+    """
+
+    def __init__(
+        self, env: Any, key: str, undoing: VecGymEnvTransform | None, read_action: Callable[[Tensor], Any]
+    ) -> None:
+        self.key = key
+        self.shape: tuple[int, ...] = env.single_observation_space.shape
+        self.dtype: np.dtype = env.single_observation_space.dtype
+        self.resets_itself = undoing is not None
+        self._env = env
+        self._undoing = undoing
+        self._read_action = read_action
+        self._begun = np.zeros((len(self), *self.shape), self.dtype)
+
+    def __len__(self) -> int:
+        count: int = self._env.num_envs
+        return count
+
+    def step(self, actions: Tensor, observations: np.ndarray, rewards: np.ndarray) -> Ends | None:
+        seen, reward, terminated, truncated, infos = self._env.step(self._read_action(actions))
+        observations[...] = seen
+        rewards[:, 0] = reward
+        if not (terminated.any() or truncated.any()):
+            return None
+        # It may write into its own in the next step.
+        ends = Ends(terminated.copy(), truncated.copy())
+        if self.resets_itself:
+            self._begun[...] = observations
+            # TorchRL shows zeros where Gymnasium tells the last observation with the next step.
+            last = infos.get("final_obs", np.zeros(len(self)))
+            for row in ends.which():
+                observations[row] = last[row]
+        return ends
+
+    def reset(self, which: Sequence[int], observations: np.ndarray) -> None:
+        everyone = len(which) == len(self)
+        if not self.resets_itself:
+            mask = np.zeros(len(self), bool)
+            mask[which] = True
+            begun, _ = self._env.reset(options={"reset_mask": mask})
+        elif everyone:
+            begun, _ = self._env.reset()
+        else:
+            begun = self._begun
+        observations[which] = begun[which]
+
+    def leave(self, ends: Ends | None) -> None:
+        if self._undoing is None:
+            return
+        done = np.zeros(len(self), bool) if ends is None else ends.done
+        begun = None if ends is None else TensorDict({self.key: torch.from_numpy(self._begun.copy())}, [len(self)])
+        # It takes this up when a collector resets all environments in between.
+        self._undoing._memo.update(done=torch.from_numpy(done).unsqueeze(-1), saved_next=begun)
+
+
+def find_vector(
+    env: GymWrapper, key: str, transforms: Sequence[Transform], read_action: Callable[[Tensor], Any]
+) -> tuple[VectorEnvironment, list[Transform]]:
+    """What to call, and the transforms in front of it but for the one that TorchRL put there by itself.
+
+    Raises:
+        NotExact: it resets itself, and something else decides who is reset.
+    """
+    vector = env._env
+    require(type(vector) in (SyncVectorEnv, AsyncVectorEnv), f"nobody has shown how {type(vector).__name__} resets")
+    readers = [type(reader) for reader in env.info_dict_reader]
+    if vector.autoreset_mode is AutoresetMode.DISABLED:
+        require(not readers, "an info_dict_reader writes to the frames")
+        return VectorEnvironment(vector, key, None, read_action), list(transforms)
+    require(readers == [terminal_obs_reader], "an info_dict_reader writes to the frames")
+    own, *others = transforms
+    require(type(own) is VecGymEnvTransform and not own.native_autoreset, "the environment's own transform is missing")
+    return VectorEnvironment(vector, key, own, read_action), others

@@ -1,0 +1,109 @@
+"""Environments that only TorchRL steps give TorchRL's frames, whatever their transforms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tensordict.nn import TensorDictModule
+from tests import envs
+from tests.gym_envs import make_chance
+from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, sides
+from torch import nn
+from torchrl.envs import (
+    Compose,
+    EnvBase,
+    ExplorationType,
+    InitTracker,
+    ParallelEnv,
+    PendulumEnv,
+    RewardClipping,
+    RewardSum,
+    SerialEnv,
+    TicTacToeEnv,
+    TransformedEnv,
+    VecNormV2,
+)
+from torchrl.modules import NormalParamExtractor, ProbabilisticActor, TanhNormal
+
+
+def transformed(make: Callable[[], EnvBase], *transforms: Callable[[], Any]) -> EnvBase:
+    return TransformedEnv(make(), Compose(*[transform() for transform in transforms]))
+
+
+def several_kinds() -> EnvBase:
+    return SerialEnv(2, [make_chance, partial(make_chance, ends=0.5)])
+
+
+STATISTICS = partial(VecNormV2, in_keys=["observation"])
+HIGHEST = partial(RewardClipping, -0.5, 0.5)
+MAKES: dict[str, tuple[Callable[[], EnvBase], str, int]] = {
+    "counting": (envs.make_counting, "observation", 3),
+    "several kinds": (several_kinds, "observation", 3),
+    "statistics": (partial(transformed, make_chance, STATISTICS, RewardSum), "observation", 3),
+    "statistics of several": (partial(SerialEnv, 2, partial(transformed, make_chance, STATISTICS)), "observation", 3),
+    "clipped rewards": (
+        partial(transformed, partial(SerialEnv, 3, make_chance), HIGHEST, InitTracker),
+        "observation",
+        3,
+    ),
+}
+
+
+def acting(key: str, inputs: int, *, draws: bool) -> Any:
+    torch.manual_seed(7)
+    if not draws:
+        return TensorDictModule(nn.Sequential(nn.Linear(inputs, 2), nn.Tanh()), [key], ["action"])
+    layers = nn.Sequential(nn.Linear(inputs, 4), NormalParamExtractor())
+    computing = TensorDictModule(layers, [key], ["loc", "scale"])
+    return ProbabilisticActor(computing, ["loc", "scale"], distribution_class=TanhNormal, return_log_prob=True)
+
+
+@pytest.mark.filterwarnings("ignore:Nested TransformedEnvs")
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@given(data=st.data(), name=st.sampled_from(list(MAKES)), seed=st.integers(0, 2**20))
+def test_frames_are_torchrls_entry_by_entry(data: st.DataObject, name: str, seed: int) -> None:
+    make, key, inputs = MAKES[name]
+    policy = data.draw(
+        st.sampled_from([None, partial(acting, key, inputs, draws=False), partial(acting, key, inputs, draws=True)])
+    )
+    options = {
+        "max_frames_per_traj": data.draw(st.none() | st.integers(2, 9)),
+        "reset_at_each_iter": data.draw(st.booleans()),
+        "exploration_type": data.draw(st.sampled_from([ExplorationType.RANDOM, ExplorationType.DETERMINISTIC])),
+        "compact_obs": data.draw(st.booleans()),
+    }
+    theirs, ours = sides(make, policy, 24, seed, **options)
+    assert ours.runner.loop.startswith("Fast, by the environment's own step: ")
+    requests = st.builds(Asked, st.integers(1, 20), st.booleans(), st.none() | st.integers(1, 6))
+    for asked in data.draw(st.lists(requests, min_size=1, max_size=4)):
+        assert_equal(theirs.run(asked), ours.run(asked))
+        assert theirs.random_state == ours.random_state
+    if data.draw(st.booleans()):
+        for side in (theirs, ours):
+            side.do(lambda runner: runner.collector.reset())
+    assert_equal(theirs.run(Asked(8)), ours.run(Asked(8)))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(partial(ParallelEnv, 2, make_chance), id="processes"),
+        pytest.param(partial(PendulumEnv, seed=0), id="a state"),
+        pytest.param(TicTacToeEnv, id="two players"),
+    ],
+)
+def test_torchrls_own_environments(make: Callable[[], EnvBase]) -> None:
+    theirs, ours = sides(make, None, 24)
+    try:
+        assert ours.runner.loop.startswith("Fast, by the environment's own step: ")
+        for asked in (Asked(12), Asked(9, cut_after=4), Asked(12, random=True), Asked(12)):
+            assert_equal(theirs.run(asked), ours.run(asked))
+    finally:
+        for side in (theirs, ours):
+            side.runner.collector.shutdown()

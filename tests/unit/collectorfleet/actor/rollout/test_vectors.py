@@ -1,0 +1,87 @@
+"""Gymnasium's vector environments, by however they reset, give TorchRL's frames."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tensordict.nn import TensorDictModule
+from tests.gym_envs import Chance
+from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, sides
+from torch import nn
+from torchrl.envs import EnvBase, GymEnv, GymWrapper, ObservationNorm, RewardSum, StepCounter, Transform, TransformedEnv
+
+from collectorfleet.actor.build import build
+from collectorfleet.actor.config import CollectorConfig
+
+MODES = [AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]  # TorchRL's wrapper takes no others
+
+
+def acting() -> TensorDictModule:
+    torch.manual_seed(7)
+    return TensorDictModule(nn.Linear(3, 2), ["observation"], ["action"])
+
+
+def vectors(
+    mode: AutoresetMode, together: int = 3, kind: Any = SyncVectorEnv, chain: tuple[Any, ...] = (), **arguments: Any
+) -> EnvBase:
+    env = GymWrapper(kind([partial(Chance, **arguments)] * together, autoreset_mode=mode))
+    for transform in chain:
+        env = TransformedEnv(env, transform())
+    return env
+
+
+@pytest.mark.filterwarnings("ignore:Nested TransformedEnvs")
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@given(data=st.data(), mode=st.sampled_from(MODES), seed=st.integers(0, 2**20))
+def test_frames_of_vector_environments_are_torchrls(data: st.DataObject, mode: AutoresetMode, seed: int) -> None:
+    arguments = {"actions": data.draw(st.sampled_from([0, 3])), "ends": data.draw(st.sampled_from([0.1, 0.6]))}
+    chain: list[type[Transform] | partial[Transform]] = [RewardSum]
+    if data.draw(st.booleans()):
+        chain.append(partial(ObservationNorm, loc=0.3, scale=1.7, in_keys=["observation"]))
+    most = None
+    if mode is AutoresetMode.DISABLED:
+        most = data.draw(st.none() | st.integers(2, 9))
+        chain.append(partial(StepCounter, most))
+    policy = None if arguments["actions"] else acting
+    make = partial(vectors, mode, data.draw(st.integers(1, 4)), chain=tuple(chain), **arguments)
+    theirs, ours = sides(make, policy, 24, seed, reset_at_each_iter=data.draw(st.booleans()))
+    assert ours.runner.loop == "Fast"
+    requests = st.builds(Asked, st.integers(1, 20), st.booleans(), st.none() | st.integers(1, 6))
+    for asked in data.draw(st.lists(requests, min_size=1, max_size=4)):
+        assert_equal(theirs.run(asked), ours.run(asked))
+        assert theirs.random_state == ours.random_state
+    if data.draw(st.booleans()):
+        for side in (theirs, ours):
+            side.do(lambda runner: runner.collector.reset())
+    assert_equal(theirs.run(Asked(8)), ours.run(Asked(8)))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(partial(vectors, AutoresetMode.SAME_STEP, 2, AsyncVectorEnv), id="processes"),
+        pytest.param(partial(GymEnv, "CartPole-v1", num_envs=2), id="num_envs"),  # resets in the step after the end
+    ],
+)
+def test_environments_in_processes_give_torchrls_frames(make: Any) -> None:
+    theirs, ours = sides(make, None, 200)
+    try:
+        assert ours.runner.loop == "Fast"
+        for asked in (Asked(60), Asked(40, cut_after=20), Asked(50, random=True), Asked(60)):
+            assert_equal(theirs.run(asked), ours.run(asked))
+    finally:
+        for side in (theirs, ours):
+            side.runner.collector.shutdown()
+
+
+@pytest.mark.filterwarnings("ignore:Nested TransformedEnvs")
+def test_ends_that_a_vector_environment_would_not_take_are_torchrls_to_refuse() -> None:
+    chain = (partial(StepCounter, 3),)
+    config = CollectorConfig(partial(vectors, AutoresetMode.SAME_STEP, chain=chain), None, 12)
+    assert "takes no other's ends" in build(config, 0).loop
