@@ -17,6 +17,8 @@ import torch
 from tensordict import LazyStackedTensorDict, TensorDict, TensorDictBase, is_tensor_collection
 from torch import Tensor
 
+from collectorfleet.codec import repeats
+
 # Arrays of Ray's object store are read-only, and nothing here writes to them.
 warnings.filterwarnings("ignore", message="The given NumPy array is not writable", category=UserWarning)
 
@@ -49,6 +51,15 @@ class Leaf:
 
 
 @dataclass(frozen=True)
+class Repeated:
+    """A tensor of ``next`` that is the root's entry a step later, but for some rows; where the arrays are."""
+
+    root: Leaf
+    rows: int
+    where: int
+
+
+@dataclass(frozen=True)
 class Schema:
     """One (nested) TensorDict without its numbers. ``pickled`` says which of the pickled values an entry is.
 
@@ -59,6 +70,7 @@ class Schema:
     names: tuple[str | None, ...] | None
     leaves: dict[str, Leaf] = field(default_factory=dict)
     children: dict[str, Schema] = field(default_factory=dict)
+    repeated: dict[str, Repeated] = field(default_factory=dict)
     pickled: dict[str, int] = field(default_factory=dict)
 
 
@@ -76,18 +88,24 @@ class Encoded:
         return sum(array.nbytes for array in self.arrays)
 
 
-def encode(batch: TensorDictBase) -> Encoded:
-    """Encode ``batch``. Contiguous CPU tensors are referenced, not copied: serialize before they change."""
+def encode(batch: TensorDictBase, *, compact: bool = False) -> Encoded:
+    """Encode ``batch``. Contiguous CPU tensors are referenced, not copied: serialize before they change.
+
+    ``compact`` leaves out of ``next`` what the root says a step later; ``batch`` is a rollout, its last dimension time.
+    """
     arrays: list[Array] = []
     pickled: list[Any] = []
-    return Encoded(_encode(batch, arrays, pickled), arrays, pickled)
+    schema = _encode(batch, arrays, pickled)
+    if compact and batch.ndim and "next" in schema.children:
+        _leave_out(schema.children["next"], schema, arrays, len(schema.batch_size) - 1)
+    return Encoded(schema, arrays, pickled)
 
 
 def decode(encoded: Encoded) -> TensorDict:
     """The TensorDict, reading the arrays where they lie: not to be written to if they are read-only."""
     if encoded.schema is None:
         raise ValueError("a rollout without its schema cannot be read")
-    return _decode(encoded.schema, encoded)
+    return _decode(encoded.schema, encoded, len(encoded.schema.batch_size) - 1)
 
 
 def _encode(batch: TensorDictBase, arrays: list[Array], pickled: list[Any]) -> Schema:
@@ -106,6 +124,23 @@ def _encode(batch: TensorDictBase, arrays: list[Array], pickled: list[Any]) -> S
     return schema
 
 
+def _leave_out(after: Schema, before: Schema, arrays: list[Array], time: int) -> None:
+    for key, leaf in list(after.leaves.items()):
+        twin = before.leaves.get(key)
+        if twin is None or twin.dtype != leaf.dtype or arrays[twin.index].shape != arrays[leaf.index].shape:
+            continue
+        found = repeats.differing(arrays[leaf.index], arrays[twin.index], time)
+        if found is not None:
+            rows, where = found
+            del after.leaves[key]
+            arrays[leaf.index] = rows
+            after.repeated[key] = Repeated(twin, leaf.index, len(arrays))
+            arrays.append(where)
+    for key, child in after.children.items():
+        if key in before.children:
+            _leave_out(child, before.children[key], arrays, time)
+
+
 def fits_an_array(tensor: Tensor) -> bool:
     """Whether the tensor is a plain block of numbers, which numpy can carry."""
     return tensor.layout is torch.strided and not tensor.is_nested and not tensor.is_quantized
@@ -118,11 +153,15 @@ def _array(tensor: Tensor) -> Array:
     return np.require(tensor.resolve_conj().resolve_neg().numpy(), requirements="C")
 
 
-def _decode(schema: Schema, encoded: Encoded) -> TensorDict:
+def _decode(schema: Schema, encoded: Encoded, time: int) -> TensorDict:
     entries: dict[str, Any] = {
         key: _tensor(encoded.arrays[leaf.index], leaf.dtype) for key, leaf in schema.leaves.items()
     }
-    entries |= {key: _decode(child, encoded) for key, child in schema.children.items()}
+    for key, one in schema.repeated.items():
+        arrays = encoded.arrays
+        after = repeats.repeated(arrays[one.root.index], arrays[one.rows], arrays[one.where], time)
+        entries[key] = _tensor(after, one.root.dtype)
+    entries |= {key: _decode(child, encoded, time) for key, child in schema.children.items()}
     entries |= {key: encoded.pickled[index] for key, index in schema.pickled.items()}
     return TensorDict(entries, batch_size=schema.batch_size, names=schema.names)
 
