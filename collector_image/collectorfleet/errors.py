@@ -9,7 +9,7 @@
     ├── InfrastructureError Ray, or what it runs on, failed; trying again may help
     │   ├── ReplayBufferLost  the actor that holds the replay buffer is gone
     │   └── PolicyServiceLost the actor that answers for the policy is gone
-    └── CollectorClosed     used after ``shutdown()``
+    └── CollectorClosed     used after ``shutdown()`` or ``stop()``
 
 The text of each is one sentence that names its object; the first cause keeps its own words.
 """
@@ -94,7 +94,7 @@ class PolicyServiceLost(InfrastructureError):
 
 
 class CollectorClosed(CollectorFleetError):
-    """The collector was used after ``shutdown()``."""
+    """The collector was used after ``shutdown()``, or learner shards after ``stop()``."""
 
 
 def describe(error: BaseException) -> str:

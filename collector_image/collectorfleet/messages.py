@@ -202,3 +202,18 @@ class ServiceLost:
 
 
 Message = Placed | Started | Applied | Answer | Raised | Lost | ServiceLost
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What a method returned that a collector was asked to call between two rollouts."""
+
+    value: Any = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The method raised, or what it returned cannot travel: ``cause`` is the last line of ``traceback``."""
+
+    cause: str
+    traceback: str = field(repr=False, default="")

@@ -24,7 +24,20 @@ from torch import nn
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.codec.tensors import decode
-from collectorfleet.messages import Answer, Applied, CollectorId, Message, Placed, Request, Started, Weights
+from collectorfleet.messages import (
+    Answer,
+    Applied,
+    CollectorId,
+    Fault,
+    Lost,
+    Message,
+    Placed,
+    Request,
+    Started,
+    Weights,
+)
+from collectorfleet.transport.distributed.launcher import LocalProcesses
+from collectorfleet.transport.distributed.transport import DistributedTransport
 from collectorfleet.transport.interface import Transport
 from collectorfleet.transport.ray.transport import RayTransport, _Reply
 
@@ -181,6 +194,43 @@ class _BehindRay:
         ray.get(actor.cut_short.options(num_returns=1).remote(-1))
 
 
+class _BehindProcesses:
+    """A connection that ends takes its collector along; what cannot be read is put in its place, as for Ray."""
+
+    def __init__(self, transport: DistributedTransport) -> None:
+        self._transport = transport
+
+    def kill(self, started: Started) -> None:
+        os.kill(started.pid, signal.SIGKILL)
+
+    def lives(self, started: Started) -> bool:
+        return psutil.pid_exists(started.pid) and psutil.Process(started.pid).status() != psutil.STATUS_ZOMBIE
+
+    def lose(self, request_id: int) -> None:
+        wait = self._transport.wait
+
+        def lost(timeout: float) -> list[Message]:
+            return [
+                Lost(message.collector, "the answer cannot be read", Fault.DIED, request_id)
+                if isinstance(message, Answer) and message.request_id == request_id
+                else message
+                for message in wait(timeout)
+            ]
+
+        self._transport.wait = lost  # type: ignore[method-assign]
+
+    def settle(self, collector: CollectorId) -> None:
+        # A member has heard all that was said before when it is called, and has done it all when it is in a new gang.
+        courier = self._transport._courier
+        ledger = courier._ledger
+        eventually(lambda: not ledger.accounts[collector].owed, within=30, what=f"all parcels at {collector}")
+        before = courier._epoch
+        with courier._changed:
+            courier._gang = None
+            courier._changed.notify_all()
+        eventually(lambda: courier._gang is not None and courier._epoch > before, within=30, what="a new gang")
+
+
 class _BehindThreads:
     def __init__(self, transport: InProcess) -> None:
         self._transport = transport
@@ -197,6 +247,11 @@ class _BehindThreads:
 def over_ray(policy: Any, config_of: ConfigOf) -> tuple[Transport, Backdoor]:
     transport = RayTransport(config_of, lambda _name: {"num_cpus": 1}, policy=policy, seed=0)
     return transport, _BehindRay(transport)
+
+
+def over_a_process_group(policy: Any, config_of: ConfigOf) -> tuple[Transport, Backdoor]:
+    transport = DistributedTransport(config_of, LocalProcesses(), policy=policy, seed=0)
+    return transport, _BehindProcesses(transport)
 
 
 def in_process(_policy: Any, config_of: ConfigOf) -> tuple[Transport, Backdoor]:

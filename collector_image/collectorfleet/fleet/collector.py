@@ -1,4 +1,4 @@
-"""``FleetCollector``: TorchRL's collector interface over a fleet of Ray actors."""
+"""``FleetCollector``: TorchRL's collector interface over a fleet of collectors in other processes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from collectorfleet.gather.state.versions import PublishResult
 
 
 class FleetCollector(FleetControl):
-    """Collects with a fleet of Ray actors and survives them.
+    """Collects with a fleet of processes, which are Ray actors unless another transport is chosen, and survives them.
 
     Takes what :class:`torchrl.collectors.distributed.RayCollector` takes and iterates like it: Sync yields
     ``[shares, frames_per_batch / shares, ...]``, Async one collector's batch of ``frames_per_batch`` frames. Each frame
@@ -50,6 +50,7 @@ class FleetCollector(FleetControl):
         self.replay_buffer = options.replay_buffer
         self._interval = 1 if options.update_after_each_batch else options.max_weight_update_interval
         self._batches_since_update = 0
+        self._uses_ray = not options.forms_a_gang
         self._assembler = Assembler(options)
         self._learner: LearnerPublisher | None = None
         self._learner_scheme: RayWeightSyncScheme | None = None
@@ -81,7 +82,7 @@ class FleetCollector(FleetControl):
 
     @property
     def remote_collectors(self) -> list[Any]:
-        """The Ray actors of the collectors that live now."""
+        """What runs the collectors that live now: Ray actors, or processes with ``transport="torch_distributed"``."""
         return self._transport.handles()
 
     # ---------------------------------------------------------------- batches
@@ -136,6 +137,17 @@ class FleetCollector(FleetControl):
         staged = self._stage(given[0] if given else None, model_id)
         return self._gather.wait_applied(staged, timeout) if wait and staged else None
 
+    def publish(self) -> Staged:
+        """Publish the policy as it is now, as :meth:`update_policy_weights_` does; says its version once it has one.
+
+        Raises:
+            InvalidOption: there is no tensor in the policy, or another publishes.
+        """
+        staged = None if is_service(self.policy) else self._stage()
+        if staged is None:
+            raise InvalidOption("publish: this policy has no tensors to publish, or something else publishes it")
+        return staged
+
     def _learner_weight_sync(self, *, new_generation: bool = False) -> LearnerScheme | RayWeightSyncScheme:
         """TorchRL's trainers with ``learner_backend="ray"`` ask for it: where their learner sends weights from now on.
 
@@ -148,6 +160,8 @@ class FleetCollector(FleetControl):
             if self._learner_scheme is None or new_generation:
                 self._learner_scheme = scheme_of_service(self.policy)
             return self._learner_scheme
+        if not self._uses_ray:
+            raise InvalidOption("transport: learner_backend='ray' sends weights by Ray; use 'object_store'")
         if self._interval >= 0:
             raise InvalidOption(
                 "update_after_each_batch, max_weight_update_interval: the trainer's learner publishes; leave them out"

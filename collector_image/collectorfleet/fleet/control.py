@@ -24,7 +24,7 @@ from collectorfleet.fleet.engine import Engine
 from collectorfleet.fleet.inquiry import Inquiry
 from collectorfleet.fleet.report import report, stats
 from collectorfleet.gather.consumer import Consumer
-from collectorfleet.transport.ray.transport import RayTransport
+from collectorfleet.transport.interface import FleetTransport
 from collectorfleet_api.v1alpha1.status import DriverReport
 
 log = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ class FleetControl(BaseCollector):
         return self._engine.consumer
 
     @property
-    def _transport(self) -> RayTransport:
+    def _transport(self) -> FleetTransport:
         return self._engine.transport
 
     def status(self) -> DriverReport:
@@ -63,7 +63,7 @@ class FleetControl(BaseCollector):
         Any thread may call it; it still answers after ``shutdown()``.
         """
         with self._gather.shared.changed:
-            return report(self._gather.shared, time.monotonic(), self._transport.name, self._engine.nodes.spilled_bytes)
+            return report(self._gather.shared, time.monotonic(), self._transport.name, self._engine.spilled_bytes)
 
     def stats(
         self, workers: Literal["aggregate", "per_worker", "both"] = "aggregate", *, timeout: float | None = None

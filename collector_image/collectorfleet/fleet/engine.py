@@ -1,11 +1,16 @@
-"""What collects for a FleetCollector: collectors behind a transport, the gather thread, a watch over Ray's nodes."""
+"""What collects for a FleetCollector: collectors behind a transport, the gather thread, a watch over Ray's nodes.
+
+Ray is started, asked and watched for the transport that has it alone.
+"""
 
 from __future__ import annotations
 
+import atexit
 import os
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import ray
 import torch
@@ -22,6 +27,9 @@ from collectorfleet.gather.shared import Limits, Shared
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.policies.failure import OnEnvironmentError, ReplaceWithBackoff
 from collectorfleet.policies.scaling import EmptyWholePods
+from collectorfleet.transport.distributed.launcher import LocalProcesses
+from collectorfleet.transport.distributed.transport import DistributedTransport
+from collectorfleet.transport.interface import FleetTransport
 from collectorfleet.transport.ray.node_watch import NodeWatch
 from collectorfleet.transport.ray.policy_service import PolicyClient
 from collectorfleet.transport.ray.replay_buffer import BufferClient
@@ -29,33 +37,54 @@ from collectorfleet.transport.ray.store import room_for_batches
 from collectorfleet.transport.ray.transport import RayTransport
 from collectorfleet_api import ray_settings
 
+_END_SECONDS: Final = 10.0
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Engine:
     """All parts, none of which runs before :meth:`start`."""
 
-    transport: RayTransport
+    transport: FleetTransport
     consumer: Consumer
     loop: GatherLoop
-    nodes: NodeWatch
+    nodes: NodeWatch | None
 
     def start(self) -> None:
         self.loop.start()
-        self.nodes.start()
+        if self.nodes is not None:
+            self.nodes.start()
 
     def stop(self, timeout: float | None) -> None:
         """End the collectors; blocks for at most ``timeout`` seconds."""
-        self.nodes.stop()
+        if self.nodes is not None:
+            self.nodes.stop()
         self.consumer.close()
         self.loop.join(timeout)
 
+    @property
+    def spilled_bytes(self) -> int | None:
+        """What the stores of Ray's nodes had to spill; None if there are none, or none says."""
+        return None if self.nodes is None else self.nodes.spilled_bytes
+
+
+# Processes of this machine, which Python would wait for at its end, while they wait for its end.
+_WITH_PROCESSES: Final[weakref.WeakSet[Engine]] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_processes() -> None:
+    for one in list(_WITH_PROCESSES):
+        one.stop(_END_SECONDS)
+
 
 def engine(options: FleetOptions, source: WeightsSource) -> Engine:
-    """What the options ask for, on a Ray that is initialised by then."""
+    """What the options ask for; if that has Ray, on one that is initialised by then."""
     plan = plan_of(options)
-    _ensure_ray(options.ray_init_config or {})
+    if not options.forms_a_gang:
+        _ensure_ray(options.ray_init_config or {})
+        plan = replace(plan, store_bytes=room_for_batches())
     shared = Shared(
-        Gather(replace(plan, store_bytes=room_for_batches())),
+        Gather(plan),
         options.collectors,
         Limits(
             options.request_timeout,
@@ -73,10 +102,14 @@ def engine(options: FleetOptions, source: WeightsSource) -> Engine:
         on_environment_error=OnEnvironmentError(options.on_environment_error)
     )
     loop = GatherLoop(shared, transport, failure)
+    if options.forms_a_gang:
+        made = Engine(transport, consumer, loop, nodes=None)
+        _WITH_PROCESSES.add(made)
+        return made
     return Engine(transport, consumer, loop, NodeWatch(consumer.note, consumer.node_died, lambda: shared.over))
 
 
-def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> RayTransport:
+def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> FleetTransport:
     recipes = Recipes(options)
     buffer = options.replay_buffer
     service = options.policy if is_service(options.policy) else None
@@ -86,12 +119,10 @@ def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> 
         config = recipes.config(int(name[1:]), shared.gather.plan.frames_per_share, client)
         return config if service is None else _served(config, service)
 
-    return RayTransport(
-        config_of,
-        lambda name: recipes.remote_options(int(name[1:])),
-        policy=source.for_collectors(),
-        seed=torch.initial_seed(),
-    )
+    policy, seed = source.for_collectors(), torch.initial_seed()
+    if options.forms_a_gang:
+        return DistributedTransport(config_of, LocalProcesses(), policy=policy, seed=seed)
+    return RayTransport(config_of, lambda name: recipes.remote_options(int(name[1:])), policy=policy, seed=seed)
 
 
 def _served(config: CollectorConfig, service: Any) -> CollectorConfig:

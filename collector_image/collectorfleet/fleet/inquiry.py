@@ -6,12 +6,10 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-import ray
-
-from collectorfleet.errors import UserCodeError, describe
+from collectorfleet.errors import UserCodeError
 from collectorfleet.gather.consumer import Consumer
-from collectorfleet.messages import CollectorId
-from collectorfleet.transport.ray.transport import RayTransport
+from collectorfleet.messages import CollectorId, Failed, Returned
+from collectorfleet.transport.interface import FleetTransport
 
 
 class Inquiry:
@@ -21,7 +19,7 @@ class Inquiry:
     collector, and what ended the run.
     """
 
-    def __init__(self, gather: Consumer, transport: RayTransport, what: str, timeout: float) -> None:
+    def __init__(self, gather: Consumer, transport: FleetTransport, what: str, timeout: float) -> None:
         self._gather = gather
         self._transport = transport
         self._what = what
@@ -41,8 +39,8 @@ class Inquiry:
         given = dict.fromkeys(there, ()) if arguments is None else {n: arguments[n] for n in arguments if n in there}
         asked = {name: self._ask(there[name], method, given[name]) for name in given}
         found = {}
-        for name, reference in asked.items():
-            for answer in self._answers(there[name], reference, method, given[name]):
+        for name, call in asked.items():
+            for answer in self._answers(there[name], call, method, given[name]):
                 found[name] = answer
         return found
 
@@ -51,24 +49,28 @@ class Inquiry:
         id_ = self._there().get(name)
         return [] if id_ is None else self._answers(id_, self._ask(id_, method, arguments), method, arguments)
 
-    def _answers(self, id_: CollectorId, reference: Any, method: str, arguments: tuple[Any, ...]) -> list[Any]:
+    def _answers(self, id_: CollectorId, asked: Any, method: str, arguments: tuple[Any, ...]) -> list[Any]:
         while True:
-            try:
-                if reference is not None:
-                    return [ray.get(reference, timeout=self._left())]
-            except ray.exceptions.GetTimeoutError as error:
-                raise TimeoutError(f"{self._what}: no answer of {id_} within {self._timeout:g} s") from error
-            except ray.exceptions.RayTaskError as error:
-                where = f"{self._what} (collector {id_})"
-                raise UserCodeError(where, describe(error.cause), str(error)) from error
-            except ray.exceptions.RayActorError:
-                pass  # the gather thread hears of it too, and has it replaced
+            match self._answer(id_, asked):
+                case Returned(value):
+                    return [value]
+                case Failed(cause, traceback):
+                    raise UserCodeError(f"{self._what} (collector {id_})", cause, traceback)
+            # The gather thread hears of the loss too, and has it replaced.
             other = self._gather.wait_replaced(id_, self._left())
             if other is None and self._left():
                 return []
             if other is None:
                 raise TimeoutError(f"{self._what}: {id_} was lost, and not replaced within {self._timeout:g} s")
-            id_, reference = other, self._ask(other, method, arguments)
+            id_, asked = other, self._ask(other, method, arguments)
+
+    def _answer(self, id_: CollectorId, asked: Any) -> Returned | Failed | None:
+        if asked is None:
+            return None
+        try:
+            return self._transport.answer(asked, self._left())
+        except TimeoutError as error:
+            raise TimeoutError(f"{self._what}: no answer of {id_} within {self._timeout:g} s") from error
 
     def _there(self) -> dict[str, CollectorId]:
         return self._gather.wait_built(self._left())

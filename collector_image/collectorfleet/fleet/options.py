@@ -19,6 +19,7 @@ from collectorfleet.fleet.per_collector import PerCollector
 from collectorfleet.fleet.rules.table import check
 from collectorfleet.policies.failure import FailurePolicy
 from collectorfleet.policies.scaling import ScalingPolicy
+from collectorfleet.transport.interface import TransportKind
 
 _CLASSES: Final[dict[str, type[BaseCollector]]] = {
     "single": Collector,
@@ -86,8 +87,12 @@ class FleetOptions:
         models: further modules to publish, by their attribute path in the collector: ``{"env.world_model": module}``.
         rollout: "auto" steps with a loop of our own where its frames are those of TorchRL's collector, entry by entry,
             and with TorchRL's elsewhere; "fast" is refused there; "torchrl" is TorchRL's always.
+        compact_observations: observations that are the ``next`` of the step before travel once; batches are the same.
         update_between_steps: new weights are loaded between two steps of a running rollout.
         copy: False hands out views of the object store, which must not be written to.
+        transport: "object_store" has Ray actors, and frames and weights in Ray's object store. "torch_distributed" has
+            processes of this machine without Ray: frames come and weights go over a process group (gloo), which is
+            formed anew when a collector is lost. ``docs/transports.md`` says when to take which.
         threads_per_collector: threads of torch in a collector.
         min_available: fewest available collectors; fewer for ``available_timeout`` ends the iteration with
             :class:`~collectorfleet.TooFewCollectors`.
@@ -155,8 +160,10 @@ class FleetOptions:
     weights_filter: Sequence[str] | Callable[[str], bool] | None = None
     models: Mapping[str, nn.Module] | None = None
     rollout: str = "auto"
+    compact_observations: bool = False
     update_between_steps: bool = False
     copy: bool = True
+    transport: str = TransportKind.OBJECT_STORE
     threads_per_collector: int = 1
     min_available: int = 1
     available_timeout: timedelta = timedelta(minutes=10)
@@ -195,6 +202,11 @@ class FleetOptions:
     def has_processes_that_never_pause(self) -> bool:
         """Whether processes of a collector begin their next rollout before they are asked for it."""
         return issubclass(self.collector_type, MultiAsyncCollector)
+
+    @property
+    def forms_a_gang(self) -> bool:
+        """Whether collectors are in a process group with the driver, and not in Ray."""
+        return self.transport == TransportKind.TORCH_DISTRIBUTED
 
     @property
     def writes_equal_batches(self) -> bool:

@@ -60,6 +60,7 @@ def _config(
         cut_short=options.preemptive_threshold is not None,
         own_constants=_differ(options),
         rollout=RolloutLoop(options.rollout),
+        compact_observations=options.compact_observations,
         threads=options.threads_per_collector,
         gpu_fraction=float(remote.get("num_gpus") or 0.0),
     )

@@ -35,6 +35,8 @@ class WeightsSource:
         self.models = dict(models)
         self._dtype = dtype
         self._names = names
+        self._published: dict[str, Tensor] = {}
+        self._published_whole = False
 
     @property
     def has_weights(self) -> bool:
@@ -52,7 +54,7 @@ class WeightsSource:
         """A snapshot of what is ``given`` for ``model`` (default: the policy), or of all models; None: of nothing.
 
         ``given`` is a module, a (nested) TensorDict or a dict of tensors. It may be ``{model: any of these}`` for
-        several models at once, if ``model`` is None.
+        several models at once, if ``model`` is None. Models that are not given are in it as they were the last time.
         """
         if given is None and model is None:
             tensors = self._tensors(POLICY, self.policy) | {
@@ -70,6 +72,11 @@ class WeightsSource:
             tensors, whole = self._tensors(model or POLICY, given), not self.models
         if not tensors:
             return None
+        if self.models:
+            # Nobody loads a version that another has overtaken, and who comes later loads the newest alone.
+            self._published |= {name: tensor.to("cpu", copy=True) for name, tensor in tensors.items()}
+            self._published_whole = whole = self._published_whole or whole
+            tensors = self._published
         return snapshots.take(tensors, dtype=self._dtype, names=self._names, whole=whole)
 
     def _model(self, path: str) -> Any:

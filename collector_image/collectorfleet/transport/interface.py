@@ -6,9 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Any, Protocol
 
-from collectorfleet.messages import CollectorId, Message, Request, Stored, Weights
+from collectorfleet.messages import CollectorId, Failed, Message, Request, Returned, Stored, Weights
+
+
+class TransportKind(StrEnum):
+    """By what a fleet may be carried."""
+
+    OBJECT_STORE = "object_store"
+    TORCH_DISTRIBUTED = "torch_distributed"
 
 
 class Transport(Protocol):
@@ -54,3 +62,26 @@ class Transport(Protocol):
 
     def close(self) -> None:
         """End all collectors."""
+
+
+class FleetTransport(Transport, Protocol):
+    """What a fleet asks beside its gather thread. Any thread may call these."""
+
+    def ask(self, collector: CollectorId, method: str, *args: Any) -> Any:
+        """Call a method of the collector's server, between two rollouts.
+
+        Returns at once what :meth:`answer` takes; None if the collector was stopped.
+        """
+
+    def answer(self, asked: Any, timeout: float) -> Returned | Failed | None:
+        """Block until the answer is there; None if the collector is lost.
+
+        Raises:
+            TimeoutError: there is none within ``timeout`` seconds.
+        """
+
+    def seed_later_incarnations(self, seed: int) -> None:
+        """From now on environments are seeded when they are built, each incarnation with a seed of its own."""
+
+    def handles(self) -> list[Any]:
+        """What runs the collectors, in the order of their start."""

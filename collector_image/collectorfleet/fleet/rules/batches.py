@@ -85,6 +85,7 @@ BATCHES: Final = (
     ),
     _not_into_a_buffer("split_trajs"),
     _not_into_a_buffer("postproc"),
+    _not_into_a_buffer("compact_observations"),
     _equal_for_a_buffer("preemptive_threshold", _cut_short),
     _equal_for_a_buffer("trajs_per_batch", _whole_trajectories),
     Rule(

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 from collectorfleet.fleet.rules.batches import BATCHES
 from collectorfleet.fleet.rules.collectors import COLLECTORS
 from collectorfleet.fleet.rules.shares import SHARES
+from collectorfleet.fleet.rules.transports import TRANSPORTS
 from collectorfleet.fleet.rules.values import VALUES
 
 if TYPE_CHECKING:
     from collectorfleet.fleet.options import FleetOptions
 
-RULES: Final = (*VALUES, *COLLECTORS, *SHARES, *BATCHES)
+RULES: Final = (*VALUES, *TRANSPORTS, *COLLECTORS, *SHARES, *BATCHES)
 
 
 def check(options: FleetOptions) -> None:

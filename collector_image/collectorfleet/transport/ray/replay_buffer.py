@@ -10,7 +10,7 @@ from typing import Any
 
 import ray
 
-from collectorfleet.errors import ReplayBufferLost
+from collectorfleet.errors import CollectorFleetError, ReplayBufferLost
 from collectorfleet.transport.ray.faults import cause_of
 
 
@@ -18,7 +18,7 @@ class BufferClient:
     """What one incarnation of a collector writes to. Travels pickled."""
 
     def __init__(self, buffer: Any) -> None:
-        """``buffer`` is a ``ReplayBuffer(service_backend="ray")``. Raises ReplayBufferLost.
+        """``buffer`` is a ``ReplayBuffer(service_backend="ray")``, or what looks like one. Raises ReplayBufferLost.
 
         Blocks for a call of the buffer's actor where frames travel past Ray (``transport="distributed"``).
         """
@@ -36,6 +36,8 @@ class BufferClient:
             raise ReplayBufferLost.because(cause_of(error)) from error
         except ray.exceptions.RayTaskError as error:
             raise own_error(error) from None
+        except CollectorFleetError:
+            raise  # by one of ours, which knows what happened
         except Exception as error:
             # Past Ray the end of the actor is a broken connection, of whatever kind.
             lost = loss_of(self._client)

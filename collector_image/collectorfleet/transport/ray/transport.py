@@ -17,8 +17,20 @@ import ray
 
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.codec import snapshot as snapshots
-from collectorfleet.errors import InfrastructureError
-from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Lost, Message, Request, Stored, Weights
+from collectorfleet.errors import InfrastructureError, describe
+from collectorfleet.messages import (
+    POLICY,
+    Answer,
+    Applied,
+    CollectorId,
+    Failed,
+    Lost,
+    Message,
+    Request,
+    Returned,
+    Stored,
+    Weights,
+)
 from collectorfleet.transport.ray.actor import CONCURRENCY_GROUPS, CollectorActor
 from collectorfleet.transport.ray.faults import cause_of, fault_of
 from collectorfleet.transport.ray.schemas import SchemasKnown
@@ -92,16 +104,23 @@ class RayTransport:
         self._actors[collector].cut_short.remote(request_id)
 
     def ask(self, collector: CollectorId, method: str, *args: Any) -> Any:
-        """Call a method of the actor, between two rollouts; Ray's reference, None if it was stopped. Any thread."""
         actor = self._actors.get(collector)
         return None if actor is None else getattr(actor, method).remote(*args)
 
+    def answer(self, asked: Any, timeout: float) -> Returned | Failed | None:
+        try:
+            return Returned(ray.get(asked, timeout=timeout))
+        except ray.exceptions.GetTimeoutError as error:
+            raise TimeoutError(str(error)) from error
+        except ray.exceptions.RayTaskError as error:
+            return Failed(describe(error.cause), str(error))
+        except ray.exceptions.RayActorError:
+            return None
+
     def seed_later_incarnations(self, seed: int) -> None:
-        """From now on environments are seeded when they are built, each incarnation with a seed of its own."""
         self._seed, self._seeds_environments = seed, True
 
     def handles(self) -> list[Any]:
-        """The actors, in the order of their start. Any thread."""
         return list(self._actors.values())
 
     def stop(self, collector: CollectorId) -> None:

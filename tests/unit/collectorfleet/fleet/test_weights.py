@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
 
 from collectorfleet.actor.target import WeightsTarget
+from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.codec.snapshot import by_every_name
 from collectorfleet.fleet.weights import WeightsSource
 
@@ -46,3 +49,26 @@ def test_without_a_filter_each_tensor_travels_once() -> None:
     assert snapshot is not None
     assert len(snapshot.entries) == 6
     assert snapshot.whole
+
+
+def linear(value: float) -> nn.Linear:
+    module = nn.Linear(1, 1, bias=False)
+    nn.init.constant_(module.weight, value)
+    return module
+
+
+def published(source: WeightsSource, given: Any = None, model: str | None = None) -> tuple[dict[str, float], bool]:
+    snapshot = source.take(given, model)
+    assert snapshot is not None
+    values = zip(snapshot.entries, snapshot.arrays, strict=True)
+    return {entry.name: snapshots.tensor_of(entry, array).item() for entry, array in values}, snapshot.whole
+
+
+def test_one_model_of_several_is_published_with_the_others_as_they_were() -> None:
+    policy, world = linear(1.0), linear(2.0)
+    source = WeightsSource(policy, {"env.world": world}, dtype=None, names=None)
+    assert published(source) == ({"weight": 1.0, "env.world:weight": 2.0}, True)
+    nn.init.constant_(policy.weight, 3.0)
+    nn.init.constant_(world.weight, 4.0)
+    assert published(source, model="env.world") == ({"weight": 1.0, "env.world:weight": 4.0}, True)
+    assert published(source, {"weight": torch.full((1, 1), 5.0)}) == ({"weight": 5.0, "env.world:weight": 4.0}, True)

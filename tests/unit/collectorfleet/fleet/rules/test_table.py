@@ -101,6 +101,39 @@ REFUSED = [
         id="another class",
     ),
     pytest.param(
+        ("transport-is-known", "transport"),
+        {"transport": "smoke"},
+        "'smoke'; use 'object_store' or 'torch_distributed'",
+        id="another transport",
+    ),
+    pytest.param(
+        ("only-with-ray", "remote_configs"),
+        {"transport": "torch_distributed", "remote_configs": {"num_cpus": 2}},
+        "transport 'torch_distributed' has processes, and these are options of Ray actors; use transport "
+        "'object_store', or leave it out",
+        id="options of actors in a process group",
+    ),
+    pytest.param(
+        ("only-with-ray", "ray_init_config"),
+        {"transport": "torch_distributed", "ray_init_config": {"num_cpus": 2}},
+        "transport 'torch_distributed' starts no Ray; use transport 'object_store', or leave it out",
+        id="a Ray for a process group",
+    ),
+    pytest.param(
+        ("only-with-ray", "replay_buffer"),
+        {"transport": "torch_distributed", "replay_buffer": SHARED},
+        "collectors write to a buffer that is a Ray actor, and with transport 'torch_distributed' they are not in Ray; "
+        "use transport 'object_store', or extend the buffer with the batches that the iteration yields",
+        id="a buffer in Ray for a process group",
+    ),
+    pytest.param(
+        ("only-with-ray", "policy"),
+        {"transport": "torch_distributed", "policy": SHARED},
+        "an inference service is a Ray actor, and with transport 'torch_distributed' collectors are not in Ray; "
+        "use transport 'object_store', or pass the module",
+        id="an inference service for a process group",
+    ),
+    pytest.param(
         ("rollout-is-known", "rollout"),
         {"rollout": "quick"},
         "'quick'; use 'auto', 'fast' or 'torchrl'",
@@ -329,7 +362,7 @@ REFUSED = [
     ),
     *(
         pytest.param(("replay-buffer-or-batches", name), {"replay_buffer": SHARED, name: given}, INTO_A_BUFFER, id=name)
-        for name, given in (("split_trajs", True), ("postproc", len))
+        for name, given in (("split_trajs", True), ("postproc", len), ("compact_observations", True))
     ),
 ]
 TORCHRLS = [

@@ -1,0 +1,66 @@
+"""What collectors are asked between two rollouts and have not answered: both sides of it."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import traceback
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from ray import cloudpickle
+
+from collectorfleet.actor.server import CollectorServer
+from collectorfleet.errors import describe
+from collectorfleet.messages import CollectorId, Failed, Returned
+from collectorfleet.transport.distributed.control import Ask, Replied
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """``answer`` is None once the collector is lost."""
+
+    collector: CollectorId
+    number: int
+    answer: Future[Returned | Failed | None] = field(default_factory=Future)
+
+
+class Unanswered:
+    """The driver's side. Any thread."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+        self._asked: dict[int, Asked] = {}
+
+    def expect(self, collector: CollectorId) -> Asked:
+        """An answer of that collector."""
+        asked = Asked(collector, next(self._numbers))
+        with self._lock:
+            self._asked[asked.number] = asked
+        return asked
+
+    def replied(self, reply: Replied) -> None:
+        with self._lock:
+            asked = self._asked.pop(reply.number, None)
+        if asked is not None:
+            asked.answer.set_result(cloudpickle.loads(reply.pickled))
+
+    def lost(self, collector: CollectorId) -> None:
+        """It answers nothing any more."""
+        with self._lock:
+            gone = [asked for asked in self._asked.values() if asked.collector == collector]
+            for asked in gone:
+                del self._asked[asked.number]
+        for asked in gone:
+            asked.answer.set_result(None)
+
+
+def reply(server: CollectorServer, asked: Ask) -> Replied:
+    """The collector's side: blocks for as long as the method takes."""
+    try:
+        pickled = cloudpickle.dumps(Returned(getattr(server, asked.method)(*asked.arguments)))
+    except Exception as error:  # noqa: BLE001  (the user's code may raise anything)
+        text = "".join(traceback.format_exception(error))
+        pickled = cloudpickle.dumps(Failed(describe(error), text))
+    return Replied(asked.number, pickled)

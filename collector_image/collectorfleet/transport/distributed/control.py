@@ -1,0 +1,169 @@
+"""What driver and member of a gang tell each other beside the process group: small messages over one connection.
+
+Frames and weights are announced here, with their shapes, and travel over the group; what has no fixed size does not.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+from ray import cloudpickle
+
+from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.codec.snapshot import Entry
+from collectorfleet.messages import Answer, Message, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """The first that a member hears."""
+
+    config: CollectorConfig
+    seed: int
+    seed_environment: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Say that you are here: a gang is about to be formed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """Of a member: what it says to a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Leave the gang that there was, and meet the others at the store, ``(host, port)``, as ``rank`` of ``size``."""
+
+    epoch: int
+    store: tuple[str, int]
+    rank: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """A parcel comes over the group of that epoch, by broadcast or to this member alone."""
+
+    epoch: int
+    parcel: int
+    entries: tuple[Entry, ...]
+    sizes: tuple[int, ...]  # of the arrays, in bytes
+    whole: bool
+    policy_version: int | None
+    broadcast: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Give:
+    """Send the frames that answer this request, over the group of that epoch."""
+
+    epoch: int
+    request_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """The frames that answer this request have arrived; a member keeps them until it hears so."""
+
+    request_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Nobody will be offered this parcel again."""
+
+    parcel: int
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A version, by the parcels that its weights and its normalization are in."""
+
+    policy: str
+    version: int
+    weights: int
+    normalization: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    request: Request
+    along: Offered | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Call a method of the server, between two rollouts."""
+
+    number: int
+    method: str
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CutShort:
+    request_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Of a member: the gang of that epoch cannot go on."""
+
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Has:
+    """Of a member: the parcel arrived."""
+
+    parcel: int
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """Of a member: frames wait to be fetched. ``answer`` has none of them, ``arrays`` says dtype and shape of each."""
+
+    answer: Answer
+    arrays: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """Of a member: what came of an ask, a pickled Returned or Failed."""
+
+    number: int
+    pickled: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Of a member: a message without frames."""
+
+    message: Message
+
+
+class Link:
+    """One side of the connection. Any thread may speak, one listens."""
+
+    def __init__(self, connection: Connection[Any, Any]) -> None:
+        self._connection = connection
+        self._speaking = threading.Lock()
+
+    def say(self, message: object) -> None:
+        """Returns at once; an end of the connection is for the side that listens to notice."""
+        written = cloudpickle.dumps(message)
+        with self._speaking:
+            try:
+                self._connection.send_bytes(written)
+            except OSError:
+                return
+
+    def hear(self) -> Any:
+        """Block until the other side says something. Raises EOFError or OSError at its end."""
+        return cloudpickle.loads(self._connection.recv_bytes())

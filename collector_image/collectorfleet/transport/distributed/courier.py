@@ -1,0 +1,217 @@
+"""The driver's side of the process group: one thread that forms the gang, sends parcels and fetches frames.
+
+One after another, so that no two operations of a group can wait for each other. Whatever breaks, the gang is formed
+anew from those that answer, at a new rendezvous; the ledger says what is still to be delivered.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Final
+
+import numpy as np
+from torch._C._distributed_c10d import TCPStore
+
+from collectorfleet.messages import Answer, CollectorId
+from collectorfleet.transport.distributed import control
+from collectorfleet.transport.distributed.control import Announced, Link
+from collectorfleet.transport.distributed.exchange import TIMEOUT
+from collectorfleet.transport.distributed.group import Group, forming
+from collectorfleet.transport.distributed.ledger import Account, Ledger
+from collectorfleet.transport.distributed.parcel import Parcel
+
+# Whoever does not answer by then is left out of the gang until it does.
+_CALL_TIMEOUT: Final = timedelta(seconds=3)
+# Members give up first, and are ready for the next gang when the driver calls for it.
+_TIMEOUT: Final = TIMEOUT + timedelta(seconds=1)
+
+
+@dataclass(frozen=True)
+class Gang:
+    """Those who are in a group with the driver; the first of ``members`` has rank 1."""
+
+    epoch: int
+    members: list[CollectorId]
+    group: Group
+
+    def rank(self, collector: CollectorId) -> int:
+        return self.members.index(collector) + 1
+
+
+class Courier:
+    """``deliver`` is called with each answer, complete with its frames, on the courier's thread.
+
+    ``host`` is where members find the store that they meet at. Methods are for any thread; all but :meth:`close`
+    return at once.
+    """
+
+    def __init__(self, host: str, deliver: Callable[[Answer], None]) -> None:
+        self._host = host
+        self._deliver = deliver
+        self._store = TCPStore(host, 0, is_master=True, wait_for_workers=False)
+        self._ledger = Ledger()
+        self._changed = threading.Condition()
+        self._gang: Gang | None = None
+        self._epoch = 0
+        self._broken = 0  # the newest epoch of which a member said so
+        self._over = False
+        # Python may collect a parcel at any moment, also of a thread that holds the lock.
+        self._dropped: deque[int] = deque()
+        self._thread = threading.Thread(target=self._carry, name="courier", daemon=True)
+        self._thread.start()
+
+    def join(self, collector: CollectorId, link: Link) -> None:
+        """A member came; it gets into the next gang."""
+        with self._changed:
+            self._ledger.accounts[collector] = Account(link)
+            self._changed.notify_all()
+
+    def leave(self, collector: CollectorId) -> None:
+        """A member is gone, or is to be; what it was owed and what waits at it is forgotten."""
+        with self._changed:
+            self._ledger.remove(collector)
+            self._changed.notify_all()
+
+    def owe(self, collector: CollectorId, *parcels: Parcel) -> None:
+        """Send parcels to a member, unless it has them."""
+        with self._changed:
+            if collector in self._ledger.accounts:
+                for parcel in parcels:
+                    self._ledger.owe(collector, parcel)
+                self._changed.notify_all()
+
+    def drop(self, parcel: int) -> None:
+        """Nobody will ask for it again: members may forget it, in their own time."""
+        self._dropped.append(parcel)
+
+    def hear(self, collector: CollectorId, said: Any) -> None:
+        """What a member says about the gang, parcels and frames."""
+        with self._changed:
+            if collector not in self._ledger.accounts:
+                return
+            self._ledger.heard_of(collector)
+            match said:
+                case control.Has(parcel):
+                    self._ledger.arrived(collector, parcel)
+                case control.Announced() as announced:
+                    self._ledger.frames.append(announced)
+                case control.Broken(epoch) if epoch == self._epoch:
+                    self._broken, self._gang = epoch, None
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """End the thread. Blocks until it has done what it is at, or given that up: for at most a few seconds."""
+        with self._changed:
+            self._over = True
+            self._changed.notify_all()
+        # A thread that Python's end meets within torch would end the process by SIGABRT.
+        self._thread.join()
+
+    def _carry(self) -> None:
+        while (step := self._next_step()) is not None:
+            try:
+                step()
+            except RuntimeError:
+                with self._changed:
+                    self._gang = None
+        self._gang = None
+
+    def _next_step(self) -> Callable[[], None] | None:
+        """What to do next, blocking while there is nothing; None at the end."""
+        with self._changed:
+            while True:
+                self._pass_on_dropped()
+                if self._over:
+                    return None
+                step = self._step()
+                if step is not None:
+                    return step
+                self._changed.wait()
+
+    def _step(self) -> Callable[[], None] | None:
+        present = self._ledger.present()
+        gang = self._gang
+        if gang is None or gang.members != present:
+            self._gang = None
+            return self._form if present else None
+        found = self._ledger.next_parcel(gang.members)
+        if found is not None:
+            parcel, to, broadcast = found
+            self._ledger.sending(parcel, to)
+            return lambda: self._send(gang, parcel, to, broadcast=broadcast)
+        waits = self._ledger.next_frames(gang.members)
+        if waits is not None:
+            return lambda: self._fetch(gang, waits)
+        return None
+
+    def _form(self) -> None:
+        with self._changed:
+            called = self._call_together()
+            if called != self._ledger.present() or self._over:
+                return
+            self._epoch += 1
+            epoch, size = self._epoch, len(called) + 1
+            store = (self._host, self._store.port)
+            for rank, collector in enumerate(called, 1):
+                self._tell(collector, control.Form(epoch, store, rank, size))
+            group = forming(store, epoch=epoch, rank=0, size=size, timeout=_TIMEOUT)
+            group.add_done_callback(self._notify)
+            self._changed.wait_for(
+                lambda: group.done() or self._over or self._broken == epoch or self._ledger.without(called),
+                _TIMEOUT.total_seconds(),
+            )
+            if group.done() and group.exception() is None:
+                self._gang = Gang(epoch, called, group.result())
+
+    def _notify(self, _: object) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def _call_together(self) -> list[CollectorId]:
+        """Ask who is there: to wait at a rendezvous for one that does not come would cost all of them its time."""
+        called = self._ledger.call_together()
+        for collector in called:
+            self._tell(collector, control.Call())
+        self._changed.wait_for(lambda: self._over or self._ledger.answered(called), _CALL_TIMEOUT.total_seconds())
+        self._ledger.silence(called)
+        return called
+
+    def _send(self, gang: Gang, parcel: Parcel, to: list[CollectorId], *, broadcast: bool) -> None:
+        with self._changed:
+            for collector in to:
+                self._tell(collector, parcel.announced(gang.epoch, broadcast=broadcast))
+        if broadcast:
+            gang.group.broadcast(parcel.snapshot.arrays)
+        else:
+            for collector in to:
+                gang.group.send(parcel.snapshot.arrays, gang.rank(collector))
+
+    def _fetch(self, gang: Gang, announced: Announced) -> None:
+        answer = announced.answer
+        collector = answer.collector
+        with self._changed:
+            self._tell(collector, control.Give(gang.epoch, answer.request_id))
+        arrays = [np.empty(shape, dtype) for dtype, shape in announced.arrays]
+        gang.group.receive(arrays, gang.rank(collector))
+        with self._changed:
+            if announced not in self._ledger.frames:
+                return  # of a collector that was stopped meanwhile
+            self._ledger.frames.remove(announced)
+            self._tell(collector, control.Delivered(answer.request_id))
+        part = answer.payload
+        self._deliver(replace(answer, payload=replace(part, encoded=replace(part.encoded, arrays=arrays))))
+
+    def _pass_on_dropped(self) -> None:
+        while self._dropped:
+            parcel = self._dropped.popleft()
+            for collector in self._ledger.drop(parcel):
+                self._tell(collector, control.Drop(parcel))
+
+    def _tell(self, collector: CollectorId, said: object) -> None:
+        account = self._ledger.accounts.get(collector)
+        if account is not None:
+            account.link.say(said)

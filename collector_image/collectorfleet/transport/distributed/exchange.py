@@ -1,0 +1,126 @@
+"""What a member does with the process group: all that goes over it, in the order in which the driver says it."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from collectorfleet.actor.inbox import Offer
+from collectorfleet.codec.snapshot import Snapshot
+from collectorfleet.codec.tensors import Array
+from collectorfleet.messages import Answer
+from collectorfleet.transport.distributed import control
+from collectorfleet.transport.distributed.group import Group, forming
+
+TIMEOUT: Final = timedelta(seconds=5)
+
+
+class Parcels(dict[int, Future[Snapshot]]):
+    """Snapshots by their numbers, each from when it is first spoken of until it is dropped."""
+
+    def __missing__(self, number: int) -> Future[Snapshot]:
+        # Two threads ask: of one that both miss, both get the same.
+        return self.setdefault(number, Future())
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """A version whose parcels may be on their way."""
+
+    policy: str
+    version: int
+    weights: Future[Snapshot]
+    normalization: Future[Snapshot] | None
+
+    @property
+    def arrived(self) -> bool:
+        return self.weights.done() and (self.normalization is None or self.normalization.done())
+
+    def offer(self) -> Offer:
+        """Blocks until all of it has arrived."""
+        also = None if self.normalization is None else self.normalization.result()
+        return Offer(self.version, self.weights.result(), also)
+
+
+class Exchange:
+    """``offer`` is called with a policy and what was offered of it, once it has arrived."""
+
+    def __init__(self, link: control.Link, parcels: Parcels, offer: Callable[[str, Offer], None]) -> None:
+        self._link = link
+        self._parcels = parcels
+        self._offer = offer
+        self._group: Future[Group] | None = None
+        self._epoch = 0
+        self._kept: dict[int, list[Array]] = {}
+        self._awaited: list[Awaited] = []
+        self.commands: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def announce(self, answer: Answer) -> None:
+        """Keep the frames of an answer until the driver has them. Any thread."""
+        encoded = answer.payload.encoded
+        # Its own: TorchRL's collector writes the next rollout into the memory of this one.
+        self._kept[answer.request_id] = [np.array(array) for array in encoded.arrays]
+        shapes = tuple((array.dtype.str, array.shape) for array in encoded.arrays)
+        bare = replace(answer, payload=replace(answer.payload, encoded=replace(encoded, arrays=[])))
+        self._link.say(control.Announced(bare, shapes))
+
+    def serve(self) -> None:
+        """Obey, for as long as the process lives."""
+        while True:
+            command = self.commands.get()
+            try:
+                self._obey(command)
+            except (RuntimeError, TimeoutError):
+                # Somebody left, or is late. The driver forms the gang anew and asks again for what it does not have.
+                self._group = None
+                self._link.say(control.Broken(self._epoch))
+
+    def _obey(self, command: Any) -> None:
+        match command:
+            case control.Form() as form:
+                self._form(form)
+            case control.Take(epoch=epoch) as take if self._group is not None and epoch == self._epoch:
+                self._take(take, self._group.result(TIMEOUT.total_seconds()))
+                self._offer_arrived()
+                self._link.say(control.Has(take.parcel))
+            case control.Give(epoch, request_id) if self._group is not None and epoch == self._epoch:
+                self._group.result(TIMEOUT.total_seconds()).send(self._kept[request_id])
+            case control.Delivered(request_id):
+                del self._kept[request_id]
+            case control.Drop(parcel):
+                self._parcels.pop(parcel, None)
+            case Awaited() as awaited:
+                self._awaited.append(awaited)
+                self._offer_arrived()
+
+    def _form(self, form: control.Form) -> None:
+        self._epoch = form.epoch
+        self._group = group = forming(form.store, epoch=form.epoch, rank=form.rank, size=form.size, timeout=TIMEOUT)
+        group.add_done_callback(partial(self._tell_if_broken, form.epoch))
+
+    def _tell_if_broken(self, epoch: int, group: Future[Group]) -> None:
+        if group.exception() is not None:
+            self._link.say(control.Broken(epoch))
+
+    def _take(self, take: control.Take, group: Group) -> None:
+        arrays = [np.empty(size, np.uint8) for size in take.sizes]
+        if take.broadcast:
+            group.broadcast(arrays)
+        else:
+            group.receive(arrays)
+        found = self._parcels[take.parcel]
+        if not found.done():  # the driver sends it again if it never heard that it arrived
+            found.set_result(Snapshot(take.entries, arrays, take.whole, take.policy_version))
+
+    def _offer_arrived(self) -> None:
+        arrived = [one for one in self._awaited if one.arrived]
+        self._awaited = [one for one in self._awaited if not one.arrived]
+        for one in arrived:
+            self._offer(one.policy, one.offer())

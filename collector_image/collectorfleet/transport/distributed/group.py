@@ -1,0 +1,86 @@
+"""One process group of torch.distributed: numbers go through it as bytes, from arrays and into arrays.
+
+Groups are made beside torch's default group, so that a driver may have one of its own and several fleets.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from datetime import timedelta
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+from torch._C import _distributed_c10d as c10d
+
+from collectorfleet.codec.tensors import Array
+
+# An operation has a deadline: large arrays go in pieces, so that a slow network is not taken for a dead member.
+_PIECE_BYTES: Final = 32 * 2**20
+_DRIVER: Final = 0
+
+
+class Group:
+    """Joins in its constructor, which blocks until all ``size`` members have, or raises RuntimeError.
+
+    ``store`` is the address of the one that they meet at. ``timeout`` bounds the wait for members, and each operation
+    on a piece of an array; what is late or broken raises RuntimeError, and the group is of no use after that.
+    """
+
+    def __init__(self, store: tuple[str, int], *, epoch: int, rank: int, size: int, timeout: timedelta) -> None:
+        host, port = store
+        # A client of its own: one that waits for somebody in vain lets nobody else ask until it gives up.
+        client = c10d.TCPStore(host, port, is_master=False, timeout=timeout)
+        # Stubs of torch know neither its options nor its operations.
+        gloo: Any = c10d.ProcessGroupGloo
+        options = gloo._Options()
+        options._devices = [gloo.create_device(hostname=host)]
+        options._timeout = timeout
+        # A rendezvous of its own for each epoch: whoever is late for the one before meets nobody.
+        self._group: Any = gloo(c10d.PrefixStore(f"gang-{epoch}", client), rank, size, options)
+        self._timeout = timeout
+
+    def send(self, arrays: Sequence[Array], to: int = _DRIVER) -> None:
+        for piece in _pieces(arrays):
+            self._finish(self._group.send([piece], to, 0))
+
+    def receive(self, arrays: Sequence[Array], of: int = _DRIVER) -> None:
+        """Fill ``arrays``, whose shapes and dtypes are those of the sender's."""
+        for piece in _pieces(arrays):
+            self._finish(self._group.recv([piece], of, 0))
+
+    def broadcast(self, arrays: Sequence[Array]) -> None:
+        """From the driver's arrays into those of all members."""
+        for piece in _pieces(arrays):
+            self._finish(self._group.broadcast(piece, _DRIVER))
+
+    def _finish(self, work: Any) -> None:
+        if not work.wait(self._timeout):
+            raise RuntimeError("an operation of the process group did not complete")
+
+
+def forming(store: tuple[str, int], *, epoch: int, rank: int, size: int, timeout: timedelta) -> Future[Group]:
+    """Join a group on a thread, which may be left alone with it.
+
+    A member that dies between the rendezvous and the last connection keeps the others for up to 30 s, whatever
+    ``timeout`` is: that is gloo's own, and nothing ends it.
+    """
+    formed: Future[Group] = Future()
+
+    def form() -> None:
+        try:
+            formed.set_result(Group(store, epoch=epoch, rank=rank, size=size, timeout=timeout))
+        except RuntimeError as error:
+            formed.set_exception(error)
+
+    # Python waits for it at its end: a thread that is then within torch would end the process by SIGABRT.
+    threading.Thread(target=form, name=f"gang-{epoch}", daemon=False).start()
+    return formed
+
+
+def _pieces(arrays: Sequence[Array]) -> Iterator[Tensor]:
+    for array in arrays:
+        if array.nbytes:
+            yield from torch.split(torch.from_numpy(array.reshape(-1)).view(torch.uint8), _PIECE_BYTES)

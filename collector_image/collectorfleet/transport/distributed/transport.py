@@ -1,0 +1,194 @@
+"""Collectors in processes that a launcher starts, in one gang with the driver.
+
+The connection to each carries what is small, and its end is how a death is noticed; frames and weights go over the
+process group. A death breaks the group, and only that: rollouts of the others go on while the gang is formed anew.
+"""
+
+from __future__ import annotations
+
+import queue
+import secrets
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Listener
+from typing import Any
+
+from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.codec import snapshot as snapshots
+from collectorfleet.messages import CollectorId, Failed, Lost, Message, Request, Returned, Stored, Weights
+from collectorfleet.transport.distributed import control
+from collectorfleet.transport.distributed.asking import Asked, Unanswered
+from collectorfleet.transport.distributed.courier import Courier
+from collectorfleet.transport.distributed.launcher import Launched, Launcher
+from collectorfleet.transport.distributed.parcel import Parcel
+
+ConfigOf = Callable[[str], CollectorConfig]
+
+
+@dataclass
+class _Collector:
+    """``link`` is there once its process has come."""
+
+    build: control.Build
+    process: Launched | None = None
+    link: control.Link | None = None
+
+
+class DistributedTransport:
+    """A transport over a process group of torch.distributed.
+
+    ``config_of`` says what the collector in a slot is made of; ``policy`` is what those have that name none; ``seed``
+    is the first of a row of seeds, one for each incarnation of each collector.
+    """
+
+    name = "TorchDistributed"
+
+    def __init__(self, config_of: ConfigOf, launcher: Launcher, *, policy: Any, seed: int) -> None:
+        self._config_of = config_of
+        self._launcher = launcher
+        self._policy = policy
+        self._seed = seed
+        self._seeds_environments = False
+        self._collectors: dict[CollectorId, _Collector] = {}
+        self._unanswered = Unanswered()
+        self._said: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._courier = Courier(launcher.host, self._said.put)
+        self._key = secrets.token_bytes(32)
+        self._listener = Listener((launcher.host, 0), authkey=self._key, backlog=64)
+        self._closed = threading.Event()
+        self._hashing = ThreadPoolExecutor(1, "weights-digest")
+        threading.Thread(target=self._accept, name="gang-members", daemon=True).start()
+
+    def start(self, collector: CollectorId) -> None:
+        config = self._config_of(collector.name)
+        if not config.served:
+            config = replace(config, policy=self._policy)
+        build = control.Build(config, (self._seed + collector.incarnation) % 2**63, self._seeds_environments)
+        # Before it is launched: its process may come at once.
+        self._collectors[collector] = started = _Collector(build)
+        started.process = self._launcher.launch(collector, self._address, self._key)
+        threading.Thread(target=self._watch, args=(collector, started.process), daemon=True).start()
+
+    def put(self, snapshot: snapshots.Snapshot) -> Stored:
+        parcel = Parcel.of(snapshot)
+        # It holds no parcel: members are told to forget one when the last who may offer it has.
+        weakref.finalize(parcel, self._courier.drop, parcel.number).atexit = False
+        hashed = self._hashing.submit(snapshots.digest, parcel.snapshot.arrays)
+        return Stored(hashed, snapshot.size_bytes, parcel)
+
+    def offer(self, collector: CollectorId, weights: Weights) -> None:
+        self._say(collector, self._offered(collector, weights))
+
+    def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
+        along = None if weights is None else self._offered(collector, weights)
+        self._say(collector, control.Run(request, along))
+
+    def cut_short(self, collector: CollectorId, request_id: int) -> None:
+        self._say(collector, control.CutShort(request_id))
+
+    def ask(self, collector: CollectorId, method: str, *args: Any) -> Asked | None:
+        asked = self._unanswered.expect(collector)
+        # Looked at afterwards: who is stopped between the two is told so by whoever stops it.
+        known = self._collectors.get(collector)
+        if known is None or known.link is None:
+            self._unanswered.lost(collector)
+            return None
+        known.link.say(control.Ask(asked.number, method, args))
+        return asked
+
+    def answer(self, asked: Asked, timeout: float) -> Returned | Failed | None:
+        return asked.answer.result(timeout)
+
+    def seed_later_incarnations(self, seed: int) -> None:
+        self._seed, self._seeds_environments = seed, True
+
+    def handles(self) -> list[Launched]:
+        return [one.process for one in list(self._collectors.values()) if one.process is not None]
+
+    def stop(self, collector: CollectorId) -> None:
+        stopped = self._collectors.pop(collector, None)
+        if stopped is not None and stopped.process is not None:
+            self._courier.leave(collector)
+            stopped.process.kill()
+        self._unanswered.lost(collector)
+
+    def wait(self, timeout: float) -> Sequence[Message]:
+        found = []
+        try:
+            found.append(self._said.get(timeout=timeout))
+            while True:
+                found.append(self._said.get_nowait())
+        except queue.Empty:
+            pass
+        return [message for message in found if message is not None and message.collector in self._collectors]
+
+    def wake(self) -> None:
+        self._said.put(None)
+
+    def close(self) -> None:
+        for collector in list(self._collectors):
+            self.stop(collector)
+        if not self._closed.is_set():
+            self._closed.set()
+            self._courier.close()
+            # Whoever accepts does not hear that the listener is closed.
+            Client(self._address, authkey=self._key).close()
+
+    @property
+    def _address(self) -> tuple[str, int]:
+        host, port = self._listener.address
+        return str(host), int(port)
+
+    def _offered(self, collector: CollectorId, weights: Weights) -> control.Offered:
+        also = weights.normalization
+        parcels = [weights.stored.handle, *([] if also is None else [also.handle])]
+        self._courier.owe(collector, *parcels)
+        numbers = [parcel.number for parcel in parcels]
+        return control.Offered(weights.policy, weights.version, numbers[0], None if also is None else numbers[1])
+
+    def _say(self, collector: CollectorId, said: object) -> None:
+        link = self._collectors[collector].link
+        if link is None:
+            raise RuntimeError(f"{collector} was told something before its process had come")
+        link.say(said)
+
+    def _accept(self) -> None:
+        with self._listener:
+            while not self._closed.is_set():
+                try:
+                    link = control.Link(self._listener.accept())
+                    collector = link.hear()
+                except (OSError, EOFError, AuthenticationError):
+                    continue  # a stranger, or one that died at once, which its watch tells
+                threading.Thread(target=self._converse, args=(collector, link), daemon=True).start()
+
+    def _converse(self, collector: CollectorId, link: control.Link) -> None:
+        """Hear a collector until its end."""
+        known = self._collectors.get(collector)
+        if known is None:
+            return  # it was stopped before it came
+        link.say(known.build)
+        known.link = link
+        self._courier.join(collector, link)
+        while True:
+            try:
+                said = link.hear()
+            except (EOFError, OSError):
+                self._courier.leave(collector)
+                self._unanswered.lost(collector)
+                return
+            match said:
+                case control.Said(message):
+                    self._said.put(message)
+                case control.Replied():
+                    self._unanswered.replied(said)
+                case _:
+                    self._courier.hear(collector, said)
+
+    def _watch(self, collector: CollectorId, process: Launched) -> None:
+        ended = process.how_it_ended()
+        self._said.put(Lost(collector, ended))

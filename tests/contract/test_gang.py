@@ -1,0 +1,125 @@
+"""What a process group has to do beyond the contract: it breaks with each member that is lost, and nothing is."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+from tests import envs
+from tests.contract.harness import C0, PLAIN, Harness, make_gated, over_a_process_group, values_of, waits_at
+from tests.wait import eventually
+
+from collectorfleet.messages import Answer, Applied, CollectorId, Lost
+from collectorfleet.transport.distributed.courier import Courier
+from collectorfleet.transport.distributed.transport import DistributedTransport
+
+C1 = CollectorId("c1", 1)
+
+
+@pytest.fixture
+def gang() -> Iterator[Harness]:
+    threads = torch.get_num_threads()
+    made = Harness(over_a_process_group)
+    try:
+        yield made
+    finally:
+        made.transport.close()
+        torch.set_num_threads(threads)
+
+
+def courier_of(gang: Harness) -> Courier:
+    assert isinstance(gang.transport, DistributedTransport)
+    return gang.transport._courier
+
+
+def formed_of(gang: Harness, *members: CollectorId) -> bool:
+    found = courier_of(gang)._gang
+    return found is not None and found.members == list(members)
+
+
+def test_a_rollout_goes_on_while_another_member_is_lost_and_is_delivered_by_the_next_gang(
+    gang: Harness, gate: Path
+) -> None:
+    gang.config = replace(PLAIN, create_env=partial(make_gated, str(gate)))
+    gang.start("c0")
+    lost = gang.start("c1")
+    request = gang.ask(C0)
+    waits_at(gate)
+    gang.backdoor.kill(lost)
+    assert gang.hear(Lost).collector == C1
+    gang.transport.stop(C1)
+    gate.touch()
+    answer = gang.hear(Answer)
+    assert (answer.collector, answer.request_id) == (C0, request.id)
+    assert formed_of(gang, C0)
+
+
+def test_frames_that_wait_at_a_member_are_not_made_again_when_the_gang_breaks(gang: Harness) -> None:
+    gang.start("c0")
+    stopped = gang.start("c1")
+    eventually(lambda: formed_of(gang, C0, C1), within=30, what="a gang of both")
+    os.kill(stopped.pid, signal.SIGSTOP)  # in the broadcast that follows it takes no part
+    try:
+        gang.transport.offer(C1, gang.store(1, 1.0))
+        requests = [gang.ask(C0).id for _ in range(3)]
+        answers = [gang.hear(Answer) for _ in requests]
+    finally:
+        os.kill(stopped.pid, signal.SIGCONT)
+    assert [answer.request_id for answer in answers] == requests
+    assert courier_of(gang)._epoch > 2
+
+
+def test_a_member_that_hangs_is_left_out_and_comes_back_with_what_it_was_owed(gang: Harness) -> None:
+    large = envs.make_large_policy()  # more than a socket holds
+    gang.use_policy(large)
+    gang.start("c0")
+    stopped = gang.start("c1")
+    eventually(lambda: formed_of(gang, C0, C1), within=30, what="a gang of both")
+    os.kill(stopped.pid, signal.SIGSTOP)
+    weights = gang.store(1, large)
+    gang.transport.offer(C0, weights)
+    gang.transport.offer(C1, weights)
+    try:
+        assert gang.hear(Applied, C0).version == 1
+        assert formed_of(gang, C0)
+    finally:
+        os.kill(stopped.pid, signal.SIGCONT)
+    assert gang.hear(Applied, C1).digest == weights.stored.digest
+
+
+def test_who_joins_late_gets_weights_that_the_others_have_had(gang: Harness) -> None:
+    gang.start("c0")
+    weights = gang.store(1, 3.0)
+    gang.offer(C0, weights)
+    gang.start("c1")
+    assert gang.offer(C1, weights).digest == weights.stored.digest
+    gang.ask(C1)
+    assert values_of(gang.hear(Answer)) == {3.0}
+
+
+def test_frames_of_one_collector_are_not_overwritten_by_those_of_its_next_rollout(gang: Harness) -> None:
+    gang.start()
+    gang.ask(C0, random=True)
+    gang.ask(C0)
+    random, still = gang.hear(Answer), gang.hear(Answer)
+    assert len(values_of(random)) > 1
+    assert values_of(still) == {0.0}
+
+
+def test_a_parcel_that_nobody_can_offer_again_is_forgotten_by_the_driver(gang: Harness) -> None:
+    gang.start()
+    weights = gang.store(1, 1.0)
+    gang.offer(C0, weights)
+    account = courier_of(gang)._ledger.accounts[C0]
+    assert account.sent == {weights.stored.handle.number}
+    del weights
+    gc.collect()
+    gang.offer(C0, gang.store(2, 2.0))
+    eventually(lambda: len(account.sent) == 1, within=30, what="one parcel at c0")

@@ -1,0 +1,111 @@
+"""FleetCollector over a process group: what a user sees, with no Ray at all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from functools import partial
+
+import psutil
+import pytest
+from tests.runtime.batches import VERSION, Make, learn
+from tests.wait import eventually
+
+from collectorfleet import UserCodeError
+
+
+@pytest.fixture
+def gang(make: Make) -> Make:
+    return partial(make, transport="torch_distributed")
+
+
+def test_sync_batches_are_stacked_shares_of_the_newest_weights(gang: Make) -> None:
+    collector = gang(total_frames=60, update_after_each_batch=True)
+    for number, batch in enumerate(collector, 1):
+        assert tuple(batch.batch_size) == (2, 10)
+        assert set(batch[VERSION].flatten().tolist()) == {number}
+        assert set((batch["next", "reward"].flatten() / 2).tolist()) == {float(number - 1)}
+        learn(collector)
+    report = collector.status()
+    assert report.progress is not None
+    assert (report.progress.frames_delivered, report.progress.frames_discarded) == (60, 0)
+    assert report.weights is not None
+    assert report.weights.transport == "TorchDistributed"
+
+
+def test_async_batches_come_of_each_collector(gang: Make) -> None:
+    shapes = [tuple(batch.batch_size) for batch in gang(sync=False, total_frames=100)]
+    assert shapes == [(20,)] * 5
+
+
+def test_a_killed_collector_is_replaced_and_frames_go_on(gang: Make) -> None:
+    collector = gang(total_frames=-1)
+    batches = iter(collector)
+    next(batches)
+    victim = collector.remote_collectors[0]
+    os.kill(victim.pid, signal.SIGKILL)
+    for _ in range(20):
+        assert tuple(next(batches).batch_size) == (2, 10)
+    eventually(lambda: collector.status().progress.collectors.restarts == 1, within=30, what="a replacement")
+
+
+def test_collectors_are_asked_between_rollouts(gang: Make) -> None:
+    collector = gang(total_frames=-1)
+    next(iter(collector))
+    assert collector.get_distant_attr("frames_per_batch") == [10, 10]
+    assert set(collector.state_dict()["collectors"]) == {"c0", "c1"}
+    assert isinstance(collector.set_seed(3), int)
+    with pytest.raises(UserCodeError, match="no_such_method"):
+        collector.map_fn("no_such_method")
+
+
+ENDS = {
+    "returns": ("", 0),
+    "raises": ("raise SystemExit(3)", 3),
+    "is killed": ("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL),
+}
+
+
+@pytest.mark.parametrize("how", list(ENDS))
+@pytest.mark.parametrize(
+    "options", ["", "collector_class='sync', num_workers_per_collector=2,"], ids=["single", "sync"]
+)
+def test_there_is_no_ray_and_a_driver_that_ends_without_shutdown_leaves_nobody(how: str, options: str) -> None:
+    ends, code = ENDS[how]
+    script = f"""
+        import os, psutil, ray, signal
+        from tests import envs
+        from collectorfleet import FleetCollector
+
+        if __name__ == "__main__":
+            collector = FleetCollector(
+                envs.make_counting, envs.make_policy(), frames_per_batch=20, num_collectors=2, sync=True,
+                {options} transport="torch_distributed",
+            )
+            next(iter(collector))
+            assert not ray.is_initialized()
+            print(*[one.pid for one in psutil.Process().children(recursive=True)], flush=True)
+            {ends}
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
+    pids = [int(pid) for pid in done.stdout.split()]
+    assert len(pids) >= 2 + bool(options) * 4
+    eventually(
+        lambda: [pid for pid in pids if psutil.pid_exists(pid)] == [], within=20, what="the end of all processes"
+    )
+
+
+def test_a_fleet_is_resized(gang: Make) -> None:
+    collector = gang(total_frames=-1)
+    batches = iter(collector)
+    assert tuple(next(batches).batch_size) == (2, 10)
+    collector.resize(4)
+    eventually(lambda: tuple(next(batches).batch_size) == (4, 5), within=60, what="shares of four collectors")
+    collector.resize(1)
+    eventually(lambda: tuple(next(batches).batch_size) == (1, 20), within=60, what="the share of one collector")

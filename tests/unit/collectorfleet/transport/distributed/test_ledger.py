@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from collectorfleet.codec.snapshot import NOTHING
+from collectorfleet.messages import Answer, CollectorId
+from collectorfleet.transport.distributed.control import Announced
+from collectorfleet.transport.distributed.ledger import Account, Ledger
+from collectorfleet.transport.distributed.parcel import Parcel
+
+A, B, C = (CollectorId(f"c{index}", 1) for index in range(3))
+
+
+@dataclass
+class Deaf:
+    """A link that keeps what was said."""
+
+    heard: list[object] = field(default_factory=list)
+
+    def say(self, said: object) -> None:
+        self.heard.append(said)
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return Ledger({collector: Account(Deaf()) for collector in (A, B, C)})
+
+
+def frames(collector: CollectorId, request: int) -> Announced:
+    return Announced(Answer(collector, request, None, 1, 0, 0.1), ())
+
+
+def test_what_nobody_has_goes_to_all_at_once_and_is_on_its_way_to_all(ledger: Ledger) -> None:
+    parcel = Parcel(NOTHING)
+    ledger.owe(B, parcel)
+    assert ledger.next_parcel([A, B, C]) == (parcel, [A, B, C], True)
+    ledger.sending(parcel, [A, B, C])
+    ledger.owe(A, parcel)
+    assert ledger.next_parcel([A, B, C]) is None
+
+
+def test_what_others_have_goes_to_those_alone_who_wait_for_it(ledger: Ledger) -> None:
+    parcel = Parcel(NOTHING)
+    ledger.owe(A, parcel)
+    ledger.sending(parcel, [A])
+    ledger.arrived(A, parcel.number)
+    ledger.owe(C, parcel)
+    assert ledger.next_parcel([A, B, C]) == (parcel, [C], False)
+
+
+def test_a_new_gang_is_sent_what_is_not_known_to_have_arrived_and_nothing_else(ledger: Ledger) -> None:
+    parcel = Parcel(NOTHING)
+    ledger.owe(A, parcel)
+    ledger.sending(parcel, [A, B, C])
+    ledger.arrived(A, parcel.number)
+    ledger.arrived(B, parcel.number)
+    assert ledger.call_together() == [A, B, C]
+    assert ledger.next_parcel([A, B, C]) == (parcel, [C], False)
+
+
+def test_whoever_is_called_and_says_nothing_is_left_out_until_it_speaks(ledger: Ledger) -> None:
+    called = ledger.call_together()
+    ledger.heard_of(A)
+    ledger.remove(B)
+    assert not ledger.answered(called)
+    assert ledger.without(called)
+    ledger.silence(called)
+    assert ledger.present() == [A]
+    ledger.heard_of(C)
+    assert ledger.present() == [A, C]
+
+
+def test_frames_of_who_is_left_out_do_not_hold_up_those_of_the_others(ledger: Ledger) -> None:
+    ledger.frames += [frames(A, 1), frames(B, 2), frames(C, 3)]
+    assert ledger.next_frames([B, C]) == frames(B, 2)
+    ledger.remove(B)
+    assert ledger.next_frames([B, C]) == frames(C, 3)
+    assert ledger.next_frames([B]) is None
+
+
+def test_members_that_may_have_a_parcel_are_told_that_it_will_not_be_offered_again(ledger: Ledger) -> None:
+    parcel = Parcel(NOTHING)
+    ledger.owe(A, parcel)
+    ledger.sending(parcel, [A, B])
+    assert ledger.drop(parcel.number) == [A, B]
+    assert ledger.drop(parcel.number) == []
+
+
+def test_two_parcels_have_two_numbers() -> None:
+    assert Parcel(NOTHING).number != Parcel(NOTHING).number
