@@ -16,6 +16,8 @@ from collectorfleet.user_code import Factory
 
 if TYPE_CHECKING:
     from collectorfleet.fleet.collector import FleetCollector
+    from collectorfleet.learners.feed import LearnerFeed
+    from collectorfleet.learners.shards import LearnerShards
     from collectorfleet.run.current import current_run
 
 __all__ = [
@@ -25,6 +27,8 @@ __all__ = [
     "FleetCollector",
     "InfrastructureError",
     "InvalidOption",
+    "LearnerFeed",
+    "LearnerShards",
     "TooFewCollectors",
     "UserCodeError",
     "current_run",
@@ -32,11 +36,19 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # FleetCollector needs torch, which takes seconds to import: the command line does without it where it can.
+    # These need torch, which takes seconds to import: the command line does without it where it can.
     if name == "FleetCollector":
         from collectorfleet.fleet.collector import FleetCollector
 
         return FleetCollector
+    if name == "LearnerFeed":
+        from collectorfleet.learners.feed import LearnerFeed
+
+        return LearnerFeed
+    if name == "LearnerShards":
+        from collectorfleet.learners.shards import LearnerShards
+
+        return LearnerShards
     if name == "current_run":
         from collectorfleet.run.current import current_run
 

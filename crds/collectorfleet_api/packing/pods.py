@@ -98,9 +98,8 @@ def pods_for(replicas: int, per_pod: int) -> int:
     return -(-replicas // per_pod)
 
 
-def gpu_units(gpu: float) -> int | Refusal:
+def gpu_units(gpu: float, field: str = "spec.collectors.resources.gpu") -> int | Refusal:
     """``gpu`` in ten-thousandths of a GPU; refused if finer than that, or above one GPU and not whole."""
-    field = "spec.collectors.resources.gpu"
     if not 0 <= gpu < float("inf"):
         return Refusal(field, f"{gpu:g} is not a number of GPUs; use 0, a share below 1 such as 0.5, or whole GPUs")
     scaled = gpu * UNITS_PER_GPU

@@ -1,0 +1,70 @@
+"""Learners whose work is the same on both sides, and a policy in which several act for their own environments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from tensordict import TensorDictBase
+from tensordict.nn import TensorDictModule
+from torch import Tensor, nn
+
+SAMPLED = 256  # frames that all learners together learn from for each batch
+
+
+class Act(nn.Module):
+    """Two actions, whatever is seen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(2))
+
+
+class Team(nn.Module):
+    """The first policy acts in the first environments of a collector, the last in its last."""
+
+    def __init__(self, policies: int) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList(Act() for _ in range(policies))
+
+    def forward(self, observation: Tensor) -> Tensor:
+        envs = observation.shape[0]
+        return torch.cat([part.bias.expand(envs // len(self.parts), 2) for part in self.parts])
+
+
+def team(policies: int) -> TensorDictModule:
+    return TensorDictModule(Team(policies), in_keys=["observation"], out_keys=["action"])
+
+
+class Regression:
+    """Fits the rewards with a layer of 64, and changes what its policy does a little each time."""
+
+    def __init__(self, numbers: int) -> None:
+        self._act = Act()
+        self._net = nn.Sequential(nn.Linear(numbers, 64), nn.ReLU(), nn.Linear(64, 1))
+        self._sgd = torch.optim.SGD(self._net.parameters(), 1e-4)
+
+    def learn(self, frames: TensorDictBase) -> None:
+        seen = frames["observation"].flatten(1).float() / 255
+        self._sgd.zero_grad()
+        (self._net(seen) - frames["next", "reward"]).square().mean().backward()
+        self._sgd.step()
+        with torch.no_grad():
+            self._act.bias += 1e-6
+
+    def weights(self) -> dict[str, Tensor]:
+        return self._act.state_dict()
+
+
+class InParts:
+    """Frames of a rollout by whose they are: a collector's environments come one after the other."""
+
+    def __init__(self, policies: int) -> None:
+        self._policies = policies
+
+    def __call__(self, frames: TensorDictBase) -> Mapping[str, TensorDictBase]:
+        return {name_of(index): part for index, part in enumerate(frames.chunk(self._policies))}
+
+
+def name_of(index: int) -> str:
+    return f"p{index}"

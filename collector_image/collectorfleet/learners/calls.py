@@ -1,0 +1,72 @@
+"""Asking actors that may be dead, being built anew, or busy: each question has a deadline and errors that name it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+import ray
+
+from collectorfleet.errors import CollectorFleetError, InfrastructureError, UserCodeError
+from collectorfleet.transport.ray.faults import cause_of
+
+_AGAIN_SECONDS: Final = 0.2
+
+
+class Deadline:
+    """So much time for everything together."""
+
+    def __init__(self, after: timedelta) -> None:
+        self.seconds = after.total_seconds()
+        self._end = time.monotonic() + self.seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds, never negative."""
+        return max(self._end - time.monotonic(), 0.0)
+
+
+def answer(who: str, ask: Callable[[], Any], deadline: Deadline) -> Any:
+    """What the call that ``ask`` makes returns. Raises what :func:`answers` raises."""
+    return answers({who: ask}, deadline)[who]
+
+
+def answers(asks: Mapping[str, Callable[[], Any]], deadline: Deadline) -> dict[str, Any]:
+    """What the calls return, all made at once; a call is made again while its actor is being built anew.
+
+    Raises the first failure, after all others have answered:
+        UserCodeError: the user's class raised.
+        InfrastructureError: the actor is dead for good, or did not answer in time.
+    """
+    asked = {who: ask() for who, ask in asks.items()}
+    found, failures = {}, []
+    for who, ask in asks.items():
+        try:
+            found[who] = _answer(who, asked[who], ask, deadline)
+        except CollectorFleetError as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
+    return found
+
+
+def _answer(who: str, call: Any, ask: Callable[[], Any], deadline: Deadline) -> Any:
+    while True:
+        try:
+            return ray.get(call, timeout=deadline.left)
+        except ray.exceptions.GetTimeoutError:
+            raise InfrastructureError(f"{who}: no answer within {deadline.seconds:g} s; it is busy or stuck") from None
+        except ray.exceptions.ActorUnavailableError as error:
+            if not deadline.left:
+                raise InfrastructureError(f"{who}: {cause_of(error)}") from error
+            time.sleep(_AGAIN_SECONDS)
+            call = ask()
+        except ray.exceptions.RayActorError as error:
+            if error.actor_init_failed:
+                text = str(error).strip()
+                raise UserCodeError(who, text.splitlines()[-1], text) from error
+            raise InfrastructureError(f"{who}: {cause_of(error)}") from error
+        except ray.exceptions.RayTaskError as error:
+            raise UserCodeError(who, cause_of(error), str(error)) from error

@@ -1,0 +1,55 @@
+"""A shard's room on Ray: one placement group, and so one node, with a bundle for the replay actor and each policy.
+
+Ray keeps the room together: where its node dies, all of it is placed again on another one, and the actors in it are
+built anew there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import ray
+from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
+from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+from collectorfleet_api.packing.shards import PodSize
+
+
+class Room:
+    """Asked for when it is made; :attr:`ready` is there once it is reserved."""
+
+    def __init__(self, bundles: Sequence[dict[str, float]]) -> None:
+        self._bundles = bundles
+        self._group: PlacementGroup = placement_group(list(bundles), strategy="STRICT_PACK")
+
+    @property
+    def ready(self) -> Any:
+        """Ray's reference to wait for."""
+        return self._group.ready()
+
+    def start(self, actor_class: Any, bundle: int, max_restarts: int, *arguments: Any) -> Any:
+        """An actor in that bundle, all of whose resources it takes; returns its handle at once."""
+        resources = self._bundles[bundle]
+        options = {
+            "num_cpus": resources["CPU"],
+            "num_gpus": resources.get("GPU", 0),
+            "max_restarts": max_restarts,
+            "scheduling_strategy": PlacementGroupSchedulingStrategy(self._group, placement_group_bundle_index=bundle),
+        }
+        return actor_class.options(**options).remote(*arguments)
+
+    def end(self) -> None:
+        """Give the room back; the actors in it end, whatever they do."""
+        remove_placement_group(self._group)
+
+
+def bundle(cpus: float, gpu: float = 0.0) -> dict[str, float]:
+    return {"CPU": cpus, "GPU": gpu} if gpu else {"CPU": cpus}
+
+
+def nodes() -> list[PodSize]:
+    """What Ray's nodes have, used or not."""
+    found = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    return [PodSize(Fraction(str(one.get("CPU", 0))), int(one.get("GPU", 0))) for one in found]

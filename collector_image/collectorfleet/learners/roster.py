@@ -1,0 +1,90 @@
+"""Which policy has which place. Pure.
+
+A policy keeps its place until it is removed: nothing here moves one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from collectorfleet.errors import InvalidOption
+from collectorfleet_api.rules.sentences import did_you_mean
+
+# It is part of a file's name.
+_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+
+class Placement(StrEnum):
+    """Which shard takes a policy: the one with the fewest, or the first that has a free place."""
+
+    SPREAD = "Spread"
+    FIRST_FIT = "FirstFit"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Place ``slot`` of shard ``shard``, both counted from 0."""
+
+    shard: int
+    slot: int
+
+
+class Roster:
+    """Policies by id, in the order in which they came; ``slots`` are the places of each shard."""
+
+    def __init__(self, slots: Sequence[int], placement: Placement) -> None:
+        self._free = [list(range(number)) for number in slots]
+        self._slots = tuple(slots)
+        self._placement = placement
+        self._places: dict[str, Place] = {}
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def add(self, policy_id: str) -> Place:
+        """Give the policy a place. Raises InvalidOption if its id is taken or cannot be one, or all places are."""
+        if not _ID.fullmatch(policy_id):
+            raise InvalidOption(
+                f"policy {policy_id!r}: not an id; use at most 63 letters, digits, '-', '_' and '.', and begin with a "
+                "letter or a digit"
+            )
+        if policy_id in self._places:
+            raise InvalidOption(f"policy {policy_id!r}: is there already; remove it first, or choose another id")
+        shard = self._shard()
+        if shard is None:
+            taken = "+".join(str(number) for number in self._slots)
+            raise InvalidOption(
+                f"policy {policy_id!r}: all {len(self)} places are taken ({taken} in {len(self._slots)} shards); "
+                f"remove a policy, or raise max_policies ({len(self)})"
+            )
+        place = Place(shard, self._free[shard].pop(0))
+        self._places[policy_id] = place
+        return place
+
+    def remove(self, policy_id: str) -> None:
+        """Its place is free again. Raises InvalidOption for an unknown id."""
+        place = self.place(policy_id)
+        del self._places[policy_id]
+        self._free[place.shard].append(place.slot)
+
+    def place(self, policy_id: str) -> Place:
+        """Raises InvalidOption for an unknown id."""
+        if policy_id not in self._places:
+            there = f"; there are {', '.join(self._places)}" if self._places else "; there are none"
+            raise InvalidOption(
+                f"policy {policy_id!r}: is not there{did_you_mean(policy_id, list(self._places)) or there}"
+            )
+        return self._places[policy_id]
+
+    def _shard(self) -> int | None:
+        open_ = [index for index, free in enumerate(self._free) if free]
+        if self._placement is Placement.FIRST_FIT:
+            return open_[0] if open_ else None
+        return min(open_, key=lambda index: self._slots[index] - len(self._free[index]), default=None)

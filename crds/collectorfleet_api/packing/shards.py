@@ -1,0 +1,153 @@
+"""How the policies that a fleet trains are split into shards, and how much of a GPU each gets.
+
+Ten policies on 4 GPUs: 4 shards of 3, 3, 2 and 2 places, one GPU each, 0.3333 GPU for every policy.
+
+A shard is one replay actor and the policies beside it, whole in one pod. All policies ask for equally much, as much as
+one has in the fullest shard. So what is promised is placed in whatever order shards and policies come: a GPU that is
+not full has room for one more, and a pod that holds fewer shards than counted here for the next. The replay actor asks
+for no GPU: a hundredth of one would push the second half off it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from collectorfleet_api.packing.pods import UNITS_PER_GPU, Refusal, collectors_that_fit, gpu_units
+from collectorfleet_api.packing.quantity import format_cpu
+
+
+@dataclass(frozen=True)
+class LearnerGroup:
+    """What is asked for: places for ``max_policies`` policies on ``gpus`` GPUs together, a share below 1 or whole ones.
+
+    ``shards`` overrides their number: one for each GPU, and for each policy without any, never more than policies.
+    """
+
+    max_policies: int
+    gpus: float = 0.0
+    shards: int | None = None
+    policy_cpus: Fraction = Fraction(1)
+    replay_cpus: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True)
+class PodSize:
+    """CPUs and whole GPUs of a pod that may hold shards."""
+
+    cpus: Fraction
+    gpus: int = 0
+
+
+@dataclass(frozen=True)
+class ShardPacking:
+    """A shard for each entry of ``slots``, which are its places for policies."""
+
+    slots: tuple[int, ...]
+    gpu_units: int  # of one policy, in ten-thousandths of a GPU
+    surplus_units: int  # of all GPUs asked for, what no policy uses, in ten-thousandths
+
+    @property
+    def gpu_per_policy(self) -> float:
+        """One policy's share, in GPUs."""
+        return self.gpu_units / UNITS_PER_GPU
+
+    @property
+    def surplus_gpu(self) -> float:
+        """GPUs (and parts of GPUs) that were asked for and that no policy uses."""
+        return self.surplus_units / UNITS_PER_GPU
+
+
+def pack_shards(group: LearnerGroup, pods: Sequence[PodSize]) -> ShardPacking | Refusal:
+    """Split policies into shards that ``pods`` hold, in whatever order they are placed; else the numbers."""
+    units = gpu_units(group.gpus, "gpus")
+    if isinstance(units, Refusal):
+        return units
+    if group.max_policies < 1:
+        return Refusal("max_policies", f"{group.max_policies} is fewer than 1")
+    if not (group.policy_cpus > 0 and group.replay_cpus > 0):
+        return Refusal("policy_cpus, replay_cpus", "not more than 0; a place is reserved by its CPUs, such as 0.1")
+    shards = _shards(group.max_policies, units) if group.shards is None else group.shards
+    if not 1 <= shards <= group.max_policies:
+        return Refusal("shards", f"{shards} shards for {_policies(group.max_policies)}; use 1 to {group.max_policies}")
+    each, more = divmod(group.max_policies, shards)
+    slots = tuple(each + (index < more) for index in range(shards))
+    share = _share(units, shards, slots[0])
+    if units and not share:
+        return Refusal(
+            "gpus",
+            f"{group.gpus:g} GPU for {_policies(group.max_policies)} is less than 0.0001 each, the smallest step that "
+            "Ray counts; use more GPUs or fewer policies",
+        )
+    packing = ShardPacking(slots, share, units - group.max_policies * share)
+    return _not_held(packing, group, pods) or packing
+
+
+def _shards(max_policies: int, units: int) -> int:
+    return min(max(units // UNITS_PER_GPU, 1), max_policies) if units else max_policies
+
+
+def _share(units: int, shards: int, slots: int) -> int:
+    """Of each policy, in ten-thousandths, where a shard has at most ``slots`` and no share spans two GPUs."""
+    gpus = units // UNITS_PER_GPU
+    if gpus == 0:
+        return units // (shards * slots)
+    if gpus < shards:
+        return UNITS_PER_GPU // (_ceil(shards, gpus) * slots)
+    of_shard = gpus // shards
+    if of_shard >= slots:
+        return of_shard // slots * UNITS_PER_GPU
+    return UNITS_PER_GPU // _ceil(slots, of_shard)
+
+
+def _not_held(packing: ShardPacking, group: LearnerGroup, pods: Sequence[PodSize]) -> Refusal | None:
+    wanted, slots = len(packing.slots), packing.slots[0]
+    shard = PodSize(group.replay_cpus + slots * group.policy_cpus, _gpus_touched(slots, packing.gpu_units))
+    held = [_held(pod, shard, slots, packing.gpu_units) for pod in pods]
+    if sum(held) >= wanted:
+        return None
+    each = f" of {packing.gpu_per_policy:g} GPU" if packing.gpu_units else ""
+    asked = f"a shard of {_policies(slots)}{each} asks for {_size(shard)} in one pod"
+    if any(held):
+        return Refusal(
+            "shards",
+            f"{asked}, and {_count(len(pods), 'pod')} hold {sum(held)} of {wanted} shards; "
+            f"add room for {wanted - sum(held)} more, or ask for fewer GPUs, policies or shards",
+        )
+    largest = max(pods, key=lambda pod: (pod.gpus, pod.cpus), default=PodSize(Fraction(0)))
+    return Refusal(
+        "shards",
+        f"{asked}, and the largest of {_count(len(pods), 'pod')} has {_size(largest)}; "
+        "use larger pods or more shards, or ask for fewer GPUs or policies",
+    )
+
+
+def _held(pod: PodSize, shard: PodSize, slots: int, share: int) -> int:
+    """How many shards of ``slots`` policies a pod holds, whatever came first."""
+    by_cpu = int(pod.cpus // shard.cpus)
+    return min(by_cpu, collectors_that_fit(share, pod.gpus) // slots) if share else by_cpu
+
+
+def _gpus_touched(slots: int, share: int) -> int:
+    """Whole GPUs that have policies of one shard."""
+    if share >= UNITS_PER_GPU:
+        return slots * share // UNITS_PER_GPU
+    return _ceil(slots, UNITS_PER_GPU // share) if share else 0
+
+
+def _size(pod: PodSize) -> str:
+    cpus = f"{format_cpu(pod.cpus)} CPU"
+    return f"{_count(pod.gpus, 'GPU')} and {cpus}" if pod.gpus else cpus
+
+
+def _policies(number: int) -> str:
+    return "1 policy" if number == 1 else f"{number} policies"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _ceil(number: int, by: int) -> int:
+    return -(-number // by)
