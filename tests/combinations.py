@@ -168,8 +168,14 @@ REFUSED = [
     pytest.param(
         {"spec.replayBuffer": RING, "spec.collection.copy": False},
         "spec.replayBuffer: collectors write into it themselves, and no batch is handed out; leave "
-        "collection.postproc, splitTrajs and copy out",
+        "collection.postproc, splitTrajs, copy and compactObservations out",
         id="a replay buffer and batches as they should be",
+    ),
+    pytest.param(
+        {"spec.replayBuffer": RING, "spec.collection.compactObservations": True},
+        "spec.replayBuffer: collectors write into it themselves, and no batch is handed out; leave "
+        "collection.postproc, splitTrajs, copy and compactObservations out",
+        id="a replay buffer and observations that travel once",
     ),
     pytest.param(
         {"spec.collection.stragglers": {"preemptiveThreshold": 0}},
@@ -232,6 +238,37 @@ REFUSED = [
         "spec.collectors.devices: cuda needs a GPU; set collectors.resources.gpu, to a share such as 0.25 or to whole "
         "GPUs, or use cpu",
         id="cuda without a GPU",
+    ),
+    pytest.param(
+        {"spec.workers.gpu.mode": "MIG"},
+        "spec.workers.gpu.resource: absent, and with mode MIG a GPU is a slice of a size; set it to what nodes offer, "
+        "such as nvidia.com/mig-1g.10gb",
+        id="MIG of no size",
+    ),
+    pytest.param(
+        {"spec.workers.gpu": {"mode": "None", "resource": "nvidia.com/gpu"}},
+        "spec.workers.gpu.resource: worker pods ask for no resource with mode DRA or None; leave it out, or use "
+        "another mode",
+        id="a resource that nobody asks for",
+    ),
+    *(
+        pytest.param(
+            {"spec.workers.gpu.resource": resource},
+            "spec.workers.gpu.resource: that is one of Kubernetes' own, which no device plugin offers; set what nodes "
+            "list under allocatable, such as nvidia.com/gpu",
+            id=f"{resource}, which is no device",
+        )
+        for resource in ("kubernetes.io/gpu", "batch.kubernetes.io/gpu", "requests.nvidia.com/gpu")
+    ),
+    pytest.param(
+        {"spec.workers.gpu.mode": "DRA"},
+        "spec.workers.gpu.claimTemplate: mode DRA and claimTemplate go together; set both, or neither",
+        id="DRA without a claim",
+    ),
+    pytest.param(
+        {"spec.workers.gpu.claimTemplate": "one-gpu"},
+        "spec.workers.gpu.claimTemplate: mode DRA and claimTemplate go together; set both, or neither",
+        id="a claim without DRA",
     ),
     pytest.param(
         {

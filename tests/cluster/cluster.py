@@ -108,13 +108,12 @@ class Cluster(Client):
         """Plug a node in again."""
         self._plugged.heal(self._nodes[node].config.number)
 
-    def add_gpus(self, node: str, count: int) -> None:
-        """Let a node offer ``count`` of nvidia.com/gpu, in name only; blocks until pods can ask for them."""
-        patch = f'[{{"op": "add", "path": "/status/capacity/nvidia.com~1gpu", "value": "{count}"}}]'
+    def add_gpus(self, node: str, count: int, resource: str = "nvidia.com/gpu") -> None:
+        """Let a node offer ``count`` of a resource, in name only; blocks until pods can ask for them."""
+        path = f"/status/capacity/{resource.replace('/', '~1')}"
+        patch = f'[{{"op": "add", "path": "{path}", "value": "{count}"}}]'
         self.kubectl("patch", "node", node, "--subresource=status", "--type=json", f"--patch={patch}")
-        self.wait_for(
-            f"node/{node}", lambda n: n["status"]["allocatable"].get("nvidia.com/gpu") == str(count), within=90
-        )
+        self.wait_for(f"node/{node}", lambda n: n["status"]["allocatable"].get(resource) == str(count), within=90)
 
     def let_pull_from(self, registry: str) -> None:
         """Let nodes pull images named ``registry/...`` from there; it is asked over plain HTTP."""

@@ -16,4 +16,4 @@ class FleetSize:
 
     @classmethod
     def of(cls, fleet: CollectorFleet) -> FleetSize:
-        return cls(fleet.spec.collectors.replicas, fleet.spec.collectors.min_available)
+        return cls(fleet.spec.collectors.replicas, fleet.spec.collectors.fewest_available)

@@ -21,7 +21,7 @@ def collectors_available(spec: CollectorFleetSpec, report: DriverReport | None) 
     if report is None or progress is None or counts is None:
         return condition(_TYPE, None, Reason.NO_REPORT, "the driver has not reported its collectors yet")
     replicas = spec.collectors.replicas
-    needed = min(spec.collectors.min_available, replicas)
+    needed = spec.collectors.fewest_available
     have = f"{counts.available} of {replicas} collectors run acknowledged weights"
     if counts.available >= replicas:
         return condition(_TYPE, True, Reason.ALL_AVAILABLE, have)

@@ -12,10 +12,17 @@ from collectorfleet_api.v1alpha1.base import Model
 from collectorfleet_api.v1alpha1.collection import Mode
 from collectorfleet_api.v1alpha1.collectors import CollectorClass
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
+from collectorfleet_api.v1alpha1.gpus import GpuMode, WorkersGpu
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 # A GPU of which more than this stays unused while it is full of collectors.
 _NOTABLE_REST: Final = 0.2
+# Of one pod, more of them are not more of a GPU.
+_PARTS: Final = {
+    GpuMode.MIG: "CUDA shows a process one slice only",
+    GpuMode.TIME_SLICING: "replicas of one GPU are no more of it than one",
+    GpuMode.MPS: "the device plugin gives a pod one replica only",
+}
 
 
 def warnings(fleet: CollectorFleet) -> list[Problem]:
@@ -82,6 +89,28 @@ def _unused_gpu(fleet: CollectorFleet) -> Iterator[Problem]:
             )
 
 
+def _parts_of_a_gpu(fleet: CollectorFleet) -> Iterator[Problem]:
+    gpu = fleet.spec.workers.gpu
+    if fleet.spec.collectors.resources.gpu > 0 and gpu.per_pod > 1 and gpu.mode in _PARTS:
+        why = _PARTS[gpu.mode]
+        yield Problem(
+            "spec.workers.gpu.perPod", f"{gpu.per_pod} with mode {gpu.mode.value}: {why}; use 1, and more pods"
+        )
+
+
+def _gpus_of_the_template(fleet: CollectorFleet) -> Iterator[Problem]:
+    gpu, template = fleet.spec.workers.gpu, fleet.spec.workers.template
+    if fleet.spec.collectors.resources.gpu == 0:
+        if gpu != WorkersGpu():
+            text = (
+                "collectors ask for no GPU, so worker pods get none; set spec.collectors.resources.gpu, or leave it out"
+            )
+            yield Problem("spec.workers.gpu", text)
+    elif gpu.mode is GpuMode.NONE and not template:
+        text = "absent: with mode None it is what gives worker pods their GPUs, which Ray counts whether they are there"
+        yield Problem("spec.workers.template", text)
+
+
 def _gpu_without_device(fleet: CollectorFleet) -> Iterator[Problem]:
     collectors = fleet.spec.collectors
     if collectors.resources.gpu > 0 and not collectors.devices.named:
@@ -145,6 +174,8 @@ _CHECKS: Final[tuple[Callable[[CollectorFleet], Iterator[Problem]], ...]] = (
     _idle,
     _endless_output,
     _unused_gpu,
+    _parts_of_a_gpu,
+    _gpus_of_the_template,
     _gpu_without_device,
     _older_than_bounded,
     _buffer_that_begins_empty,

@@ -35,6 +35,7 @@ from collectorfleet_api.v1alpha1.fleet import (
     CollectorFleet,
     Metadata,
 )
+from collectorfleet_api.v1alpha1.gpus import GpuMode, WorkersGpu
 from collectorfleet_api.v1alpha1.lifecycle import (
     WhenFinished,
 )
@@ -62,7 +63,6 @@ from collectorfleet_api.v1alpha1.spec import (
     Ray,
     Train,
     Workers,
-    WorkersGpu,
 )
 from collectorfleet_api.v1alpha1.status import (
     CheckpointStatus,
@@ -128,6 +128,7 @@ __all__ = [
     "ExplorationType",
     "Factory",
     "Git",
+    "GpuMode",
     "Head",
     "ImagePullPolicy",
     "LocalObjectReference",

@@ -117,8 +117,16 @@ class Collection(Model):
         default=Rollout.AUTO,
         description=(
             "What steps the environments. Auto: a loop of the fleet's own where its frames are those of TorchRL's "
-            "collector, entry by entry, else TorchRL's; `status.collectors` says which, and why. Fast: an error where "
-            "it would be TorchRL's. TorchRL: always that."
+            "collector, entry by entry, else TorchRL's; `status.collectors` says which, and why. It is several times "
+            "as fast with Gymnasium's environments; others step themselves in it. Fast: an error where it would be "
+            "TorchRL's. TorchRL: always that."
+        ),
+    )
+    compact_observations: bool = Field(
+        default=False,
+        description=(
+            "Observations that are the `next` of the step before travel once. Batches are the same; they take about "
+            "half of the network and of the object store where observations are large, and some time to compare them."
         ),
     )
     split_trajs: bool = Field(

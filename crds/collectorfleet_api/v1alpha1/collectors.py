@@ -8,7 +8,7 @@ from pydantic import Field
 
 from collectorfleet_api.v1alpha1.base import Model, Positive, Seconds
 from collectorfleet_api.v1alpha1.factory import Factory
-from collectorfleet_api.v1alpha1.types import Cpu, Device, ImportPath, Memory, Preserved
+from collectorfleet_api.v1alpha1.types import Cpu, Device, ImportPath, Memory, NumberOrPercentage, Preserved
 
 
 class CollectorClass(StrEnum):
@@ -54,10 +54,11 @@ class Devices(Model):
 
 class Collectors(Model):
     replicas: Positive = Field(default=1, le=10_000, description="Collectors (not pods); the scale subresource.")
-    min_available: Positive = Field(
+    min_available: NumberOrPercentage = Field(
         default=1,
         description=(
-            "Fewest collectors on acknowledged weights for Ready=True; more than `replicas` counts as `replicas`."
+            "Fewest collectors on acknowledged weights for Ready=True: a number, or a percentage of `replicas` such as "
+            "75%, rounded up. More than `replicas` counts as `replicas`."
         ),
     )
     resources: Resources = Field(
@@ -139,3 +140,11 @@ class Collectors(Model):
             "fleet shrinks. Absent: those that leave whole pods empty."
         ),
     )
+
+    @property
+    def fewest_available(self) -> int:
+        """``min_available`` of ``replicas``, as a number of collectors."""
+        asked = self.min_available
+        if isinstance(asked, str):
+            asked = -(-self.replicas * int(asked.removesuffix("%")) // 100)
+        return min(asked, self.replicas)

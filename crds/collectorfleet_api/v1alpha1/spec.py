@@ -18,6 +18,7 @@ from collectorfleet_api.v1alpha1.code import Code
 from collectorfleet_api.v1alpha1.collection import Collection
 from collectorfleet_api.v1alpha1.collectors import CollectorClass, Collectors, Resources
 from collectorfleet_api.v1alpha1.factory import Factory
+from collectorfleet_api.v1alpha1.gpus import WorkersGpu
 from collectorfleet_api.v1alpha1.lifecycle import WhenFinished
 from collectorfleet_api.v1alpha1.log import Log
 from collectorfleet_api.v1alpha1.output import Output, ReplayBuffer
@@ -93,10 +94,6 @@ class Driver(Model):
         default_factory=dict,
         description="Partial pod template merged over the driver pod's: lists merge by name, anything set here wins.",
     )
-
-
-class WorkersGpu(Model):
-    per_pod: Positive = Field(default=1, le=64, description="GPUs of one worker pod that holds GPU collectors.")
 
 
 class Workers(Model):

@@ -213,7 +213,11 @@ class CollectorStatus(Model):
     )
     pod: str | None = Field(default=None, description="Pod (or host) that it runs in.")
     rollout: str | None = Field(
-        default=None, description="What steps its environments: `Fast`, or `TorchRL` and why, see `collection.rollout`."
+        default=None,
+        description=(
+            "What steps its environments, see `collection.rollout`: `Fast`, which may be by the environment's own "
+            "step, or `TorchRL`; and why."
+        ),
     )
     applied_version: int | None = Field(default=None, description="Newest version that it acknowledged.")
     batches: Count = Field(default=0, description="Requests it answered.")

@@ -14,6 +14,8 @@ _IMPORT_PATH: Final = f"^{_WORDS}:{_WORDS}$"
 _DEVICE: Final = "^(cpu|cuda(:[0-9]{1,2})?)$"
 _VERSION: Final = r"^[0-9]+\.[0-9]+\.[0-9]+$"
 _PERCENTAGE: Final = "^([1-9][0-9]?|100)%$"
+_LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_DOMAIN: Final = f"{_LABEL}(\\.{_LABEL})*"
 _FOLDER: Final = r"[A-Za-z0-9_-][A-Za-z0-9._-]*"
 
 
@@ -77,6 +79,23 @@ GitUrl = Annotated[
 Sha256 = Annotated[
     str,
     *_matching("^[0-9a-f]{64}$", 64, "is not the SHA-256 of a file; write 64 hexadecimal digits, as sha256sum does"),
+]
+# What a device plugin offers on nodes. Ours to ask for are those with a domain; the others are Kubernetes' own.
+ExtendedResource = Annotated[
+    str,
+    *_matching(
+        f"^{_DOMAIN}/[A-Za-z0-9]([A-Za-z0-9._-]{{0,61}}[A-Za-z0-9])?$",
+        253,
+        "is not an extended resource; write its domain and name, such as nvidia.com/mig-1g.10gb",
+    ),
+]
+ObjectName = Annotated[
+    str,
+    *_matching(
+        f"^{_DOMAIN}$",
+        253,
+        "is not a name of an object; write lower-case letters, digits, '-' and '.', as kubectl shows it",
+    ),
 ]
 # A folder below the root of a volume: neither absolute nor on its way out of it.
 SubPath = Annotated[

@@ -13,9 +13,10 @@ from collectorfleet_api import names
 from collectorfleet_api.packing.quantity import format_cpu, format_memory, parse_quantity
 from collectorfleet_api.v1alpha1 import Checkpoint, CollectorFleet, DriverResources
 from collectorfleet_operator.children.code import import_code_first
+from collectorfleet_operator.children.gpus import GPU_RESOURCE
 from collectorfleet_operator.children.hashes import hash_annotations, is_group_annotation
 from collectorfleet_operator.children.owner import manifest
-from collectorfleet_operator.children.pod_template import GPU_RESOURCE, PodRole, pod_template
+from collectorfleet_operator.children.pod_template import PodRole, pod_template
 from collectorfleet_operator.objects import Kind, Object, annotation, metadata
 
 JOB: Final = Kind("batch/v1", "Job", "jobs")

@@ -14,7 +14,6 @@ from collectorfleet_operator.objects import Kind, Object
 
 # Made by KubeRay and the Job controller from these templates.
 POD: Final = Kind("v1", "Pod", "pods")
-GPU_RESOURCE: Final = "nvidia.com/gpu"
 USER_ID: Final = 1000
 
 _LOST_NODE: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")

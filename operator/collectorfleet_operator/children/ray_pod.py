@@ -15,8 +15,9 @@ _GRACE_SECONDS: Final = 5
 
 
 def ray_pod_template(
-    fleet: CollectorFleet, role: PodRole, container: Object, user: Mapping[str, Any], *, gpus: int
+    fleet: CollectorFleet, role: PodRole, container: Object, user: Mapping[str, Any], *, gpus: int, **pod: Any
 ) -> Object:
+    """As :func:`pod_template` has it; ``pod`` are further fields of its spec."""
     before_ray_start = import_code_first(fleet)
     if before_ray_start:
         # KubeRay runs a container's own command before its `ray start`, in the same shell.
@@ -29,4 +30,5 @@ def ray_pod_template(
         gpus=gpus,
         automountServiceAccountToken=False,
         terminationGracePeriodSeconds=_GRACE_SECONDS,
+        **pod,
     )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Final
 
 from collectorfleet_api import names
 from collectorfleet_api.packing.pods import Packing
 from collectorfleet_api.packing.quantity import format_cpu, format_memory
 from collectorfleet_api.packing.resources import PodResources, worker_pod_resources
 from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.gpus import GpuRequest, request_gpus
 from collectorfleet_operator.children.hashes import group_hash
-from collectorfleet_operator.children.pod_template import GPU_RESOURCE, PodRole
+from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.children.ray_pod import ray_pod_template
 from collectorfleet_operator.objects import Object, label
 
@@ -28,7 +29,9 @@ def worker_group(fleet: CollectorFleet, name: str, packing: Packing) -> Object:
     one = fleet.spec.collectors.resources
     pod = worker_pod_resources(one.cpu, one.memory, packing.per_pod, packing.gpus_per_pod)
     template = fleet.spec.workers.template
-    made = ray_pod_template(fleet, PodRole.WORKER, _container(pod), template, gpus=pod.gpus)
+    request = request_gpus(fleet.spec.workers.gpu, pod.gpus)
+    claims = {"resourceClaims": request.pod_claims} if request.pod_claims else {}
+    made = ray_pod_template(fleet, PodRole.WORKER, _container(pod, request), template, gpus=pod.gpus, **claims)
     made["metadata"]["labels"][_TEMPLATE_LABEL] = group_hash(fleet.spec, name)
     return {
         "groupName": name,
@@ -56,15 +59,18 @@ def collectors_per_pod(group: Object) -> int:
     return int(group["rayStartParams"]["num-cpus"])
 
 
-def _container(pod: PodResources) -> Object:
+def _container(pod: PodResources, gpus: GpuRequest) -> Object:
     memory = format_memory(pod.memory_bytes)
-    limits: dict[str, Any] = {"memory": memory}
-    if pod.gpus:
-        limits[GPU_RESOURCE] = pod.gpus
+    # No CPU limit: a collector that may use idle CPUs starts and steps faster, and takes none from its neighbours.
+    resources: Object = {
+        "requests": {"cpu": format_cpu(pod.cpus), "memory": memory},
+        "limits": {"memory": memory, **gpus.limits},
+    }
+    if gpus.claims:
+        resources["claims"] = gpus.claims
     return {
         "name": WORKER_CONTAINER,
-        # No CPU limit: a collector that may use idle CPUs starts and steps faster, and takes none from its neighbours.
-        "resources": {"requests": {"cpu": format_cpu(pod.cpus), "memory": memory}, "limits": limits},
+        "resources": resources,
         "env": [
             # Ray imports these into every worker process before a collector asks for one.
             {"name": "RAY_preload_python_modules", "value": "torch,torchrl.collectors"},

@@ -7,6 +7,7 @@ from typing import Final
 from collectorfleet_api.rules.combinations.combination import Combination, Number, value_of
 from collectorfleet_api.v1alpha1.collection import Rollout
 from collectorfleet_api.v1alpha1.collectors import CollectorClass, OnEnvironmentError
+from collectorfleet_api.v1alpha1.gpus import GpuMode
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 
@@ -18,6 +19,15 @@ def _cuda_indices(spec: CollectorFleetSpec) -> list[int]:
 
 def _driver_gpus(spec: CollectorFleetSpec) -> float:
     return spec.driver.resources.gpu
+
+
+_GPU: Final = "self.workers.gpu"
+_BY_RESOURCE: Final = (GpuMode.LOGICAL, GpuMode.MIG, GpuMode.TIME_SLICING, GpuMode.MPS)
+
+
+def _is_kubernetes_own(resource: str) -> bool:
+    domain = resource.partition("/")[0]
+    return resource.startswith("requests.") or f".{domain}".endswith(".kubernetes.io")
 
 
 _ALL_DEVICES: Final = ("device", "storingDevice", "envDevice", "policyDevice")
@@ -85,6 +95,40 @@ INSIDE_COLLECTORS: Final = (
         "a collector sees its own GPUs (collectors.resources.gpu is %s), counted from 0; use a lower index, "
         "or raise it",
         (value_of("collectors.resources.gpu"),),
+    ),
+)
+
+PODS: Final = (
+    Combination(
+        "mig-names-its-slice",
+        "workers.gpu.resource",
+        lambda spec: spec.workers.gpu.mode is not GpuMode.MIG or spec.workers.gpu.resource is not None,
+        f"{_GPU}.mode != 'MIG' || has({_GPU}.resource)",
+        "absent, and with mode MIG a GPU is a slice of a size; set it to what nodes offer, such as "
+        "nvidia.com/mig-1g.10gb",
+    ),
+    Combination(
+        "gpu-resource-where-pods-ask-for-one",
+        "workers.gpu.resource",
+        lambda spec: spec.workers.gpu.resource is None or spec.workers.gpu.mode in _BY_RESOURCE,
+        f"!has({_GPU}.resource) || {_GPU}.mode in {[mode.value for mode in _BY_RESOURCE]}",
+        "worker pods ask for no resource with mode DRA or None; leave it out, or use another mode",
+    ),
+    Combination(
+        "gpu-resource-is-a-devices",
+        "workers.gpu.resource",
+        lambda spec: not _is_kubernetes_own(spec.workers.gpu.resource or ""),
+        f"!has({_GPU}.resource) || !({_GPU}.resource.startsWith('requests.') || {_GPU}.resource.startsWith"
+        f"('kubernetes.io/') || {_GPU}.resource.contains('.kubernetes.io/'))",
+        "that is one of Kubernetes' own, which no device plugin offers; set what nodes list under allocatable, such as "
+        "nvidia.com/gpu",
+    ),
+    Combination(
+        "dra-names-its-claim",
+        "workers.gpu.claimTemplate",
+        lambda spec: (spec.workers.gpu.mode is GpuMode.DRA) == (spec.workers.gpu.claim_template is not None),
+        f"({_GPU}.mode == 'DRA') == has({_GPU}.claimTemplate)",
+        "mode DRA and claimTemplate go together; set both, or neither",
     ),
 )
 

@@ -39,12 +39,18 @@ SINKS: Final = (
         "replayBuffer",
         lambda spec: (
             spec.replay_buffer is None
-            or not (spec.collection.postproc or spec.collection.split_trajs or not spec.collection.copied)
+            or not (
+                spec.collection.postproc
+                or spec.collection.split_trajs
+                or not spec.collection.copied
+                or spec.collection.compact_observations
+            )
         ),
         "!has(self.replayBuffer)"
-        " || (!has(self.collection.postproc) && !self.collection.splitTrajs && self.collection.copy)",
-        "collectors write into it themselves, and no batch is handed out; leave collection.postproc, splitTrajs and "
-        "copy out",
+        " || (!has(self.collection.postproc) && !self.collection.splitTrajs && self.collection.copy"
+        " && !self.collection.compactObservations)",
+        "collectors write into it themselves, and no batch is handed out; leave collection.postproc, splitTrajs, copy "
+        "and compactObservations out",
     ),
     Combination(
         "replay-buffer-needs-train",

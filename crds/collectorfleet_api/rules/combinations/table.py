@@ -6,7 +6,7 @@ from typing import Final
 
 from collectorfleet_api.rules.combinations.batches import ASYNC_ONLY, STRAGGLING, SYNC_ONLY
 from collectorfleet_api.rules.combinations.code import CODE
-from collectorfleet_api.rules.combinations.resources import DRIVER, INSIDE_COLLECTORS
+from collectorfleet_api.rules.combinations.resources import DRIVER, INSIDE_COLLECTORS, PODS
 from collectorfleet_api.rules.combinations.scripts import SCRIPTS
 from collectorfleet_api.rules.combinations.sinks import SINKS, TRAIN_OR_OUTPUT
 from collectorfleet_api.rules.combinations.versions import VERSIONS
@@ -20,6 +20,7 @@ COMBINATIONS: Final = (
     *STRAGGLING,
     *VERSIONS,
     *INSIDE_COLLECTORS,
+    *PODS,
     *SINKS,
     *DRIVER,
 )

@@ -38,6 +38,7 @@ OPTIONS_ONLY_IN_PYTHON = {
     "create_env_kwargs": "a factory of a manifest has its kwargs with it",
     "policy_factory": "a manifest's policy is built in the driver, which trains it",
     "ray_init_config": "the operator makes the Ray cluster, or `collectorfleet run` a local one",
+    "transport": "a process group is on one machine, and collectors of a manifest are in worker pods",
     "use_env_creator": "collectors build their environments themselves",
     "weight_updater": "refused",
     "weight_sync_schemes": "refused",
@@ -57,7 +58,6 @@ LEAST_ONLY_IN_MANIFESTS = {
     "collection.totalFrames": "-1 is endless, and 0 hands out nothing, as RayCollector has it",
     "collection.maxFramesPerTraj": "-1 and 0 are none, as TorchRL has it",
     "collection.initRandomFrames": "-1 and 0 are none, as TorchRL has it",
-    "collectors.minAvailable": "with 0 the fleet is never given up",
     "collectors.resources.gpu": "Ray's own rule for its actors",
     "weights.maxWeightUpdateInterval": "-1 is never, as RayCollector has it",
 }
@@ -74,6 +74,8 @@ RULES_ONLY_IN_MANIFESTS = {
     **dict.fromkeys(
         (
             *("name-fits-the-cluster", "collectors-fit-into-pods", "driver-gpus-are-whole", "memory-fits-a-process"),
+            *("mig-names-its-slice", "gpu-resource-where-pods-ask-for-one", "dra-names-its-claim"),
+            "gpu-resource-is-a-devices",
             *("ray-knows-tokens", "secrets-named-once", "templates-can-be-merged", "spec-fits-an-annotation"),
         ),
         "about pods and the cluster",
@@ -118,6 +120,7 @@ RULES_ONLY_IN_PYTHON = {
         "known once the user's factory has built it, in the driver",
     ),
     "weights-have-one-way": "no fields of a manifest",
+    **dict.fromkeys(("transport-is-known", "only-with-ray"), "a manifest's fleet is carried by Ray"),
     "keywords-are-not-the-fleets": "keywords_said_once refuses these and more",
     "compact-observations-of-one-version": "manifests do not look into collectors.kwargs, but for what has a field",
 }

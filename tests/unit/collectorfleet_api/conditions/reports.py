@@ -22,7 +22,7 @@ JUST_NOW = NOON - timedelta(seconds=1)
 LONG_AGO = NOON - timedelta(seconds=61)
 
 
-def spec(replicas: int = 16, min_available: int = 12, **collection: Any) -> CollectorFleetSpec:
+def spec(replicas: int = 16, min_available: int | str = 12, **collection: Any) -> CollectorFleetSpec:
     return fleet(
         {
             "spec.collectors.replicas": replicas,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.unit.collectorfleet_api.conditions.reports import collector, report, spec
 
 from collectorfleet_api.conditions.collectors import collectors_available
@@ -51,6 +52,13 @@ def test_collectors_that_have_not_started_yet_are_no_failure() -> None:
         "CollectorsStarting",
         "0 of 16 collectors run acknowledged weights; minAvailable is 12",
     )
+
+
+@pytest.mark.parametrize(("asked", "enough"), [("75%", 12), ("1%", 1), ("70%", 12), ("100%", 16)])
+def test_a_percentage_is_of_the_replicas_and_rounded_up(asked: str, enough: int) -> None:
+    wanted = spec(replicas=16, min_available=asked)
+    assert is_true(collectors_available(wanted, report(enough)))
+    assert not is_true(collectors_available(wanted, report(enough - 1)))
 
 
 def test_more_min_available_than_replicas_counts_as_replicas() -> None:

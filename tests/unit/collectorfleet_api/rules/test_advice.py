@@ -33,6 +33,31 @@ from collectorfleet_api.rules.advice import warnings
             id="the same where the training function publishes",
         ),
         pytest.param(
+            {
+                "spec.collectors.resources.gpu": 0.5,
+                "spec.collectors.devices": {"device": "cuda"},
+                "spec.workers.gpu": {"mode": "MIG", "resource": "nvidia.com/mig-1g.10gb", "perPod": 2},
+            },
+            "spec.workers.gpu.perPod: 2 with mode MIG: CUDA shows a process one slice only; use 1, and more pods",
+            id="slices that a process cannot see",
+        ),
+        pytest.param(
+            {"spec.workers.gpu": {"mode": "TimeSlicing"}},
+            "spec.workers.gpu: collectors ask for no GPU, so worker pods get none; set spec.collectors.resources.gpu, "
+            "or leave it out",
+            id="a mode of no GPU",
+        ),
+        pytest.param(
+            {
+                "spec.collectors.resources.gpu": 0.5,
+                "spec.collectors.devices": {"device": "cuda"},
+                "spec.workers.gpu": {"mode": "None"},
+            },
+            "spec.workers.template: absent: with mode None it is what gives worker pods their GPUs, which Ray counts "
+            "whether they are there",
+            id="GPUs that nothing gives",
+        ),
+        pytest.param(
             {"spec.driver": ABSENT, "spec.output": {"path": "/data"}},
             "spec.collection.totalFrames: absent: batches are written until the fleet is deleted or the volume is full;"
             " set it to stop earlier",

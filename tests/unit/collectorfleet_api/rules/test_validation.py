@@ -51,6 +51,24 @@ def test_a_fleet_without_problems_is_read() -> None:
             "Import path `package.module:function` of the callable that builds it.",
             id="missing",
         ),
+        *(
+            pytest.param(
+                {"spec.workers.gpu": {"mode": "MIG", "resource": resource}},
+                f'spec.workers.gpu.resource: "{resource}" is not an extended resource; write its domain and name, such '
+                "as nvidia.com/mig-1g.10gb",
+                id=f"resource {resource[:12]}",
+            )
+            for resource in ("gpu", "nvidia..com/gpu", "-nvidia.com/gpu", f"nvidia.com/{'g' * 64}")
+        ),
+        *(
+            pytest.param(
+                {"spec.workers.gpu": {"mode": "DRA", "claimTemplate": name}},
+                f'spec.workers.gpu.claimTemplate: "{name}" is not a name of an object; write lower-case letters, '
+                "digits, '-' and '.', as kubectl shows it",
+                id=f"claim template {name}",
+            )
+            for name in ("One", "one..gpu", "one.-gpu", "one-")
+        ),
         pytest.param(
             {"spec.environment.factory": "my_envs.make"},
             'spec.environment.factory: "my_envs.make" is not an import path; '

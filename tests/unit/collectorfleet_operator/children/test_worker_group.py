@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+import yaml
 from tests.unit.collectorfleet_operator.children.fleets import cluster, env, group, worker
 
 from collectorfleet_operator.children.worker_group import collectors_per_pod
+from collectorfleet_operator.objects import Object
 
 
 def test_one_ray_cpu_is_one_collector() -> None:
@@ -17,6 +22,53 @@ def test_one_ray_cpu_is_one_collector() -> None:
     assert container["resources"]["limits"]["nvidia.com/gpu"] == 1
     assert container["resources"]["requests"]["cpu"] == "8200m"
     assert "NVIDIA_VISIBLE_DEVICES" not in env(worker(made))
+
+
+GPUS = {
+    "Logical": {"perPod": 2},
+    "MIG": {"mode": "MIG", "resource": "nvidia.com/mig-1g.10gb.me"},
+    "TimeSlicing": {"mode": "TimeSlicing", "resource": "nvidia.com/gpu.shared"},
+    "MPS": {"mode": "MPS"},
+    "DRA": {"mode": "DRA", "claimTemplate": "one-h100"},
+}
+
+
+@pytest.mark.parametrize("mode", GPUS)
+def test_pods_ask_for_gpus_as_recorded(mode: str) -> None:
+    asked = {"spec.collectors.resources.gpu": 0.5, "spec.workers.gpu": GPUS[mode]}
+    recorded = yaml.safe_load((Path(__file__).parent / "gpus.yaml").read_text())
+    assert asked_for_gpus(group(cluster(asked))) == recorded[mode]
+
+
+def asked_for_gpus(made: Object) -> Object:
+    """The parts of a worker group that say anything of GPUs."""
+    pod = made["template"]["spec"]
+    first = pod["containers"][0]
+    found = {
+        "replicas": made["replicas"],
+        "num-cpus": made["rayStartParams"]["num-cpus"],
+        "num-gpus": made["rayStartParams"]["num-gpus"],
+        "limits": {name: value for name, value in first["resources"]["limits"].items() if name != "memory"},
+        "claims": first["resources"].get("claims"),
+        "resourceClaims": pod.get("resourceClaims"),
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def test_with_mode_none_the_template_says_what_pods_get() -> None:
+    template = {
+        "metadata": {"annotations": {"gpu-fraction": "0.5"}, "labels": {"kai.scheduler/queue": "lab"}},
+        "spec": {"schedulerName": "kai-scheduler"},
+    }
+    asked = {"spec.collectors.resources.gpu": 0.25, "spec.workers": {"gpu": {"mode": "None"}, "template": template}}
+    made = group(cluster(asked))
+    assert asked_for_gpus(made) == {"replicas": 1, "num-cpus": "4", "num-gpus": "1", "limits": {}}
+    pod = made["template"]
+    assert pod["metadata"]["annotations"]["gpu-fraction"] == "0.5"
+    assert pod["metadata"]["labels"]["kai.scheduler/queue"] == "lab"
+    assert pod["spec"]["schedulerName"] == "kai-scheduler"
+    # Where the container asks for none itself, it must not be told to see none.
+    assert "NVIDIA_VISIBLE_DEVICES" not in env(pod)
 
 
 def test_workers_import_torch_before_a_collector_asks() -> None:

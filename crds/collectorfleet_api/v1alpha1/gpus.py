@@ -1,0 +1,47 @@
+"""``spec.workers.gpu``: what a GPU of a worker pod is, and how the pod gets it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from collectorfleet_api.v1alpha1.base import Model, Positive
+from collectorfleet_api.v1alpha1.types import ExtendedResource, ObjectName
+
+
+class GpuMode(StrEnum):
+    """Who divides GPUs among worker pods."""
+
+    LOGICAL = "Logical"
+    MIG = "MIG"
+    TIME_SLICING = "TimeSlicing"
+    MPS = "MPS"
+    DRA = "DRA"
+    NONE = "None"
+
+
+class WorkersGpu(Model):
+    mode: GpuMode = Field(
+        default=GpuMode.LOGICAL,
+        description=(
+            "What a GPU of a worker pod is. Logical: a whole one. MIG: a slice of the `resource`. TimeSlicing, MPS: a "
+            "replica that the device plugin offers. DRA: a device of the `claimTemplate`. None: what `template` gives "
+            "the pod. In all of them collectors share the GPUs of their pod by `collectors.resources.gpu`."
+        ),
+    )
+    per_pod: Positive = Field(default=1, le=64, description="GPUs of one worker pod that holds GPU collectors.")
+    resource: ExtendedResource | None = Field(
+        default=None,
+        description=(
+            "The extended resource that worker pods ask for, such as nvidia.com/mig-1g.10gb or nvidia.com/gpu.shared. "
+            "Default: nvidia.com/gpu; required with MIG."
+        ),
+    )
+    claim_template: ObjectName | None = Field(
+        default=None,
+        description=(
+            "A ResourceClaimTemplate of the namespace whose claims have `perPod` devices. Required with DRA, which "
+            "Kubernetes has by default from 1.34 on."
+        ),
+    )

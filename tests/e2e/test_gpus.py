@@ -1,0 +1,103 @@
+"""How worker pods get GPUs, on nodes that offer them in name only: rendered and scheduled, not executed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.cluster.client import Object, condition
+from tests.cluster.cluster import Cluster
+from tests.e2e import fleets
+
+OFFERED = {
+    "MIG": {"mode": "MIG", "resource": "nvidia.com/mig-1g.10gb.me"},
+    "TimeSlicing": {"mode": "TimeSlicing", "resource": "nvidia.com/gpu.shared"},
+}
+DRIVER = "gpus.example.com"
+
+
+def with_gpus(gpu: dict[str, Any], template: dict[str, Any] | None = None) -> Object:
+    """Two collectors with half a GPU each, so one pod."""
+    made = fleets.fleet(replicas=2)
+    made["spec"]["collectors"]["resources"]["gpu"] = 0.5
+    made["spec"]["workers"] = {"gpu": gpu, "template": template or {}}
+    return made
+
+
+def collecting(fleet: Object) -> bool:
+    return int(fleet["status"]["progress"]["batches"]) >= 2
+
+
+def worker(cluster: Cluster, namespace: str) -> Object:
+    (found,) = cluster.items("pods", namespace, "ray.io/node-type=worker")
+    return found
+
+
+@pytest.mark.parametrize("mode", OFFERED)
+def test_collectors_share_what_nodes_offer(own_cluster: Cluster, namespace: str, mode: str) -> None:
+    own_cluster.add_gpus("node1", 1, OFFERED[mode]["resource"])
+    own_cluster.apply([fleets.code(), with_gpus(OFFERED[mode])], namespace)
+    # Ray takes none of these for a GPU by itself; that both collectors of half a GPU run says that it was told.
+    own_cluster.wait_for("cfleet/fleet", collecting, namespace, within=180)
+
+
+def test_with_mode_none_the_template_is_what_pods_ask_by(own_cluster: Cluster, namespace: str) -> None:
+    own_cluster.add_gpus("node1", 1, "amd.com/gpu")
+    asking = {"spec": {"containers": [{"name": "ray-worker", "resources": {"limits": {"amd.com/gpu": 1}}}]}}
+    own_cluster.apply([fleets.code(), with_gpus({"mode": "None"}, asking)], namespace)
+    own_cluster.wait_for("cfleet/fleet", collecting, namespace, within=180)
+    assert worker(own_cluster, namespace)["spec"]["containers"][0]["resources"]["limits"]["amd.com/gpu"] == "1"
+
+
+def test_a_claim_of_devices_is_allocated_before_the_pod_is_scheduled(own_cluster: Cluster, namespace: str) -> None:
+    if "resource.k8s.io/v1\n" not in own_cluster.kubectl("api-versions"):
+        pytest.skip("left out: this Kubernetes has no resource.k8s.io/v1, which is of 1.34")
+    own_cluster.apply(
+        [*devices("node1"), fleets.code(), with_gpus({"mode": "DRA", "claimTemplate": "half"})], namespace
+    )
+    try:
+        own_cluster.wait_for("resourceclaim", allocated, namespace, within=120)
+        own_cluster.wait_for(f"pod/{worker(own_cluster, namespace)['metadata']['name']}", scheduled, namespace)
+    finally:
+        own_cluster.delete("cfleet/fleet", namespace)
+        own_cluster.delete("resourceslice/node1-gpus")
+        own_cluster.delete(f"deviceclass/{DRIVER}")
+
+
+def devices(node: str) -> list[Object]:
+    """One device on a node, a class of such devices, and a template for claims of one."""
+    return [
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "DeviceClass",
+            "metadata": {"name": DRIVER},
+            "spec": {"selectors": [{"cel": {"expression": f"device.driver == '{DRIVER}'"}}]},
+        },
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceSlice",
+            "metadata": {"name": f"{node}-gpus"},
+            "spec": {
+                "driver": DRIVER,
+                "nodeName": node,
+                "pool": {"name": node, "generation": 1, "resourceSliceCount": 1},
+                "devices": [{"name": "gpu-0"}],
+            },
+        },
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaimTemplate",
+            "metadata": {"name": "half"},
+            "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": DRIVER}}]}}},
+        },
+    ]
+
+
+def allocated(claims: Object) -> bool:
+    results = [one for claim in claims["items"] for one in claim["status"]["allocation"]["devices"]["results"]]
+    return [one["device"] for one in results] == ["gpu-0"]
+
+
+def scheduled(pod: Object) -> bool:
+    found = condition(pod, "PodScheduled")
+    return found is not None and found["status"] == "True"
