@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from tests.cluster.client import KubectlError, Object
 from tests.cluster.control_plane import ControlPlane
@@ -89,6 +91,9 @@ def test_a_failed_fleet_is_tried_again_when_its_configmap_changes(control_plane:
     pods.end(driver, names.EXIT_USER_ERROR, "No module named 'gim'")
     fleet = plane.wait_for("cfleet/fleet", "Stalled", namespace)
     assert "change the spec or ConfigMap code" in message(fleet, "Stalled")
+    # Kubernetes tells whole seconds, and played pods fail within the one in which their Job was made.
+    later = datetime.now(UTC) + timedelta(seconds=1)
+    eventually(lambda: datetime.now(UTC), until=lambda now: now >= later, within=5, what="the next second")
     plane.apply({**code, "data": {"envs.py": "import gym"}}, namespace)
     eventually(
         lambda: uid(plane, "job/fleet-driver", namespace),

@@ -81,7 +81,11 @@ def expires(seen: Observed) -> datetime | None:
 
 
 def code_is_newer(seen: Observed) -> bool:
-    """Whether the code of a run that failed has changed since it began: a mended bug deserves another try."""
+    """Whether the code of a run that failed has changed since it began: a mended bug deserves another try.
+
+    Kubernetes tells both times in whole seconds. Within one and the same, code and fleet were applied together, which
+    is no change: no driver begins and fails in a second.
+    """
     if seen.is_usable(seen.job):
         began: datetime | None = created_at(seen.job)
     else:

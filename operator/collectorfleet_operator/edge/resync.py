@@ -85,19 +85,17 @@ class Resync:
         return changed
 
     async def look_at_code(self) -> set[Key]:
-        """When the ConfigMaps of fleets that failed last changed: by name, and of no other fleet.
-
-        It is listed with all the rest, which has every fleet looked at: none is returned.
-        """
+        """When the ConfigMaps of fleets that failed last changed: by name, and of no other fleet."""
         found: dict[Key, datetime] = {}
         for key in self._cache.fleets():
             name = _code_of_failed(self._cache.get(FLEET, key))
             changed = await self._changed(key.namespace, name) if name else None
             if changed is not None:
                 found[key] = changed
+        concerned = {key for key, changed in found.items() if changed != self.code_changes.get(key)}
         self.code_changes.clear()
         self.code_changes.update(found)
-        return set()
+        return concerned
 
     async def _changed(self, namespace: str, config_map: str) -> datetime | None:
         try:
