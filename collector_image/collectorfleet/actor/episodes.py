@@ -43,11 +43,13 @@ class EpisodeCounter:
         return self._count(ids, reward, done)
 
     def _count(self, ids: np.ndarray, reward: np.ndarray, done: np.ndarray) -> Episodes:
-        found, of_frame = np.unique(ids, return_inverse=True)
-        returns = np.bincount(of_frame, weights=reward, minlength=len(found))
-        lengths = np.bincount(of_frame, minlength=len(found))
-        over = np.zeros(len(found), bool)
-        over[of_frame[done.astype(bool)]] = True
+        if not len(ids):
+            return Episodes((), ())
+        # Frames of a trajectory lie behind each other, but for where rows are cut: an id may come again.
+        begins = np.flatnonzero(np.diff(ids, prepend=ids[0] - 1))
+        found, lengths = ids[begins], np.diff(begins, append=len(ids))
+        returns = np.add.reduceat(reward, begins, dtype=np.float64)
+        over = np.logical_or.reduceat(done, begins)
         ended: list[tuple[float, int]] = []
         for id_, return_, length, is_over in zip(
             found.tolist(), returns.tolist(), lengths.tolist(), over.tolist(), strict=True

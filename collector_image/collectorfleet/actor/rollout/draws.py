@@ -12,7 +12,7 @@ from typing import Any, Final
 import torch
 from tensordict.nn import ProbabilisticTensorDictModule
 from torch import Tensor
-from torch.nn.functional import one_hot, softplus
+from torch.nn.functional import softplus
 from torchrl.modules import OneHotCategorical, TanhNormal
 
 # From parameters by name to what is drawn and its log-probability, which is None unless it is asked for.
@@ -45,7 +45,7 @@ class _OneHot:
             probabilities = probabilities.flatten(end_dim=-2)
         drawn = torch.multinomial(probabilities, 1, replacement=True).view(*logits.shape[:-1], 1)
         log_prob = logits.gather(-1, drawn).squeeze(-1) if self._log_prob else None
-        return one_hot(drawn.squeeze(-1), logits.shape[-1]), log_prob
+        return torch.zeros(logits.shape, dtype=torch.long).scatter_(-1, drawn, 1), log_prob
 
 
 class _Tanh:

@@ -37,6 +37,7 @@ class EnvironmentLoop:
         """Step into ``batch``, ``steps`` times or until the collector is interrupted; ``random`` asks no policy."""
         env, interruptor = collector.env, collector.interruptor
         ends = env.done_keys
+        self.policy.begin()
         carrier: TensorDictBase = collector._carrier
         said: dict[Any, list[Any]] = {key: [] for key in (*self._keys, TRAJECTORY)}
         taken = 0

@@ -66,16 +66,12 @@ class Environments:
         return len(self._envs)
 
     def step(self, actions: Tensor, observations: np.ndarray, rewards: np.ndarray) -> Ends | None:
-        ended = []
+        ends: Ends | None = None
         for row, (step, action) in enumerate(zip(self._steps, self._read_action(actions), strict=True)):
             observations[row], rewards[row, 0], terminated, truncated, _ = step(action)
             if terminated or truncated:
-                ended.append((row, terminated, truncated))
-        if not ended:
-            return None
-        ends = Ends.nobody(len(self))
-        for row, terminated, truncated in ended:
-            ends.add(row, terminated, truncated)
+                ends = ends or Ends()
+                ends.add(row, bool(terminated), bool(truncated))
         return ends
 
     def reset(self, which: Sequence[int], observations: np.ndarray) -> None:

@@ -14,7 +14,7 @@ from tensordict import TensorDict, TensorDictBase
 from torch import Tensor
 from torchrl.collectors import Collector
 
-from collectorfleet.actor.rollout.ends import Ends
+from collectorfleet.actor.rollout.ends import Ended, Ends
 from collectorfleet.actor.rollout.environments import Stepped
 from collectorfleet.actor.rollout.memory import TRAJECTORY, Memory
 from collectorfleet.actor.rollout.policies import Policy, Values
@@ -63,9 +63,10 @@ class Loop:
         stage = self._stage
         stage.begin(carrier)
         written = self._writes()
+        self.policy.begin()
         for transform in self._stepping:
             transform.begin(stage.frames[0])
-        ended: list[tuple[int, Ends]] = []
+        ended = Ended()
         # What the policy said last is said again by frames with random actions.
         kept: Values = {key: carrier.get(key) for key in self.policy.writes if key in carrier.keys(True, True)}
         values: Values = {}
@@ -92,11 +93,12 @@ class Loop:
             ends = self._step(values["action"], now, after, stage.rewards[row])
             # Not before: an environment may write into its action, and TorchRL's frames show what it wrote.
             for key, rows in said:
-                rows[row] = values[key].detach().numpy()
+                tensor = values[key]
+                rows[row] = (tensor.detach() if tensor.requires_grad else tensor).numpy()
             over = []
             if ends is not None:
-                ended.append((step, ends))
-                over = ends.which()
+                ended.add(step, ends)
+                over = ends.which
                 stage.end(row, over)
                 self._reset(over, after)
                 if random:
@@ -145,7 +147,7 @@ class Loop:
         for transform in self._stepping:
             cut = transform.step(now, after, reward)
             if cut is not None:
-                ends = ends or Ends.nobody(len(self._envs))
+                ends = ends or Ends()
                 ends.cut(cut)
         return ends
 

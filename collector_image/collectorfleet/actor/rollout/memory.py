@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -10,7 +10,7 @@ from tensordict import TensorDictBase
 from torch import Tensor
 from torchrl.collectors import Collector
 
-from collectorfleet.actor.rollout.ends import Ends
+from collectorfleet.actor.rollout.ends import Ended
 from collectorfleet.actor.rollout.stage import Stage, as_array
 
 ENDS: Final = ("done", "terminated", "truncated")
@@ -35,32 +35,30 @@ class Memory:
             after = self.arrays.get(("next", key))
             if after is not None:  # compact observations are not there
                 after[:, time] = rows[1 : steps + 1].swapaxes(0, 1)
-                for step, which, last in stage.last:
-                    after[which, first + step] = last[key]
+                for step, one, last in stage.last:
+                    after[one, first + step] = last[key]
         for key in said:
             self.arrays[key][:, time] = stage.said[key][:steps].swapaxes(0, 1)
         self.arrays["next", "reward"][:, time] = stage.rewards[:steps].swapaxes(0, 1)
 
-    def write_ends(self, steps: int, ended: Sequence[tuple[int, Ends]]) -> None:
-        """Nothing is at its end but what ``ended`` has, by step; and nothing is where a step begins."""
-        for key in ENDS:
+    def write_ends(self, steps: int, ended: Ended) -> None:
+        """Nothing is at its end but what ``ended`` has; and nothing is where a step begins."""
+        for key, how in zip(ENDS, (True, ended.terminated, ended.truncated), strict=True):
             self.arrays[key][:, :steps] = False
             after = self.arrays["next", key]
             after[:, :steps] = False
-            for step, ends in ended:
-                after[:, step, 0] = getattr(ends, key)
+            after[ended.which, ended.steps, 0] = how
 
-    def write_trajectories(self, steps: int, ended: Sequence[tuple[int, Ends]], collector: Collector) -> Tensor:
+    def write_trajectories(self, steps: int, ended: Ended, collector: Collector) -> Tensor:
         """Ids change where a trajectory ended; returns those that the next rollout begins with."""
         now: Tensor = collector._carrier.get(TRAJECTORY).clone()
         last = now.reshape(-1).numpy()
         ids = self.arrays[TRAJECTORY]
         ids[:, :steps] = last[:, None]
         ids[:, steps:] = -1
-        over = [(step, ends.which()) for step, ends in ended]
-        begun = sum(len(which) for _, which in over)
-        fresh = collector._traj_pool.get_traj_and_increment(begun).numpy() if begun else last[:0]
-        for step, which in over:
-            last[which], fresh = fresh[: len(which)], fresh[len(which) :]
-            ids[which, step + 1 : steps] = last[which, None]
+        if not ended.which:
+            return now
+        fresh = collector._traj_pool.get_traj_and_increment(len(ended.which)).tolist()
+        for step, one, traj in zip(ended.steps, ended.which, fresh, strict=True):
+            ids[one, step + 1 : steps] = last[one] = traj
         return now

@@ -36,6 +36,7 @@ from torchrl.modules.tensordict_module.probabilistic import use_generator
 
 from collectorfleet.actor.rollout.draws import Draw, find_draw
 from collectorfleet.actor.rollout.exact import NotExact, require
+from collectorfleet.actor.rollout.layers import find_layers
 
 Values = dict[Any, Tensor]
 Call = Callable[[Values], None]
@@ -47,6 +48,8 @@ _SEVERAL: Final = (
 )
 # These take TensorDicts, read their in_keys and write their out_keys, and nothing else.
 _WHOLE: Final = (QValueModule, EGreedyModule, AdditiveGaussianModule)
+# What a module may return for several entries.
+_BY_KEY: Final = (dict, TensorDictBase)
 _DRAWING: Final = (ProbabilisticTensorDictModule, SafeProbabilisticModule)
 
 
@@ -61,6 +64,12 @@ class Policy:
         self.writes = list(writes)
         self._calls = list(calls)
         self._modules = list(modules)
+
+    def begin(self) -> None:
+        """A rollout begins: see whether its modules have hooks by now."""
+        for call in self._calls:
+            if isinstance(call, _Computing):
+                call.begin()
 
     def __call__(self, values: Values) -> None:
         for call in self._calls:
@@ -150,14 +159,24 @@ class _Computing:
         # The inner module itself, unless the outer one says how it is called.
         self._plain = module.module if module.method is None and not module.method_kwargs else None
         self._module = module
+        self._layers: list[Callable[[Tensor], Any]] | None = None
+
+    def begin(self) -> None:
+        """Find the layers anew: hooks may have come, and layers gone."""
+        self._layers = find_layers(self._plain) if self._plain is not None and len(self._in) == 1 else None
 
     def __call__(self, values: Values) -> None:
-        given = [values[key] for key in self._in]
-        made = self._module._call_module(given) if self._plain is None else self._plain(*given)
+        if self._layers is not None:
+            made: Any = values[self._in[0]]
+            for layer in self._layers:
+                made = layer(made)
+        else:
+            given = [values[key] for key in self._in]
+            made = self._module._call_module(given) if self._plain is None else self._plain(*given)
         if isinstance(made, Tensor) and len(self._out) == 1:
             values[self._out[0]] = made
             return
-        if isinstance(made, dict | TensorDictBase):
+        if not isinstance(made, tuple) and isinstance(made, _BY_KEY):
             made = tuple(made.get(key) for key in self._out)
         elif not isinstance(made, tuple):
             made = (made,)

@@ -42,8 +42,8 @@ class Stage:
         batched: False for an environment without batch size: its tensors have no first dimension.
 
     ``frames`` are one more than ``steps``: the last of them is what the next steps begin with. ``seen``, ``said`` and
-    ``rewards`` are ``[steps, environments, ...]``. ``last`` is what was seen at ends, by step and environments: the
-    frame after it has what began there.
+    ``rewards`` are ``[steps, environments, ...]``. ``last`` is what was seen at ends, by step, environment and key:
+    the frame after it has what began there.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Stage:
             for step in range(self.steps + 1)
         ]
         self.seen = {key: as_array(rows, batched, dim=1) for key, rows in self._frame.items()}
-        self.last: list[tuple[int, Sequence[int], dict[str, np.ndarray]]] = []
+        self.last: list[tuple[int, int, dict[str, np.ndarray]]] = []
 
     def said_by(self, values: Mapping[Any, Tensor]) -> list[tuple[Any, np.ndarray]]:
         """The rows for what a policy says that said these ``values``.
@@ -91,7 +91,8 @@ class Stage:
 
     def end(self, step: int, which: Sequence[int]) -> None:
         """Keep what these saw after ``step``, before they are reset."""
-        self.last.append((step, which, {key: array[which] for key, array in self.frames[step + 1].arrays.items()}))
+        arrays = self.frames[step + 1].arrays.items()
+        self.last += [(step, one, {key: array[one].copy() for key, array in arrays}) for one in which]
 
     def begin_again(self) -> None:
         """All steps were copied; the next begin where they ended."""

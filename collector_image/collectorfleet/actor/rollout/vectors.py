@@ -48,13 +48,12 @@ class VectorEnvironment:
         rewards[:, 0] = reward
         if not (terminated.any() or truncated.any()):
             return None
-        # It may write into its own in the next step.
-        ends = Ends(terminated.copy(), truncated.copy())
+        ends = Ends.of(terminated, truncated)
         if self.resets_itself:
             self._begun[...] = observations
             # TorchRL shows zeros where Gymnasium tells the last observation with the next step.
             last = infos.get("final_obs", np.zeros(len(self)))
-            for row in ends.which():
+            for row in ends.which:
                 observations[row] = last[row]
         return ends
 
@@ -73,7 +72,9 @@ class VectorEnvironment:
     def leave(self, ends: Ends | None) -> None:
         if self._undoing is None:
             return
-        done = np.zeros(len(self), bool) if ends is None else ends.done
+        done = np.zeros(len(self), bool)
+        if ends is not None:
+            done[ends.which] = True
         begun = None if ends is None else TensorDict({self.key: torch.from_numpy(self._begun.copy())}, [len(self)])
         # It takes this up when a collector resets all environments in between.
         self._undoing._memo.update(done=torch.from_numpy(done).unsqueeze(-1), saved_next=begun)

@@ -1,0 +1,41 @@
+"""The layers of a network, to be called one after the other without what torch does around each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torch import nn
+from torch.nn.modules.module import _has_any_global_hook
+from torchrl.modules import MLP
+
+# What torch calls around a module's forward.
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
+def find_layers(network: Any) -> list[Callable[[Any], Any]] | None:
+    """``forward`` of each layer; None if torch would do more than call them one after the other.
+
+    Calling a module costs as much as a small layer computes. A layer by itself is no gain.
+    """
+    if not isinstance(network, nn.Module) or _has_any_global_hook():  # type: ignore[no-untyped-call]
+        return None
+    modules = list(_layers(network))
+    if len(modules) < 2 or not all(_is_plain(module) for module in network.modules()):
+        return None
+    return [module.forward for module in modules]
+
+
+def _layers(module: Any) -> Iterator[nn.Module]:
+    if type(module) is nn.Sequential or (type(module) is MLP and not module._reshape_out):
+        # Not children(), which tells a layer that comes twice once.
+        for inner in module:
+            yield from _layers(inner)
+    elif type(module) is not nn.Identity:
+        yield module
+
+
+def _is_plain(module: nn.Module) -> bool:
+    """Whether to call it is to call its forward."""
+    own_call = type(module).__call__ is not nn.Module.__call__ or module._compiled_call_impl is not None
+    return not own_call and not any(getattr(module, name) for name in _HOOKS)
