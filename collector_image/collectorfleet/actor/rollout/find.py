@@ -14,7 +14,7 @@ from collectorfleet.actor.rollout.environments import find_environments
 from collectorfleet.actor.rollout.exact import NotExact, require
 from collectorfleet.actor.rollout.loop import Loop
 from collectorfleet.actor.rollout.memory import ENDS, TRAJECTORY
-from collectorfleet.actor.rollout.policies import find_policy
+from collectorfleet.actor.rollout.policies import Policy, find_policy
 from collectorfleet.actor.rollout.stage import Stage
 from collectorfleet.actor.rollout.transforms import vector_forms
 
@@ -42,10 +42,10 @@ def _find_environment_loop(collector: Collector, why: str) -> EnvironmentLoop:
     require(list(env.action_keys) == ["action"], "the action is not one entry named action")
     specs = (env.observation_spec, env.state_spec, env.full_done_spec)
     known = {key for spec in specs for key in spec.keys(True, True)}
-    policy = find_policy(collector._wrapped_policy, list(known), env.batch_size)
+    policy = _policy(collector, list(known))
     keys = _tensors(batch)
     require(set(policy.writes) <= keys, "the batch lacks what the policy writes")
-    return EnvironmentLoop(policy, keys - {TRAJECTORY}, policy.reads & known, why)
+    return EnvironmentLoop(policy, keys - {TRAJECTORY}, policy.reads, why)
 
 
 def _find_whole_loop(collector: Collector) -> Loop:
@@ -59,7 +59,7 @@ def _find_whole_loop(collector: Collector) -> Loop:
     batched = bool(collector.env.batch_size)
     batch = collector._final_rollout
     keys = [envs.key, *(one.key for one in stepping)]
-    policy = find_policy(collector._wrapped_policy, [*keys, *ENDS], collector.env.batch_size)
+    policy = _policy(collector, [*keys, *ENDS])
     found = _require_keys(batch, keys, policy.writes, compact=set(collector._compact_next_keys))
     now = {key: collector._carrier.get(key) for key in keys}
     for key, tensor in now.items():
@@ -74,10 +74,17 @@ def _find_whole_loop(collector: Collector) -> Loop:
     return Loop(envs, raw, stepping, policy, found, stage, ends, batched=batched)
 
 
+def _policy(collector: Collector, known: list[Any]) -> Policy:
+    found = find_policy(collector._wrapped_policy_uncompiled, known, collector.env.batch_size)
+    if collector.compiled_policy:
+        found.compile(**collector.compiled_policy_kwargs)
+    return found
+
+
 def _require_plain(collector: Collector) -> None:
     devices = (collector.storing_device, collector.policy_device, collector.env_device)
     require(all(device in _CPU for device in devices), "frames are made or stored on another device than the CPU")
-    require(not (collector.compiled_policy or collector.cudagraphed_policy), "the policy is compiled")
+    require(not collector.cudagraphed_policy, "the policy is recorded as a CUDA graph")
     require(collector.replay_buffer is None, "TorchRL's collector writes to a replay buffer itself")
     require(collector.trajs_per_batch is None, "whole trajectories are put together from several rollouts")
     require(collector.policy_version_tracker is None, "TorchRL's PolicyVersion writes to the frames")

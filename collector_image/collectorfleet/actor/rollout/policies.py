@@ -16,6 +16,7 @@ from tensordict.nn import (
 from tensordict.nn.distributions import CompositeDistribution
 from tensordict.nn.probabilistic import InteractionType, interaction_type
 from torch import Tensor, nn
+from torchrl._utils import compile_with_warmup
 from torchrl.modules import (
     Actor,
     ActorValueOperator,
@@ -56,7 +57,7 @@ _DRAWING: Final = (ProbabilisticTensorDictModule, SafeProbabilisticModule)
 class Policy:
     """Writes what the policy writes into a dictionary that begins with the frame.
 
-    ``reads`` and ``writes`` are keys, the latter in order; hooks of ``modules`` would not be called.
+    ``reads`` are keys of the frame, ``writes`` are keys in their order; hooks of ``modules`` would not be called.
     """
 
     def __init__(self, calls: Sequence[Call], writes: Sequence[Any], modules: Sequence[nn.Module]) -> None:
@@ -64,16 +65,34 @@ class Policy:
         self.writes = list(writes)
         self._calls = list(calls)
         self._modules = list(modules)
+        self._compiled: Callable[[Values], Values] | None = None
+
+    def compile(self, **options: Any) -> None:
+        """Have its calls compiled as one, with ``options`` of ``torch.compile``, when it has been called once."""
+        self._compiled = compile_with_warmup(self._said, **options)
 
     def begin(self) -> None:
         """A rollout begins: see whether its modules have hooks by now."""
+        if self._compiled is not None:
+            return
         for call in self._calls:
             if isinstance(call, _Computing):
                 call.begin()
 
     def __call__(self, values: Values) -> None:
+        if self._compiled is not None:
+            # What a graph returned may be overwritten by the next call; it was copied by then.
+            torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
+            values.update(self._compiled({key: values[key] for key in self.reads}))
+            return
         for call in self._calls:
             call(values)
+
+    def _said(self, read: Values) -> Values:
+        values = dict(read)
+        for call in self._calls:
+            call(values)
+        return {key: values[key] for key in self.writes}
 
     @property
     def hooked(self) -> bool:
@@ -99,7 +118,7 @@ def find_policy(policy: Any, known: Sequence[Any], batch_size: torch.Size) -> Po
             continue
         for key in module.in_keys:
             require(key in there, f"the policy reads {_name(key)}, which no environment has and no module before wrote")
-        found.reads |= set(module.in_keys)
+        found.reads |= set(module.in_keys) - set(found.writes)
         written = [key for key in module.out_keys if key != "_"]
         for key in written:
             require(key not in known, f"the policy writes {_name(key)}, which is the environment's")
