@@ -28,6 +28,7 @@ def find_loop(collector: Collector) -> Loop | EnvironmentLoop:
         NotExact: what its policy or options do is not understood; all of it is TorchRL's to step then.
     """
     _require_plain(collector)
+    _bring_to_cpu(collector._final_rollout)
     try:
         return _find_whole_loop(collector)
     except NotExact as error:
@@ -75,14 +76,15 @@ def _find_whole_loop(collector: Collector) -> Loop:
 
 
 def _policy(collector: Collector, known: list[Any]) -> Policy:
-    found = find_policy(collector._wrapped_policy_uncompiled, known, collector.env.batch_size)
+    policy, device = collector._wrapped_policy_uncompiled, collector.policy_device
+    found = find_policy(policy, known, collector.env.batch_size, device)
     if collector.compiled_policy:
         found.compile(**collector.compiled_policy_kwargs)
     return found
 
 
 def _require_plain(collector: Collector) -> None:
-    devices = (collector.storing_device, collector.policy_device, collector.env_device)
+    devices = (collector.storing_device, collector.env_device)
     require(all(device in _CPU for device in devices), "frames are made or stored on another device than the CPU")
     require(not collector.cudagraphed_policy, "the policy is recorded as a CUDA graph")
     require(collector.replay_buffer is None, "TorchRL's collector writes to a replay buffer itself")
@@ -102,6 +104,13 @@ def _require_keys(batch: Any, keys: list[str], writes: list[Any], compact: set[A
         dtype = batch.get(key).dtype
         require(dtype is not torch.bfloat16, f"{key} is {dtype}, which no array has")
     return found
+
+
+def _bring_to_cpu(batch: TensorDictBase) -> None:
+    """Frames are sent from the CPU. What a policy on a device says, TorchRL may keep there."""
+    for key, entry in batch.items(True, True):
+        if isinstance(entry, torch.Tensor) and entry.device.type != "cpu":
+            batch.set(key, entry.cpu())
 
 
 def _tensors(batch: TensorDictBase) -> set[Any]:

@@ -58,13 +58,17 @@ class Policy:
     """Writes what the policy writes into a dictionary that begins with the frame.
 
     ``reads`` are keys of the frame, ``writes`` are keys in their order; hooks of ``modules`` would not be called.
+    Frames are on the CPU, and go to ``device`` and back where the policy is on another.
     """
 
-    def __init__(self, calls: Sequence[Call], writes: Sequence[Any], modules: Sequence[nn.Module]) -> None:
+    def __init__(
+        self, calls: Sequence[Call], writes: Sequence[Any], modules: Sequence[nn.Module], device: torch.device | None
+    ) -> None:
         self.reads: set[Any] = set()
         self.writes = list(writes)
         self._calls = list(calls)
         self._modules = list(modules)
+        self._device = device
         self._compiled: Callable[[Values], Values] | None = None
 
     def compile(self, **options: Any) -> None:
@@ -80,13 +84,20 @@ class Policy:
                 call.begin()
 
     def __call__(self, values: Values) -> None:
-        if self._compiled is not None:
+        if self._compiled is None and self._device is None:
+            for call in self._calls:
+                call(values)
+            return
+        read = {key: values[key] for key in self.reads}
+        if self._device is not None:
+            read = {key: tensor.to(self._device) for key, tensor in read.items()}
+        if self._compiled is None:
+            said = self._said(read)
+        else:
             # What a graph returned may be overwritten by the next call; it was copied by then.
             torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
-            values.update(self._compiled({key: values[key] for key in self.reads}))
-            return
-        for call in self._calls:
-            call(values)
+            said = self._compiled(read)
+        values.update(said if self._device is None else {key: tensor.cpu() for key, tensor in said.items()})
 
     def _said(self, read: Values) -> Values:
         values = dict(read)
@@ -100,17 +111,20 @@ class Policy:
         return any(module._forward_hooks or module._forward_pre_hooks for module in self._modules)
 
 
-def find_policy(policy: Any, known: Sequence[Any], batch_size: torch.Size) -> Policy:
-    """The calls that make up ``policy``, for frames that have the keys ``known``.
+def find_policy(
+    policy: Any, known: Sequence[Any], batch_size: torch.Size, device: torch.device | None = None
+) -> Policy:
+    """The calls that make up ``policy``, for frames that have the keys ``known``; ``device``: where it is.
 
     Raises:
         NotExact: a module of it is not understood, or reads what the steps before have left.
     """
     if type(policy) is RandomPolicy:
         require(policy.action_key == "action", "RandomPolicy writes another key than action")
-        return Policy([_Random(policy, batch_size)], ["action"], [])
-    modules: list[tuple[Any, Call | None]] = list(_unrolled(policy, batch_size))
-    found = Policy([], [], [module for module, _ in modules])
+        return Policy([_Random(policy, batch_size)], ["action"], [], None)
+    device = None if device is None or device.type == "cpu" else device
+    modules: list[tuple[Any, Call | None]] = list(_unrolled(policy, batch_size, directly=device is None))
+    found = Policy([], [], [module for module, _ in modules], device)
     require(not found.hooked, "a module of the policy has hooks")
     there = set(known)
     for module, call in modules:
@@ -137,8 +151,8 @@ class _Random:
         values["action"] = self._policy(TensorDict(batch_size=self._batch_size)).get("action")
 
 
-def _unrolled(policy: Any, batch_size: torch.Size) -> Iterator[tuple[Any, Call | None]]:
-    """Each module with its call, in their order; containers have none."""
+def _unrolled(policy: Any, batch_size: torch.Size, *, directly: bool) -> Iterator[tuple[Any, Call | None]]:
+    """Each module with its call, in their order; containers have none. ``directly``: draw without distributions."""
     kind = type(policy)
     if kind in _SEVERAL:
         require(not policy._select_before_return, f"{kind.__name__} has selected out_keys")
@@ -148,7 +162,7 @@ def _unrolled(policy: Any, batch_size: torch.Size) -> Iterator[tuple[Any, Call |
             require(not policy.return_composite, f"{kind.__name__} returns a composite of distributions")
             require(policy._requires_sample, f"{kind.__name__} draws nothing itself")
         yield policy, None
-        inner = [found for module in policy._module_iter() for found in _unrolled(module, batch_size)]
+        inner = [one for module in policy._module_iter() for one in _unrolled(module, batch_size, directly=directly)]
         # Only there do TorchRL's classes leave the way of drawing as the collector set it.
         drawing = [isinstance(call, _Drawing) for _, call in inner]
         require(not any(drawing[:-1]), f"{kind.__name__} draws before its last module")
@@ -157,7 +171,7 @@ def _unrolled(policy: Any, batch_size: torch.Size) -> Iterator[tuple[Any, Call |
         require(policy.num_samples is None, "num_samples draws several actions")
         require(policy._generator_key is None, "the generator is in the data")
         require(policy.distribution_class is not CompositeDistribution, "the policy has a CompositeDistribution")
-        yield policy, _Drawing(policy)
+        yield policy, _Drawing(policy, directly=directly)
     elif kind in _ONE:
         require(policy._kwargs is None, "a module takes its inputs by name")
         require(policy.inplace in (None, True), f"{kind.__name__} is not inplace")
@@ -223,14 +237,15 @@ class _Whole:
 class _Drawing:
     """A ``ProbabilisticTensorDictModule``: its own distribution, drawn from by its own rules."""
 
-    def __init__(self, module: ProbabilisticTensorDictModule) -> None:
+    def __init__(self, module: ProbabilisticTensorDictModule, *, directly: bool) -> None:
         self._module = module
         self._sample = module.dist_sample_keys[0]
         require(len(module.dist_sample_keys) == 1, "the policy draws several entries at once")
         self._log_prob = module.log_prob_key if module.return_log_prob else None
         self._at_once = isinstance(module, SafeProbabilisticModule) and module.return_log_prob
         self._parameters = list(zip(module.dist_keys, module.in_keys, strict=True))
-        self._draw = find_draw(module, log_prob=self._log_prob is not None)
+        # Of a device's own generator nobody has shown that it draws the same.
+        self._draw = find_draw(module, log_prob=self._log_prob is not None) if directly else None
         self._compared = False
 
     def __call__(self, values: Values) -> None:

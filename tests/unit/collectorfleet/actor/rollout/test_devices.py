@@ -1,0 +1,15 @@
+"""A policy on another device than its frames says what TorchRL's says there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.unit.collectorfleet.actor.rollout import on_a_device
+
+
+def test_frames_are_torchrls_and_come_from_the_cpu() -> None:
+    # Torch keeps the device that is pretended for as long as the process lives.
+    done = subprocess.run([sys.executable, "-m", on_a_device.__name__], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.stdout.count("equal: ") == len(on_a_device.CASES)
