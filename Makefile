@@ -76,6 +76,15 @@ test-images: $(READY) ## Build both images, push them and the charts to a regist
 test-torchrl: $(READY) ## Run TorchRL's own tests with FleetCollector in place of RayCollector (TORCHRL=a checkout; 10 minutes)
 	$(PY) -m pytest tests/torchrl_own --torchrl "$(TORCHRL)" -s $(PYTEST)
 
+build/envpool: requirements/envpool.txt $(READY)
+	rm -rf $@
+	$(UV) pip install --quiet --target $@ --python $(PY) --no-deps --require-hashes -r $<
+	@touch $@
+
+.PHONY: test-envpool
+test-envpool: build/envpool ## Run tests with EnvPool's own environments (740 MB, a minute)
+	PYTHONPATH=build/envpool $(PY) -m pytest tests/envpool $(PYTEST)
+
 .PHONY: cluster
 cluster: $(READY) ## Start a real Kubernetes with KubeRay and the operator on this machine (Linux, root)
 	$(PY) -m tests.cluster up $(CLUSTER)
@@ -114,6 +123,7 @@ lock: $(READY) ## Pin the requirements anew, with hashes and without addresses
 	$(LOCK) pyproject.toml --extra operator --extra runtime --extra client --extra mujoco --group dev --output-file requirements/dev.txt
 	$(LOCK) pyproject.toml --extra operator --constraint requirements/dev.txt --output-file requirements/operator.txt
 	$(LOCK) pyproject.toml --extra runtime --extra mujoco --constraint requirements/dev.txt --output-file requirements/runtime.txt
+	$(LOCK) --group envpool --no-deps --constraint requirements/dev.txt --output-file requirements/envpool.txt
 	$(LOCK) --group build --constraint requirements/dev.txt --output-file requirements/build.txt
 
 .PHONY: docs

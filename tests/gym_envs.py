@@ -15,7 +15,8 @@ class Chance(gymnasium.Env[np.ndarray, Any]):
 
     Args:
         shape, dtype: of what it observes.
-        actions: how many there are; 0 is a float32 of shape [2].
+        actions: how many there are; 0 is a box of shape [2].
+        action_dtype: of that box.
         ends: how likely a step terminates, and how likely it truncates; it may do both.
         raises_at: in which step since it was built it raises; 0 is never.
     """
@@ -29,10 +30,11 @@ class Chance(gymnasium.Env[np.ndarray, Any]):
         actions: int = 0,
         ends: float = 0.15,
         raises_at: int = 0,
+        action_dtype: str = "float32",
     ) -> None:
         low, high = (0, 255) if dtype == "uint8" else (-np.inf, np.inf)
         self.observation_space = Box(low, high, shape, np.dtype(dtype).type)
-        self.action_space = Discrete(actions) if actions else Box(-1, 1, (2,), np.float32)
+        self.action_space = Discrete(actions) if actions else Box(-1, 1, (2,), np.dtype(action_dtype).type)
         self._ends = ends
         self._raises_at = raises_at
         self._steps = 0

@@ -15,6 +15,7 @@ from collectorfleet.errors import (
 from collectorfleet.user_code import Factory
 
 if TYPE_CHECKING:
+    from collectorfleet.env_pool import EnvPool
     from collectorfleet.fleet.collector import FleetCollector
     from collectorfleet.learners.feed import LearnerFeed
     from collectorfleet.learners.shards import LearnerShards
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CollectorClosed",
     "CollectorFleetError",
+    "EnvPool",
     "Factory",
     "FleetCollector",
     "InfrastructureError",
@@ -36,7 +38,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # These need torch, which takes seconds to import: the command line does without it where it can.
+    # These need torch or Gymnasium, which take seconds to import: the command line does without it where it can.
+    if name == "EnvPool":
+        from collectorfleet.env_pool import EnvPool
+
+        return EnvPool
     if name == "FleetCollector":
         from collectorfleet.fleet.collector import FleetCollector
 

@@ -89,7 +89,7 @@ class Loop:
             else:
                 self._act(values)
             if step == 0:
-                said = stage.said_by(values)
+                said = stage.said_by(values, random=random)
             ends = self._step(values["action"], now, after, stage.rewards[row])
             # Not before: an environment may write into its action, and TorchRL's frames show what it wrote.
             for key, rows in said:

@@ -63,8 +63,8 @@ class Stage:
         self.seen = {key: as_array(rows, batched, dim=1) for key, rows in self._frame.items()}
         self.last: list[tuple[int, int, dict[str, np.ndarray]]] = []
 
-    def said_by(self, values: Mapping[Any, Tensor]) -> list[tuple[Any, np.ndarray]]:
-        """The rows for what a policy says that said these ``values``.
+    def said_by(self, values: Mapping[Any, Tensor], *, random: bool) -> list[tuple[Any, np.ndarray]]:
+        """The rows for what a policy says that said these ``values``; ``random``: the environment chose the action.
 
         Raises:
             ValueError: it says something else than when the collector was built.
@@ -74,7 +74,8 @@ class Stage:
             tensor = values.get(key)
             if tensor is None:
                 continue
-            if tensor.shape != wanted.shape or tensor.dtype != wanted.dtype:
+            # A random action may have another dtype than the policy's, and is kept as the policy's are.
+            if tensor.shape != wanted.shape or (tensor.dtype != wanted.dtype and not random):
                 raise ValueError(
                     f"the policy's {key} is {tensor.dtype} {list(tensor.shape)} and was {wanted.dtype} "
                     f"{list(wanted.shape)} when the collector was built, "

@@ -89,11 +89,12 @@ def find_vector(
         NotExact: it resets itself, and something else decides who is reset.
     """
     vector = env._env
-    require(type(vector) in (SyncVectorEnv, AsyncVectorEnv), f"nobody has shown how {type(vector).__name__} resets")
     readers = [type(reader) for reader in env.info_dict_reader]
-    if vector.autoreset_mode is AutoresetMode.DISABLED:
+    if getattr(vector, "autoreset_mode", None) is AutoresetMode.DISABLED:
+        # It resets whom it is told to, and Gymnasium says how: anybody's may be asked.
         require(not readers, "an info_dict_reader writes to the frames")
         return VectorEnvironment(vector, key, None, read_action), list(transforms)
+    require(type(vector) in (SyncVectorEnv, AsyncVectorEnv), f"nobody has shown how {type(vector).__name__} resets")
     require(readers == [terminal_obs_reader], "an info_dict_reader writes to the frames")
     own, *others = transforms
     require(type(own) is VecGymEnvTransform and not own.native_autoreset, "the environment's own transform is missing")

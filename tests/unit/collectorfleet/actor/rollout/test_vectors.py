@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tensordict.nn import TensorDictModule
-from tests.gym_envs import Chance
+from tests.gym_envs import Chance, make_chance
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, sides
 from torch import nn
 from torchrl.envs import EnvBase, GymEnv, GymWrapper, ObservationNorm, RewardSum, StepCounter, Transform, TransformedEnv
@@ -60,6 +61,36 @@ def test_frames_of_vector_environments_are_torchrls(data: st.DataObject, mode: A
         for side in (theirs, ours):
             side.do(lambda runner: runner.collector.reset())
     assert_equal(theirs.run(Asked(8)), ours.run(Asked(8)))
+
+
+class Native(SyncVectorEnv):
+    """Of nobody's kind."""
+
+
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 2**20), cut_after=st.integers(1, 12))
+def test_anybodys_vector_environment_that_leaves_resets_to_others(seed: int, cut_after: int) -> None:
+    make = partial(vectors, AutoresetMode.DISABLED, kind=Native, chain=(RewardSum, partial(StepCounter, 7)), ends=0.3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs, ours = sides(make, acting, 24, seed)
+    assert ours.runner.loop == "Fast"
+    for asked in (Asked(20), Asked(12, cut_after=cut_after), Asked(5, random=True), Asked(20)):
+        assert_equal(theirs.run(asked), ours.run(asked))
+
+
+def test_one_that_resets_itself_is_only_understood_where_it_is_gymnasiums() -> None:
+    made = CollectorConfig(partial(vectors, AutoresetMode.SAME_STEP, kind=Native), None, 12)
+    assert build(made, 0).loop == "Fast, by the environment's own step: nobody has shown how Native resets"
+
+
+def test_random_actions_of_another_dtype_than_the_policys_are_kept_as_the_policys() -> None:
+    theirs, ours = sides(partial(make_chance, action_dtype="float64"), acting, 12)
+    for asked in (Asked(6, random=True), Asked(6), Asked(6, random=True)):
+        found = ours.run(asked)
+        assert_equal(theirs.run(asked), found)
+        assert found.batch is not None
+        assert found.batch["action"].dtype is torch.float32
 
 
 @pytest.mark.parametrize(

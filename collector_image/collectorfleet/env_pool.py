@@ -1,0 +1,86 @@
+"""EnvPool's environments, as Gymnasium and so TorchRL and the fleet's own loop take them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from collectorfleet.errors import InvalidOption
+
+
+class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    """Environments of EnvPool_, which steps them in threads of its own, to be wrapped by TorchRL's ``GymWrapper``.
+
+    Args:
+        task_id: EnvPool's name of the environment, such as ``"CartPole-v1"`` or ``"Pong-v5"``.
+        num_envs: how many step together.
+        options: of ``envpool.make_gymnasium``, such as ``num_threads``.
+
+    Observations are ``[num_envs, *shape]``. An environment at its end stays there until it is reset, so frames have its
+    last observation; EnvPool by itself resets with the next step, which is then no step of the environment. EnvPool
+    takes a seed when it makes environments and at no other time, so ``reset(seed=)`` makes them anew.
+
+    Raises:
+        ModuleNotFoundError: EnvPool is not installed.
+        InvalidOption: a ``batch_size`` other than ``num_envs``, which steps some of them only.
+
+    .. _EnvPool: https://envpool.readthedocs.io
+    """
+
+    def __init__(self, task_id: str, num_envs: int, **options: Any) -> None:
+        if options.get("batch_size", num_envs) != num_envs:
+            some = options["batch_size"]
+            raise InvalidOption(
+                f"batch_size={some} of EnvPool {task_id} steps only some of its {num_envs} environments at a time; "
+                f"leave it out, and take {some} for num_envs"
+            )
+        self.metadata = {"autoreset_mode": AutoresetMode.DISABLED}
+        # Where TorchRL looks for it.
+        self.autoreset_mode = AutoresetMode.DISABLED
+        self._task_id = task_id
+        self._options = {**options, "num_envs": num_envs}
+        self._pool = self._make(self._options)
+        self.num_envs = num_envs
+        self.single_observation_space = self._pool.observation_space
+        self.single_action_space = self._pool.action_space
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._seen: np.ndarray = np.zeros(self.observation_space.shape or (), self.observation_space.dtype)
+
+    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        self._seen, rewards, terminated, truncated, infos = self._pool.step(np.asarray(actions))
+        return self._seen, rewards, terminated, truncated, infos
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Reset those of ``options["reset_mask"]``, bool ``[num_envs]``, or all; returns what all see."""
+        mask = (options or {}).get("reset_mask")
+        if seed is not None:
+            self._pool.close()
+            self._pool = self._make({**self._options, "seed": seed})
+        if seed is not None or mask is None or mask.all():
+            self._seen, infos = self._pool.reset()
+            return self._seen, infos
+        which = np.flatnonzero(mask)
+        seen = self._seen.copy()
+        seen[which], _ = self._pool.reset(which)
+        self._seen = seen
+        # Those of EnvPool are of the environments that were reset, where Gymnasium has one row for each.
+        return seen, {}
+
+    def close_extras(self, **_: Any) -> None:
+        self._pool.close()
+
+    def _make(self, options: dict[str, Any]) -> Any:
+        try:
+            from envpool import make_gymnasium
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                f"environment {self._task_id} is of EnvPool, which is not installed: {error}; add envpool to the image",
+                name=error.name,
+            ) from error
+        return make_gymnasium(self._task_id, **options)
