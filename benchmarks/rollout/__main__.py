@@ -1,7 +1,8 @@
 """Prints one table: our loop beside TorchRL's, and beside environment and policy alone.
 
     python -m benchmarks.rollout [--rounds 5] [--only CartPole,Pendulum,...] [--together 1,8,64] [--write FILE]
-        [--beside RLlib=PYTHON] [--beside Stable-Baselines3=PYTHON]
+        [--beside RLlib=PYTHON] [--beside Stable-Baselines3=PYTHON] [--beside "Sample Factory=PYTHON"]
+        [--beside EnvPool=PYTHON] [--beside "ours on EnvPool=PYTHON"]
 
 Sides take turns within a round and the order flips from round to round; each measurement is a process of its own.
 """
@@ -19,21 +20,36 @@ from benchmarks.rollout.workloads import WORKLOADS
 
 CHILD_SECONDS = 240.0
 SIDES = (OURS, TORCHRL, BARE)
-OTHERS = {"RLlib": "benchmarks.rollout.rllib", "Stable-Baselines3": "benchmarks.rollout.stable_baselines3"}
+OTHERS = {
+    "RLlib": "benchmarks.rollout.rllib",
+    "Stable-Baselines3": "benchmarks.rollout.stable_baselines3",
+    "Sample Factory": "benchmarks.rollout.sample_factory",
+    "EnvPool": "benchmarks.rollout.envpool",
+    "ours on EnvPool": "benchmarks.rollout.envpool",
+}
 Found = dict[str, float] | Failed
 INTRODUCTION = """# What a step costs
 
 One collector in one process, with one thread of torch and an MLP of 64 by 64, steps environments together. *TorchRL* is
 TorchRL's `Collector` alone; *bare* calls environment and policy and keeps nothing, with the same distributions of
 TorchRL's; it is no limit where the fleet draws without them. *RLlib* is its env runner, *Stable-Baselines3* the
-rollout of its PPO, whose policy says values too; both have no part in the environment of images. Cells are median
-(min-max) over the rounds, of the best batch of each measurement; ratios are of the same round. `over bare` is what a
-step costs beyond the bare one, in µs of CPU for all environments of the collector.
+rollout of its PPO, *Sample Factory* its sampler in one process; the policies of the latter two say values too.
+*EnvPool* is its environments in one thread and the policy, as *bare* is; *ours on EnvPool* is the fleet's loop on
+them. Others have no part in the environment of images, and Sample Factory takes a Gymnasium that is older than
+`HalfCheetah-v5`. PufferLib builds with sources that it downloads, and was not measured. Cells are median (min-max) over
+the rounds, of the best batch of each measurement; ratios are of the same round. `over bare` is what a step costs beyond
+the bare one, in µs of CPU for all environments of the collector.
 
     python -m venv rllib && rllib/bin/pip install "ray[rllib]" torch "gymnasium[mujoco]" psutil
     python -m venv sb3 && sb3/bin/pip install stable-baselines3 torch "gymnasium[mujoco]" psutil
+    python -m venv sf && sf/bin/pip install sample-factory torch "gymnasium[mujoco]<1" psutil
+    make build/envpool && .venv/bin/python -m venv envpool
+    for folder in .venv/lib/python3*/site-packages build/envpool
+    do echo "import site; site.addsitedir('$PWD/$folder')"
+    done > "$(echo envpool/lib/python3*/site-packages)/all.pth"
     python -m benchmarks.rollout --beside RLlib=rllib/bin/python --beside Stable-Baselines3=sb3/bin/python \\
-        --write docs/rollout.md
+        --beside "Sample Factory=sf/bin/python" --beside EnvPool=envpool/bin/python \\
+        --beside "ours on EnvPool=envpool/bin/python" --write docs/rollout.md
 """
 
 
