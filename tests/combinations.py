@@ -383,7 +383,6 @@ REFUSED = [
         )
         for path, what in (
             ("environment", "the environment that the collectors step"),
-            ("policy", "the policy that the collectors act by"),
             ("collection.framesPerBatch", "the frames of a batch"),
         )
     ),

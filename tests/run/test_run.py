@@ -182,6 +182,21 @@ def test_metrics_say_what_the_status_says(tmp_path: Path) -> None:
     }
 
 
+def test_a_fleet_without_a_policy_acts_at_random(tmp_path: Path) -> None:
+    fleet = fleets.fleet(mode="Sync", replicas=2, frames=200)
+    del fleet["spec"]["driver"]["train"], fleet["spec"]["policy"]
+    fleet["spec"]["collection"]["totalFrames"] = 400
+    fleet["spec"]["output"] = {"path": str(tmp_path / "rollouts")}
+    file = write(tmp_path, fleets.code(), fleet)
+    done = run(file)
+    assert done.returncode == 0, done.stderr
+    assert "spec.policy: absent: collectors act at random" in done.stderr
+    rollouts = [TensorDict.load_memmap(shard) for shard in (tmp_path / "rollouts").glob("shard-*")]
+    assert sum(shard.numel() for shard in rollouts) == 400
+    actions = torch.cat([shard["action"].reshape(400 // len(rollouts), -1) for shard in rollouts]).double()
+    assert actions.std(0).min() > 0
+
+
 def test_a_fleet_without_training_writes_its_frames_to_files_that_read_back(tmp_path: Path) -> None:
     fleet = fleets.fleet(mode="Async", replicas=2, frames=200)
     del fleet["spec"]["driver"]["train"]

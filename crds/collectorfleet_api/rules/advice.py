@@ -71,6 +71,12 @@ def _idle(fleet: CollectorFleet) -> Iterator[Problem]:
     )
 
 
+def _at_random(fleet: CollectorFleet) -> Iterator[Problem]:
+    spec = fleet.spec
+    if spec.policy is None and spec.driver.script is None:
+        yield Problem("spec.policy", "absent: collectors act at random; name a factory to have them act by its policy")
+
+
 def _endless_output(fleet: CollectorFleet) -> Iterator[Problem]:
     if fleet.spec.output is not None and fleet.spec.collection.total_frames is None:
         text = "absent: batches are written until the fleet is deleted or the volume is full; set it to stop earlier"
@@ -172,6 +178,7 @@ def _all_kwargs(part: Model, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 _CHECKS: Final[tuple[Callable[[CollectorFleet], Iterator[Problem]], ...]] = (
     _idle,
+    _at_random,
     _endless_output,
     _unused_gpu,
     _parts_of_a_gpu,

@@ -145,8 +145,8 @@ class CollectorFleetSpec(Model):
     policy: Policy | None = Field(
         default=None,
         description=(
-            "The policy; the factory is called once, in the driver, and its module is `collector.policy`. Required "
-            "without `driver.script`."
+            "The policy; the factory is called once, in the driver, and its module is `collector.policy`. Absent: "
+            "collectors act at random, or as `driver.script` says."
         ),
     )
     driver: Driver = Field(default_factory=Driver, description="The pod that gathers and trains.")

@@ -27,7 +27,6 @@ OF_THE_SCRIPT: Final = (
 )
 _REQUIRED: Final = {
     "environment": ("has(self.environment)", "the environment that the collectors step"),
-    "policy": ("has(self.policy)", "the policy that the collectors act by"),
     "collection.framesPerBatch": ("has(self.collection.framesPerBatch)", "the frames of a batch"),
 }
 

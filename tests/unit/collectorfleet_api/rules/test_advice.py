@@ -14,6 +14,11 @@ from collectorfleet_api.rules.advice import warnings
     ("changes", "sentence"),
     [
         pytest.param(
+            {"spec.policy": ABSENT},
+            "spec.policy: absent: collectors act at random; name a factory to have them act by its policy",
+            id="no policy",
+        ),
+        pytest.param(
             {
                 "spec.collection": {"mode": "Async", "framesPerBatch": 100, "maxStaleness": 2},
                 "spec.collectors.replicas": 16,
