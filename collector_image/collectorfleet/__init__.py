@@ -17,6 +17,7 @@ from collectorfleet.user_code import Factory
 if TYPE_CHECKING:
     from collectorfleet.env_pool import EnvPool
     from collectorfleet.fleet.collector import FleetCollector
+    from collectorfleet.fleet.distributed import DistributedCollector, DistributedSyncCollector, RPCCollector
     from collectorfleet.learners.feed import LearnerFeed
     from collectorfleet.learners.shards import LearnerShards
     from collectorfleet.run.current import current_run
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = [
     "CollectorClosed",
     "CollectorFleetError",
+    "DistributedCollector",
+    "DistributedSyncCollector",
     "EnvPool",
     "Factory",
     "FleetCollector",
@@ -31,6 +34,7 @@ __all__ = [
     "InvalidOption",
     "LearnerFeed",
     "LearnerShards",
+    "RPCCollector",
     "TooFewCollectors",
     "UserCodeError",
     "current_run",
@@ -39,6 +43,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # These need torch or Gymnasium, which take seconds to import: the command line does without it where it can.
+    if name in ("DistributedCollector", "DistributedSyncCollector", "RPCCollector"):
+        from collectorfleet.fleet import distributed
+
+        return getattr(distributed, name)
     if name == "EnvPool":
         from collectorfleet.env_pool import EnvPool
 

@@ -1,0 +1,200 @@
+"""TorchRL's other distributed collectors, by their names and arguments: each is a fleet over some transport."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Any, ClassVar, Final
+
+from tensordict import TensorDictBase
+from torchrl.collectors import BaseCollector, Collector
+from torchrl.envs.utils import ExplorationType
+
+from collectorfleet.errors import InvalidOption
+from collectorfleet.fleet.collector import FleetCollector
+from collectorfleet.fleet.signature import takes
+from collectorfleet.transport.interface import TransportKind
+
+_TRANSPORTS: Final = {"mp": TransportKind.TORCH_DISTRIBUTED, "ray": TransportKind.OBJECT_STORE}
+_OF_SLURM: Final = ("submitit", "submitit_delayed")
+# What FleetCollector has no argument for.
+_OWN: Final = ("backend", "launcher", "update_interval")
+# What has nothing to say here, and why.
+_WITHOUT_A_MEANING: Final = {
+    "slurm_kwargs": "no collector is a job of Slurm",
+    "tcp_port": "each process group takes a port that is free",
+    "visible_devices": "frames and weights travel on the CPU, so no devices are mapped; collectors take theirs from "
+    "device, policy_device and env_device",
+    "tensorpipe_options": "frames and weights do not travel over TensorPipe",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Common:
+    """Arguments that all three have, with TorchRL's defaults.
+
+    Args:
+        create_env_fn: builds the environment of a collector, in the collector: a list with one for each.
+        policy: the module that is trained and published.
+
+    Keyword Args:
+        policy_factory, frames_per_batch, total_frames, device, storing_device, env_device, policy_device,
+            max_frames_per_traj, init_random_frames, reset_at_each_iter, postproc, split_trajs, exploration_type,
+            collector_class, collector_kwargs, num_workers_per_collector: as :class:`~collectorfleet.FleetCollector` has
+            them.
+        max_weight_update_interval: batches after which weights are published, to all collectors.
+        backend: "gloo", which carries frames and weights from CPU to CPU.
+        launcher: "mp" has processes of this machine, and "ray" actors of a Ray cluster.
+        slurm_kwargs, tcp_port: refused, they have no meaning here.
+
+    Raises:
+        InvalidOption: an argument that cannot work, or would say nothing.
+    """
+
+    create_env_fn: Sequence[Any]
+    policy: Any = None
+    _: KW_ONLY
+    policy_factory: Callable[[], Any] | Sequence[Callable[[], Any]] | None = None
+    frames_per_batch: int
+    total_frames: int = -1
+    device: Any = None
+    storing_device: Any = None
+    env_device: Any = None
+    policy_device: Any = None
+    max_frames_per_traj: int = -1
+    init_random_frames: int = -1
+    reset_at_each_iter: bool = False
+    postproc: Callable[[TensorDictBase], TensorDictBase] | None = None
+    split_trajs: bool = False
+    exploration_type: ExplorationType = ExplorationType.RANDOM
+    collector_class: str | type[BaseCollector] = Collector
+    collector_kwargs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
+    num_workers_per_collector: int = 1
+    max_weight_update_interval: int = -1
+    slurm_kwargs: Mapping[str, Any] | None = None
+    backend: str = "gloo"
+    launcher: str = "submitit"
+    tcp_port: int | str | None = None
+
+    name: ClassVar[str]
+
+    def for_fleet(self) -> dict[str, Any]:
+        """Arguments of FleetCollector. Raises InvalidOption."""
+        if not isinstance(self.create_env_fn, Sequence):
+            kind = type(self.create_env_fn).__name__
+            raise InvalidOption(f"create_env_fn of {self.name} is a {kind}; pass a list with one for each collector")
+        if self.launcher in _OF_SLURM:
+            raise InvalidOption(
+                f"launcher={self.launcher!r} of {self.name} starts collectors by submitit, on a cluster of Slurm; use "
+                "'mp' for processes of this machine, 'ray' for a Ray cluster, and on Kubernetes a CollectorFleet, "
+                "which `kubectl cfleet submit` makes of a script"
+            )
+        if self.launcher not in _TRANSPORTS:
+            raise InvalidOption(f"launcher={self.launcher!r} of {self.name}; use 'mp' or 'ray'")
+        if self.backend != "gloo":
+            raise InvalidOption(
+                f"backend={self.backend!r} of {self.name}: frames and weights travel from CPU to CPU, by gloo; "
+                "use 'gloo'"
+            )
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        for argument, why in _WITHOUT_A_MEANING.items():
+            if given.get(argument) is not None:
+                raise InvalidOption(f"{argument} of {self.name} says nothing here: {why}; leave it out")
+        arguments = {
+            name: value for name, value in given.items() if name not in _OWN and name not in _WITHOUT_A_MEANING
+        }
+        arguments["max_weight_update_interval"] = self._interval(given)
+        return arguments | {"transport": _TRANSPORTS[self.launcher]}
+
+    def _interval(self, given: Mapping[str, Any]) -> int:
+        interval = given.get("update_interval")
+        if interval is None:
+            return self.max_weight_update_interval
+        if interval < 1:
+            raise InvalidOption(f"update_interval={interval} of {self.name}: at least 1 batch is between two updates")
+        if self.max_weight_update_interval >= 0 or given.get("update_after_each_batch"):
+            raise InvalidOption(
+                f"update_interval={interval} of {self.name}, and max_weight_update_interval or update_after_each_batch "
+                "too: each says when weights are published; pass one of them"
+            )
+        return int(interval)
+
+
+@dataclass(frozen=True, eq=False)
+class _Distributed(Common):
+    __doc__ = Common.__doc__
+
+    name = "DistributedCollector"
+
+    _: KW_ONLY
+    sync: bool = False
+    update_after_each_batch: bool = False
+    update_interval: int | None = None
+    weight_updater: Any = None
+    weight_sync_schemes: Any = None
+    weight_recv_schemes: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class _DistributedSync(Common):
+    __doc__ = Common.__doc__
+
+    name = "DistributedSyncCollector"
+
+    _: KW_ONLY
+    update_interval: int | None = None
+
+    def for_fleet(self) -> dict[str, Any]:
+        return super().for_fleet() | {"sync": True}
+
+    def _interval(self, given: Mapping[str, Any]) -> int:
+        if self.update_interval is None and self.max_weight_update_interval < 0:
+            return 1
+        return super()._interval(given)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rpc(Common):
+    __doc__ = Common.__doc__
+
+    name = "RPCCollector"
+
+    _: KW_ONLY
+    sync: bool = False
+    update_after_each_batch: bool = False
+    weight_updater: Any = None
+    weight_sync_schemes: Any = None
+    weight_recv_schemes: Any = None
+    trajs_per_batch: int | None = None
+    visible_devices: Sequence[Any] | None = None
+    tensorpipe_options: Mapping[str, Any] | None = None
+
+
+class DistributedCollector(FleetCollector):
+    """In place of :class:`torchrl.collectors.distributed.DistributedCollector`."""
+
+    @takes(_Distributed)
+    def __init__(self, options: _Distributed) -> None:
+        super().__init__(**options.for_fleet())
+
+
+class DistributedSyncCollector(FleetCollector):
+    """In place of :class:`torchrl.collectors.distributed.DistributedSyncCollector`.
+
+    A batch is of the weights that were published before it was asked for; no rollout runs ahead.
+    """
+
+    @takes(_DistributedSync)
+    def __init__(self, options: _DistributedSync) -> None:
+        super().__init__(**options.for_fleet())
+
+
+class RPCCollector(FleetCollector):
+    """In place of :class:`torchrl.collectors.distributed.RPCCollector`.
+
+    Frames and weights go over a process group or through Ray, by ``launcher``, and not by ``torch.distributed.rpc``.
+    """
+
+    @takes(_Rpc)
+    def __init__(self, options: _Rpc) -> None:
+        super().__init__(**options.for_fleet())

@@ -1,0 +1,103 @@
+"""TorchRL's other distributed collectors: the same arguments, and each has a meaning or a sentence."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+from tests.gym_envs import make_chance
+from torchrl.collectors import distributed as theirs
+from torchrl.collectors.distributed import DistributedCollector as Theirs
+
+from collectorfleet import InvalidOption
+from collectorfleet.fleet import distributed as ours
+
+NAMES = ["DistributedCollector", "DistributedSyncCollector", "RPCCollector"]
+OPTIONS: dict[str, Any] = {
+    "DistributedCollector": ours._Distributed,
+    "DistributedSyncCollector": ours._DistributedSync,
+    "RPCCollector": ours._Rpc,
+}
+
+
+def made(name: str, **changes: Any) -> dict[str, Any]:
+    given = {"create_env_fn": [make_chance] * 2, "frames_per_batch": 20, "launcher": "mp"} | changes
+    arguments: dict[str, Any] = OPTIONS[name](**given).for_fleet()
+    return arguments
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_arguments_are_torchrls_with_their_defaults(name: str) -> None:
+    mine, other = (inspect.signature(getattr(module, name).__init__).parameters for module in (ours, theirs))
+    assert set(mine) == set(other)
+    for argument, parameter in other.items():
+        assert mine[argument].kind == parameter.kind or argument == "self"
+        # update_interval of the sync one has to be told from one that was given.
+        if argument not in ("self", "update_interval"):
+            assert mine[argument].default == parameter.default, argument
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"launcher": "submitit"}, "launcher='submitit' of {} starts collectors by submitit, on a cluster of Slurm"),
+        ({"launcher": "submitit_delayed"}, "on Kubernetes a CollectorFleet, which `kubectl cfleet submit` makes"),
+        ({"launcher": "ssh"}, "launcher='ssh' of {}; use 'mp' or 'ray'"),
+        ({"backend": "nccl"}, "backend='nccl' of {}: frames and weights travel from CPU to CPU, by gloo; use 'gloo'"),
+        ({"backend": "mpi"}, "backend='mpi' of {}"),
+        ({"backend": "ucc"}, "backend='ucc' of {}"),
+        ({"slurm_kwargs": {"timeout_min": 10}}, "slurm_kwargs of {} says nothing here: no collector is a job of Slurm"),
+        ({"tcp_port": 10003}, "tcp_port of {} says nothing here: each process group takes a port that is free"),
+        ({"create_env_fn": make_chance}, "create_env_fn of {} is a function; pass a list with one for each collector"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(name: str, changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidOption) as refused:
+        made(name, **changes)
+    assert sentence.format(name) in str(refused.value)
+
+
+@pytest.mark.parametrize("argument", ["visible_devices", "tensorpipe_options"])
+def test_what_is_tensorpipes_is_refused(argument: str) -> None:
+    with pytest.raises(InvalidOption, match=f"{argument} of RPCCollector says nothing here: .*; leave it out"):
+        made("RPCCollector", **{argument: ["cuda:0"]})
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "interval"),
+    [
+        ("DistributedCollector", {}, -1),
+        ("DistributedCollector", {"update_interval": 3}, 3),
+        ("DistributedCollector", {"max_weight_update_interval": 5}, 5),
+        ("DistributedSyncCollector", {}, 1),
+        ("DistributedSyncCollector", {"update_interval": 4}, 4),
+        ("DistributedSyncCollector", {"max_weight_update_interval": 2}, 2),
+        ("RPCCollector", {}, -1),
+    ],
+)
+def test_how_often_weights_are_published(name: str, changes: dict[str, Any], interval: int) -> None:
+    assert made(name, **changes)["max_weight_update_interval"] == interval
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"update_interval": 0}, "update_interval=0 of DistributedCollector: at least 1 batch"),
+        ({"update_interval": 2, "max_weight_update_interval": 3}, "each says when weights are published"),
+        ({"update_interval": 2, "update_after_each_batch": True}, "each says when weights are published"),
+    ],
+)
+def test_intervals_that_contradict_each_other(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidOption, match=sentence):
+        made("DistributedCollector", **changes)
+
+
+def test_launchers_are_transports_and_the_sync_one_is_sync() -> None:
+    assert made("DistributedSyncCollector")["sync"]
+    assert not made("DistributedCollector")["sync"]
+    assert made("RPCCollector")["transport"] == "torch_distributed"
+    assert made("RPCCollector", launcher="ray")["transport"] == "object_store"
+    assert issubclass(ours.DistributedCollector, ours.FleetCollector)
+    assert not issubclass(ours.DistributedCollector, Theirs)
