@@ -18,11 +18,10 @@ from collectorfleet.transport.interface import TransportKind
 _TRANSPORTS: Final = {"mp": TransportKind.TORCH_DISTRIBUTED, "ray": TransportKind.OBJECT_STORE}
 _OF_SLURM: Final = ("submitit", "submitit_delayed")
 # What FleetCollector has no argument for.
-_OWN: Final = ("backend", "launcher", "update_interval")
+_OWN: Final = ("backend", "launcher", "tcp_port", "update_interval")
 # What has nothing to say here, and why.
 _WITHOUT_A_MEANING: Final = {
     "slurm_kwargs": "no collector is a job of Slurm",
-    "tcp_port": "each process group takes a port that is free",
     "visible_devices": "frames and weights travel on the CPU, so no devices are mapped; collectors take theirs from "
     "device, policy_device and env_device",
     "tensorpipe_options": "frames and weights do not travel over TensorPipe",
@@ -35,7 +34,7 @@ class Common:
 
     Args:
         create_env_fn: builds the environment of a collector, in the collector: a list with one for each.
-        policy: the module that is trained and published.
+        policy: the module that is trained and published. Beside a ``policy_factory`` collectors are sent it as well.
 
     Keyword Args:
         policy_factory, frames_per_batch, total_frames, device, storing_device, env_device, policy_device,
@@ -45,7 +44,8 @@ class Common:
         max_weight_update_interval: batches after which weights are published, to all collectors.
         backend: "gloo", which carries frames and weights from CPU to CPU.
         launcher: "mp" has processes of this machine, and "ray" actors of a Ray cluster.
-        slurm_kwargs, tcp_port: refused, they have no meaning here.
+        tcp_port: not needed, since each process group takes a port of this machine that is free.
+        slurm_kwargs: refused, since nothing is a job of Slurm.
 
     Raises:
         InvalidOption: an argument that cannot work, or would say nothing.
@@ -104,6 +104,8 @@ class Common:
             name: value for name, value in given.items() if name not in _OWN and name not in _WITHOUT_A_MEANING
         }
         arguments["max_weight_update_interval"] = self._interval(given)
+        if self.policy is not None:
+            arguments["policy_factory"] = None
         return arguments | {"transport": _TRANSPORTS[self.launcher]}
 
     def _interval(self, given: Mapping[str, Any]) -> int:

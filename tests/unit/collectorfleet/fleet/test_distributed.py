@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.gym_envs import make_chance
+from torch import nn
 from torchrl.collectors import distributed as theirs
 from torchrl.collectors.distributed import DistributedCollector as Theirs
 
@@ -49,7 +50,6 @@ def test_arguments_are_torchrls_with_their_defaults(name: str) -> None:
         ({"backend": "mpi"}, "backend='mpi' of {}"),
         ({"backend": "ucc"}, "backend='ucc' of {}"),
         ({"slurm_kwargs": {"timeout_min": 10}}, "slurm_kwargs of {} says nothing here: no collector is a job of Slurm"),
-        ({"tcp_port": 10003}, "tcp_port of {} says nothing here: each process group takes a port that is free"),
         ({"create_env_fn": make_chance}, "create_env_fn of {} is a function; pass a list with one for each collector"),
     ],
 )
@@ -57,6 +57,13 @@ def test_what_cannot_be_is_refused_in_a_sentence(name: str, changes: dict[str, A
     with pytest.raises(InvalidOption) as refused:
         made(name, **changes)
     assert sentence.format(name) in str(refused.value)
+
+
+def test_a_policy_beside_its_factory_is_what_collectors_get_and_ports_are_taken_as_they_are() -> None:
+    arguments = made("DistributedCollector", policy=(policy := nn.Linear(3, 2)), policy_factory=dict, tcp_port="10003")
+    assert (arguments["policy"], arguments["policy_factory"]) == (policy, None)
+    assert "tcp_port" not in arguments
+    assert made("DistributedCollector", policy_factory=dict)["policy_factory"] is dict
 
 
 @pytest.mark.parametrize("argument", ["visible_devices", "tensorpipe_options"])
