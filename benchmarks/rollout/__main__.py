@@ -20,12 +20,13 @@ from benchmarks.rollout.workloads import WORKLOADS
 
 CHILD_SECONDS = 240.0
 SIDES = (OURS, TORCHRL, BARE)
+OURS_ON_ENVPOOL = "ours on EnvPool"
 OTHERS = {
     "RLlib": "benchmarks.rollout.rllib",
     "Stable-Baselines3": "benchmarks.rollout.stable_baselines3",
     "Sample Factory": "benchmarks.rollout.sample_factory",
     "EnvPool": "benchmarks.rollout.envpool",
-    "ours on EnvPool": "benchmarks.rollout.envpool",
+    OURS_ON_ENVPOOL: "benchmarks.rollout.envpool",
 }
 Found = dict[str, float] | Failed
 INTRODUCTION = """# What a step costs
@@ -73,9 +74,13 @@ def row(what: str, rounds: list[dict[str, Found]], others: Iterable[str]) -> lis
     for side in (*SIDES, *others):
         numbers = [one[side]["frames/s"] for one in rounds if isinstance(one.get(side), dict)]
         cells.append(tables.spread(numbers) if numbers else "-")
-    ratios = [ratio(OURS, side) for side in (TORCHRL, BARE, *others)]
+    ratios = [ratio(OURS, side) for side in _compared(others)]
     over = _paired(rounds, OURS, BARE, "CPU us/step", lambda a, b: a - b)
     return [what, *cells, *ratios, tables.spread(over)]
+
+
+def _compared(others: Iterable[str]) -> list[str]:
+    return [TORCHRL, BARE, *(side for side in others if side != OURS_ON_ENVPOOL)]
 
 
 def _paired(
@@ -104,12 +109,13 @@ def main() -> None:
             found[workload, together].append(run_round(workload, together, number, others))
         print(f"round {number + 1} of {args.rounds} done, load average {os.getloadavg()[0]:.1f}", flush=True)
     columns = [f"{side}, frames/s" for side in (*SIDES, *others)]
-    ratios = [f"ours / {side}" for side in (TORCHRL, BARE, *others)]
+    ratios = [f"ours / {side}" for side in _compared(others)]
     table = tables.table(
         ["environments", *columns, *ratios, "over bare, µs"],
         [row(f"{together} of {workload}", rounds, others) for (workload, together), rounds in found.items()],
     )
-    text = f"{table}\n\n{tables.machine('torch', 'torchrl', 'tensordict', 'gymnasium')}."
+    machine = tables.machine("torch", "torchrl", "tensordict", "gymnasium")
+    text = f"{table}\n\n{args.rounds} rounds. {machine}."
     print(f"\n{text}")
     if args.write:
         tables.write(args.write, f"{INTRODUCTION}\n{text}")
