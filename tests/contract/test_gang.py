@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from multiprocessing.connection import Client
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,18 @@ def test_a_parcel_that_nobody_can_offer_again_is_forgotten_by_the_driver(gang: H
     gc.collect()
     gang.offer(C0, gang.store(2, 2.0))
     eventually(lambda: len(account.sent) == 1, within=30, what="one parcel at c0")
+
+
+def test_it_closes_while_another_member_comes(gang: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    transport = gang.transport
+    assert isinstance(transport, DistributedTransport)
+    close_courier = transport._courier.close
+
+    def comes_now() -> None:
+        close_courier()
+        Client(transport._address, authkey=transport._key).close()
+        # Whoever accepts saw by it that the transport is closed, and is gone.
+        eventually(lambda: transport._listener._listener is None, within=10)
+
+    monkeypatch.setattr(transport._courier, "close", comes_now)
+    transport.close()

@@ -14,6 +14,7 @@ from typing import Any
 
 import ray
 from ray.cluster_utils import Cluster
+from ray.exceptions import RayActorError
 from tests.runtime.a_node_dies import QUICKLY
 from tests.runtime.learners import Mean, frames
 from tests.wait import eventually
@@ -53,9 +54,11 @@ def main() -> None:
         cluster.add_node(**NODE)
         for pid in (raylets[doomed].all_processes["raylet"][0].process.pid, *(before[name][0] for name in lost)):
             os.kill(pid, signal.SIGKILL)
-        after = eventually(lambda: places(shards), within=120, tolerate=(ray.exceptions.RayActorError,))
+        after = eventually(lambda: places(shards), within=120, tolerate=(RayActorError,))
         (node,) = {after[name][1] for name in lost}
-        beside = node_of_replay(shards.get_replay_and_policy_actors("p0")[0]) == node
+        # The replay actor may still be on its way when its policies are there.
+        replay = shards.get_replay_and_policy_actors("p0")[0]
+        beside = eventually(lambda: node_of_replay(replay), within=120, tolerate=(RayActorError,)) == node
         said.append(f"{len(lost)} came back on one other node: {node != doomed}, with their replay actor: {beside}")
         said.append(f"others stayed: {all(after[name] == before[name] for name in before.keys() - lost)}")
         values = ray.get([policy.seen.remote() for _, policy, _ in shards], timeout=60)

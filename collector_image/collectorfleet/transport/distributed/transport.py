@@ -6,6 +6,7 @@ process group. A death breaks the group, and only that: rollouts of the others g
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import secrets
 import threading
@@ -59,6 +60,8 @@ class DistributedTransport:
         self._courier = Courier(launcher.host, self._said.put)
         self._key = secrets.token_bytes(32)
         self._listener = Listener((launcher.host, 0), authkey=self._key, backlog=64)
+        host, port = self._listener.address
+        self._address = str(host), int(port)
         self._closed = threading.Event()
         self._hashing = ThreadPoolExecutor(1, "weights-digest")
         threading.Thread(target=self._accept, name="gang-members", daemon=True).start()
@@ -135,13 +138,9 @@ class DistributedTransport:
         if not self._closed.is_set():
             self._closed.set()
             self._courier.close()
-            # Whoever accepts does not hear that the listener is closed.
-            Client(self._address, authkey=self._key).close()
-
-    @property
-    def _address(self) -> tuple[str, int]:
-        host, port = self._listener.address
-        return str(host), int(port)
+            # Whoever accepts does not hear of it, unless a member has just come, or died on its way.
+            with contextlib.suppress(OSError, EOFError):
+                Client(self._address, authkey=self._key).close()
 
     def _offered(self, collector: CollectorId, weights: Weights) -> control.Offered:
         also = weights.normalization
