@@ -31,6 +31,8 @@ CHANGE_SECONDS: Final = 0.2
 AT_ONCE: Final = 100
 # Two of the operator's complete lists.
 REST_SECONDS: Final = 60.0
+# Without a write.
+SETTLED_SECONDS: Final = 3.0
 _PATIENCE_SECONDS: Final = 300.0
 
 Found = dict[str, float]
@@ -221,6 +223,10 @@ class Fleets:
         grown = [one for one in self.stored if one["status"].get("replicas") != one["spec"]["collectors"]["replicas"]]
         await Drivers(self.api, grown).report_once()
         await self.until(FLEET, lambda one: has_condition(one, "Ready"))
+        before = None
+        while (now := (await self.operator.requests()).writes) != before:
+            before = now
+            await asyncio.sleep(SETTLED_SECONDS)
 
     async def _resize(self, one: Object) -> None:
         one["spec"]["collectors"]["replicas"] += 1
