@@ -13,7 +13,7 @@ from collectorfleet_api.v1alpha1.understood import understood
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.decide.events import story
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
-from collectorfleet_operator.decide.plan import plan
+from collectorfleet_operator.decide.plan import again_after, plan
 from collectorfleet_operator.decide.status import invalid, status
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
@@ -67,18 +67,19 @@ class Reconciler:
     async def _bring_on(
         self, key: Key, stored: Object, fleet: CollectorFleet, unreadable: Sequence[str]
     ) -> timedelta | None:
-        seen = self._observe(key, fleet, unreadable, Result())
-        planned, result = plan(seen, self._now()), Result()
+        seen, result = self._observe(key, fleet, unreadable, Result()), Result()
+        planned = plan(seen, self._now())
+        again = planned.again_after
         if planned.actions:
             result = await self._executor.carry_out(key, planned.actions)
             self._untold.add(key, fleet, result.changes)
             if result.interrupted:
                 raise result.interrupted
             seen = self._observe(key, fleet, unreadable, result)
-            planned = plan(seen, self._now())
+            again = again_after(seen, self._now())
         await self._write(key, stored, seen)
         self._log_refused(key, result.refused)
-        return _at_the_latest(planned.again_after)
+        return _at_the_latest(again)
 
     def _observe(self, key: Key, fleet: CollectorFleet, unreadable: Sequence[str], result: Result) -> Observed:
         return observe(
@@ -121,7 +122,7 @@ class Reconciler:
         self._said[key] = refused
 
 
-def _at_the_latest(again_after: timedelta | None) -> timedelta:
+def _at_the_latest(wanted: timedelta | None) -> timedelta:
     """At random, so that a thousand fleets that were looked at together are not again."""
     latest = _AT_THE_LATEST * random.uniform(0.5, 1.0)  # noqa: S311
-    return latest if again_after is None else min(again_after, latest)
+    return latest if wanted is None else min(wanted, latest)

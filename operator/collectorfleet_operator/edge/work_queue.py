@@ -29,8 +29,9 @@ class WorkQueue(Generic[K]):
         self._work = work
         self._on_failure = on_failure
         self._schedule: Schedule[K] = Schedule()
-        self._limit = asyncio.Semaphore(limit)
+        self._limit = limit
         self._news = asyncio.Event()
+        self._ready: asyncio.Queue[K] = asyncio.Queue()
         # Since when each key is due that nobody works on yet, the first one first.
         self._waiting: dict[K, float] = {}
 
@@ -51,11 +52,13 @@ class WorkQueue(Generic[K]):
 
     async def run(self) -> None:
         """Run until cancelled."""
-        async with asyncio.TaskGroup() as running:
+        async with asyncio.TaskGroup() as workers:
+            for number in range(self._limit):
+                workers.create_task(self._work_on(), name=f"worker {number}")
             while True:
                 for key in self._schedule.take(_now()):
                     self._waiting[key] = _now()
-                    running.create_task(self._run(key), name=f"reconcile {key}")
+                    self._ready.put_nowait(key)
                 await self._sleep()
 
     async def _sleep(self) -> None:
@@ -68,8 +71,9 @@ class WorkQueue(Generic[K]):
         except TimeoutError:
             pass
 
-    async def _run(self, key: K) -> None:
-        async with self._limit:
+    async def _work_on(self) -> None:
+        while True:
+            key = await self._ready.get()
             del self._waiting[key]
             try:
                 again = await self._work(key)
@@ -80,7 +84,9 @@ class WorkQueue(Generic[K]):
                 self._schedule.done(key, _now())
                 if again is not None:
                     self._schedule.add(key, _now(), again.total_seconds())
-        self._news.set()
+            self._news.set()
+            # Work that waits for nothing, as most is at a restart, would keep watches and lists out until all is done.
+            await asyncio.sleep(0)
 
 
 def _now() -> float:

@@ -86,3 +86,31 @@ def test_what_is_due_waits_until_somebody_works_on_it() -> None:
         return seen
 
     assert asyncio.run(scenario()) == [(2, True), (1, True), (0, False)]
+
+
+def test_everybody_else_gets_a_turn_while_many_fleets_are_due() -> None:
+    async def scenario() -> list[int]:
+        turns, seen, enough = 0, [], asyncio.Event()
+
+        async def elsewhere() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        async def work(key: str) -> timedelta | None:
+            seen.append(turns)
+            if len(seen) == 100:
+                enough.set()
+            return None
+
+        queue: WorkQueue[str] = WorkQueue(work, lambda *_: None, limit=4)
+        for number in range(100):
+            queue.add(f"{number}")
+        other = asyncio.create_task(elsewhere())
+        await _run(queue, enough)
+        other.cancel()
+        return seen
+
+    seen = asyncio.run(scenario())
+    assert max(seen.count(turn) for turn in set(seen)) <= 4
