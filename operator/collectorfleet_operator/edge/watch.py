@@ -17,6 +17,7 @@ import kopf
 from collectorfleet_api import names
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.edge.client import TIMEOUT_SECONDS, in_cluster
+from collectorfleet_operator.edge.kopf_memory import NoBase, NoProgress
 from collectorfleet_operator.edge.metrics.requests import request_of
 from collectorfleet_operator.edge.settings import Settings
 from collectorfleet_operator.objects import Kind, Object
@@ -127,6 +128,8 @@ def _settings(kinds: Iterable[Kind]) -> kopf.OperatorSettings:
     settings.scanning.disabled = True
     settings.peering.standalone = True
     settings.posting.enabled = False
+    settings.persistence.diffbase_storage = NoBase()
+    settings.persistence.progress_storage = NoProgress()
     settings.networking.request_timeout = 3 * TIMEOUT_SECONDS
     settings.networking.connect_timeout = 5
     settings.networking.error_backoffs = _ERROR_BACKOFFS_SECONDS

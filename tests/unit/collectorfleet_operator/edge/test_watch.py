@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 
 import aiohttp
+import kopf
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from collectorfleet_operator.edge.watch import _without_lists
+from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.edge.watch import _settings, _without_lists
 
 PODS = "/api/v1/pods"
 
@@ -49,3 +52,12 @@ def test_lists_are_of_nothing_and_a_watch_that_follows_one_begins() -> None:
     ]
     # One that was refused did not begin, and one that goes on from where it was misses nothing.
     assert began == ["pods"]
+
+
+def test_kopf_copies_nothing_of_an_object_to_find_out_what_changed_in_it() -> None:
+    persistence = _settings([FLEET, POD]).persistence
+    body = kopf.Body({"metadata": {"labels": {"a": "b"}}, "spec": {"image": "x"}})
+    essence = persistence.diffbase_storage.build(body=body)
+    assert essence == {}
+    assert persistence.progress_storage.clear(essence=essence) is essence
+    assert persistence.diffbase_storage.fetch(body=body) is None
