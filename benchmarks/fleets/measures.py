@@ -26,7 +26,7 @@ REPORTING: Final = 50
 REPORT_SECONDS: Final = 2.0
 # All of them together: what this machine's API server can take beside the rest.
 ALL_REPORT_SECONDS: Final = 10.0
-CHANGES: Final = 200
+CHANGES: Final = 150
 CHANGE_SECONDS: Final = 0.2
 AT_ONCE: Final = 100
 # Two of the operator's complete lists.

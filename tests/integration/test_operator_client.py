@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TypeVar
 
 import aiohttp
 import pytest
+from kubernetes.aio.config import kube_config
 from tests.cluster.control_plane import ControlPlane
+from tests.integration.operator_process import kubeconfig
 from tests.manifests import fleet
 
 from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.role import ROLE
+from collectorfleet_operator.children.role_binding import ROLE_BINDING
 from collectorfleet_operator.children.table import CHILDREN
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import ConflictError
@@ -21,8 +26,12 @@ T = TypeVar("T")
 
 
 @pytest.fixture
-def ask(control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Kube], Awaitable[T]]], T]:
-    monkeypatch.setenv("KUBECONFIG", str(control_plane.kubeconfig))
+def ask(
+    control_plane: ControlPlane, fleet_crd: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Callable[[Kube], Awaitable[T]]], T]:
+    """With the operator's rights."""
+    # Which is read when it is imported.
+    monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(kubeconfig(control_plane, tmp_path)))
 
     def run(what: Callable[[Kube], Awaitable[T]]) -> T:
         async def connected() -> T:
@@ -45,6 +54,9 @@ def test_what_is_made_anew_is_made_only_where_there_is_nothing_of_its_name(
     ask: Callable[[Callable[[Kube], Awaitable[Object]]], Object], namespace: str, kind: Kind
 ) -> None:
     manifest = CHILDREN[kind].build(owned(namespace))
+    if kind == ROLE_BINDING:
+        # Nobody can bind what is not there.
+        ask(lambda kube: kube.apply_new(ROLE, CHILDREN[ROLE].build(owned(namespace))))
     made = ask(lambda kube: kube.apply_new(kind, manifest))
     # It is applied: a later apply takes out what it does not have any more.
     assert [one["operation"] for one in metadata(made)["managedFields"]] == ["Apply"]
