@@ -25,10 +25,18 @@ class ControlPlane(Client):
 
     ``start()`` and ``stop()`` concern all of them, ``start(name)`` and ``kill(name)`` one; a component keeps its
     ports and its data when it is started again. ``kuberay=False`` leaves out KubeRay and its CRDs;
-    ``install_kuberay()`` adds both later. ``kuberay_env`` goes into KubeRay's environment.
+    ``install_kuberay()`` adds both later. ``kuberay_env`` goes into KubeRay's environment. ``controllers=False`` is
+    etcd and the API server alone: nothing is made or collected but by who asks.
     """
 
-    def __init__(self, folder: Path, *, kuberay: bool = True, kuberay_env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        kuberay: bool = True,
+        kuberay_env: Mapping[str, str] | None = None,
+        controllers: bool = True,
+    ) -> None:
         ports = Ports.free()
         pki = Pki(folder / "pki")
         pki.write(f"https://{LOOPBACK}:{ports.apiserver}", (LOOPBACK, SERVICE_IP), (ADMIN, CONTROLLER_MANAGER))
@@ -39,7 +47,7 @@ class ControlPlane(Client):
             components.kuberay(pki, LOOPBACK, ports, kuberay_env or {}),
         )
         self._components = {c.name: Component(c, folder / f"{c.name}.log") for c in commands}
-        self._with_kuberay = kuberay
+        self._with_kuberay, self._with_controllers = kuberay, controllers
         kubectl = binaries.kubectl()
         super().__init__(kubectl, pki.kubeconfig(ADMIN), folder / "kubectl-cache")
 
@@ -74,6 +82,8 @@ class ControlPlane(Client):
             self._components[name].launch()
         for name in ("etcd", "kube-apiserver"):
             self._components[name].wait_ready(START_SECONDS)
+        if not self._with_controllers:
+            return
         self._components["kube-controller-manager"].launch()
         if self._with_kuberay:
             self.install_kuberay()

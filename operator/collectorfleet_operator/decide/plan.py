@@ -7,7 +7,7 @@ Planning on the result of a plan gives no more steps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import assert_never
@@ -40,20 +40,34 @@ class Plan:
 
 
 def plan(seen: Observed, now: datetime) -> Plan:
+    return Plan(tuple(_actions(seen, now)), again_after(seen, now))
+
+
+def again_after(seen: Observed, now: datetime) -> timedelta | None:
+    """The plan's, alone: once its actions are done, planning anew would say no more than this."""
     if seen.fleet.metadata.deletion_timestamp is not None:
-        return Plan()
+        return None
+    match outcome(seen, now):
+        case Completed() | Failed() | Suspended() if not given_up(seen, now):
+            return until_next_deadline_after(seen, now)
+        case _:
+            return until_next_deadline(seen, now)
+
+
+def _actions(seen: Observed, now: datetime) -> Iterable[Action]:
+    if seen.fleet.metadata.deletion_timestamp is not None:
+        return ()
     lost = tuple(_give_up(seen, now))
     if lost:
-        return Plan(lost, until_next_deadline(seen, now))
+        return lost
     found = outcome(seen, now)
     match found:
         case Completed() | Failed():
-            return Plan(tuple(_clear_up(seen, found, now)), until_next_deadline_after(seen, now))
+            return _clear_up(seen, found, now)
         case Suspended():
-            freed = tuple(_free_the_cluster(seen, "the fleet is suspended"))
-            return Plan(freed, until_next_deadline_after(seen, now))
+            return _free_the_cluster(seen, "the fleet is suspended")
         case Pending() | Running():
-            return Plan(tuple(_go_on(seen, now)), until_next_deadline(seen, now))
+            return _go_on(seen, now)
         case _:
             assert_never(found)
 

@@ -41,6 +41,7 @@ from collectorfleet_operator.objects import Key, Kind, Object
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS: Final = 2.0
+TOGETHER_SECONDS: Final = 0.5
 
 
 async def run(settings: Settings) -> None:
@@ -122,12 +123,16 @@ class Session:
         self._health = process.health
         self._stop = process.stop
         self._cache = Cache(time.monotonic)
-        self._resync = Resync(process.kube, self._cache, process.freshness, process.settings.scopes, _now)
+        self._resync = Resync(
+            process.kube, self._cache, process.freshness, process.settings.scopes, _now, self._look_at
+        )
         self._reconciler = Reconciler(process.kube, self._cache, _now)
         self._reconciler.warnings = self._resync.warnings
         self._reconciler.code_changes = self._resync.code_changes
         self._queue: WorkQueue[Key] = WorkQueue(process.instruments.timed(self._reconciler.reconcile), _say_failed)
         self._over = asyncio.Event()
+        # A watch that begins says nothing of what happened before.
+        self._unheard = asyncio.Event()
 
     async def run(self) -> None:
         """Run until the process is told to stop, or until the next session has to begin."""
@@ -169,7 +174,8 @@ class Session:
         said = ""
         while not self._stop.is_set():
             try:
-                found, missing = await self._resync.list_all(), await self._resync.missing_kinds()
+                await self._resync.list_all()
+                missing = await self._resync.missing_kinds()
             except KubeError as error:
                 if not isinstance(error, UnavailableError):
                     # It answers; starting anew would change nothing.
@@ -181,8 +187,6 @@ class Session:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._stop.wait(), RETRY_SECONDS)
             else:
-                for key in found:
-                    self._queue.add(key)
                 self._health.serves()
                 return missing
         return None
@@ -191,9 +195,9 @@ class Session:
         """List again and again; returns when a kind begins or ceases to be served."""
         ticks, trouble = 0, ""
         while True:
-            await asyncio.sleep(RETRY_SECONDS if trouble else TICK_SECONDS)
+            unheard = await self._pause(RETRY_SECONDS if trouble else TICK_SECONDS)
             ticks += 1
-            everything = bool(trouble) or ticks % TICKS_PER_FULL_LIST == 0
+            everything = unheard or bool(trouble) or ticks % TICKS_PER_FULL_LIST == 0
             try:
                 await self._list_again(ticks, everything)
                 if (everything or missing) and await self._served_kinds_changed(missing):
@@ -211,6 +215,16 @@ class Session:
             trouble = ""
             self._health.heard()
 
+    async def _pause(self, seconds: float) -> bool:
+        """Wait until the next lists; True if they are to say what watches that began did not."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._unheard.wait(), seconds)
+            # They all begin together.
+            await asyncio.sleep(TOGETHER_SECONDS)
+            self._unheard.clear()
+            return True
+        return False
+
     async def _list_again(self, ticks: int, everything: bool) -> None:
         steps = [self._resync.list_often]
         if ticks % 2 == 0:
@@ -220,13 +234,10 @@ class Session:
         first: RefusedError | None = None
         for step in steps:
             try:
-                concerned = await step()
+                await step()
             except RefusedError as error:
+                # What is not refused is listed.
                 first = first or error
-                # What was not refused was listed.
-                concerned = set(self._cache.fleets())
-            for key in concerned:
-                self._queue.add(key)
         if first:
             raise first
 
@@ -239,22 +250,32 @@ class Session:
     async def _watch(self, kinds: Iterable[Kind]) -> None:
         process = self._process
         take_signals = partial(_on_signals, process.stop)
-        await watch(kinds, process.settings, self._take_news, self._over, process.trace, take_signals)
+        await watch(
+            kinds, process.settings, self._take_news, self._take_beginning, self._over, process.trace, take_signals
+        )
 
     def _take_news(self, kind: Kind, event: str | None, obj: Object) -> None:
         self._process.freshness.heard(kind)
         take = self._cache.remove if event == "DELETED" else self._cache.put
-        for key in take(kind, obj):
+        self._look_at(take(kind, obj))
+
+    def _take_beginning(self, resource: str) -> None:
+        for kind in WATCHED:
+            if kind.full_name == resource:
+                self._process.freshness.heard(kind)
+        self._unheard.set()
+
+    def _look_at(self, fleets: Iterable[Key]) -> None:
+        for key in fleets:
             self._queue.add(key)
 
     def _state(self) -> State:
-        fleets = (self._cache.get(FLEET, key) for key in self._cache.fleets())
         return State(
             waiting=self._queue.depth,
             longest_wait_seconds=self._queue.longest_wait_seconds,
             list_ages=self._process.freshness.list_ages(),
             watch_ages=self._process.freshness.watch_ages(),
-            fleets=[fleet for fleet in fleets if fleet is not None],
+            fleets=self._cache.summaries(),
         )
 
 

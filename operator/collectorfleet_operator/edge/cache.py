@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
 
 from collectorfleet_api import names
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.edge.renewals import Renewals
+from collectorfleet_operator.edge.summary import Summary, summary
+from collectorfleet_operator.edge.trimmed import trimmed
 from collectorfleet_operator.objects import Key, Kind, Object, label, metadata, name_of, namespace_of, uid_of
 
-# The keys of `metadata` that nobody here reads and that make up most of a small object.
-_UNREAD: Final = ("managedFields",)
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """An object as text: a fraction of its size, and nothing that the garbage collector would have to go through."""
+
+    uid: str
+    version: int
+    text: bytes
 
 
 class Cache:
     """Objects by kind and fleet. Older news never replaces newer: the three sources overtake each other.
 
-    Every method that takes news returns the fleets that it concerns.
+    Every method that takes news returns the fleets that it concerns. What is read of an object is in ``trimmed``; news
+    that change nothing of that concern nobody.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self._objects: dict[Kind, dict[Key, Object]] = {}
+        self._objects: dict[Kind, dict[Key, _Stored]] = {}
+        self._summaries: dict[Key, Summary] = {}
         self._fleet_of: dict[tuple[Kind, Key], Key] = {}
         self._of_fleet: dict[tuple[Kind, Key], set[Key]] = {}
         self._renewals = Renewals(clock)
@@ -31,102 +42,154 @@ class Cache:
         self._gone: dict[Kind, dict[str, tuple[str, int]]] = {}
 
     def fleets(self) -> list[Key]:
-        return list(self._objects.get(FLEET, {}))
+        return list(self._summaries)
+
+    def summaries(self) -> dict[Key, Summary]:
+        """Of all fleets."""
+        return dict(self._summaries)
 
     def get(self, kind: Kind, key: Key) -> Object | None:
-        return self._objects.get(kind, {}).get(key)
+        """The object, the caller's own."""
+        stored = self._stored(kind, key)
+        return None if stored is None else _read(stored)
+
+    def uid(self, kind: Kind, key: Key) -> str | None:
+        stored = self._stored(kind, key)
+        return None if stored is None else stored.uid
 
     def of_fleet(self, kind: Kind, fleet: Key) -> list[Object]:
         """Objects of a kind that carry the fleet's label, in the order of their names."""
-        found = self._of_fleet.get((kind, fleet), set())
-        return [self._objects[kind][key] for key in sorted(found)]
+        return [_read(self._objects[kind][key]) for key in self.keys_of_fleet(kind, fleet)]
+
+    def keys_of_fleet(self, kind: Kind, fleet: Key) -> list[Key]:
+        return sorted(self._of_fleet.get((kind, fleet), set()))
 
     def quiet_for(self, lease: Key) -> timedelta | None:
         """How long the Lease was listed and had not changed; None if nobody ever held it."""
         return self._renewals.quiet_for(lease)
 
+    def quiet(self, longer_than: Callable[[timedelta], bool]) -> list[tuple[Key, Key]]:
+        """Fleet and Lease of those that somebody held and that are quiet for that long."""
+        quiet = self._renewals.quiet(longer_than)
+        return [(fleet, lease) for lease in quiet if (fleet := self._fleet_of.get((LEASE, lease)))]
+
     def put(self, kind: Kind, obj: Object) -> set[Key]:
         """Take news of an object."""
-        key = Key(namespace_of(obj), name_of(obj))
-        stored = self.get(kind, key)
-        if uid_of(obj) in self._gone.get(kind, {}) or (stored is not None and not _newer(obj, stored)):
+        key, version = Key(namespace_of(obj), name_of(obj)), _version(obj)
+        stored = self._stored(kind, key)
+        if uid_of(obj) in self._gone.get(kind, {}) or (stored is not None and version <= stored.version):
             return set()
-        self._objects.setdefault(kind, {})[key] = _trimmed(kind, obj)
-        concerned = self._index(kind, key, obj)
         if kind == LEASE:
             self._renewals.note(key, obj)
-        return concerned
+        text = json.dumps(trimmed(kind, obj), separators=(",", ":"), sort_keys=True).encode()
+        if stored is not None and stored.text == text:
+            self._objects[kind][key] = _Stored(stored.uid, version, stored.text)
+            return set()
+        self._objects.setdefault(kind, {})[key] = _Stored(uid_of(obj), version, text)
+        if kind == FLEET:
+            self._summaries[key] = summary(obj)
+        return self._index(kind, key, obj)
 
     def remove(self, kind: Kind, obj: Object) -> set[Key]:
         """Take news that an object is gone."""
         key = Key(namespace_of(obj), name_of(obj))
-        stored = self.get(kind, key)
+        stored = self._stored(kind, key)
         self._gone.setdefault(kind, {})[uid_of(obj)] = (key.namespace, _version(obj))
-        if stored is None or uid_of(stored) != uid_of(obj):
+        if stored is None or stored.uid != uid_of(obj):
             return set()
         return self._drop(kind, key)
 
+    def relist(self, kind: Kind, namespace: str | None) -> Relist:
+        """A complete list of one namespace, or of all, is about to be asked for."""
+        if kind == LEASE:
+            self._renewals.listing()
+        return Relist(self, kind, namespace)
+
     def replace(self, kind: Kind, namespace: str | None, objects: Iterable[Object], resource_version: str) -> set[Key]:
-        """Take a complete list of one namespace, or of all."""
+        """Take a complete list at once."""
+        taken = self.relist(kind, namespace)
+        concerned = {key for obj in objects for key in taken.put(obj)}
+        return concerned | taken.complete(resource_version)
+
+    def _complete(self, kind: Kind, namespace: str | None, listed: set[Key], version: int) -> set[Key]:
         if kind == LEASE:
             self._renewals.listed()
         concerned: set[Key] = set()
-        listed = set()
-        for obj in objects:
-            listed.add(Key(namespace_of(obj), name_of(obj)))
-            concerned |= self.put(kind, obj)
-        for key, stored in list(self._objects.get(kind, {}).items()):
-            covered = namespace in (None, key.namespace)
-            if covered and key not in listed and _version(stored) <= int(resource_version):
-                concerned |= self._drop(kind, key)
+        for key in [
+            key
+            for key, stored in self._objects.get(kind, {}).items()
+            if key not in listed and namespace in (None, key.namespace) and stored.version <= version
+        ]:
+            concerned |= self._drop(kind, key)
         # What went before this list was taken comes in no later one.
         gone = self._gone.get(kind, {})
-        for uid in [
-            uid for uid, (where, at) in gone.items() if namespace in (None, where) and at <= int(resource_version)
-        ]:
+        for uid in [uid for uid, (where, at) in gone.items() if namespace in (None, where) and at <= version]:
             del gone[uid]
         return concerned
 
+    def _stored(self, kind: Kind, key: Key) -> _Stored | None:
+        return self._objects.get(kind, {}).get(key)
+
     def _index(self, kind: Kind, key: Key, obj: Object) -> set[Key]:
         name = key.name if kind == FLEET else label(obj, names.FLEET_LABEL)
-        concerned = {Key(key.namespace, name)} if name else set()
-        before = self._fleet_of.pop((kind, key), None)
-        if before is not None:
-            self._of_fleet[kind, before].discard(key)
-            concerned.add(before)
-        if name:
-            fleet = Key(key.namespace, name)
-            self._fleet_of[kind, key] = fleet
-            self._of_fleet.setdefault((kind, fleet), set()).add(key)
-        return concerned
+        fleet = Key(key.namespace, name) if name else None
+        before = self._fleet_of.get((kind, key))
+        if before != fleet:
+            if before is not None:
+                self._leave(kind, key, before)
+            if fleet is not None:
+                self._fleet_of[kind, key] = fleet
+                self._of_fleet.setdefault((kind, fleet), set()).add(key)
+        return {one for one in (before, fleet) if one is not None}
 
     def _drop(self, kind: Kind, key: Key) -> set[Key]:
         self._objects[kind].pop(key)
-        fleet = self._fleet_of.pop((kind, key), None)
-        if kind == LEASE:
+        if kind == FLEET:
+            self._summaries.pop(key, None)
+        elif kind == LEASE:
             self._renewals.forget(key)
+        fleet = self._fleet_of.get((kind, key))
         if fleet is None:
             return set()
+        self._leave(kind, key, fleet)
+        return {fleet}
+
+    def _leave(self, kind: Kind, key: Key, fleet: Key) -> None:
+        del self._fleet_of[kind, key]
         left = self._of_fleet[kind, fleet]
         left.discard(key)
         if not left:
             del self._of_fleet[kind, fleet]
-        return {fleet}
+
+
+class Relist:
+    """A list that is being read, object by object, while other news arrive."""
+
+    def __init__(self, cache: Cache, kind: Kind, namespace: str | None) -> None:
+        self._cache = cache
+        self._kind = kind
+        self._namespace = namespace
+        self._listed: set[Key] = set()
+
+    def put(self, obj: Object) -> set[Key]:
+        self._listed.add(Key(namespace_of(obj), name_of(obj)))
+        return self._cache.put(self._kind, obj)
+
+    def still(self, key: Key) -> None:
+        """It is there, as the list before had it."""
+        self._listed.add(key)
+
+    def complete(self, resource_version: str) -> set[Key]:
+        """That was all of it, at this version: what was not listed, and was there by then, is gone."""
+        return self._cache._complete(self._kind, self._namespace, self._listed, int(resource_version))
+
+
+def _read(stored: _Stored) -> Object:
+    found: Object = json.loads(stored.text)
+    found["metadata"]["resourceVersion"] = str(stored.version)
+    return found
 
 
 def _version(obj: Object) -> int:
     # Versions of one API server are numbers that grow over all objects; Kubernetes promises this since 1.35.
     return int(metadata(obj)["resourceVersion"])
-
-
-def _newer(obj: Object, stored: Object) -> bool:
-    return _version(obj) > _version(stored)
-
-
-def _trimmed(kind: Kind, obj: Object) -> Object:
-    """The object without what nobody here reads; of a fleet, who wrote when remains."""
-    kept = {key: value for key, value in metadata(obj).items() if key not in _UNREAD}
-    if kind == FLEET:
-        writers = metadata(obj).get("managedFields") or []
-        kept["managedFields"] = [{k: v for k, v in writer.items() if k != "fieldsV1"} for writer in writers]
-    return {"apiVersion": kind.api_version, "kind": kind.kind, **obj, "metadata": kept}

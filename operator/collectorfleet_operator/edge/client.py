@@ -6,11 +6,13 @@ Objects are written by server-side apply, so that each writer owns its fields an
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from kubernetes.aio import client, config
@@ -21,19 +23,17 @@ from kubernetes.aio.dynamic.resource import Resource
 from collectorfleet_api import names
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.edge.errors import NotFoundError, NotLeadingError, UnavailableError, from_answer
+from collectorfleet_operator.edge.listing import Incomplete, Listing, Unchanged
 from collectorfleet_operator.objects import Key, Kind, Object, metadata, name_of, namespace_of
 
 # The client's own default is five minutes.
 TIMEOUT_SECONDS: Final = 10
+LIST_SECONDS: Final = 60
+# Some items: a few milliseconds.
+_PIECE_BYTES: Final = 2**16
+# The version of the empty store: an apply about it meets an object of another version, or none, and makes it.
+_OF_NO_OBJECT: Final = "1"
 _METADATA_ALONE: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
-
-
-@dataclass(frozen=True)
-class Listed:
-    """All objects of a list, and the version of the whole: nothing older than it is missing."""
-
-    items: list[Object]
-    resource_version: str
 
 
 def in_cluster() -> bool:
@@ -65,6 +65,9 @@ class Kube:
         else:
             await config.load_kube_config(client_configuration=configuration)
         configuration.trace_configs = [trace]
+        # Else the environment is asked for proxies, and netrc for passwords, by each request anew.
+        configuration.client_session_kwargs = {"trust_env": False}
+        configuration.proxy = configuration.proxy or _proxy(configuration.host)
         async with client.ApiClient(configuration) as api:
             yield cls(api)
 
@@ -76,29 +79,36 @@ class Kube:
         self,
         kind: Kind,
         namespace: str | None,
+        into: Listing,
         label: str | None = None,
         field: str | None = None,
         *,
         metadata_alone: bool = False,
-    ) -> Listed:
-        """Objects of one namespace, or of all, as new as the API server has them at hand; whole, or their metadata."""
-        headers = {"header_params": {"Accept": _METADATA_ALONE}} if metadata_alone else {}
-        answer = await self._ask(
-            f"list {kind.full_name}",
-            self._resource(kind).get(
-                namespace=namespace,
-                label_selector=label,
-                field_selector=field,
-                # From the watch cache: a resync must not cost etcd anything.
-                resource_version="0",
-                **headers,
-                **_OPTIONS,
-            ),
+    ) -> AsyncIterator[Object | Unchanged]:
+        """Objects of one namespace, or of all, as new as the API server has them at hand; whole, or their metadata.
+
+        What the list before said that was read ``into`` it is not said again.
+        """
+        # Compressing ten megabytes takes both sides longer than sending them within a cluster.
+        headers = {"Accept-Encoding": "identity"}
+        if metadata_alone:
+            headers["Accept"] = _METADATA_ALONE
+        request = self._resource(kind).get(
+            namespace=namespace,
+            label_selector=label,
+            field_selector=field,
+            # From the watch cache: a resync must not cost etcd anything.
+            resource_version="0",
+            header_params=headers,
+            **_LIST,
         )
-        api_version, kind_name = kind.api_version, kind.kind
-        # Items of a list do not say what they are, or that they are metadata, of which none is null.
-        items = [{**item, "apiVersion": api_version, "kind": kind_name} for item in answer["items"] or []]
-        return Listed(items, answer["metadata"]["resourceVersion"])
+        with _errors_of(f"list {kind.full_name}"):
+            async with await request as answer:
+                async for item in into.read(_pieces(answer)):
+                    if not isinstance(item, Unchanged):
+                        # Items of a list do not say what they are, or that they are metadata, of which none is null.
+                        item |= {"apiVersion": kind.api_version, "kind": kind.kind}
+                    yield item
 
     async def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
         """One object, or None."""
@@ -115,6 +125,14 @@ class Kube:
             f"apply {kind} {namespace_of(manifest)}/{name_of(manifest)}",
             lambda: self._resource(kind).server_side_apply(body=manifest, force_conflicts=True, **_APPLY),
         )
+
+    async def apply_new(self, kind: Kind, manifest: Object) -> Object:
+        """Create the object with the fields of the manifest, as :meth:`apply` would.
+
+        ConflictError if there is one of its name: it stays untouched.
+        """
+        body = {**manifest, "metadata": {**metadata(manifest), "resourceVersion": _OF_NO_OBJECT}}
+        return await self.apply(kind, body)
 
     async def apply_status(self, seen: Object, status: Object) -> Object:
         """Write our part of the status of a fleet; returns the fleet.
@@ -156,14 +174,9 @@ class Kube:
         return await self._ask(what, request())
 
     async def _ask(self, what: str, request: Any) -> Object:
-        try:
-            answer = await request
-            found: Object = await answer.json()
-        except ApiException as error:
-            raise from_answer(what, int(error.status or 0), str(error.body or "")) from error
-        except (TimeoutError, aiohttp.ClientError, OSError) as error:
-            raise UnavailableError(what, f"{type(error).__name__}: {error}") from error
-        return found
+        with _errors_of(what):
+            found: Object = await (await request).json()
+            return found
 
     def _resource(self, kind: Kind) -> Resource:
         if kind not in self._resources:
@@ -180,8 +193,38 @@ class Kube:
         return self._resources[kind]
 
 
+@contextlib.contextmanager
+def _errors_of(what: str) -> Iterator[None]:
+    try:
+        yield
+    except ApiException as error:
+        raise from_answer(what, int(error.status or 0), str(error.body or "")) from error
+    except (TimeoutError, aiohttp.ClientError, OSError, Incomplete) as error:
+        raise UnavailableError(what, f"{type(error).__name__}: {error}") from error
+
+
+async def _pieces(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    async for piece in answer.content.iter_chunked(_PIECE_BYTES):
+        yield piece
+        # What is there already is handed out without a pause, and everybody else would wait for the end of the list.
+        await asyncio.sleep(0)
+
+
+def _proxy(host: str) -> str | None:
+    """As the environment says."""
+    url = urlsplit(host)
+    return None if proxy_bypass(url.netloc) else getproxies().get(url.scheme)
+
+
 _OPTIONS: Final[Mapping[str, Any]] = {"serialize": False, "_request_timeout": TIMEOUT_SECONDS}
 _APPLY: Final[Mapping[str, Any]] = {**_OPTIONS, "field_manager": names.OPERATOR_MANAGER}
+# It may take longer as a whole, while it comes.
+_LIST: Final[Mapping[str, Any]] = {
+    **_OPTIONS,
+    "_request_timeout": aiohttp.ClientTimeout(
+        total=LIST_SECONDS, sock_connect=TIMEOUT_SECONDS, sock_read=TIMEOUT_SECONDS
+    ),
+}
 _STATUS: Final[Mapping[str, Any]] = {
     "status": {"name": f"{FLEET.plural}/status", "kind": FLEET.kind, "namespaced": True, "verbs": ["patch"]}
 }

@@ -70,11 +70,13 @@ class Executor:
         return None
 
     async def _create(self, key: Key, kind: Kind, manifest: Object, why: str) -> Change | Refused | None:
-        # Server-side apply cannot be told to create only, and would take over what somebody else made.
-        there = await self._kube.find(kind, namespace_of(manifest), name_of(manifest))
-        if there is not None:
+        try:
+            child = await self._kube.apply_new(kind, manifest)
+        except ConflictError:
+            there = await self._kube.find(kind, namespace_of(manifest), name_of(manifest))
+            if there is None:
+                raise  # it is gone again
             return self._in_the_way(key, kind, manifest, there)
-        child = await self._kube.apply(kind, manifest)
         self._cache.put(kind, child)
         log.info("%s: created %s", key, why)
         return made(why, uid_of(child)) if CHILDREN[kind].announced else None

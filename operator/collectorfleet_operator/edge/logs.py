@@ -9,7 +9,7 @@ from typing import TextIO
 from collectorfleet_api.log_lines import FLEET, NAMESPACE, LogFormat, formatter
 from collectorfleet_operator.objects import Key
 
-# Each look at a fleet is a task of its own, and so has a value of its own.
+# Who looks at fleets is a task with a value of its own, and looks at one at a time.
 _fleet: ContextVar[Key | None] = ContextVar("fleet", default=None)
 
 

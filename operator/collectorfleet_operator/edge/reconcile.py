@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
+import random
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from typing import Final
 
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus, Reason
 from collectorfleet_api.v1alpha1.understood import understood
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.decide.events import story
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
-from collectorfleet_operator.decide.plan import plan
+from collectorfleet_operator.decide.plan import again_after, plan
 from collectorfleet_operator.decide.status import invalid, status
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
@@ -24,6 +26,9 @@ from collectorfleet_operator.edge.status_writer import StatusWriter
 from collectorfleet_operator.objects import Key, Object, is_terminating, metadata
 
 log = logging.getLogger(__name__)
+
+# What neither an event nor a deadline tells: the CRD was updated, and takes a field that was left out of the status.
+_AT_THE_LATEST: Final = timedelta(minutes=20)
 
 
 class Reconciler:
@@ -56,21 +61,25 @@ class Reconciler:
         found = read(self._cache, key, stored)
         if found is None:
             await self._say_unreadable(key, stored)
-            return None
+            return _at_the_latest(None)
         return await self._bring_on(key, stored, *found)
 
     async def _bring_on(
         self, key: Key, stored: Object, fleet: CollectorFleet, unreadable: Sequence[str]
     ) -> timedelta | None:
-        before = plan(self._observe(key, fleet, unreadable, Result()), self._now())
-        result = await self._executor.carry_out(key, before.actions)
-        self._untold.add(key, fleet, result.changes)
-        if result.interrupted:
-            raise result.interrupted
-        seen = self._observe(key, fleet, unreadable, result)
+        seen, result = self._observe(key, fleet, unreadable, Result()), Result()
+        planned = plan(seen, self._now())
+        again = planned.again_after
+        if planned.actions:
+            result = await self._executor.carry_out(key, planned.actions)
+            self._untold.add(key, fleet, result.changes)
+            if result.interrupted:
+                raise result.interrupted
+            seen = self._observe(key, fleet, unreadable, result)
+            again = again_after(seen, self._now())
         await self._write(key, stored, seen)
         self._log_refused(key, result.refused)
-        return plan(seen, self._now()).again_after
+        return _at_the_latest(again)
 
     def _observe(self, key: Key, fleet: CollectorFleet, unreadable: Sequence[str], result: Result) -> Observed:
         return observe(
@@ -111,3 +120,9 @@ class Reconciler:
         if refused and self._said.get(key) != refused:
             log.warning("%s: %s", key, refused[0].message)
         self._said[key] = refused
+
+
+def _at_the_latest(wanted: timedelta | None) -> timedelta:
+    """At random, so that a thousand fleets that were looked at together are not again."""
+    latest = _AT_THE_LATEST * random.uniform(0.5, 1.0)  # noqa: S311
+    return latest if wanted is None else min(wanted, latest)

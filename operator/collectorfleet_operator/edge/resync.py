@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
 from collectorfleet_api import names
-from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
@@ -21,10 +21,8 @@ from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import NotServedError, RefusedError
 from collectorfleet_operator.edge.freshness import Freshness
-from collectorfleet_operator.edge.observe import children_of
-from collectorfleet_operator.objects import Key, Kind, Object, changed_at, uid_of
-
-_FAILED: Final = (Reason.FAILED, Reason.DEADLINE_EXCEEDED)
+from collectorfleet_operator.edge.listing import Listing, Unchanged
+from collectorfleet_operator.objects import Key, Kind, Object, changed_at
 
 # Leases and health, and how soon an API server that is back is noticed.
 TICK_SECONDS: Final = 5.0
@@ -32,8 +30,11 @@ TICK_SECONDS: Final = 5.0
 TICKS_PER_FULL_LIST: Final = 6
 
 
+Concerns = Callable[[Iterable[Key]], None]
+
+
 class Resync:
-    """Lists into the cache. Every method returns the fleets to look at again, and raises a KubeError."""
+    """Lists into the cache, and tells ``concerns`` of the fleets to look at again. Every method raises a KubeError."""
 
     def __init__(
         self,
@@ -42,60 +43,75 @@ class Resync:
         freshness: Freshness,
         scopes: Iterable[str | None],
         now: Callable[[], datetime],
+        concerns: Concerns,
     ) -> None:
         self._kube = kube
         self._cache = cache
         self._freshness = freshness
         self._scopes = tuple(scopes)
         self._now = now
+        self._concerns = concerns
+        self._listings: defaultdict[tuple[Kind, str | None], Listing] = defaultdict(Listing)
         self.warnings: dict[Key, list[Warned]] = {}
         self.code_changes: dict[Key, datetime] = {}
 
-    async def list_all(self) -> set[Key]:
-        """All that is ours or Kubernetes' own; NotServedError if there are no CollectorFleets in this Kubernetes."""
+    async def list_all(self) -> None:
+        """All that is ours or Kubernetes' own; NotServedError if there are no CollectorFleets in this Kubernetes.
+
+        Concerns the fleets of which something is other than what was known.
+        """
         await self._list_each(kind for kind in LISTED if kind not in PROVIDERS)
-        # Whatever was missed, every fleet is looked at.
-        return set(self._cache.fleets())
 
     async def missing_kinds(self) -> set[Kind]:
         """List the kinds that somebody else brings; those that are not served."""
         return {kind for kind in PROVIDERS if not await self._is_served(kind)}
 
-    async def list_often(self) -> set[Key]:
-        """Fleets whose driver counted as lost and renewed its Lease.
+    async def list_often(self) -> None:
+        """Concerns fleets whose driver counted as lost and renewed its Lease.
 
         That a driver is lost is no news: a fleet is looked at again when it would be.
         """
         lost = self._lost()
-        await self._list_each(LISTED_OFTEN)
-        return lost - self._lost()
+        try:
+            await self._list_each(LISTED_OFTEN)
+        finally:
+            self._concerns(lost - self._lost())
 
-    async def newly_warned(self) -> set[Key]:
-        """Fleets that are not ready and about whose children there is another warning than before."""
-        waiting = {key for key in self._cache.fleets() if not _is_settled(self._cache.get(FLEET, key))}
+    async def newly_warned(self) -> None:
+        """Concerns fleets that are not ready and about whose children there is another warning than before."""
+        waiting = [key for key, fleet in self._cache.summaries().items() if not fleet.is_settled]
         found: dict[Key, list[Warned]] = {}
         for namespace in sorted({key.namespace for key in waiting}):
-            events = (await self._kube.list(EVENT, namespace, field="type=Warning")).items
+            events = await self._warnings_about(namespace)
             for key in waiting:
-                if key.namespace == namespace:
-                    found[key] = relevant(events, self._uids(key), self._now())
-        changed = {key for key in waiting if found[key] != self.warnings.get(key, [])}
+                if key.namespace == namespace and events:
+                    about = [event for uid in self._uids(key) for event in events.get(uid, ())]
+                    found[key] = relevant(about, self._uids(key), self._now()) if about else []
+        changed = {key for key in waiting if found.get(key, []) != self.warnings.get(key, [])}
         self.warnings.clear()
         self.warnings.update(found)
-        return changed
+        self._concerns(changed)
 
-    async def look_at_code(self) -> set[Key]:
+    async def look_at_code(self) -> None:
         """When the ConfigMaps of fleets that failed last changed: by name, and of no other fleet."""
         found: dict[Key, datetime] = {}
-        for key in self._cache.fleets():
-            name = _code_of_failed(self._cache.get(FLEET, key))
+        for key, fleet in self._cache.summaries().items():
+            name = fleet.code_of_failed
             changed = await self._changed(key.namespace, name) if name else None
             if changed is not None:
                 found[key] = changed
-        concerned = {key for key, changed in found.items() if changed != self.code_changes.get(key)}
+        news = {key for key, changed in found.items() if changed != self.code_changes.get(key)}
         self.code_changes.clear()
         self.code_changes.update(found)
-        return concerned
+        self._concerns(news)
+
+    async def _warnings_about(self, namespace: str) -> Mapping[str, list[Object]]:
+        """By the uid of the object that they are about."""
+        found: defaultdict[str, list[Object]] = defaultdict(list)
+        async for event in self._kube.list(EVENT, namespace, Listing(), field="type=Warning"):
+            if not isinstance(event, Unchanged):
+                found[event["involvedObject"].get("uid", "")].append(event)
+        return found
 
     async def _changed(self, namespace: str, config_map: str) -> datetime | None:
         try:
@@ -116,14 +132,18 @@ class Resync:
         if first:
             raise first
 
-    async def _list(self, kind: Kind) -> set[Key]:
+    async def _list(self, kind: Kind) -> None:
         label = None if kind == FLEET else names.FLEET_LABEL
-        concerned: set[Key] = set()
         for scope in self._scopes:
-            listed = await self._kube.list(kind, scope, label=label, metadata_alone=kind in METADATA_ALONE)
-            concerned |= self._cache.replace(kind, scope, listed.items, listed.resource_version)
+            listing, relist = self._listings[kind, scope], self._cache.relist(kind, scope)
+            items = self._kube.list(kind, scope, listing, label=label, metadata_alone=kind in METADATA_ALONE)
+            async for item in items:
+                if isinstance(item, Unchanged):
+                    relist.still(item.key)
+                else:
+                    self._concerns(relist.put(item))
+            self._concerns(relist.complete(listing.resource_version))
             self._freshness.listed(kind, scope)
-        return concerned
 
     async def _is_served(self, kind: Kind) -> bool:
         try:
@@ -134,25 +154,10 @@ class Resync:
         return True
 
     def _lost(self) -> set[Key]:
-        lease = CHILDREN[LEASE]
-        return {key for key in self._cache.fleets() if is_lost(self._cache.quiet_for(lease.key(key)))}
+        return {fleet for fleet, lease in self._cache.quiet(is_lost) if CHILDREN[LEASE].key(fleet) == lease}
 
     def _uids(self, key: Key) -> set[str]:
-        children = (*self._cache.of_fleet(POD, key), *children_of(self._cache, key).values())
-        return {uid_of(child) for child in children}
-
-
-def _code_of_failed(fleet: Object | None) -> str | None:
-    """Name of the ConfigMap with the code of a fleet that failed; None if it did not, or has none."""
-    conditions = ((fleet or {}).get("status") or {}).get("conditions") or []
-    failed = any(one["type"] == ConditionType.COMPLETED and one["reason"] in _FAILED for one in conditions)
-    code = ((fleet or {}).get("spec") or {}).get("code") or {}
-    return code.get("configMap") if failed else None
-
-
-def _is_settled(fleet: Object | None) -> bool:
-    """Ready, suspended or over: nothing that a warning could explain."""
-    found = {one["type"]: one for one in ((fleet or {}).get("status") or {}).get("conditions") or []}
-    if found.get(ConditionType.READY, {}).get("status") == "True":
-        return True
-    return found.get(ConditionType.COMPLETED, {}).get("reason") not in (None, Reason.RUNNING)
+        """Of the fleet's children and pods."""
+        objects = [(POD, pod) for pod in self._cache.keys_of_fleet(POD, key)]
+        objects += [(kind, child.key(key)) for kind, child in CHILDREN.items()]
+        return {uid for kind, name in objects if (uid := self._cache.uid(kind, name))}

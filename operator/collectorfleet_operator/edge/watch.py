@@ -1,4 +1,9 @@
-"""kopf as a source of events and nothing else: no handler of ours changes an object, so kopf adds nothing to any."""
+"""kopf as a source of events and nothing else: no handler of ours changes an object, so kopf adds nothing to any.
+
+Nor is it a source of lists. Where a watch begins, kopf lists all objects, holds them at once, and gives a task to each
+of them; we list for ourselves. So its lists are asked for no object, which gives it the version to watch from, and we
+are told that a watch began, for a list of ours to say what came before it.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +17,8 @@ import kopf
 from collectorfleet_api import names
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.edge.client import TIMEOUT_SECONDS, in_cluster
+from collectorfleet_operator.edge.kopf_memory import NoBase, NoProgress
+from collectorfleet_operator.edge.metrics.requests import request_of
 from collectorfleet_operator.edge.settings import Settings
 from collectorfleet_operator.objects import Kind, Object
 
@@ -20,17 +27,25 @@ from collectorfleet_operator.objects import Kind, Object
 _ERROR_BACKOFFS_SECONDS: Final = (0.5, 1, 1, 2, 2, 2, 2, 2)
 
 OnNews = Callable[[Kind, str | None, Object], None]
+OnBegin = Callable[[str], None]
+
+# The field selector of a list: no object has the name.
+_NOTHING: Final = "metadata.name=-"
 
 
 async def watch(
     kinds: Iterable[Kind],
     settings: Settings,
     news: OnNews,
+    began: OnBegin,
     stop: asyncio.Event,
     trace: aiohttp.TraceConfig,
     take_signals: Callable[[], None],
 ) -> None:
     """Call ``news`` with the kind, the type of event and the object, until ``stop`` is set.
+
+    ``began`` is called with the full name of a kind whose watch begins, at the start and whenever it cannot go on from
+    where it was: of what happened before, ``news`` is not called.
 
     Raises when kopf cannot go on. Cancels every task that was started meanwhile. ``trace`` sees every request.
     ``take_signals`` is called once kopf has put its own handlers of signals in place: after one it waits five seconds
@@ -38,7 +53,7 @@ async def watch(
     """
     kinds = list(kinds)
     registry = kopf.OperatorRegistry()
-    kopf.on.login(registry=registry)(_login(trace))
+    kopf.on.login(registry=registry)(_login(trace, began))
     for kind in kinds:
         _subscribe(registry, kind, news)
     ready = asyncio.Event()
@@ -57,7 +72,7 @@ async def watch(
         asked.cancel()
 
 
-def _login(trace: aiohttp.TraceConfig) -> Callable[..., Awaitable[kopf.AiohttpSession | None]]:
+def _login(trace: aiohttp.TraceConfig, began: OnBegin) -> Callable[..., Awaitable[kopf.AiohttpSession | None]]:
     """Credentials as kopf finds them, in an HTTP client of ours, which kopf closes: its own cannot be traced."""
     find = kopf.login_with_service_account if in_cluster() else kopf.login_via_client
 
@@ -71,6 +86,7 @@ def _login(trace: aiohttp.TraceConfig) -> Callable[..., Awaitable[kopf.AiohttpSe
             proxy=found.proxy_url,
             trust_env=found.trust_env,
             trace_configs=[trace],
+            middlewares=[_without_lists(began)],
         )
         return kopf.AiohttpSession(
             server=found.server,
@@ -81,6 +97,23 @@ def _login(trace: aiohttp.TraceConfig) -> Callable[..., Awaitable[kopf.AiohttpSe
         )
 
     return login
+
+
+def _without_lists(began: OnBegin) -> aiohttp.ClientMiddlewareType:
+    listed = set[str]()
+
+    async def ask(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+        asked = request_of(request.method, request.url)
+        if asked.verb == "list":
+            listed.add(request.url.path)
+            request.url = request.url.update_query(fieldSelector=_NOTHING)
+        answer = await send(request)
+        if asked.verb == "watch" and answer.ok and request.url.path in listed:
+            listed.remove(request.url.path)
+            began(asked.resource)
+        return answer
+
+    return ask
 
 
 def _subscribe(registry: kopf.OperatorRegistry, kind: Kind, news: OnNews) -> None:
@@ -95,6 +128,8 @@ def _settings(kinds: Iterable[Kind]) -> kopf.OperatorSettings:
     settings.scanning.disabled = True
     settings.peering.standalone = True
     settings.posting.enabled = False
+    settings.persistence.diffbase_storage = NoBase()
+    settings.persistence.progress_storage = NoProgress()
     settings.networking.request_timeout = 3 * TIMEOUT_SECONDS
     settings.networking.connect_timeout = 5
     settings.networking.error_backoffs = _ERROR_BACKOFFS_SECONDS

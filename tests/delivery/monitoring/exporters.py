@@ -17,7 +17,8 @@ from collectorfleet_operator.children.table import LISTED, WATCHED
 from collectorfleet_operator.edge.metrics.instruments import Instruments
 from collectorfleet_operator.edge.metrics.requests import Request
 from collectorfleet_operator.edge.metrics.state import PREFIX, State
-from collectorfleet_operator.objects import Key, Object
+from collectorfleet_operator.edge.summary import Summary
+from collectorfleet_operator.objects import Key
 
 # What a PodMonitor adds to everything that it finds in a pod, and Prometheus to each target.
 TARGET_LABELS = frozenset({"namespace", "pod", "container", "endpoint", "job", "instance"})
@@ -34,12 +35,9 @@ def operator_registry() -> CollectorRegistry:
         return None
 
     asyncio.run(instruments.timed(done)(Key("lab", "cheetah")))  # type: ignore[arg-type]
-    fleet: Object = {
-        "metadata": {"namespace": "lab", "name": "cheetah"},
-        "status": {"phase": Phase.COLLECTING.value, "conditions": [{"type": "Ready", "status": "True"}]},
-    }
+    fleets = {Key("lab", "cheetah"): Summary(Phase.COLLECTING, is_ready=True, is_settled=True, code_of_failed=None)}
     ages = dict.fromkeys(LISTED, 4.0)
-    instruments.state = lambda: State(1, 0.5, ages, {kind: ages[kind] for kind in WATCHED}, [fleet])
+    instruments.state = lambda: State(1, 0.5, ages, {kind: ages[kind] for kind in WATCHED}, fleets)
     return instruments.registry
 
 

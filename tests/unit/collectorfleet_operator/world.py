@@ -109,9 +109,9 @@ class World:
         other = copy.copy(self)
         other._listed_at = other.seconds
         other.cache = Cache(lambda: other._listed_at)
-        for kind, objects in self.cache._objects.items():
-            for obj in objects.values():
-                other.cache.put(kind, obj)
+        for kind, keys in self.cache._objects.items():
+            for key in keys:
+                other.cache.put(kind, self.get(kind, key))
         return other
 
     @property

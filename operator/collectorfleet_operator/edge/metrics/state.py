@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from collectorfleet_api.v1alpha1 import ConditionType, Phase
-from collectorfleet_operator.objects import Kind, Object, name_of, namespace_of
+from collectorfleet_api.v1alpha1 import Phase
+from collectorfleet_operator.edge.summary import Summary
+from collectorfleet_operator.objects import Key, Kind
 
 # Of the names of all metrics of the operator; those of drivers begin with the project's name alone.
 PREFIX: Final = "collectorfleet_operator_"
@@ -18,13 +19,13 @@ PREFIX: Final = "collectorfleet_operator_"
 
 @dataclass(frozen=True)
 class State:
-    """Ages are in seconds. ``fleets`` are as stored; ``waiting`` is how many are due and not reconciled yet."""
+    """Ages are in seconds. ``fleets`` are as they say; ``waiting`` is how many are due and not reconciled yet."""
 
     waiting: int
     longest_wait_seconds: float
     list_ages: Mapping[Kind, float]
     watch_ages: Mapping[Kind, float]
-    fleets: Sequence[Object]
+    fleets: Mapping[Key, Summary]
 
 
 def families(state: State) -> Iterator[Metric]:
@@ -40,22 +41,8 @@ def families(state: State) -> Iterator[Metric]:
         "Time since the watch of a kind last told of a change, or began; where nothing changes it grows.",
         state.watch_ages,
     )
-    yield _by_phase(state.fleets)
+    yield _by_phase(state.fleets.values())
     yield _readiness(state.fleets)
-
-
-def phase_of(fleet: Object) -> Phase:
-    """As its status says; one without a status is pending."""
-    said = (fleet.get("status") or {}).get("phase")
-    return Phase(said) if said in set(Phase) else Phase.PENDING
-
-
-def is_ready(fleet: Object) -> bool | None:
-    """By its condition; None while it has none, as a suspended fleet."""
-    conditions = (fleet.get("status") or {}).get("conditions") or []
-    statuses = (one["status"] for one in conditions if one["type"] == ConditionType.READY)
-    said = next(statuses, None)
-    return None if said is None else said == "True"
 
 
 def _ages(name: str, description: str, ages: Mapping[Kind, float]) -> Metric:
@@ -65,8 +52,8 @@ def _ages(name: str, description: str, ages: Mapping[Kind, float]) -> Metric:
     return family
 
 
-def _by_phase(fleets: Sequence[Object]) -> Metric:
-    counts = Counter(phase_of(fleet) for fleet in fleets)
+def _by_phase(fleets: Iterable[Summary]) -> Metric:
+    counts = Counter(fleet.phase for fleet in fleets)
     family = GaugeMetricFamily(
         f"{PREFIX}fleets", "Fleets by status.phase, those without one as Pending.", labels=["phase"]
     )
@@ -75,14 +62,13 @@ def _by_phase(fleets: Sequence[Object]) -> Metric:
     return family
 
 
-def _readiness(fleets: Sequence[Object]) -> Metric:
+def _readiness(fleets: Mapping[Key, Summary]) -> Metric:
     family = GaugeMetricFamily(
         f"{PREFIX}fleet_ready",
         "1 where the condition Ready of a fleet is True, 0 where it is not; absent where there is none.",
         labels=["fleet_namespace", "fleet"],
     )
-    for fleet in fleets:
-        ready = is_ready(fleet)
-        if ready is not None:
-            family.add_metric([namespace_of(fleet), name_of(fleet)], float(ready))
+    for key, fleet in fleets.items():
+        if fleet.is_ready is not None:
+            family.add_metric([key.namespace, key.name], float(fleet.is_ready))
     return family

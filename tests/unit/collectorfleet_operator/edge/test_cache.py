@@ -13,6 +13,7 @@ from collectorfleet_api import names
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.objects import Key, Object, metadata, name_of
 
@@ -109,6 +110,55 @@ def test_who_wrote_which_field_is_forgotten(kind: Any) -> None:
     assert stored is not None
     kept = metadata(stored).get("managedFields")
     assert kept == ([{"manager": "m", "time": "t"}] if kind == FLEET else None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        pytest.param(POD, {"status": {"podIP": "10.0.0.1"}}, id="a pod's address"),
+        pytest.param(POD, {"spec": {"schedulerName": "other"}}, id="a pod's scheduler"),
+        pytest.param(LEASE, {"spec": {"renewTime": "12:01"}}, id="a renewal"),
+        pytest.param(RAYCLUSTER, {"status": {"lastUpdateTime": "12:01"}}, id="KubeRay's words"),
+    ],
+)
+def test_news_of_what_nobody_reads_concern_nobody(kind: Any, change: Object) -> None:
+    seen = cache()
+    assert seen.put(kind, pod("p", 1)) == {FLEET_KEY}
+    assert seen.put(kind, {**pod("p", 2), **change}) == set()
+    # A write that names the version names the newest all the same.
+    stored = seen.get(kind, Key("lab", "p"))
+    assert stored is not None
+    assert metadata(stored)["resourceVersion"] == "2"
+    # One that is made again is another one.
+    assert seen.put(kind, pod("p", 3, uid="new")) == {FLEET_KEY}
+
+
+def test_another_holder_of_a_lease_is_news() -> None:
+    seen = cache()
+    seen.put(LEASE, {**pod("p", 1), "spec": {"holderIdentity": "driver-1"}})
+    assert seen.put(LEASE, {**pod("p", 2), "spec": {"holderIdentity": "driver-2"}}) == {FLEET_KEY}
+
+
+def test_an_object_that_is_read_is_the_readers_own() -> None:
+    seen = cache()
+    seen.put(POD, pod("p", 1))
+    for stored in seen.of_fleet(POD, FLEET_KEY):
+        stored["metadata"]["labels"].clear()
+    (again,) = seen.of_fleet(POD, FLEET_KEY)
+    assert metadata(again)["labels"] == {names.FLEET_LABEL: "cheetah"}
+
+
+def test_news_that_come_while_a_list_is_read_stand() -> None:
+    seen = cache()
+    for name, version in (("a", 1), ("b", 2), ("c", 3)):
+        seen.put(POD, pod(name, version, uid=name))
+    relist = seen.relist(POD, None)
+    assert relist.put(pod("a", 1, uid="a")) == set()
+    seen.remove(POD, pod("c", 9, uid="c"))
+    seen.put(POD, pod("d", 8, uid="d"))
+    relist.still(Key("lab", "c"))
+    assert relist.complete("7") == {FLEET_KEY}  # b went
+    assert [name_of(one) for one in seen.of_fleet(POD, FLEET_KEY)] == ["a", "d"]
 
 
 @given(st.permutations(range(1, 6)))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import copy
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.unit.collectorfleet_operator.world import KEY, NOON, World
+from tests.unit.collectorfleet_operator.world import DRIVER, KEY, NOON, World, running
 
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.owner import FLEET
-from collectorfleet_operator.edge.errors import UnavailableError
+from collectorfleet_operator.decide.plan import plan
+from collectorfleet_operator.edge import reconcile
+from collectorfleet_operator.edge.errors import ConflictError, UnavailableError
 from collectorfleet_operator.edge.reconcile import Reconciler
 from collectorfleet_operator.objects import Key, Kind, Object
 
@@ -23,12 +26,15 @@ class PlayedKube:
         self.world = world
         self.silent: list[str] = []  # kinds
         self.events: list[str] = []
+        self.hidden: dict[Kind, Object] = {}  # there, and not in the cache
 
     async def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
-        return self.world.cache.get(kind, Key(namespace, name))
+        return self.hidden.get(kind) or self.world.cache.get(kind, Key(namespace, name))
 
-    async def apply(self, kind: Kind, manifest: Object) -> Object:
+    async def apply_new(self, kind: Kind, manifest: Object) -> Object:
         self._answer(kind.kind)
+        if kind in self.hidden:
+            raise ConflictError(f"apply {kind}", "it is of another version")
         return self.world.store(copy.deepcopy(manifest))
 
     async def apply_status(self, _stored: Object, status: Object) -> Object:
@@ -60,3 +66,29 @@ def test_what_was_done_before_the_api_server_went_away_is_told_when_it_is_back(a
     told: list[Any] = kube.events[:]
     asyncio.run(reconciler.reconcile(KEY))
     assert kube.events == told
+
+
+def test_a_fleet_at_rest_is_read_once_and_looked_at_again_some_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = running()
+    kube = PlayedKube(world)
+    reconciler = Reconciler(kube, world.cache, lambda: NOON)  # type: ignore[arg-type]
+    asyncio.run(reconciler.reconcile(KEY))
+    plans = []
+    monkeypatch.setattr(reconcile, "plan", lambda seen, now: plans.append(plan(seen, now)) or plans[-1])
+    told = kube.events[:]
+    again = asyncio.run(reconciler.reconcile(KEY))
+    assert again is not None
+    assert again <= timedelta(minutes=20)
+    assert kube.events == told
+    assert len(plans) == 1
+
+
+def test_somebody_elses_object_of_a_childs_name_stays_as_it_is() -> None:
+    world = World()
+    kube = PlayedKube(world)
+    theirs = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "cheetah-driver", "namespace": "default"}}
+    kube.hidden[JOB] = theirs
+    asyncio.run(Reconciler(kube, world.cache, lambda: NOON).reconcile(KEY))  # type: ignore[arg-type]
+    refused = world.get(FLEET)["status"]["conditions"]
+    assert {one["reason"] for one in refused if one["type"] == "Stalled"} == {"NameTaken"}
+    assert world.cache.get(JOB, DRIVER) is None

@@ -21,10 +21,14 @@ class Clock:
     def __init__(self) -> None:
         self.seconds = 0.0
         self.renewals = Renewals(lambda: self.seconds)
-        self.renewals.listed()
+        self._list()
 
     def wait(self, seconds: float) -> None:
         self.seconds += seconds
+        self._list()
+
+    def _list(self) -> None:
+        self.renewals.listing()
         self.renewals.listed()
 
 
@@ -65,3 +69,16 @@ def test_a_lease_that_is_gone_is_forgotten() -> None:
     clock.renewals.note(KEY, lease(holderIdentity="driver-1", renewTime="12:00"))
     clock.renewals.forget(KEY)
     assert clock.renewals.quiet_for(KEY) is None
+
+
+def test_a_list_that_breaks_off_watches_nobody() -> None:
+    clock = Clock()
+    clock.renewals.note(KEY, lease(holderIdentity="driver-1", renewTime="12:00"))
+    clock.wait(5)
+    for _ in range(10):
+        clock.seconds += 5
+        clock.renewals.listing()
+    assert clock.renewals.quiet_for(KEY) == timedelta(seconds=5)
+    # What it did say of a Lease counts.
+    clock.renewals.note(KEY, lease(holderIdentity="driver-1", renewTime="12:55"))
+    assert clock.renewals.quiet_for(KEY) == timedelta(0)

@@ -1,45 +1,193 @@
-"""Which fleets a list concerns."""
+"""What lists tell the operator: what a watch missed, and nothing that was known."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
+import pytest
+from tests.unit.collectorfleet_operator.world import KEY, NOON, World, running
+
+from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.children.role import ROLE
+from collectorfleet_operator.children.table import LISTED
+from collectorfleet_operator.decide.events import EVENT
 from collectorfleet_operator.edge.cache import Cache
-from collectorfleet_operator.edge.client import Kube
+from collectorfleet_operator.edge.errors import RefusedError, UnavailableError
 from collectorfleet_operator.edge.freshness import Freshness
+from collectorfleet_operator.edge.listing import Listing, Unchanged
 from collectorfleet_operator.edge.resync import Resync
-from collectorfleet_operator.objects import Key, Kind, Object
+from collectorfleet_operator.objects import Key, Kind, Object, metadata
 
-FAILED = Key("lab", "failed")
-
-
-def fleet(key: Key, reason: str) -> Object:
-    return {
-        "metadata": {"name": key.name, "namespace": key.namespace, "uid": key.name, "resourceVersion": "1"},
-        "spec": {"code": {"configMap": "code"}},
-        "status": {"conditions": [{"type": "Completed", "status": "False", "reason": reason}]},
-    }
+DRIVER = Key(KEY.namespace, f"{KEY.name}-driver")
 
 
-class OneConfigMap:
-    """All that is asked of the API server here."""
+class PlayedLists:
+    """Lists what a world has, in items that are told apart by their text."""
 
-    changed = "2026-01-01T10:00:00Z"
+    def __init__(self, world: World) -> None:
+        self.objects = {
+            (kind, key): world.get(kind, key) for kind, keys in world.cache._objects.items() for key in keys
+        }
+        self.events: list[Object] = []
+        self.refused: set[Kind] = set()
+        self.breaks_off: set[Kind] = set()
+        self.code_changed_at = "2026-07-01T12:00:00Z"
+        self.version = 1000
 
-    async def find(self, kind: Kind, namespace: str, name: str) -> Any:
-        return {"metadata": {"name": name, "managedFields": [{"time": self.changed}]}}
+    async def list(
+        self, kind: Kind, namespace: str | None, into: Listing, **options: Any
+    ) -> AsyncIterator[Object | Unchanged]:
+        if kind in self.refused:
+            raise RefusedError(f"list {kind}", "forbidden")
+        if kind == EVENT:
+            for event in self.events:
+                yield event
+            return
+        before = dict(into._before)  # type: ignore[arg-type]
+        now = {key: repr(obj) for (of, key), obj in self.objects.items() if of == kind}
+        for key, text in now.items():
+            if before.get(key) == text:
+                yield Unchanged(key)
+            else:
+                yield dict(self.objects[kind, key])
+            if kind in self.breaks_off:
+                raise UnavailableError(f"list {kind}", "it broke off")
+        into._before = list(now.items())  # type: ignore[assignment]
+        into.resource_version = str(self.version)
+
+    async def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
+        return {"metadata": {"managedFields": [{"time": self.code_changed_at}]}}
+
+    def change(self, kind: Kind, key: Key, **fields: Any) -> None:
+        self.version += 1
+        obj = self.objects[kind, key]
+        self.objects[kind, key] = {**obj, **fields, "metadata": {**metadata(obj), "resourceVersion": str(self.version)}}
 
 
-def test_a_fleet_that_failed_is_looked_at_again_at_once_when_its_code_has_changed() -> None:
-    api, seen = OneConfigMap(), Cache(lambda: 0.0)
-    for key, reason in ((FAILED, "Failed"), (Key("lab", "runs"), "Running")):
-        seen.put(FLEET, fleet(key, reason))
-    resync = Resync(cast("Kube", api), seen, Freshness(lambda: 0.0), [None], lambda: datetime.now(UTC))
-    assert asyncio.run(resync.look_at_code()) == {FAILED}
-    assert asyncio.run(resync.look_at_code()) == set()
-    api.changed = "2026-01-01T10:05:00Z"
-    assert asyncio.run(resync.look_at_code()) == {FAILED}
-    assert resync.code_changes == {FAILED: datetime(2026, 1, 1, 10, 5, tzinfo=UTC)}
+class Watcher:
+    """A resync of a new operator, and the fleets that it was told of."""
+
+    def __init__(self, world: World, clock: Callable[[], float] = lambda: 0.0) -> None:
+        self.lists = PlayedLists(world)
+        self.cache = Cache(clock)
+        self.told: list[Key] = []
+        freshness = Freshness(lambda: 0.0)
+        self.resync = Resync(
+            self.lists,  # type: ignore[arg-type]
+            self.cache,
+            freshness,
+            (None,),
+            lambda: NOON,
+            self.told.extend,
+        )
+
+    def after(self, step: Callable[[], Awaitable[Any]]) -> set[Key]:
+        self.told.clear()
+        asyncio.run(step())  # type: ignore[arg-type]
+        return set(self.told)
+
+    def list_all(self) -> set[Key]:
+        async def both() -> None:
+            await self.resync.list_all()
+            await self.resync.missing_kinds()
+
+        return self.after(both)
+
+
+def test_the_first_lists_concern_every_fleet_and_the_next_ones_none() -> None:
+    watcher = Watcher(running())
+    assert watcher.list_all() == {KEY}
+    assert set(watcher.cache.fleets()) == {KEY}
+    assert watcher.list_all() == set()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in LISTED if kind != LEASE], ids=str)
+def test_what_a_watch_missed_concerns_the_fleet_it_is_about(kind: Kind) -> None:
+    watcher = Watcher(running())
+    watcher.list_all()
+    key = next(key for of, key in watcher.lists.objects if of == kind)
+    changed = {**metadata(watcher.lists.objects[kind, key])["labels"], "other": "one"} if kind != FLEET else {}
+    watcher.lists.objects[kind, key]["metadata"] |= {"labels": changed} if changed else {"generation": 7}
+    watcher.lists.change(kind, key)
+    assert watcher.list_all() == {KEY}
+    del watcher.lists.objects[kind, key]
+    watcher.lists.version += 1
+    assert watcher.list_all() == {KEY}
+    assert watcher.cache.get(kind, key) is None
+
+
+def test_what_is_refused_keeps_nothing_else_from_being_listed() -> None:
+    watcher = Watcher(running())
+    watcher.list_all()
+    watcher.lists.refused = {POD}
+    watcher.lists.objects[ROLE, DRIVER]["metadata"]["labels"] = {}
+    watcher.lists.change(ROLE, DRIVER)
+    with pytest.raises(RefusedError):
+        watcher.list_all()
+    assert set(watcher.told) == {KEY}
+    assert watcher.cache.of_fleet(POD, KEY)
+
+
+def test_a_list_that_breaks_off_takes_nothing_away() -> None:
+    watcher = Watcher(running())
+    watcher.list_all()
+    watcher.lists.breaks_off = {POD}
+    with pytest.raises(UnavailableError):
+        watcher.list_all()
+    assert len(watcher.cache.of_fleet(POD, KEY)) > 1
+
+
+def test_a_renewed_lease_concerns_nobody_and_one_of_a_lost_driver_its_fleet() -> None:
+    seconds = 0.0
+    watcher = Watcher(running(), lambda: seconds)
+    watcher.list_all()
+    for moment in range(5, 40, 5):
+        seconds = float(moment)
+        watcher.lists.change(LEASE, DRIVER, spec={"holderIdentity": "driver", "renewTime": f"{moment}"})
+        assert watcher.after(watcher.resync.list_often) <= ({KEY} if moment == 5 else set())
+    for moment in range(40, 120, 5):
+        seconds = float(moment)
+        # That it is lost, the fleet's own deadline says.
+        assert watcher.after(watcher.resync.list_often) == set()
+    watcher.lists.change(LEASE, DRIVER, spec={"holderIdentity": "driver", "renewTime": "120"})
+    assert watcher.after(watcher.resync.list_often) == {KEY}
+
+
+def failed(world: World) -> World:
+    fleet = world.get(FLEET)
+    fleet["spec"]["code"] = {"configMap": "code"}
+    ended = {"type": "Completed", "status": "False", "reason": "Failed", "message": ""}
+    world.store({**fleet, "status": {"conditions": [ended]}})
+    return world
+
+
+def test_mended_code_concerns_the_fleet_that_failed_once() -> None:
+    watcher = Watcher(failed(running()))
+    watcher.list_all()
+    assert watcher.after(watcher.resync.look_at_code) == {KEY}
+    assert watcher.after(watcher.resync.look_at_code) == set()
+    watcher.lists.code_changed_at = "2026-07-01T13:00:00Z"
+    assert watcher.after(watcher.resync.look_at_code) == {KEY}
+    assert watcher.resync.code_changes == {KEY: datetime(2026, 7, 1, 13, tzinfo=UTC)}
+
+
+def test_a_warning_about_a_child_concerns_its_fleet_when_it_comes_and_when_it_goes() -> None:
+    watcher = Watcher(running())
+    watcher.list_all()
+    uid = metadata(watcher.lists.objects[JOB, DRIVER])["uid"]
+    time = NOON.strftime("%Y-%m-%dT%H:%M:%SZ")
+    about: dict[str, Any] = {"involvedObject": {"kind": "Job", "uid": uid}, "lastTimestamp": time, "reason": "Quota"}
+    other = {**about, "involvedObject": {"kind": "Job", "uid": "another's"}}
+    watcher.lists.events = [other]
+    assert watcher.after(watcher.resync.newly_warned) == set()
+    watcher.lists.events = [other, about]
+    assert watcher.after(watcher.resync.newly_warned) == {KEY}
+    assert watcher.after(watcher.resync.newly_warned) == set()
+    watcher.lists.events = [other]
+    assert watcher.after(watcher.resync.newly_warned) == {KEY}

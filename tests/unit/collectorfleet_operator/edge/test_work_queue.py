@@ -1,75 +1,11 @@
-"""When a fleet is looked at: at once, one look at a time, not again too soon, and later after a failure."""
+"""The fleets that are due are worked on, each once at a time, and none keeps another from it."""
 
 from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from collectorfleet_operator.edge.work_queue import Backoff, Schedule, WorkQueue
-
-
-def schedule() -> Schedule[str]:
-    return Schedule(debounce_seconds=1, backoff=Backoff(first_seconds=1, longest_seconds=8))
-
-
-def test_a_quiet_key_is_due_at_once() -> None:
-    keys = schedule()
-    keys.add("a", now=10)
-    assert keys.take(10) == ["a"]
-    assert keys.take(10) == []
-
-
-def test_news_during_the_work_and_right_after_are_taken_together() -> None:
-    keys = schedule()
-    keys.add("a", now=10)
-    keys.take(10)
-    keys.add("a", now=10.1)
-    keys.add("a", now=10.2)
-    assert keys.take(10.3) == []
-    keys.done("a", now=10.5)
-    keys.add("a", now=10.6)
-    assert keys.take(11.4) == []
-    assert keys.take(11.5) == ["a"]
-
-
-def test_keys_do_not_wait_for_each_other() -> None:
-    keys = schedule()
-    keys.add("a", now=0)
-    keys.take(0)
-    keys.add("b", now=0.1)
-    assert keys.take(0.1) == ["b"]
-
-
-def test_failures_wait_longer_each_time_and_news_do_not_hurry_them() -> None:
-    keys = schedule()
-    keys.add("a", now=0)
-    keys.take(0)
-    assert keys.done("a", now=0, failed=True) == 1
-    keys.add("a", now=0.5)
-    assert keys.take(0.9) == []
-    assert keys.take(1) == ["a"]
-    assert keys.done("a", now=1, failed=True) == 2
-    assert keys.take(3) == ["a"]
-    assert keys.done("a", now=3) is None
-    assert keys.next_due() is None
-
-
-def test_a_key_asked_for_later_is_due_sooner_if_there_is_news() -> None:
-    keys = schedule()
-    keys.add("a", now=0, after=60)
-    assert keys.next_due() == 60
-    keys.add("a", now=5)
-    assert keys.take(5) == ["a"]
-
-
-@given(st.integers(1, 2000), st.floats(0, 1))
-def test_a_delay_stays_between_half_and_all_of_its_step(failures: int, chance: float) -> None:
-    backoff = Backoff()
-    full = min(0.5 * 2 ** min(failures - 1, 30), 5)
-    assert full / 2 <= backoff.delay(failures, chance) <= full
+from collectorfleet_operator.edge.work_queue import WorkQueue
 
 
 async def _run(queue: WorkQueue[str], until: asyncio.Event) -> None:
@@ -150,3 +86,31 @@ def test_what_is_due_waits_until_somebody_works_on_it() -> None:
         return seen
 
     assert asyncio.run(scenario()) == [(2, True), (1, True), (0, False)]
+
+
+def test_everybody_else_gets_a_turn_while_many_fleets_are_due() -> None:
+    async def scenario() -> list[int]:
+        turns, seen, enough = 0, [], asyncio.Event()
+
+        async def elsewhere() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        async def work(key: str) -> timedelta | None:
+            seen.append(turns)
+            if len(seen) == 100:
+                enough.set()
+            return None
+
+        queue: WorkQueue[str] = WorkQueue(work, lambda *_: None, limit=4)
+        for number in range(100):
+            queue.add(f"{number}")
+        other = asyncio.create_task(elsewhere())
+        await _run(queue, enough)
+        other.cancel()
+        return seen
+
+    seen = asyncio.run(scenario())
+    assert max(seen.count(turn) for turn in set(seen)) <= 4

@@ -7,7 +7,8 @@ from typing import Any
 from collectorfleet_api.v1alpha1 import Phase
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.edge.metrics.state import State, families
-from collectorfleet_operator.objects import Object
+from collectorfleet_operator.edge.summary import summary
+from collectorfleet_operator.objects import Key, Object, name_of
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -22,7 +23,7 @@ def fleet(name: str, phase: str | None = None, ready: str | None = None) -> Obje
 
 
 def said(name: str, *fleets: Object) -> dict[Labels, float]:
-    found = families(State(0, 0.0, {POD: 12.5}, {}, fleets))
+    found = families(State(0, 0.0, {POD: 12.5}, {}, {Key("lab", name_of(one)): summary(one) for one in fleets}))
     (family,) = (one for one in found if one.name == f"collectorfleet_operator_{name}")
     return {tuple(sample.labels.items()): sample.value for sample in family.samples}
 

@@ -1,0 +1,149 @@
+"""The operator with 10, 100 and 1,000 fleets on a real API server and etcd; prints a table.
+
+    python -m benchmarks.fleets [--sizes 10 100 1000] [--idle 10000] [--outage 60] [--write docs/fleets.md]
+
+Fleets are stored, converged, and made Ready with four pods each, which this command plays; then they are changed while
+some and all of their drivers report, left alone, and kept from the API server. ``--keep FILE`` keeps what was measured,
+and adds it to what an earlier run kept there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+from tests.cluster import binaries, module_files
+from tests.cluster.control_plane import ControlPlane
+from tests.integration.operator_process import kubeconfig
+
+from benchmarks.common import tables
+from benchmarks.fleets import played
+from benchmarks.fleets.api import Api
+from benchmarks.fleets.measures import Fleets, Found
+from benchmarks.fleets.process import Operator
+from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.objects import has_condition
+
+INTRODUCTION = """# Fleets: how many one operator serves
+
+One operator with 10, 100 and 1,000 fleets, and with 10,000 that are suspended. API server and etcd are real and on the
+same cores as the operator; what Kubernetes and drivers would do with a fleet is played: four pods each, and reports.
+
+    python -m benchmarks.fleets --write docs/fleets.md
+
+* *Converge* is from an operator that is ready, with the fleets stored, to the last status; *bare calls* are the same
+  seven children, Events and status of a fleet, built beforehand and sent without an operator, 16 fleets at a time, in
+  the same run just before.
+* *A change* is one more collector; it has reached its child where a watch tells that the RayCluster has the worker, and
+  is counted from before it was sent. One every 0.2 s.
+* *All report* is every fleet once in 10 s.
+* *Quiet* is when no second of the process takes more than 0.15 of a core any more, counted from the start of the
+  process (of the API server, after an outage).
+* *The longest step* is the longest that one callback of the event loop took; *of it CPU* is what it computed in that
+  time: the rest is what others did on these cores.
+* Drivers here hold no Lease: a thousand of them renew theirs 200 times a second.
+"""
+
+Step = Callable[[Fleets], Awaitable[Found]]
+
+
+async def measure(size: int, outage_seconds: float, folder: Path) -> Found:
+    steps: list[Step] = [
+        Fleets.converge,
+        Fleets.get_ready,
+        Fleets.change_under_reports,
+        Fleets.rest,
+        Fleets.change_at_once,
+        Fleets.change_while_all_report,
+        Fleets.restart,
+    ]
+    if outage_seconds:
+        steps.append(lambda fleets: fleets.outage(outage_seconds))
+    async with on_a_plane(folder, size) as fleets:
+        await fleets.store()
+        found: Found = {}
+        for step in steps:
+            measured = await step(fleets)
+            found |= measured
+            for what, value in measured.items():
+                print(f"{size} fleets: {what}: {tables.number(value)}", flush=True)
+        return found
+
+
+async def measure_idle(count: int, folder: Path) -> Found:
+    async with on_a_plane(folder, count) as fleets:
+        await fleets.store(suspend=True)
+        fleets.operator.launch()
+        await fleets.operator.ready()
+        await fleets.until(FLEET, lambda one: has_condition(one, "Suspended"))
+        await asyncio.sleep(10)
+        return await fleets.rest()
+
+
+@contextlib.asynccontextmanager
+async def on_a_plane(folder: Path, size: int) -> AsyncIterator[Fleets]:
+    """An API server and etcd of their own, and an operator that does not run yet."""
+    plane = ControlPlane(folder, kuberay=False, controllers=False)
+    await asyncio.to_thread(plane.start)
+    try:
+        for crds in (binaries.ROOT / "crds", module_files.KUBERAY.folder() / "config/crd/bases"):
+            await asyncio.to_thread(plane.apply_crds, crds)
+        names = [f"fleets-{number}" for number in range(played.NAMESPACES)] + [played.BARE]
+        objects = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in names]
+        accounts = [
+            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": name}}
+            for name in names
+        ]
+        await asyncio.to_thread(plane.apply, [*objects, *accounts])
+        operator = Operator(folder, await asyncio.to_thread(kubeconfig, plane, folder))
+        async with Api.connect(plane.kubeconfig) as api:
+            with operator.running():
+                yield Fleets(plane, api, operator, size)
+    finally:
+        await asyncio.to_thread(plane.stop)
+
+
+def table(found: dict[str, Found], growth: list[str]) -> str:
+    """A row for each thing that was measured; the growth is from the first to the last of these columns."""
+    names = list(dict.fromkeys(what for column in found.values() for what in column))
+    rows = []
+    for what in names:
+        cells = [tables.number(column[what]) if what in column else "-" for column in found.values()]
+        ends = [found[size].get(what) for size in (growth[0], growth[-1])] if growth else [None]
+        grown = f"{tables.number(ends[-1] / ends[0])}x" if all(ends) and len(growth) > 1 else "-"
+        rows.append([what, *cells, grown])
+    return tables.table(["", *found, "growth"], rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="*", default=[10, 100, 1000], metavar="N")
+    parser.add_argument("--idle", type=int, default=0, metavar="N", help="suspended fleets, for memory; 0: none")
+    parser.add_argument("--outage", type=float, default=60.0, metavar="SECONDS", help="0 leaves it out")
+    parser.add_argument("--keep", metavar="FILE", help="keep what was measured there, beside what is kept already")
+    parser.add_argument("--write", metavar="FILE", help="write the table there too")
+    args = parser.parse_args()
+    kept = Path(args.keep) if args.keep else None
+    found: dict[str, Found] = json.loads(kept.read_text()) if kept and kept.exists() else {}
+    for size in args.sizes:
+        with tempfile.TemporaryDirectory(prefix="fleets-") as folder:
+            found[f"{size:,} fleets"] = asyncio.run(measure(size, args.outage, Path(folder)))
+    if args.idle:
+        with tempfile.TemporaryDirectory(prefix="fleets-") as folder:
+            found[f"{args.idle:,} suspended"] = asyncio.run(measure_idle(args.idle, Path(folder)))
+    if kept:
+        kept.write_text(json.dumps(found, indent=1))
+    growth = [column for column in found if column.endswith("fleets")]
+    text = f"{table(found, growth)}\n\n{tables.machine('kubernetes', 'kopf', 'aiohttp')}."
+    print(f"\n{text}")
+    if args.write:
+        tables.write(args.write, f"{INTRODUCTION}\n{text}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""The API server as plain requests: what the benchmark itself asks for, at the cost of nothing but JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import aiohttp
+import yaml
+
+from collectorfleet_operator.objects import Kind, Object
+
+T = TypeVar("T")
+
+APPLY: Final = "application/apply-patch+yaml"
+MERGE: Final = "application/merge-patch+json"
+
+
+class Api:
+    """Every method raises aiohttp.ClientError for an answer that is none of 2xx."""
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def connect(cls, kubeconfig: Path) -> AsyncIterator[Api]:
+        config = yaml.safe_load(await asyncio.to_thread(kubeconfig.read_text))
+        # Our own process on loopback.
+        tls = ssl._create_unverified_context()
+        headers = {"Authorization": f"Bearer {config['users'][0]['user']['token']}", "Accept-Encoding": "identity"}
+        async with aiohttp.ClientSession(
+            config["clusters"][0]["cluster"]["server"],
+            headers=headers,
+            connector=aiohttp.TCPConnector(limit=64, ssl=tls),
+            timeout=aiohttp.ClientTimeout(total=120),
+        ) as session:
+            yield cls(session)
+
+    async def create(self, kind: Kind, obj: Object) -> Object:
+        return await self._send("POST", path(kind, obj["metadata"]["namespace"]), obj, "application/json")
+
+    async def apply(self, kind: Kind, obj: Object, manager: str, subresource: str = "") -> Object:
+        where = path(kind, obj["metadata"]["namespace"], obj["metadata"]["name"], subresource)
+        return await self._send("PATCH", where, obj, APPLY, fieldManager=manager, force="true")
+
+    async def merge(self, kind: Kind, namespace: str, name: str, change: Object, subresource: str = "") -> Object:
+        return await self._send("PATCH", path(kind, namespace, name, subresource), change, MERGE)
+
+    async def delete_all(self, kind: Kind, namespace: str) -> None:
+        # Nobody is there who would take finalizers off.
+        await self._send("DELETE", path(kind, namespace), {"propagationPolicy": "Background"}, "application/json")
+
+    async def list(self, kind: Kind) -> list[Object]:
+        found = await self._send("GET", path(kind), None, "application/json")
+        # Items of a list do not say what they are.
+        return [{**one, "apiVersion": kind.api_version, "kind": kind.kind} for one in found["items"]]
+
+    async def watch(self, kind: Kind) -> AsyncIterator[Object]:
+        """Objects as they change from now on."""
+        now = await self._send("GET", path(kind), None, "application/json", limit="1")
+        query = {"watch": "true", "resourceVersion": now["metadata"]["resourceVersion"]}
+        no_limit = aiohttp.ClientTimeout(total=None)
+        async with self._session.get(path(kind), params=query, timeout=no_limit, read_bufsize=2**20) as answer:
+            async for line in answer.content:
+                yield json.loads(line)["object"]
+
+    async def _send(self, method: str, where: str, body: Object | None, content_type: str, **query: str) -> Object:
+        async with self._session.request(
+            method,
+            where,
+            params=query,
+            data=json.dumps(body) if body is not None else None,
+            headers={"Content-Type": content_type},
+        ) as answer:
+            if answer.status >= 300:
+                text = await answer.text()
+                raise aiohttp.ClientError(f"{method} {where}: {answer.status} {text[:500]}")
+            found: Object = await answer.json()
+            return found
+
+
+def path(kind: Kind, namespace: str = "", name: str = "", subresource: str = "") -> str:
+    root = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.api_version}"
+    parts = [root, *(["namespaces", namespace] if namespace else []), kind.plural, name, subresource]
+    return "/".join(part for part in parts if part)
+
+
+async def each(items: Iterable[T], work: Callable[[T], Awaitable[Any]], at_once: int = 16) -> None:
+    """``work`` for every item, so many at a time."""
+    left = iter(list(items))
+
+    async def go_on() -> None:
+        for item in left:
+            await work(item)
+
+    await asyncio.gather(*(go_on() for _ in range(at_once)))

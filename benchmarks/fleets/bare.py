@@ -1,0 +1,51 @@
+"""The same objects without an operator: the requests that a fleet needs, built beforehand sent as fast as they go."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+from benchmarks.fleets.api import Api, each
+from benchmarks.fleets.played import BARE, fleet, time_text
+from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.table import CHILDREN
+from collectorfleet_operator.decide.events import EVENT, event, made
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.status import status
+from collectorfleet_operator.objects import Kind, Object
+
+
+async def fleets_per_second(api: Api, count: int) -> float:
+    """Seven children, an Event for each that is announced, and a status; nothing of it is left."""
+    asked: list[list[tuple[Kind, Object]]] = []
+    statuses: list[Object] = []
+
+    async def store(number: int) -> None:
+        stored = CollectorFleet.parse_stored(await api.create(FLEET, fleet(number, BARE)))
+        now = datetime.now(UTC)
+        children = [(kind, child.build(stored)) for kind, child in CHILDREN.items()]
+        told = [made(f"{kind} {number}", f"{kind}") for kind, child in CHILDREN.items() if child.announced]
+        asked.append([*children, *((EVENT, event(stored, change, now)) for change in told)])
+        there = {
+            kind: {**obj, "metadata": {**obj["metadata"], "uid": f"{kind}", "creationTimestamp": time_text()}}
+            for kind, obj in children
+        }
+        seen = Observed(stored, children=there)
+        identity = {"name": stored.metadata.name, "namespace": BARE}
+        statuses.append({**fleet(number, BARE), "metadata": identity, "status": status(seen, now).to_wire()})
+        del statuses[-1]["spec"]
+
+    async def send(number: int) -> None:
+        for kind, obj in asked[number]:
+            await (api.create(kind, obj) if kind == EVENT else api.apply(kind, obj, names.OPERATOR_MANAGER))
+        await api.apply(FLEET, statuses[number], names.OPERATOR_MANAGER, "status")
+
+    await each(range(count), store)
+    began = time.monotonic()
+    await each(range(count), send)
+    took = time.monotonic() - began
+    for kind in (FLEET, EVENT, *CHILDREN):
+        await api.delete_all(kind, BARE)
+    return count / took

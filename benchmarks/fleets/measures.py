@@ -1,0 +1,274 @@
+"""What is measured of one number of fleets, one after the other: each step leaves what the next one begins with."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import statistics
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Final
+
+from tests.cluster.control_plane import ControlPlane
+
+from benchmarks.fleets import bare, played
+from benchmarks.fleets.api import Api, each
+from benchmarks.fleets.played import Drivers
+from benchmarks.fleets.process import Operator
+from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
+from collectorfleet_operator.children.table import CHILDREN
+from collectorfleet_operator.objects import Kind, Object, has_condition, name_of, namespace_of
+
+BARE_FLEETS: Final = 150
+REPORTING: Final = 50
+REPORT_SECONDS: Final = 2.0
+# All of them together: what this machine's API server can take beside the rest.
+ALL_REPORT_SECONDS: Final = 10.0
+CHANGES: Final = 150
+CHANGE_SECONDS: Final = 0.2
+AT_ONCE: Final = 100
+# Two of the operator's complete lists.
+REST_SECONDS: Final = 60.0
+# Without a write.
+SETTLED_SECONDS: Final = 3.0
+_PATIENCE_SECONDS: Final = 300.0
+
+Found = dict[str, float]
+
+
+class Fleets:
+    """So many fleets, their operator, and the server they live on."""
+
+    def __init__(self, plane: ControlPlane, api: Api, operator: Operator, count: int) -> None:
+        self.plane, self.api, self.operator, self.count = plane, api, operator, count
+        self.stored: list[Object] = []
+
+    async def store(self, **spec: object) -> None:
+        async def one(number: int) -> None:
+            self.stored.append(await self.api.create(FLEET, played.fleet(number, **spec)))
+
+        await each(range(self.count), one)
+
+    async def converge(self) -> Found:
+        """From a ready operator to every child and every status; and the same by bare calls, before it begins."""
+        calls = await bare.fleets_per_second(self.api, BARE_FLEETS)
+        self.operator.launch()
+        began = await self.operator.ready()
+        await self.until(FLEET, lambda one: one["status"]["observedGeneration"] > 0)
+        took = time.monotonic() - began
+        for kind in CHILDREN:
+            there = len(await self.api.list(kind))
+            assert there >= self.count, f"{there} {kind}; see {self.operator.component.log}"
+        requests = await self.operator.requests()
+        step = await self.operator.longest_step()
+        return {
+            "converge (fleets/s)": self.count / took,
+            "the same objects by bare calls (fleets/s)": calls,
+            "converge / bare calls": self.count / took / calls,
+            "requests a fleet": requests.all / self.count,
+            **_steps("converging", step.seconds, step.cpu),
+        }
+
+    async def get_ready(self) -> Found:
+        await played.make_pods(self.api, self.stored)
+        await Drivers(self.api, self.stored).report_once()
+        await self.until(FLEET, lambda one: has_condition(one, "Ready"))
+        await asyncio.sleep(5)
+        step = await self.operator.longest_step()
+        return {
+            "resident when all are Ready (MB)": self.operator.memory_mb(),
+            **_steps("getting ready", step.seconds, step.cpu),
+        }
+
+    async def change_under_reports(self) -> Found:
+        """A change of a spec, until its RayCluster has it, counted from when it was sent."""
+        before = await self.operator.requests()
+        reporting = Drivers(self.api, played.some(self.stored, REPORTING))
+        took = await self._changes_while(reporting, REPORT_SECONDS)
+        sent = (await self.operator.requests()).since(before)
+        step = await self.operator.longest_step()
+        return {
+            **_latency(f"a change reaches its child, {REPORTING} report every {REPORT_SECONDS:g} s", took),
+            "409s among its writes (%)": 100 * sent.conflicts / max(1.0, sent.writes),
+            **_steps("under reports", step.seconds, step.cpu),
+        }
+
+    async def change_while_all_report(self) -> Found:
+        spent, began = self.operator.cpu_seconds(), time.monotonic()
+        drivers = Drivers(self.api, self.stored)
+        took = await self._changes_while(drivers, ALL_REPORT_SECONDS)
+        elapsed = time.monotonic() - began
+        return {
+            **_latency("a change reaches its child, all report", took),
+            "reports a second": drivers.sent / elapsed,
+            "CPU in that time (cores)": (self.operator.cpu_seconds() - spent) / elapsed,
+        }
+
+    async def change_at_once(self) -> Found:
+        some = played.some(self.stored, AT_ONCE)
+        async with self.seen_resized() as resized:
+            began = time.monotonic()
+            await each(some, self._resize, at_once=len(some))
+            sent = time.monotonic()
+            times = [await resized(one) for one in some]
+        await self._settle()
+        step = await self.operator.longest_step()
+        return {
+            "100 changes at once (10 of 10 fleets): all are sent after (s)": sent - began,
+            "100 changes at once (10 of 10 fleets): the last reaches its child after (s)": max(times) - began,
+            **_steps("changes at once", step.seconds, step.cpu),
+        }
+
+    async def rest(self) -> Found:
+        await asyncio.sleep(10)
+        before, spent, began = await self.operator.requests(), self.operator.cpu_seconds(), time.monotonic()
+        await self.operator.longest_step()
+        await asyncio.sleep(REST_SECONDS)
+        elapsed, cpu = time.monotonic() - began, self.operator.cpu_seconds() - spent
+        sent = (await self.operator.requests()).since(before)
+        step = await self.operator.longest_step()
+        return {
+            "CPU at rest (cores)": cpu / elapsed,
+            "writes at rest": sent.writes,
+            "requests at rest (1/s)": sent.all / elapsed,
+            "resident at rest (MB)": self.operator.memory_mb(),
+            "peak (MB)": self.operator.peak_mb(),
+            **_steps("at rest", step.seconds, step.cpu),
+        }
+
+    async def restart(self) -> Found:
+        self.operator.component.kill()
+        began = self.operator.launch()
+        ready = await self.operator.ready()
+        quiet = await self.operator.quiet_since(began)
+        requests = await self.operator.requests()
+        step = await self.operator.longest_step()
+        return {
+            "ready after a restart (s)": ready - began,
+            "quiet after a restart (s)": quiet,
+            "writes after a restart": requests.writes,
+            "CPU in the 25 s after a restart (s)": self.operator.cpu_seconds(),
+            "peak after a restart (MB)": self.operator.peak_mb(),
+            **_steps("after a restart", step.seconds, step.cpu),
+        }
+
+    async def outage(self, seconds: float) -> Found:
+        """Without an API server for so long; then a change of a fleet, from the moment that the server is ready."""
+        await asyncio.to_thread(self.plane.kill, "kube-apiserver")
+        await asyncio.sleep(seconds)
+        before = self.operator.cpu_seconds()
+        await asyncio.to_thread(self.plane.start, "kube-apiserver")
+        began = time.monotonic()
+        some = played.some(self.stored, 10)
+        async with self.seen_resized() as resized:
+            await each(some, self._resize)
+            times = [await resized(one) for one in some]
+        await self._settle()
+        quiet = await self.operator.quiet_since(began)
+        step = await self.operator.longest_step()
+        return {
+            f"{seconds:g} s without the API server: 10 changes reach their children after (s)": max(times) - began,
+            "quiet after an outage (s)": quiet,
+            "CPU in the 25 s after an outage (s)": self.operator.cpu_seconds() - before,
+            **_steps("after an outage", step.seconds, step.cpu),
+        }
+
+    async def until(self, kind: Kind, holds: Callable[[Object], bool]) -> None:
+        """Every fleet's object of that kind does."""
+        missing = {(namespace_of(one), name_of(one)) for one in self.stored}
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        watching = self.api.watch(kind)
+        async with contextlib.aclosing(watching):
+            for first in await self.api.list(kind):
+                if holds(first):
+                    missing.discard((namespace_of(first), name_of(first)))
+            while missing:
+                assert time.monotonic() < deadline, f"{len(missing)} of {self.count} do not get there"
+                # What changed between list and watch is in the next list.
+                try:
+                    async with asyncio.timeout(5):
+                        one = await anext(watching)
+                        if holds(one):
+                            missing.discard((namespace_of(one), name_of(one)))
+                except TimeoutError:
+                    await self.until(kind, holds)
+                    return
+
+    async def _changes_while(self, drivers: Drivers, every_seconds: float) -> list[float]:
+        reporting = asyncio.create_task(drivers.report(every_seconds))
+        took = []
+        try:
+            await asyncio.sleep(2)
+            async with self.seen_resized() as resized:
+                targets = itertools.cycle(played.some(self.stored, CHANGES))
+                waiting = []
+                for one in itertools.islice(targets, CHANGES if self.count >= CHANGES else 2 * self.count):
+                    began = time.monotonic()
+                    await self._resize(one)
+                    waiting.append(asyncio.create_task(_since(began, resized(one))))
+                    await asyncio.sleep(CHANGE_SECONDS)
+                took = list(await asyncio.gather(*waiting))
+        finally:
+            reporting.cancel()
+            await asyncio.gather(reporting, return_exceptions=True)
+        await self._settle()
+        return took
+
+    async def _settle(self) -> None:
+        """The pods and reports that the changes ask for."""
+        self.stored = await self.api.list(FLEET)
+        await played.make_pods(self.api, self.stored)
+        grown = [one for one in self.stored if one["status"].get("replicas") != one["spec"]["collectors"]["replicas"]]
+        await Drivers(self.api, grown).report_once()
+        await self.until(FLEET, lambda one: has_condition(one, "Ready"))
+        before = None
+        while (now := (await self.operator.requests()).writes) != before:
+            before = now
+            await asyncio.sleep(SETTLED_SECONDS)
+
+    async def _resize(self, one: Object) -> None:
+        one["spec"]["collectors"]["replicas"] += 1
+        change = {"spec": {"collectors": {"replicas": one["spec"]["collectors"]["replicas"]}}}
+        await self.api.merge(FLEET, namespace_of(one), name_of(one), change)
+
+    @contextlib.asynccontextmanager
+    async def seen_resized(self) -> AsyncIterator[Callable[[Object], asyncio.Future[float]]]:
+        """Answers when the RayCluster of a fleet has as many workers as the fleet wants at the time of asking."""
+        news = self.api.watch(RAYCLUSTER)
+        asked: dict[tuple[str, str, int], asyncio.Future[float]] = {}
+
+        def future(namespace: str, name: str, replicas: int) -> asyncio.Future[float]:
+            return asked.setdefault((namespace, name, replicas), asyncio.get_running_loop().create_future())
+
+        async def follow() -> None:
+            async for cluster in news:
+                replicas = cluster["spec"]["workerGroupSpecs"][0]["replicas"]
+                found = future(namespace_of(cluster), name_of(cluster), replicas)
+                if not found.done():
+                    found.set_result(time.monotonic())
+
+        following = asyncio.create_task(follow())
+        await asyncio.sleep(0.5)
+        try:
+            yield lambda one: future(namespace_of(one), name_of(one), one["spec"]["collectors"]["replicas"])
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+
+async def _since(began: float, end: asyncio.Future[float]) -> float:
+    return await end - began
+
+
+def _latency(what: str, took: Sequence[float]) -> Found:
+    ordered = sorted(took)
+    return {
+        f"{what}, median (ms)": 1e3 * statistics.median(ordered),
+        f"{what}, p99 (ms)": 1e3 * ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))],
+    }
+
+
+def _steps(when: str, seconds: float, cpu: float) -> Found:
+    return {f"longest step, {when} (ms)": 1e3 * seconds, f"longest step, {when}, of it CPU (ms)": 1e3 * cpu}

@@ -1,0 +1,164 @@
+"""What KubeRay, the Job controller, kubelets and drivers would write: pods, and the statuses of all of it.
+
+Drivers hold no Lease here: a thousand of them renew theirs 200 times a second, which is a benchmark of the API server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from benchmarks.fleets.api import Api, each
+from collectorfleet_api import names
+from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.children.group_sizes import worker_groups
+from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
+from collectorfleet_operator.children.worker_group import GROUP_LABEL
+from collectorfleet_operator.objects import Kind, Object, controller_uid, name_of, namespace_of, uid_of
+
+COLLECTORS: Final = 2
+NAMESPACES: Final = 10
+BARE: Final = "bare"
+NAMESPACE: Final = Kind("v1", "Namespace", "namespaces")
+ACCOUNT: Final = Kind("v1", "ServiceAccount", "serviceaccounts")
+_pods = itertools.count()
+
+
+def fleet(number: int, namespace: str | None = None, **spec: object) -> Object:
+    return {
+        "apiVersion": FLEET.api_version,
+        "kind": FLEET.kind,
+        "metadata": {"name": f"fleet-{number}", "namespace": namespace or f"fleets-{number % NAMESPACES}"},
+        "spec": {
+            "image": "ghcr.io/you/cheetah:1.0",
+            "environment": {"factory": "my_envs:make_env", "kwargs": {"id": "HalfCheetah-v5"}},
+            "policy": {"factory": "my_policy:make_actor", "kwargs": {"cells": [256, 256]}},
+            "driver": {"train": {"function": "my_train:train", "kwargs": {"lr": 0.0003}}},
+            "collection": {"mode": "Sync", "framesPerBatch": 4000},
+            "collectors": {"replicas": COLLECTORS, "resources": {"cpu": 1, "memory": "2Gi"}},
+            **spec,
+        },
+    }
+
+
+async def make_pods(api: Api, fleets: Iterable[Object]) -> None:
+    """Every pod that the stored RayClusters and Jobs of these fleets ask for and that is not there, ready at once."""
+    wanted = {(namespace_of(one), name_of(one)) for one in fleets}
+    there = Counter(
+        (str(controller_uid(pod)), pod["metadata"]["labels"].get(GROUP_LABEL, "")) for pod in await api.list(POD)
+    )
+    made: list[Object] = []
+    for cluster in await api.list(RAYCLUSTER):
+        if (namespace_of(cluster), name_of(cluster)) in wanted:
+            made += _pods_of_cluster(cluster, there)
+    for job in await api.list(JOB):
+        if (namespace_of(job), name_of(job).removesuffix("-driver")) in wanted and not there[uid_of(job), ""]:
+            made.append(_pod(job, job["spec"]["template"], "driver"))
+
+    async def make(pod: Object) -> None:
+        await api.create(POD, pod)
+        now = time_text()
+        conditions = [
+            {"type": type_, "status": "True", "lastTransitionTime": now} for type_ in ("PodScheduled", "Ready")
+        ]
+        status = {"phase": "Running", "podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}], "conditions": conditions}
+        await api.merge(POD, namespace_of(pod), name_of(pod), {"status": status}, "status")
+
+    await each(made, make)
+
+
+def _pods_of_cluster(cluster: Object, there: Counter[tuple[str, str]]) -> list[Object]:
+    made = []
+    if not there[uid_of(cluster), "headgroup"]:
+        made.append(_pod(cluster, cluster["spec"]["headGroupSpec"]["template"], "headgroup"))
+    for name, group in worker_groups(cluster).items():
+        missing = group["replicas"] - there[uid_of(cluster), name]
+        made += [_pod(cluster, group["template"], name) for _ in range(missing)]
+    return made
+
+
+def _pod(owner: Object, template: Object, group: str) -> Object:
+    of_cluster = owner["kind"] == RAYCLUSTER.kind
+    reference = {key: owner[key] for key in ("apiVersion", "kind")} | {"name": name_of(owner), "uid": uid_of(owner)}
+    return {
+        "apiVersion": POD.api_version,
+        "kind": POD.kind,
+        "metadata": {
+            "name": f"{name_of(owner)}-{group}-{next(_pods)}",
+            "namespace": namespace_of(owner),
+            "labels": {**template["metadata"]["labels"], **({GROUP_LABEL: group} if of_cluster else {})},
+            "annotations": template["metadata"].get("annotations") or {},
+            "ownerReferences": [{**reference, "controller": True, "blockOwnerDeletion": True}],
+        },
+        "spec": {**template["spec"], "nodeName": "node-1"},
+    }
+
+
+def report_of(stored: Object, batches: int) -> Object:
+    """What its driver says after so many batches, with every collector on acknowledged weights."""
+    count = stored["spec"]["collectors"]["replicas"]
+    rows = [
+        {"name": f"c{n}", "state": "Ready", "appliedVersion": batches, "batches": batches, "frames": batches * 2000}
+        for n in range(count)
+    ]
+    return {
+        "apiVersion": FLEET.api_version,
+        "kind": FLEET.kind,
+        "metadata": {"name": name_of(stored), "namespace": namespace_of(stored)},
+        "status": {
+            "fleetUID": uid_of(stored),
+            "driverIncarnation": 1,
+            "weights": {"published": batches, "acknowledged": batches},
+            "progress": {
+                "batches": batches,
+                "framesDelivered": batches * 4000,
+                "collectors": {"desired": count, "available": count, "summary": f"{count}/{count}"},
+            },
+            "collectors": rows,
+        },
+    }
+
+
+class Drivers:
+    """They report in turn, ``every_seconds`` each, until cancelled."""
+
+    def __init__(self, api: Api, fleets: Sequence[Object]) -> None:
+        self._api = api
+        self._fleets = fleets
+        self.batches = 3
+        self.sent = 0
+
+    async def report_once(self) -> None:
+        self.batches += 1
+        await each(self._fleets, self._report)
+
+    async def report(self, every_seconds: float) -> None:
+        began = time.monotonic()
+        async with asyncio.TaskGroup() as sending:
+            for number in itertools.count():
+                due = began + number * every_seconds / len(self._fleets)
+                await asyncio.sleep(max(0.0, due - time.monotonic()))
+                if number % len(self._fleets) == 0:
+                    self.batches += 1
+                sending.create_task(self._report(self._fleets[number % len(self._fleets)]))
+
+    async def _report(self, stored: Object) -> None:
+        await self._api.apply(FLEET, report_of(stored, self.batches), names.DRIVER_MANAGER, "status")
+        self.sent += 1
+
+
+def some(fleets: Sequence[Object], count: int) -> list[Object]:
+    """The same ones in every run."""
+    return random.Random(7).sample(list(fleets), min(count, len(fleets)))
+
+
+def time_text() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,41 @@
+"""What is asked of all fleets at once, kept beside each: reading a thousand fleets for it would take a while."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from collectorfleet_api.v1alpha1 import ConditionType, Phase, Reason
+from collectorfleet_operator.objects import Object
+
+_FAILED: Final = (Reason.FAILED, Reason.DEADLINE_EXCEEDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """By a fleet's status. ``is_ready``: None while it has no such condition, as a suspended fleet.
+
+    ``is_settled``: ready, suspended or over, so that there is nothing that a warning could explain.
+    ``code_of_failed``: the ConfigMap with the code of a fleet that failed; None if it did not, or has none.
+    """
+
+    phase: Phase
+    is_ready: bool | None
+    is_settled: bool
+    code_of_failed: str | None
+
+
+def summary(fleet: Object) -> Summary:
+    status = fleet.get("status") or {}
+    conditions = {one["type"]: one for one in status.get("conditions") or []}
+    ready = conditions.get(ConditionType.READY, {}).get("status")
+    ended = conditions.get(ConditionType.COMPLETED, {}).get("reason")
+    code = (fleet.get("spec") or {}).get("code") or {}
+    phase = status.get("phase")
+    return Summary(
+        # One without a status is pending, and one of a newer release may say more than is known here.
+        phase=Phase(phase) if phase in set(Phase) else Phase.PENDING,
+        is_ready=None if ready is None else ready == "True",
+        is_settled=ready == "True" or ended not in (None, Reason.RUNNING),
+        code_of_failed=code.get("configMap") if ended in _FAILED else None,
+    )

@@ -1,0 +1,69 @@
+"""The operator's client alone, against a real API server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import aiohttp
+import pytest
+from kubernetes.aio.config import kube_config
+from tests.cluster.control_plane import ControlPlane
+from tests.integration.operator_process import kubeconfig
+from tests.manifests import fleet
+
+from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.role import ROLE
+from collectorfleet_operator.children.role_binding import ROLE_BINDING
+from collectorfleet_operator.children.table import CHILDREN
+from collectorfleet_operator.edge.client import Kube
+from collectorfleet_operator.edge.errors import ConflictError
+from collectorfleet_operator.objects import Kind, Object, metadata, uid_of
+
+T = TypeVar("T")
+
+
+@pytest.fixture
+def ask(
+    control_plane: ControlPlane, fleet_crd: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Callable[[Kube], Awaitable[T]]], T]:
+    """With the operator's rights."""
+    # Which is read when it is imported.
+    monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(kubeconfig(control_plane, tmp_path)))
+
+    def run(what: Callable[[Kube], Awaitable[T]]) -> T:
+        async def connected() -> T:
+            async with Kube.connect(aiohttp.TraceConfig()) as kube:
+                return await what(kube)
+
+        return asyncio.run(connected())
+
+    return run
+
+
+def owned(namespace: str) -> CollectorFleet:
+    found = fleet({"spec.ray.version": "2.60.0"})
+    uid = "00000000-0000-4000-8000-000000000000"
+    return found.model_copy(update={"metadata": found.metadata.model_copy(update={"namespace": namespace, "uid": uid})})
+
+
+@pytest.mark.parametrize("kind", CHILDREN, ids=str)
+def test_what_is_made_anew_is_made_only_where_there_is_nothing_of_its_name(
+    ask: Callable[[Callable[[Kube], Awaitable[Object]]], Object], namespace: str, kind: Kind
+) -> None:
+    manifest = CHILDREN[kind].build(owned(namespace))
+    if kind == ROLE_BINDING:
+        # Nobody can bind what is not there.
+        ask(lambda kube: kube.apply_new(ROLE, CHILDREN[ROLE].build(owned(namespace))))
+    made = ask(lambda kube: kube.apply_new(kind, manifest))
+    # It is applied: a later apply takes out what it does not have any more.
+    assert [one["operation"] for one in metadata(made)["managedFields"]] == ["Apply"]
+    other = {**manifest, "metadata": {**manifest["metadata"], "labels": {"other": "one"}}}
+    with pytest.raises(ConflictError):
+        ask(lambda kube: kube.apply_new(kind, other))
+    # Of its own fields it knows no other one either.
+    applied = ask(lambda kube: kube.apply(kind, other))
+    assert uid_of(applied) == uid_of(made)
+    assert metadata(applied)["labels"] == {"other": "one"}
