@@ -36,9 +36,22 @@ run: $(READY) ## Train the example (or FLEET=file) on this machine, without Kube
 validate: $(READY) ## Check the manifests of the examples offline
 	$(VENV)/bin/collectorfleet validate examples/*.yaml examples/own_image/fleet.yaml
 
+# Two halves beside each other, one for each of two cores: each waits most of the time, for Ray or for Kubernetes.
 .PHONY: test
 test: $(READY) ## Run all tests: unit, local Ray, real API server and KubeRay, real nodes
+ifeq ($(PYTEST),)
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-processes test-kubernetes
+else
 	$(PY) -m pytest $(PYTEST)
+endif
+
+.PHONY: test-processes
+test-processes: $(READY) ## Run those of them that need no Kubernetes
+	$(PY) -m pytest tests/unit tests/contract tests/runtime tests/run $(PYTEST)
+
+.PHONY: test-kubernetes
+test-kubernetes: $(READY) ## Run those of them on a real API server and on real nodes
+	$(PY) -m pytest tests/integration tests/e2e $(PYTEST)
 
 .PHONY: test-unit
 test-unit: $(READY) ## Run the tests of pure functions
