@@ -63,10 +63,11 @@ ENV_CHECKPOINTS: Final = "COLLECTORFLEET_CHECKPOINTS"
 ENV_LOG_FORMAT: Final = "COLLECTORFLEET_LOG_FORMAT"
 
 # Exit codes of the driver. The Job's podFailurePolicy reads them: a user error is not tried again, and a driver that
-# ended because it was asked to starts again when the operator says so.
+# ended because it was asked to starts again when the operator says so, one whose pod was deleted at once and uncounted.
 EXIT_INFRASTRUCTURE: Final = 1
 EXIT_USER_ERROR: Final = 64
 EXIT_STOPPED: Final = 65
+EXIT_SIGTERM: Final = 128 + 15
 
 
 def cluster_name(fleet: str) -> str:

@@ -93,6 +93,7 @@ def controller_manager(pki: Pki, address: str, ports: Ports) -> Command:
             f"--secure-port={ports.controller_manager}",
             "--leader-elect=false",
             "--use-service-account-credentials=true",
+            "--horizontal-pod-autoscaler-sync-period=2s",  # and not 15
             f"--service-account-private-key-file={pki.service_account_key}",
             f"--root-ca-file={pki.ca}",
         ),

@@ -38,7 +38,7 @@ class ControlPlane(Client):
         controllers: bool = True,
     ) -> None:
         ports = Ports.free()
-        pki = Pki(folder / "pki")
+        pki = self.pki = Pki(folder / "pki")
         pki.write(f"https://{LOOPBACK}:{ports.apiserver}", (LOOPBACK, SERVICE_IP), (ADMIN, CONTROLLER_MANAGER))
         commands = (
             components.etcd(folder, LOOPBACK, ports),

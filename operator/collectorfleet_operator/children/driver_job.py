@@ -1,7 +1,8 @@
 """The driver's Job: one pod that joins the Ray cluster as a node without CPUs, gathers, and trains.
 
 Kubernetes retries it after a loss of infrastructure; exit code 64 says that the user's code or spec is wrong, and that
-trying again would not help, and 65 that the driver ended because the operator asked it to.
+trying again would not help, 65 that the driver ended because the operator asked it to, and 143 that its pod was
+deleted and it wrote its checkpoint: another one goes on, and nothing is counted.
 """
 
 from __future__ import annotations
@@ -85,8 +86,14 @@ def _failure_rules(fleet: CollectorFleet) -> list[Object]:
         {"action": "FailJob", "onExitCodes": {"containerName": container, "operator": "In", "values": codes}}
         for container, codes in ends.items()
     ]
-    # Drained nodes and preemptions do not count against the backoff limit.
-    return [*rules, {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
+    # Drained nodes and preemptions do not count against the backoff limit, nor does a pod that somebody deletes and
+    # that ends as it should.
+    in_order = {"containerName": CONTAINER, "operator": "In", "values": [names.EXIT_SIGTERM]}
+    return [
+        *rules,
+        {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+        {"action": "Ignore", "onExitCodes": in_order},
+    ]
 
 
 def _template(fleet: CollectorFleet) -> Object:

@@ -47,6 +47,9 @@ def cluster_difference(stored: Object, asked: Object) -> str:
     before, after = sizes_of(stored), sizes_of(asked)
     if _pods(before) != _pods(after):
         return f"from {sum(_pods(before).values())} to {pods_text(asked)}"
+    new = {name for group, size in after.items() for name in size.to_delete if name not in before[group].to_delete}
+    if new:
+        return f"another pod in the place of {', '.join(sorted(new))}"
     # An absent list asks for nothing, so one that has to go is looked at by itself.
     return difference(stored, asked) if before == after else DIFFERS
 

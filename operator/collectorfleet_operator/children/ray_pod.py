@@ -10,8 +10,26 @@ from collectorfleet_operator.children.code import import_code_first
 from collectorfleet_operator.children.pod_template import PodRole, pod_template
 from collectorfleet_operator.objects import Object
 
-# Nothing in these pods is worth waiting for, and `ray start --block` below a shell never sees the signal.
-_GRACE_SECONDS: Final = 5
+# `ray start --block` below a shell never sees the signal, so that a pod lives for all of its grace.
+_HEAD_GRACE_SECONDS: Final = 5
+# Kubernetes' own, and what most spot notices leave: collectors end their rollouts in it.
+_WORKER_GRACE_SECONDS: Final = 30
+# Ends Ray once no actor is left in the pod: a driver that was told takes its collectors off it. Ray's idle workers and
+# agents are told by their titles. In the background, because a hook that dies with its container has failed.
+_UNTIL_EMPTY: Final = """
+busy() {
+  for one in /proc/[0-9]*/cmdline; do
+    title=; IFS= read -r -d '' title <"$one"
+    case "$title" in
+      ray::IDLE* | ray::*Agent* | ray::SPILL_* | ray::RESTORE_* | ray::DELETE_*) ;;
+      ray::*) return 0 ;;
+    esac
+  done 2>/dev/null
+  return 1
+}
+while busy; do sleep 0.5; done
+(sleep 0.2; kill -TERM -1) </dev/null >/dev/null 2>&1 &
+""".strip()
 
 
 def ray_pod_template(
@@ -22,6 +40,9 @@ def ray_pod_template(
     if before_ray_start:
         # KubeRay runs a container's own command before its `ray start`, in the same shell.
         container = {**container, "command": [before_ray_start]}
+    is_worker = role is PodRole.WORKER
+    if is_worker:
+        container = {**container, "lifecycle": {"preStop": {"exec": {"command": ["/bin/bash", "-c", _UNTIL_EMPTY]}}}}
     return pod_template(
         fleet,
         role,
@@ -29,6 +50,6 @@ def ray_pod_template(
         user,
         gpus=gpus,
         automountServiceAccountToken=False,
-        terminationGracePeriodSeconds=_GRACE_SECONDS,
+        terminationGracePeriodSeconds=_WORKER_GRACE_SECONDS if is_worker else _HEAD_GRACE_SECONDS,
         **pod,
     )

@@ -66,6 +66,8 @@ class Observed:
     driver_quiet_for: timedelta | None = None
     # Since the driver's container began, by the kubelet's clock, if the Lease is not its; None: it is.
     driver_unheld_for: timedelta | None = None
+    # How far the driver's clock is ahead of the API server's.
+    driver_ahead: timedelta = timedelta(0)
     # When the ConfigMap of the fleet's code last changed, if the run failed; None: not known.
     code_changed_at: datetime | None = None
     # When the driver last wrote into the status, by the API server's clock, as Kubernetes writes times.
@@ -137,6 +139,8 @@ class Observed:
     def report(self) -> DriverReport | None:
         """What the driver reports, if it is about this fleet and not older than the present driver pod.
 
+        Its times are by the API server's clock, as all others are.
+
         A status apply does not check uids, so a driver of a former fleet of the same name may have written it.
         """
         report = self.fleet.status
@@ -146,7 +150,7 @@ class Observed:
         # Both are times of the API server, to the second, in one format.
         if pod is not None and self.reported_at is not None and self.reported_at < metadata(pod)["creationTimestamp"]:
             return None
-        return report
+        return by_server_clock(report, self.driver_ahead) if self.driver_ahead else report
 
     def is_ours(self, child: Object) -> bool:
         return controller_uid(child) == self.fleet.metadata.uid
@@ -165,3 +169,13 @@ class Observed:
         KubeRay finds its pods by name only, so it would count them as the new RayCluster's.
         """
         return [pod for pod in found if child is None or controller_uid(pod) != uid_of(child)]
+
+
+def by_server_clock(report: DriverReport, ahead: timedelta) -> DriverReport:
+    """The report of a driver whose clock is so far ahead of the API server's, with the times that things are due by."""
+    progress, weights = report.progress, report.weights
+    if progress is not None and progress.last_batch_time is not None:
+        progress = progress.model_copy(update={"last_batch_time": progress.last_batch_time - ahead})
+    if weights is not None and weights.last_publish_time is not None:
+        weights = weights.model_copy(update={"last_publish_time": weights.last_publish_time - ahead})
+    return report.model_copy(update={"progress": progress, "weights": weights})

@@ -1,7 +1,9 @@
-"""Worker pods that were made from another template than their group has now: replaced, a few at a time. Pure.
+"""Worker pods that go although their number stays: the driver is asked to leave them. Pure.
 
-A pod is replaced once it holds nothing: the driver is asked to leave it, and says when it has. KubeRay then deletes it
-by name and makes another one, of the group's template.
+One that was made from another template than its group has now is replaced once it holds nothing, a few at a time: the
+driver says when it has left it, and KubeRay then deletes it by name and makes another one, of the group's template. One
+that somebody else deletes, as an eviction does, has its grace to be left in; KubeRay, which would count it until it is
+gone, is told its name and makes another one at once.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from collectorfleet_api.v1alpha1 import Orders
 from collectorfleet_operator.children.group_sizes import sizes_of, worker_groups
 from collectorfleet_operator.children.worker_group import GROUP_LABEL, template_label_of
 from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.lost_nodes import is_marked
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.objects import Object, created_at, is_terminating, label, name_of
 
@@ -42,6 +45,8 @@ def to_drain(seen: Observed) -> list[str]:
     # A change that is taken back gives those back that nobody deletes yet.
     leaving = {name_of(pod) for pod in seen.workers() if is_terminating(pod) or name_of(pod) in going or pod in old}
     draining = [name for name in _asked(seen) if name in leaving]
+    # Whatever may be unavailable at a time: these are going anyway.
+    draining += [name_of(pod) for pod in evicted(seen) if name_of(pod) not in draining]
     for group, size in sizes.items():
         room = _most_unavailable(seen, size.pods) - _unavailable(seen, group, size.pods, draining)
         fresh = [name_of(pod) for pod in old if label(pod, GROUP_LABEL) == group and name_of(pod) not in draining]
@@ -49,11 +54,18 @@ def to_drain(seen: Observed) -> list[str]:
     return sorted(draining)
 
 
+def evicted(seen: Observed) -> list[Object]:
+    """Worker pods that are being deleted and can still be left; what ran on a lost node is lost already."""
+    empty = seen.report.drained_pods if seen.report else []
+    return [pod for pod in seen.workers() if is_terminating(pod) and not is_marked(pod) and name_of(pod) not in empty]
+
+
 def to_replace(seen: Observed, group: str) -> list[str]:
-    """The pods of a group that KubeRay is to delete now, because nothing is left on them."""
+    """The pods of a group that KubeRay is to put another one in the place of: nothing is left on them, or they go."""
     empty = set(seen.report.drained_pods if seen.report else []) & set(_asked(seen))
     nobody_runs = seen.driver_pod is None or pods.phase_of(seen.driver_pod) != "Running"
-    return [
+    going = [name_of(pod) for pod in seen.workers(group) if is_terminating(pod)]
+    return going + [
         name_of(pod)
         for pod in stale(seen)
         if label(pod, GROUP_LABEL) == group

@@ -18,7 +18,7 @@ from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.limits import idle, recorded
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.rolling import to_drain
-from collectorfleet_operator.objects import name_of
+from collectorfleet_operator.objects import created_at, is_terminating, name_of
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,23 @@ def stop_wanted(seen: Observed, now: datetime) -> Stop | None:
     if is_rolled(seen) and not only_workers_changed(seen) and not why_held(seen):
         generation = seen.fleet.metadata.generation
         return Stop(Reason.UPDATING, f"generation {generation} of the spec takes its place", frees_pods=False)
+    if _outlives_its_head(seen):
+        return Stop(Reason.HEAD_STARTING, "its Ray head is going, and Ray ends with it", frees_pods=False)
     return None
+
+
+def _outlives_its_head(seen: Observed) -> bool:
+    """Whether a driver that could go on elsewhere still works, for the while that Ray does so without its head.
+
+    Collectors answer it for that long, and a checkpoint needs no head: asked now, it loses nothing.
+    """
+    pod = seen.driver_pod
+    if pod is None or why_not_asked(seen) or not _goes_on(seen.present.spec):
+        return False
+    heads = [head for head in seen.heads if not is_terminating(head)]
+    asked = _asked_since(seen, name_of(pod))
+    # Once asked it stays asked, because a head that is made meanwhile is not its own.
+    return not heads or (asked is not None and all(created_at(head) > asked for head in heads))
 
 
 def why_suspended_idle(seen: Observed) -> str:

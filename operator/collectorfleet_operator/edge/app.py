@@ -11,9 +11,9 @@ import contextlib
 import logging
 import signal
 import time
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -33,6 +33,7 @@ from collectorfleet_operator.edge.metrics.requests import tracing
 from collectorfleet_operator.edge.metrics.state import State
 from collectorfleet_operator.edge.reconcile import Reconciler
 from collectorfleet_operator.edge.resync import TICK_SECONDS, TICKS_PER_FULL_LIST, Resync
+from collectorfleet_operator.edge.server_clock import ServerClock
 from collectorfleet_operator.edge.settings import Settings
 from collectorfleet_operator.edge.watch import watch
 from collectorfleet_operator.edge.work_queue import WorkQueue
@@ -52,13 +53,14 @@ async def run(settings: Settings) -> None:
     where = ", ".join(settings.namespaces) or "all namespaces"
     log.info("serving %s of %s", FLEET.full_name, where)
     _on_signals(stop)
-    async with Kube.connect(trace) as kube, served(health, instruments.registry, settings.health_port):
+    clock = ServerClock()
+    async with Kube.connect(trace, clock.trace()) as kube, served(health, instruments.registry, settings.health_port):
         if settings.lease is None:
-            await serve(Process(settings, kube, trace, health, freshness, instruments, stop))
+            await serve(Process(settings, kube, trace, health, freshness, instruments, stop, clock.now))
         else:
             leadership = Leadership(kube, settings.lease, health)
             fenced = kube.only_while(leadership.holds)
-            process = Process(settings, fenced, trace, health, freshness, instruments, stop)
+            process = Process(settings, fenced, trace, health, freshness, instruments, stop, clock.now)
             while await leadership.take(stop):
                 await _until_first(serve(process), leadership.keep())
                 _on_signals(stop)
@@ -104,7 +106,7 @@ def _on_signals(stop: asyncio.Event) -> None:
 
 @dataclass(frozen=True)
 class Process:
-    """What outlives a session. ``trace`` sees every request to the API server."""
+    """What outlives a session. ``trace`` sees every request to the API server; ``now`` is that server's time."""
 
     settings: Settings
     kube: Kube
@@ -113,6 +115,7 @@ class Process:
     freshness: Freshness
     instruments: Instruments
     stop: asyncio.Event
+    now: Callable[[], datetime]
 
 
 class Session:
@@ -124,9 +127,9 @@ class Session:
         self._stop = process.stop
         self._cache = Cache(time.monotonic)
         self._resync = Resync(
-            process.kube, self._cache, process.freshness, process.settings.scopes, _now, self._look_at
+            process.kube, self._cache, process.freshness, process.settings.scopes, process.now, self._look_at
         )
-        self._reconciler = Reconciler(process.kube, self._cache, _now)
+        self._reconciler = Reconciler(process.kube, self._cache, process.now)
         self._reconciler.warnings = self._resync.warnings
         self._reconciler.code_changes = self._resync.code_changes
         self._queue: WorkQueue[Key] = WorkQueue(process.instruments.timed(self._reconciler.reconcile), _say_failed)
@@ -284,7 +287,3 @@ def _say_failed(key: Key, error: Exception, delay_seconds: float) -> None:
         log.info("%s: %s; again in %.1f s", key, error, delay_seconds)
     else:
         log.error("%s: again in %.1f s", key, delay_seconds, exc_info=error)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

@@ -68,6 +68,10 @@ class Cache:
         """How long the Lease was listed and had not changed; None if nobody ever held it."""
         return self._renewals.quiet_for(lease)
 
+    def driver_ahead(self, lease: Key) -> timedelta:
+        """How far the clock of who holds the Lease is ahead of the API server's."""
+        return self._renewals.ahead(lease)
+
     def quiet(self, longer_than: Callable[[timedelta], bool]) -> list[tuple[Key, Key]]:
         """Fleet and Lease of those that somebody held and that are quiet for that long."""
         quiet = self._renewals.quiet(longer_than)

@@ -54,17 +54,17 @@ class Kube:
 
     @classmethod
     @contextlib.asynccontextmanager
-    async def connect(cls, trace: aiohttp.TraceConfig) -> AsyncIterator[Kube]:
+    async def connect(cls, *traces: aiohttp.TraceConfig) -> AsyncIterator[Kube]:
         """Connect as the pod's service account, or as KUBECONFIG says outside of a cluster.
 
-        ``trace`` sees every request.
+        ``traces`` see every request.
         """
         configuration = client.Configuration()
         if in_cluster():
             config.load_incluster_config(client_configuration=configuration)
         else:
             await config.load_kube_config(client_configuration=configuration)
-        configuration.trace_configs = [trace]
+        configuration.trace_configs = list(traces)
         # Else the environment is asked for proxies, and netrc for passwords, by each request anew.
         configuration.client_session_kwargs = {"trust_env": False}
         configuration.proxy = configuration.proxy or _proxy(configuration.host)

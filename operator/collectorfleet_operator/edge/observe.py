@@ -51,7 +51,8 @@ def observe(
     if pod is None:
         return seen
     if lease is not None and _holds(pod, lease):
-        return replace(seen, driver_quiet_for=cache.quiet_for(CHILDREN[LEASE].key(key)))
+        of = CHILDREN[LEASE].key(key)
+        return replace(seen, driver_quiet_for=cache.quiet_for(of), driver_ahead=cache.driver_ahead(of))
     began = began_at(pod, CONTAINER)
     return replace(seen, driver_unheld_for=now - began) if began is not None else seen
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
-from collectorfleet_operator.objects import Key, Object
+from collectorfleet_operator.objects import Key, Object, changed_at
 
 # Of the time between two lists counts so much: while nobody answers, a driver cannot renew either.
 LONGEST_STEP_SECONDS: Final = 10.0
+# A renewal is that long on its way at most, and the API server notes when it came in whole seconds.
+_IN_STEP: Final = timedelta(seconds=10)
 
 
 class Renewals:
@@ -23,6 +25,7 @@ class Renewals:
         self._under_way: tuple[float, float] | None = None
         # Holder and renewal as the Lease says them, and after how much watching it began to.
         self._seen: dict[Key, tuple[tuple[str | None, str | None], float]] = {}
+        self._ahead: dict[Key, timedelta] = {}
 
     def listing(self) -> None:
         """Leases are about to be noted, as they are now; that it was all of them, :meth:`listed` says."""
@@ -43,9 +46,15 @@ class Renewals:
         before = self._seen.get(key)
         if any(said) and (before is None or before[0] != said):
             self._seen[key] = (said, self._under_way[1] if self._under_way else self._watched_seconds)
+            self._ahead[key] = _ahead(lease)
 
     def forget(self, key: Key) -> None:
         self._seen.pop(key, None)
+        self._ahead.pop(key, None)
+
+    def ahead(self, key: Key) -> timedelta:
+        """How far the holder's clock is ahead of the API server's, by its last renewal; 0 where they are in step."""
+        return self._ahead.get(key, timedelta(0))
 
     def quiet_for(self, key: Key) -> timedelta | None:
         """How long it was listed and had not changed; None if nobody ever held it."""
@@ -55,3 +64,11 @@ class Renewals:
     def quiet(self, longer_than: Callable[[timedelta], bool]) -> set[Key]:
         """The Leases that somebody held and that are quiet for that long."""
         return {key for key in self._seen if longer_than(self.quiet_for(key) or timedelta(0))}
+
+
+def _ahead(lease: Object) -> timedelta:
+    renewed, written = (lease.get("spec") or {}).get("renewTime"), changed_at(lease)
+    if not renewed or written is None:
+        return timedelta(0)
+    ahead = datetime.fromisoformat(renewed) - written
+    return ahead if abs(ahead) > _IN_STEP else timedelta(0)

@@ -73,7 +73,10 @@ def _pods(seen: Observed, cluster: Object) -> Finding:
         return waiting(_TYPE, Reason.HEAD_PENDING, text)
     if not head_ready:
         return waiting(_TYPE, Reason.HEAD_STARTING, f"head pod {name_of(heads[0])} is not ready yet")
-    return waiting(_TYPE, Reason.WORKERS_STARTING, f"{ready} of {wanted} worker pods are ready")
+    text = f"{ready} of {wanted} worker pods are ready{_going(seen.workers())}"
+    if len(workers) < wanted:
+        text += f"; KubeRay has made {len(workers)} of them: is its operator running?"
+    return waiting(_TYPE, Reason.WORKERS_STARTING, text)
 
 
 def _lost(seen: Observed) -> str:
@@ -98,6 +101,11 @@ def _secret_taken(cluster: Object) -> str:
 def _ready_pods(seen: Observed, group: str, size: GroupSize) -> int:
     # One that is to go may still be ready.
     return min(sum(map(pods.is_ready, _staying(seen.workers(group)))), size.pods)
+
+
+def _going(workers: Sequence[Object]) -> str:
+    names_ = [name_of(pod) for pod in workers if is_terminating(pod)]
+    return f"; being deleted: {', '.join(names_[:_MOST_TOLD])}" if names_ else ""
 
 
 def _staying(found: Sequence[Object]) -> list[Object]:

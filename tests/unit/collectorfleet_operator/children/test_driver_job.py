@@ -14,9 +14,11 @@ from collectorfleet_operator.children.driver_job import driver_job, started_with
 
 def test_the_driver_is_tried_again_unless_the_user_has_to_change_something() -> None:
     job = driver_job(fleet())["spec"]
-    fail, ignore = job["podFailurePolicy"]["rules"]
+    fail, ignore, in_order = job["podFailurePolicy"]["rules"]
     assert fail["action"] == "FailJob"
     assert fail["onExitCodes"] == {"containerName": "driver", "operator": "In", "values": [64, 65]}
+    assert in_order["action"] == "Ignore"
+    assert in_order["onExitCodes"]["values"] == [143]
     assert ignore["action"] == "Ignore"
     assert job["template"]["spec"]["restartPolicy"] == "Never"
     assert "ttlSecondsAfterFinished" not in job

@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from tests.unit.collectorfleet_operator.world import DRIVER, World, condition, kinds, later, running, told
 
 from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.v1alpha1 import Phase
 from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.children.lease import LEASE
+from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 
 AGAIN = "to try again, change the spec, or set spec.suspend to true and back"
@@ -198,3 +201,30 @@ def test_a_driver_is_started_again_as_often_as_the_backoff_limit_says() -> None:
     world.end_job("Failed", failed=3)
     assert "failed 3 times (backoffLimit is 2)" in told(world.look(), "Ready")[2]
     assert world.get(RAYCLUSTER)
+
+
+def renew_by_its_own_clock(world: World, off: float) -> None:
+    """A driver whose clock is so many seconds ahead of the API server's renews its Lease."""
+    world.renew_lease()
+    lease = world.get(LEASE, DRIVER)
+    lease["spec"]["renewTime"] = later(world.seconds + off).isoformat()
+    lease["metadata"]["managedFields"] = [{"manager": "driver", "time": world.now.isoformat()}]
+    world.store(lease)
+
+
+@pytest.mark.parametrize("off", [3600, -3600], ids=["ahead", "behind"])
+def test_a_driver_whose_clock_is_an_hour_off_is_neither_idle_nor_late_for_its_first_batch(off: float) -> None:
+    limits = {"spec.idleTimeoutSeconds": 1800, "spec.startupDeadlineSeconds": 600}
+    world = running({**limits, "spec.driver.checkpoint": {"claimName": "runs"}})
+    world.report(4)
+    fleet = world.get(FLEET)
+    fleet["status"]["progress"]["lastBatchTime"] = later(off + 900).isoformat()
+    world.store(fleet)
+    for seconds in (1000, 2600):
+        world.seconds = seconds
+        renew_by_its_own_clock(world, off)
+        assert world.look(world.now).orders is None
+    # It is idle when it is.
+    world.seconds = 2700
+    renew_by_its_own_clock(world, off)
+    assert told(world.look(world.now), "Suspended")[1] == "IdleTimeout"

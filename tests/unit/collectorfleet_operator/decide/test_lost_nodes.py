@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from tests.unit.collectorfleet_operator.world import DRIVER, World, kinds, later, running, told
 
+from collectorfleet_api import names
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.decide.actions import Delete
 from collectorfleet_operator.objects import Object, annotation, name_of, uid_of
@@ -33,6 +34,9 @@ def test_a_worker_on_a_lost_node_is_given_up_after_its_grace_and_told_by_name() 
     status, reason, message = told(world.look(), "RayClusterReady")
     assert (status, reason) == ("False", "NodeLost")
     assert message == f"pod {name_of(worker)} is lost with node node2"
+    # Another one is made at once, and nobody is asked to leave what is lost.
+    assert kinds(world.carry_out()) == ["Update RayCluster"]
+    assert world.look().orders is None
     assert world.plan().actions == ()
     assert world.plan().again_after == timedelta(seconds=10)
     world.seconds = 10
@@ -49,6 +53,7 @@ def test_a_pod_that_somebody_else_deletes_is_left_to_its_kubelet() -> None:
     world.store(worker)
     world.seconds = 30
     world.renew_lease()
+    assert kinds(world.carry_out()) == ["Update RayCluster"]
     assert world.plan().actions == ()
 
 
@@ -157,3 +162,36 @@ def test_a_suspended_fleet_is_looked_at_when_what_hangs_is_given_up() -> None:
     world.collect(world.get(JOB, DRIVER), *world.pods("driver"))
     evict(world, world.pods("worker")[0], grace=5)
     assert world.plan().again_after == timedelta(seconds=10)
+
+
+CHECKPOINT = {"spec.driver.checkpoint": {"claimName": "runs"}}
+
+
+@pytest.mark.parametrize("how", ["being deleted", "gone"])
+def test_a_driver_whose_head_goes_is_asked_for_its_checkpoint_while_ray_still_answers(how: str) -> None:
+    world = running(CHECKPOINT)
+    (head,) = world.pods("head")
+    head["metadata"] |= {"deletionTimestamp": later(5).strftime(TIME), "deletionGracePeriodSeconds": 5}
+    world.store(head)
+    if how == "gone":
+        world.collect(head)
+    orders = world.look().orders
+    assert orders is not None
+    assert orders.stop_at_batch
+    # Another head is not its own: it ends all the same.
+    world.collect(head)
+    world.make_pods()
+    (another,) = world.pods("head")
+    another["metadata"]["creationTimestamp"] = later(6).strftime(TIME)
+    world.store(another)
+    assert world.look(later(6)).orders == orders
+    world.end_driver(names.EXIT_STOPPED)
+    assert kinds(world.carry_out()) == ["Delete Job"]
+    world.collect(*world.pods("driver"))
+    assert kinds(world.carry_out()) == ["Create Job"]
+
+
+def test_without_a_checkpoint_a_driver_whose_head_goes_works_on_as_long_as_it_can() -> None:
+    world = running()
+    world.collect(*world.pods("head"))
+    assert world.look().orders is None

@@ -12,7 +12,7 @@ from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide.rolling import stale
-from collectorfleet_operator.objects import name_of, uid_of
+from collectorfleet_operator.objects import Object, name_of, uid_of
 
 ROLLING = {"spec.updateStrategy": {"type": "RollingUpdate"}}
 FAST = {"spec.workers.template": {"spec": {"nodeSelector": {"disk": "fast"}}}}
@@ -159,3 +159,45 @@ def test_a_driver_that_starts_again_goes_on_with_the_changed_pods() -> None:
         pod["metadata"]["labels"].pop("collectorfleet.dev/template")
         world.store(pod)
     assert len(old(world)) == 4
+
+
+def deleted(world: World, pod: Object) -> Object:
+    """What an eviction does: the pod has its grace."""
+    meta = {"deletionTimestamp": "2026-08-01T12:00:30Z", "deletionGracePeriodSeconds": 30}
+    return world.store({**pod, "metadata": {**pod["metadata"], **meta}})
+
+
+def test_a_pod_that_is_evicted_is_left_by_the_driver_and_replaced_at_once() -> None:
+    world = running()
+    one, other = (name_of(deleted(world, pod)) for pod in world.pods("worker")[:2])
+    status = world.look()
+    assert status.orders is not None
+    # Both, whatever updateStrategy allows at a time: they go anyway.
+    assert status.orders.drain_pods == sorted([one, other])
+    message = told(status, "RayClusterReady")[2]
+    assert message.startswith(
+        f"2 of 4 worker pods are ready; being deleted: {one}, {other}; KubeRay has made 2 of them"
+    )
+    (action,) = world.carry_out()
+    assert action.why == f"RayCluster cheetah: another pod in the place of {', '.join(sorted([one, other]))}"
+    (size,) = sizes_of(world.get(RAYCLUSTER)).values()
+    assert (size.pods, size.to_delete) == (4, tuple(sorted([one, other])))
+    # The order stands while the pods are there, also once they are empty.
+    drained(world)
+    assert world.look().orders == status.orders
+    world.make_pods()
+    assert world.look().orders is None
+    assert kinds(world.carry_out()) == ["Update RayCluster"]
+    assert sizes_of(world.get(RAYCLUSTER))["collectors"].to_delete == ()
+
+
+def test_a_fleet_that_gets_smaller_while_a_pod_is_evicted_loses_no_other_pod() -> None:
+    world = running()
+    name = name_of(deleted(world, world.pods("worker")[0]))
+    world.edit({"spec.collectors.replicas": 3})
+    world.report(3, desired=3, drainedPods=[name])
+    # The driver has left it already.
+    assert world.look().orders is None
+    world.carry_out()
+    (size,) = sizes_of(world.get(RAYCLUSTER)).values()
+    assert (size.pods, size.to_delete) == (3, (name,))

@@ -263,6 +263,6 @@ def test_a_suspended_fleet_says_what_resuming_does(changes: dict[str, Any], repo
 
 
 def test_the_job_of_a_driver_that_ends_on_order_is_not_tried_again() -> None:
-    (rule, _) = running().get(JOB, DRIVER)["spec"]["podFailurePolicy"]["rules"]
+    rule, *_ = running().get(JOB, DRIVER)["spec"]["podFailurePolicy"]["rules"]
     assert rule["action"] == "FailJob"
     assert rule["onExitCodes"]["values"] == [names.EXIT_USER_ERROR, names.EXIT_STOPPED]

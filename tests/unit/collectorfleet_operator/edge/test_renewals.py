@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from collectorfleet_operator.edge.renewals import LONGEST_STEP_SECONDS, Renewals
 from collectorfleet_operator.objects import Key, Object
 
@@ -82,3 +84,16 @@ def test_a_list_that_breaks_off_watches_nobody() -> None:
     # What it did say of a Lease counts.
     clock.renewals.note(KEY, lease(holderIdentity="driver-1", renewTime="12:55"))
     assert clock.renewals.quiet_for(KEY) == timedelta(0)
+
+
+@pytest.mark.parametrize(
+    ("renewed", "seconds"), [("12:05:00", 300), ("11:55:00", -300), ("12:00:08", 0), ("11:59:55", 0)]
+)
+def test_how_far_a_drivers_clock_is_ahead_is_read_from_its_renewals(renewed: str, seconds: int) -> None:
+    renewals = Clock().renewals
+    said = lease(holderIdentity="driver-1", renewTime=f"2026-07-01T{renewed}.000000Z")
+    said["metadata"]["managedFields"] = [{"time": "2026-07-01T11:00:00Z"}, {"time": "2026-07-01T12:00:00Z"}]
+    renewals.note(KEY, said)
+    assert renewals.ahead(KEY) == timedelta(seconds=seconds)
+    renewals.forget(KEY)
+    assert renewals.ahead(KEY) == timedelta(0)
