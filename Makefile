@@ -77,6 +77,10 @@ test-delivery: $(READY) ## Test charts, rules, dashboard and workflows with the 
 test-gitops: $(READY) ## Run fleets from a git repository by Argo CD and Flux on a real cluster (builds both: Go, 10 minutes)
 	$(PY) -m pytest tests/gitops $(PYTEST)
 
+.PHONY: test-queues
+test-queues: $(READY) ## Run fleets in a queue of Kueue's on a real cluster (builds Kueue: Go, 4 minutes; 10 minutes)
+	$(PY) -m pytest tests/queues $(PYTEST)
+
 .PHONY: test-versions
 test-versions: $(READY) ## Run tests with the oldest and newest Kubernetes, KubeRay and Ray (builds them: Go, 15 minutes; an hour)
 	$(PY) -m pytest tests/versions -s $(PYTEST)

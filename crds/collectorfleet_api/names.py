@@ -15,6 +15,9 @@ DRIVER_MANAGER: Final = "collectorfleet-driver"
 
 FLEET_LABEL: Final = f"{GROUP}/fleet"
 ROLE_LABEL: Final = f"{GROUP}/role"
+# Kueue's, of a fleet that waits for quota before anything of it is made.
+QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
+PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
 
 # The RayCluster has the fleet's name. KubeRay takes 53 characters, but cuts the name of its token's Secret to 50.
 MAX_NAME_LENGTH: Final = 50
@@ -78,6 +81,11 @@ def cluster_name(fleet: str) -> str:
 def driver_name(fleet: str) -> str:
     """Name of the driver's Job, ServiceAccount, Role, RoleBinding and Lease."""
     return f"{fleet}-driver"
+
+
+def workload_name(fleet: str) -> str:
+    """Name of the Workload by which Kueue counts the fleet."""
+    return fleet
 
 
 def timeline_name(fleet: str) -> str:

@@ -16,6 +16,7 @@ class Kind:
     api_version: str
     kind: str
     plural: str
+    namespaced: bool = True
 
     @property
     def group(self) -> str:

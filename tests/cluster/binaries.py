@@ -90,6 +90,8 @@ ARGOCD = Tool(
     renamed=(("cmd", "argocd"),),
 )
 FLUX = tuple(Tool(f"flux-{kind}") for kind in ("source", "kustomize", "helm"))
+# Queues with quota.
+KUEUE = Tool("kueue")
 # The verdict of Flux and Helm 4 on an object's conditions, as a command.
 KSTATUS = Tool("kstatus")
 # A registry on loopback.

@@ -78,6 +78,7 @@ PROMETHEUS_OPERATOR = ModuleFiles(
     "github.com/prometheus-operator/prometheus-operator",
     tuple(f"{_PROMETHEUS_CRDS}/monitoring.coreos.com_{kind}.yaml" for kind in ("podmonitors", "prometheusrules")),
 )
+KUEUE = ModuleFiles("kueue", "sigs.k8s.io/kueue", ("config",))
 ARGOCD = ModuleFiles(
     "argocd",
     "github.com/argoproj/argo-cd/v3",

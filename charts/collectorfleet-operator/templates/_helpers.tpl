@@ -55,11 +55,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- range .Values.watchNamespaces }}
 - --namespace={{ . }}
 {{- end }}
+{{- if .Values.kueue.enabled }}
+- --queues
+{{- end }}
 {{- range .Values.extraArgs }}
 {{- if hasPrefix "--namespace" . }}
 {{- fail (printf "extraArgs: %s needs rights in that namespace, too; name it in watchNamespaces" .) }}
 {{- else if hasPrefix "--lease" . }}
 {{- fail (printf "extraArgs: %s would let several pods serve at once; leave it out" .) }}
+{{- else if hasPrefix "--queues" . }}
+{{- fail (printf "extraArgs: %s takes further rights; set kueue.enabled" .) }}
 {{- else if hasPrefix "--health-port" . }}
 {{- fail (printf "extraArgs: %s moves the port that probes ask; leave it out" .) }}
 {{- end }}

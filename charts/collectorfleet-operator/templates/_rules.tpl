@@ -37,4 +37,13 @@
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [get, list, create, patch]
+{{- if .Values.kueue.enabled }}
+- apiGroups: [kueue.x-k8s.io]
+  resources: [workloads]
+  verbs: [get, list, watch, create, patch, delete]
+# To say that nothing uses the quota any more that Kueue takes back.
+- apiGroups: [kueue.x-k8s.io]
+  resources: [workloads/status]
+  verbs: [patch]
+{{- end }}
 {{- end }}

@@ -21,6 +21,7 @@ class ConditionType(StrEnum):
     COMPLETED = "Completed"
     UP_TO_DATE = "UpToDate"
     SUSPENDED = "Suspended"
+    ADMITTED = "Admitted"
 
 
 class Reason(StrEnum):
@@ -85,6 +86,15 @@ class Reason(StrEnum):
     SUSPENDING = "Suspending"
     NOT_SUSPENDED = "NotSuspended"
     IDLE_TIMEOUT = "IdleTimeout"
+
+    # Admitted, of a fleet with a queue
+    ADMITTED = "Admitted"
+    ADMITTED_FOR_FEWER = "AdmittedForFewer"
+    WAITING_FOR_QUOTA = "WaitingForQuota"
+    QUOTA_TAKEN_BACK = "QuotaTakenBack"  # Suspended gives it too, while the driver ends
+    PRIORITY_CLASS_MISSING = "PriorityClassMissing"
+    KUEUE_MISSING = "KueueMissing"
+    NOT_QUEUED = "NotQueued"
 
     # Every condition, at the end; the last one only of a run on one machine
     COMPLETED = "Completed"

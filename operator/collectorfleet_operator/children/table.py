@@ -23,6 +23,7 @@ from collectorfleet_operator.children.role import ROLE, role
 from collectorfleet_operator.children.role_binding import ROLE_BINDING, role_binding
 from collectorfleet_operator.children.service_account import SERVICE_ACCOUNT, service_account
 from collectorfleet_operator.children.timeline import CONFIG_MAP, timeline
+from collectorfleet_operator.children.workload import WORKLOAD, workload
 from collectorfleet_operator.objects import Key, Kind, Object
 
 
@@ -63,6 +64,16 @@ def _immutable(_stored: Object, _asked: Object) -> str:
 
 
 _ROWS: Final = (
+    # Only of a fleet with a queue, and before everything else of it.
+    Child(
+        WORKLOAD,
+        names.workload_name,
+        workload,
+        summary=lambda made: f"waits in LocalQueue {made['spec']['queueName']}",
+        news=News.WATCHED,
+        announced=True,
+        provider="Kueue",
+    ),
     # In the order in which they are made: where a driver is refused, nothing is to hold GPUs without one.
     Child(SERVICE_ACCOUNT, names.driver_name, service_account),
     Child(

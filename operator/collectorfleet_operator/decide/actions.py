@@ -40,4 +40,14 @@ class Delete:
     at_once: bool = False
 
 
-Action = Create | Update | Delete
+@dataclass(frozen=True)
+class SetStatus:
+    """Replace these fields of the status of ``stored``, which is not ours to apply, if nobody has changed it."""
+
+    kind: Kind
+    stored: Object
+    status: Object
+    why: str
+
+
+Action = Create | Update | Delete | SetStatus

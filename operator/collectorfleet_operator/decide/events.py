@@ -39,6 +39,7 @@ _GOOD: Final = (
     ConditionType.COLLECTORS_AVAILABLE,
     ConditionType.COMPLETED,
     ConditionType.SUSPENDED,
+    ConditionType.ADMITTED,
 )
 _AT_THE_END: Final = (Reason.COMPLETED, Reason.FAILED, Reason.SUSPENDING, Reason.SUSPENDED, Reason.IDLE_TIMEOUT)
 # Told when the condition takes a reason that is none of these, which belong to every run.
@@ -56,8 +57,11 @@ _ORDINARY: Final[Mapping[str, Collection[str]]] = {
 }
 
 
-# What becomes of a changed spec is news, and no trouble.
-_WAITING_OR_CARRIED_OUT: Final = (Reason.RESTART_NEEDED, Reason.CHECKPOINT_NEEDED, Reason.UPDATING)
+# What becomes of a changed spec, or of a place in a queue, is news, and no trouble.
+_WAITING_OR_CARRIED_OUT: Final = (
+    *(Reason.RESTART_NEEDED, Reason.CHECKPOINT_NEEDED, Reason.UPDATING),
+    *(Reason.WAITING_FOR_QUOTA, Reason.QUOTA_TAKEN_BACK, Reason.ADMITTED_FOR_FEWER),
+)
 
 
 @dataclass(frozen=True)

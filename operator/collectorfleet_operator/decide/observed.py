@@ -14,6 +14,7 @@ from collectorfleet_operator.children.hashes import changed_parts
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.worker_group import GROUP_LABEL
+from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.lost import TAKES_LEASE_WITHIN, is_lost
 from collectorfleet_operator.objects import (
@@ -60,6 +61,11 @@ class Observed:
     pods: Sequence[Object] = ()
     problems: Sequence[str] = ()
     kuberay_installed: bool = True
+    # Why no fleet can wait in a queue here, in a sentence; empty if it can.
+    why_no_queues: str = ""
+    # Kueue's objects that belong to no namespace, by name: those that a fleet with a queue refers to, and that exist.
+    flavors: Mapping[str, Object] = field(default_factory=dict)
+    priority_class: Object | None = None
     refused: Sequence[Refused] = ()
     warnings: Sequence[Warned] = ()
     # Since the Lease was last seen to change, by this process's clock; None: the driver never held it.
@@ -80,6 +86,10 @@ class Observed:
     @property
     def job(self) -> Object | None:
         return self.children.get(JOB)
+
+    @property
+    def workload(self) -> Object | None:
+        return self.children.get(WORKLOAD)
 
     @property
     def present(self) -> CollectorFleet:

@@ -17,16 +17,19 @@ from collectorfleet_api.v1alpha1 import ConditionType, Reason, WhenFinished
 from collectorfleet_operator.children.built import as_it_was_built
 from collectorfleet_operator.children.driver_job import JOB, has_taken_up_workers, started_again, with_workers_of
 from collectorfleet_operator.children.hashes import changed_cluster_parts, is_group
+from collectorfleet_operator.children.placement import placed
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import CHILDREN, Child, News
-from collectorfleet_operator.decide.actions import Action, Create, Delete, Update
+from collectorfleet_operator.children.workload import WORKLOAD
+from collectorfleet_operator.decide import queue
+from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus, Update
 from collectorfleet_operator.decide.deadlines import until_next_deadline, until_next_deadline_after
 from collectorfleet_operator.decide.limits import code_is_newer, recorded
 from collectorfleet_operator.decide.lost_nodes import given_up, is_marked, node_of
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
-from collectorfleet_operator.decide.scaling import sized
+from collectorfleet_operator.decide.scaling import limited, sized
 from collectorfleet_operator.decide.stopping import has_stopped, is_rolled, only_workers_changed, stop_wanted, why_end
 from collectorfleet_operator.objects import Kind, Object, controller_uid, has_condition, name_of, uid_of
 
@@ -63,9 +66,10 @@ def _actions(seen: Observed, now: datetime) -> Iterable[Action]:
     found = outcome(seen, now)
     match found:
         case Completed() | Failed():
-            return _clear_up(seen, found, now)
+            return (*_clear_up(seen, found, now), *_leave_the_queue(seen, f"the fleet {found.verb}"))
         case Suspended():
-            return _free_the_cluster(seen, "the fleet is suspended")
+            why = "the fleet is suspended"
+            return (*_free_the_cluster(seen, why), *_leave_the_queue(seen, why))
         case Pending() | Running():
             return _go_on(seen, now)
         case _:
@@ -82,7 +86,7 @@ def _give_up(seen: Observed, now: datetime) -> Iterator[Action]:
         yield Delete(POD, name_of(pod), uid_of(pod), _told(POD, pod, node), at_once=True)
         if job is not None and isinstance(outcome(seen, now), Running) and stop_wanted(seen, now) is None:
             # As it ran: a changed spec that is held stays so.
-            again = started_again(seen.present, job)
+            again = _as_admitted(seen, started_again(seen.present, job))
             yield Create(JOB, again, _told(JOB, again, "the driver, on another node"))
 
 
@@ -111,8 +115,10 @@ def _free_the_cluster(seen: Observed, why: str) -> Iterator[Action]:
 def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
     job = seen.job
     if not seen.is_usable(job):
-        if not seen.problems:
-            yield from _tend(seen)
+        if seen.problems:
+            yield from _leave_the_queue(seen, "the fleet's spec cannot be run")
+        else:
+            yield from _start(seen, now)
         return
     why = _why_stop(seen, now) or _why_replace(seen, job)
     if why:
@@ -121,8 +127,65 @@ def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
         generation = seen.fleet.metadata.generation
         told = _told(JOB, job, f"worker pods are of generation {generation} from now on")
         yield Update(JOB, with_workers_of(job, seen.fleet), uid_of(job), told)
-    elif seen.running is not None:
+    elif seen.running is not None and not queue.why_withdrawn(seen):
         yield from _tend(seen)
+        yield from _tell_ready(seen, now)
+
+
+def _start(seen: Observed, now: datetime) -> Iterator[Action]:
+    """Make what a run consists of, at once or when there is quota for all of it."""
+    match queue.state(seen):
+        case queue.Unqueued():
+            yield from _leave_the_queue(seen, "the fleet has no queue any more")
+            yield from _tend(seen)
+        case queue.Admitted():
+            yield from _tend(seen)
+        case queue.Waiting():
+            yield from _free_the_cluster(seen, "the fleet waits for quota")
+            if seen.kuberay_installed and not seen.why_no_queues and not queue.in_use(seen):
+                yield from _ask_for_quota(seen)
+        case queue.Withdrawn(why):
+            yield from _free_the_cluster(seen, why)
+            if not queue.in_use(seen):
+                yield from _give_quota_back(seen, why, now)
+
+
+def _ask_for_quota(seen: Observed) -> Iterator[Action]:
+    wanted, child = queue.asked_for(seen), CHILDREN[WORKLOAD]
+    if wanted is None:
+        return
+    if seen.workload is None:
+        yield Create(WORKLOAD, wanted, _told(WORKLOAD, wanted, child.summary(wanted)))
+    elif seen.is_usable(seen.workload) and not queue.is_reserved(seen.workload):
+        yield from _put_right(child, seen.workload, wanted)
+
+
+def _give_quota_back(seen: Observed, why: str, now: datetime) -> Iterator[Action]:
+    """Nothing uses it any more: an evicted Workload goes back into the queue, any other is asked for anew."""
+    found = seen.workload
+    if not seen.is_usable(found):
+        return
+    if has_condition(found, "Evicted"):
+        yield SetStatus(
+            WORKLOAD, found, queue.status_given_back(found, now), _told(WORKLOAD, found, "gives its quota back")
+        )
+    else:
+        yield _delete(WORKLOAD, found, why)
+
+
+def _leave_the_queue(seen: Observed, why: str) -> Iterator[Action]:
+    """Quota is held for as long as there are pods that it is for."""
+    if seen.is_usable(seen.workload) and not queue.in_use(seen):
+        yield _delete(WORKLOAD, seen.workload, why)
+
+
+def _tell_ready(seen: Observed, now: datetime) -> Iterator[Action]:
+    """Kueue may be told to take back what is not ready in time."""
+    found = seen.workload
+    if not seen.is_usable(found) or queue.says_ready(found) or not has_condition(found, "Admitted"):
+        return
+    if queue.is_everything_ready(seen):
+        yield SetStatus(WORKLOAD, found, queue.status_ready(found, now), _told(WORKLOAD, found, "all pods are ready"))
 
 
 def _why_stop(seen: Observed, now: datetime) -> str:
@@ -158,7 +221,8 @@ def _tend(seen: Observed) -> Iterator[Action]:
         return
     if _has_room(seen):
         for child in CHILDREN.values():
-            yield from _keep(seen, child)
+            if child.kind != WORKLOAD:
+                yield from _keep(seen, child)
     else:
         yield from _make_room(seen)
 
@@ -194,7 +258,7 @@ def _make_room(seen: Observed) -> Iterator[Action]:
 
 def _keep(seen: Observed, child: Child) -> Iterator[Action]:
     """Make a child that is missing, and put right one that differs."""
-    desired, stored = child.build(seen.present), seen.children.get(child.kind)
+    desired, stored = _as_admitted(seen, child.build(seen.present)), seen.children.get(child.kind)
     # One of a deleted fleet may be listed although it is gone, where its kind is not watched.
     if stored is None or (child.news is not News.WATCHED and not seen.is_ours(stored)):
         yield Create(child.kind, desired, _told(child.kind, desired, child.summary(desired)))
@@ -202,6 +266,15 @@ def _keep(seen: Observed, child: Child) -> Iterator[Action]:
         if child.kind == RAYCLUSTER:
             desired = sized(seen, stored, as_it_was_built(stored, desired))
         yield from _put_right(child, stored, desired)
+
+
+def _as_admitted(seen: Observed, desired: Object) -> Object:
+    """``desired`` where Kueue lets it run, and no larger than it lets it be."""
+    found = queue.state(seen)
+    if not isinstance(found, queue.Admitted):
+        return desired
+    within = placed(desired, queue.queue_of_run(seen), found.placements)
+    return limited(within, found.counts) if desired["kind"] == RAYCLUSTER.kind else within
 
 
 def _put_right(child: Child, stored: Object, desired: Object) -> Iterator[Action]:

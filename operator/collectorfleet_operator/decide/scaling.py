@@ -7,9 +7,11 @@ fewest collectors go first, by name: KubeRay would choose any.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from collectorfleet_api.v1alpha1 import CollectorState
 from collectorfleet_operator.children.group_sizes import GroupSize, resized, sizes_of
+from collectorfleet_operator.children.workload import workers_of
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.rolling import to_replace
@@ -25,6 +27,12 @@ def sized(seen: Observed, stored: Object, desired: Object) -> Object:
         desired,
         {name: _next_size(seen, name, present.get(name), size.pods) for name, size in sizes_of(desired).items()},
     )
+
+
+def limited(desired: Object, most: Mapping[str, int]) -> Object:
+    """``desired`` with no more pods in a group than there is quota for."""
+    sizes = {name: GroupSize(min(size.pods, most.get(workers_of(name), 0))) for name, size in sizes_of(desired).items()}
+    return resized(desired, sizes)
 
 
 def _next_size(seen: Observed, group: str, present: GroupSize | None, wanted: int) -> GroupSize:

@@ -17,6 +17,7 @@ from collectorfleet_operator.children.hashes import changed_parts, is_group
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.limits import idle, recorded
 from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.queue import why_withdrawn
 from collectorfleet_operator.decide.rolling import to_drain
 from collectorfleet_operator.objects import created_at, is_terminating, name_of
 
@@ -37,6 +38,9 @@ def stop_wanted(seen: Observed, now: datetime) -> Stop | None:
         return None
     if seen.fleet.spec.suspend:
         return Stop(Reason.SUSPENDING, "spec.suspend is true")
+    withdrawn = why_withdrawn(seen)
+    if withdrawn:
+        return Stop(Reason.QUOTA_TAKEN_BACK, withdrawn)
     waits = why_suspended_idle(seen) or idle(seen, now)
     if waits:
         return Stop(Reason.IDLE_TIMEOUT, waits, is_recorded=bool(why_suspended_idle(seen)))

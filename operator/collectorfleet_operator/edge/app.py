@@ -19,9 +19,11 @@ from typing import Any, Final
 
 import aiohttp
 
+from collectorfleet_api import names
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import PROVIDERS, WATCHED
+from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import KubeError, NotServedError, RefusedError, UnavailableError
@@ -126,8 +128,11 @@ class Session:
         self._health = process.health
         self._stop = process.stop
         self._cache = Cache(time.monotonic)
+        settings = process.settings
+        self._unserved = set() if settings.queues else {WORKLOAD}
+        provided = [kind for kind in PROVIDERS if kind not in self._unserved]
         self._resync = Resync(
-            process.kube, self._cache, process.freshness, process.settings.scopes, process.now, self._look_at
+            process.kube, self._cache, process.freshness, settings.scopes, process.now, self._look_at, provided
         )
         self._reconciler = Reconciler(process.kube, self._cache, process.now)
         self._reconciler.warnings = self._resync.warnings
@@ -143,9 +148,12 @@ class Session:
         if missing is None:
             return
         for kind in missing:
-            log.warning("no %s in this Kubernetes: fleets wait until %s is installed", kind.full_name, PROVIDERS[kind])
+            whose = "fleets with a queue" if kind == WORKLOAD else "fleets"
+            what = (kind.full_name, whose, PROVIDERS[kind])
+            log.warning("no %s in this Kubernetes: %s wait until %s is installed", *what)
         self._reconciler.kuberay_is_missing = RAYCLUSTER in missing
-        kinds = [kind for kind in WATCHED if kind not in missing]
+        self._reconciler.why_no_queues = _why_no_queues(missing, self._unserved)
+        kinds = [kind for kind in WATCHED if kind not in missing | self._unserved]
         for kind in kinds:
             self._process.freshness.heard(kind)
         tasks = [
@@ -203,7 +211,7 @@ class Session:
             everything = unheard or bool(trouble) or ticks % TICKS_PER_FULL_LIST == 0
             try:
                 await self._list_again(ticks, everything)
-                if (everything or missing) and await self._served_kinds_changed(missing):
+                if (everything or RAYCLUSTER in missing) and await self._served_kinds_changed(missing):
                     return
             except (UnavailableError, RefusedError) as error:
                 refused = isinstance(error, RefusedError)
@@ -280,6 +288,12 @@ class Session:
             watch_ages=self._process.freshness.watch_ages(),
             fleets=self._cache.summaries(),
         )
+
+
+def _why_no_queues(missing: set[Kind], unserved: set[Kind]) -> str:
+    if WORKLOAD in unserved:
+        return f"the operator serves no queues: set kueue.enabled of its chart, or remove label {names.QUEUE_LABEL}"
+    return f"this Kubernetes has no {WORKLOAD.full_name}: install Kueue" if WORKLOAD in missing else ""
 
 
 def _say_failed(key: Key, error: Exception, delay_seconds: float) -> None:

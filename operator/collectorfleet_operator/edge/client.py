@@ -22,6 +22,7 @@ from kubernetes.aio.dynamic.resource import Resource
 
 from collectorfleet_api import names
 from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.edge.errors import NotFoundError, NotLeadingError, UnavailableError, from_answer
 from collectorfleet_operator.edge.listing import Incomplete, Listing, Unchanged
 from collectorfleet_operator.objects import Key, Kind, Object, metadata, name_of, namespace_of
@@ -32,6 +33,7 @@ LIST_SECONDS: Final = 60
 # Some items: a few milliseconds.
 _PIECE_BYTES: Final = 2**16
 # The version of the empty store: an apply about it meets an object of another version, or none, and makes it.
+_MERGED: Final = "application/merge-patch+json"
 _OF_NO_OBJECT: Final = "1"
 _METADATA_ALONE: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
@@ -111,11 +113,11 @@ class Kube:
                     yield item
 
     async def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
-        """One object, or None."""
+        """One object, or None; ``namespace`` is empty for one that belongs to none."""
+        path = f"{namespace}/{name}" if namespace else name
+        request = self._resource(kind).get(name=name, namespace=namespace or None, **_OPTIONS)
         try:
-            return await self._ask(
-                f"get {kind} {namespace}/{name}", self._resource(kind).get(name=name, namespace=namespace, **_OPTIONS)
-            )
+            return await self._ask(f"get {kind} {path}", request)
         except NotFoundError:
             return None
 
@@ -144,6 +146,20 @@ class Kube:
         return await self._write(
             f"apply status of {FLEET} {namespace_of(seen)}/{name_of(seen)}",
             lambda: self._resource(FLEET).status.server_side_apply(body=body, force_conflicts=True, **_APPLY),
+        )
+
+    async def set_status(self, kind: Kind, seen: Object, status: Object) -> Object:
+        """Replace these fields of the status of an object that is not ours to apply; returns the object.
+
+        ConflictError if it is not the one that was ``seen`` any more.
+        """
+        identity = {key: metadata(seen)[key] for key in ("name", "namespace", "uid", "resourceVersion")}
+        body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": identity, "status": status}
+        return await self._write(
+            f"set status of {kind} {namespace_of(seen)}/{name_of(seen)}",
+            lambda: self._resource(kind).status.patch(
+                body=body, content_type=_MERGED, **_OPTIONS, field_manager=names.OPERATOR_MANAGER
+            ),
         )
 
     async def delete(self, kind: Kind, key: Key, uid: str, *, at_once: bool = False) -> None:
@@ -186,9 +202,9 @@ class Kube:
                 api_version=kind.version,
                 kind=kind.kind,
                 name=kind.plural,
-                namespaced=True,
+                namespaced=kind.namespaced,
                 client=self._dynamic,
-                subresources=_STATUS if kind == FLEET else {},
+                subresources=_status(kind) if kind in (FLEET, WORKLOAD) else {},
             )
         return self._resources[kind]
 
@@ -225,6 +241,7 @@ _LIST: Final[Mapping[str, Any]] = {
         total=LIST_SECONDS, sock_connect=TIMEOUT_SECONDS, sock_read=TIMEOUT_SECONDS
     ),
 }
-_STATUS: Final[Mapping[str, Any]] = {
-    "status": {"name": f"{FLEET.plural}/status", "kind": FLEET.kind, "namespaced": True, "verbs": ["patch"]}
-}
+
+
+def _status(kind: Kind) -> Mapping[str, Any]:
+    return {"status": {"name": f"{kind.plural}/status", "kind": kind.kind, "namespaced": True, "verbs": ["patch"]}}

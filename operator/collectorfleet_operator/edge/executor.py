@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import Reason
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import CHILDREN
-from collectorfleet_operator.decide.actions import Action, Create, Delete, Update
+from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus, Update
 from collectorfleet_operator.decide.events import Change, deleted, made
 from collectorfleet_operator.decide.observed import Refused
 from collectorfleet_operator.edge.cache import Cache
@@ -42,7 +43,9 @@ class Executor:
         for action in actions:
             try:
                 became = await self._do(key, action)
-            except NotServedError:
+            except NotServedError as error:
+                if action.kind != RAYCLUSTER:
+                    return Result(changes, interrupted=error)
                 return Result(changes, kuberay_installed=False)
             except RefusedError as error:
                 became = Refused(action.kind, Reason.REFUSED, str(error))
@@ -63,6 +66,9 @@ class Executor:
                 body = {**manifest, "metadata": {**manifest["metadata"], "uid": uid}}
                 self._cache.put(kind, await self._kube.apply(kind, body))
                 log.info("%s: updated %s", key, why)
+            case SetStatus(kind, stored, status, why):
+                self._cache.put(kind, await self._kube.set_status(kind, stored, status))
+                log.info("%s: %s", key, why)
             case Delete(kind, name, uid, why, at_once):
                 await self._kube.delete(kind, Key(key.namespace, name), uid, at_once=at_once)
                 log.info("%s: deleted %s", key, why)

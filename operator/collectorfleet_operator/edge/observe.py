@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -30,6 +30,9 @@ def observe(
     *,
     unreadable: Sequence[str] = (),
     kuberay_installed: bool,
+    why_no_queues: str = "",
+    flavors: Mapping[str, Object] | None = None,
+    priority_class: Object | None = None,
     refused: Sequence[Refused] = (),
     warnings: Sequence[Warned] = (),
     code_changed_at: datetime | None = None,
@@ -42,6 +45,9 @@ def observe(
         pods=cache.of_fleet(POD, key),
         problems=unreadable or [str(problem) for problem in problems(fleet)],
         kuberay_installed=kuberay_installed,
+        why_no_queues=why_no_queues,
+        flavors=flavors or {},
+        priority_class=priority_class,
         refused=refused,
         warnings=warnings,
         code_changed_at=code_changed_at,

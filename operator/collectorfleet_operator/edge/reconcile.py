@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 import random
+import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus, Reason
 from collectorfleet_api.v1alpha1.understood import understood
 from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.table import CHILDREN
+from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide.events import story
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.decide.plan import again_after, plan
@@ -22,6 +25,7 @@ from collectorfleet_operator.edge.event_writer import EventWriter, Untold
 from collectorfleet_operator.edge.executor import Executor, Result
 from collectorfleet_operator.edge.logs import lines_are_about
 from collectorfleet_operator.edge.observe import observe, problems_of, read
+from collectorfleet_operator.edge.queue_objects import QueueObjects
 from collectorfleet_operator.edge.status_writer import StatusWriter
 from collectorfleet_operator.objects import Key, Object, is_terminating, metadata
 
@@ -38,10 +42,13 @@ class Reconciler:
         self._executor = Executor(kube, cache)
         self._status = StatusWriter(kube)
         self._events = EventWriter(kube, now)
+        self._queue_objects = QueueObjects(kube, time.monotonic)
         self._untold = Untold()
         self._said: dict[Key, Sequence[Refused]] = {}
         # As the lists found it: nothing of a fleet is made before there is a KubeRay.
         self.kuberay_is_missing = False
+        # Why no fleet can wait in a queue; empty if it can.
+        self.why_no_queues = ""
         # About children of fleets that are not ready; kept up to date by the resync.
         self.warnings: dict[Key, list[Warned]] = {}
         # Of fleets that failed; the same.
@@ -67,7 +74,7 @@ class Reconciler:
     async def _bring_on(
         self, key: Key, stored: Object, fleet: CollectorFleet, unreadable: Sequence[str]
     ) -> timedelta | None:
-        seen, result = self._observe(key, fleet, unreadable, Result()), Result()
+        seen, result = await self._observe(key, fleet, unreadable, Result()), Result()
         planned = plan(seen, self._now())
         again = planned.again_after
         if planned.actions:
@@ -75,13 +82,14 @@ class Reconciler:
             self._untold.add(key, fleet, result.changes)
             if result.interrupted:
                 raise result.interrupted
-            seen = self._observe(key, fleet, unreadable, result)
+            seen = await self._observe(key, fleet, unreadable, result)
             again = again_after(seen, self._now())
         await self._write(key, stored, seen)
         self._log_refused(key, result.refused)
         return _at_the_latest(again)
 
-    def _observe(self, key: Key, fleet: CollectorFleet, unreadable: Sequence[str], result: Result) -> Observed:
+    async def _observe(self, key: Key, fleet: CollectorFleet, unreadable: Sequence[str], result: Result) -> Observed:
+        queued = {} if self.why_no_queues else await self._queued(key, fleet)
         return observe(
             self._cache,
             key,
@@ -89,10 +97,18 @@ class Reconciler:
             unreadable=unreadable,
             kuberay_installed=result.kuberay_installed and not self.kuberay_is_missing,
             refused=result.refused,
+            why_no_queues=self.why_no_queues,
+            **queued,
             warnings=self.warnings.get(key, ()),
             code_changed_at=self.code_changes.get(key),
             now=self._now(),
         )
+
+    async def _queued(self, key: Key, fleet: CollectorFleet) -> dict[str, Any]:
+        """What of Kueue's a fleet with a queue refers to."""
+        workload = self._cache.get(WORKLOAD, CHILDREN[WORKLOAD].key(key))
+        flavors = await self._queue_objects.flavors(workload)
+        return {"flavors": flavors, "priority_class": await self._queue_objects.priority_class(fleet)}
 
     async def _write(self, key: Key, stored: Object, seen: Observed) -> None:
         new = status(seen, self._now())

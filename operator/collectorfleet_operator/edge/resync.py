@@ -44,6 +44,7 @@ class Resync:
         scopes: Iterable[str | None],
         now: Callable[[], datetime],
         concerns: Concerns,
+        provided: Iterable[Kind] = tuple(PROVIDERS),
     ) -> None:
         self._kube = kube
         self._cache = cache
@@ -51,6 +52,8 @@ class Resync:
         self._scopes = tuple(scopes)
         self._now = now
         self._concerns = concerns
+        # Of the kinds that somebody else brings, those that this operator is to serve.
+        self._provided = tuple(provided)
         self._listings: defaultdict[tuple[Kind, str | None], Listing] = defaultdict(Listing)
         self.warnings: dict[Key, list[Warned]] = {}
         self.code_changes: dict[Key, datetime] = {}
@@ -64,7 +67,7 @@ class Resync:
 
     async def missing_kinds(self) -> set[Kind]:
         """List the kinds that somebody else brings; those that are not served."""
-        return {kind for kind in PROVIDERS if not await self._is_served(kind)}
+        return {kind for kind in self._provided if not await self._is_served(kind)}
 
     async def list_often(self) -> None:
         """Concerns fleets whose driver counted as lost and renewed its Lease.

@@ -14,10 +14,12 @@ from collectorfleet_operator.objects import Key
 class Settings:
     """``namespaces``: those whose fleets are served; empty is all. ``health_port``: 0 is none.
 
-    ``lease``: what one of several operators has to hold to serve; None: there is no other.
+    ``queues``: whether fleets may wait in queues of Kueue's. ``lease``: what one of several operators has to hold to
+    serve; None: there is no other.
     """
 
     namespaces: tuple[str, ...]
+    queues: bool
     lease: Key | None
     health_port: int
     log_format: LogFormat
@@ -37,6 +39,11 @@ def from_arguments(arguments: Sequence[str] | None = None) -> Settings:
         default=[],
         metavar="NAME",
         help="serve the fleets of this namespace only; may be given several times (default: all namespaces)",
+    )
+    parser.add_argument(
+        "--queues",
+        action="store_true",
+        help="let fleets with the label kueue.x-k8s.io/queue-name wait for Kueue's quota; takes further rights",
     )
     parser.add_argument(
         "--lease",
@@ -60,7 +67,7 @@ def from_arguments(arguments: Sequence[str] | None = None) -> Settings:
     parser.add_argument("--verbose", action="store_true", help="log what kopf does, too")
     read = parser.parse_args(arguments)
     namespaces = tuple(dict.fromkeys(read.namespace))
-    return Settings(namespaces, read.lease, read.health_port, LogFormat(read.log_format), read.verbose)
+    return Settings(namespaces, read.queues, read.lease, read.health_port, LogFormat(read.log_format), read.verbose)
 
 
 def _lease(text: str) -> Key:

@@ -24,7 +24,7 @@ from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import LISTED
 from collectorfleet_operator.children.worker_group import GROUP_LABEL
 from collectorfleet_operator.decide import pods
-from collectorfleet_operator.decide.actions import Action, Create, Delete, Update
+from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus, Update
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.plan import Plan, plan
 from collectorfleet_operator.decide.status import status
@@ -53,6 +53,7 @@ class World:
     def __init__(self, changes: dict[str, Any] | None = None) -> None:
         self.seconds = 0.0
         self._listed_at = 0.0
+        self.flavors: dict[str, Object] = {}  # Kueue's, by name
         self.cache = Cache(lambda: self._listed_at)
         self._numbers = itertools.count(1)
         fleet = manifest(changes, NAME)
@@ -101,7 +102,7 @@ class World:
         found = read(self.cache, KEY, self.get(FLEET))
         assert found is not None, "the fleet cannot be read, and nothing of it runs"
         fleet, unreadable = found
-        known = {"kuberay_installed": True, "now": self.now, **known}
+        known = {"kuberay_installed": True, "flavors": self.flavors, "now": self.now, **known}
         return observe(self.cache, KEY, fleet, unreadable=unreadable, **known)
 
     def restarted(self) -> World:
@@ -132,6 +133,9 @@ class World:
                     stored = self.get(kind, Key(KEY.namespace, name_of(made)))
                     assert uid_of(stored) == uid
                     self.store({**stored, **made, "metadata": {**stored["metadata"], **made["metadata"]}})
+                case SetStatus(kind, seen, changed):
+                    stored = self.get(kind, Key(KEY.namespace, name_of(seen)))
+                    self.store({**stored, "status": {**stored["status"], **changed}})
                 case Delete(kind=kind, name=name):
                     self.cache.remove(kind, self.get(kind, Key(KEY.namespace, name)))
         return actions

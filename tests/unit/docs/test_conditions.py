@@ -37,7 +37,7 @@ def test_every_reason_has_one_row() -> None:
 def test_what_is_wrong_has_something_to_do() -> None:
     fine = {Reason.COLLECTING, Reason.PROGRESSING, Reason.READY, Reason.RUNNING, Reason.ALL_AVAILABLE}
     fine |= {Reason.ACKNOWLEDGED, Reason.UP_TO_DATE, Reason.NOT_SUSPENDED, Reason.COMPLETED}
-    fine |= {Reason.CREATED, Reason.DELETED}
+    fine |= {Reason.ADMITTED, Reason.CREATED, Reason.DELETED}
     assert {row[0].strip("`") for row in rows("Reasons") if not row[2]} == fine
 
 

@@ -10,6 +10,7 @@ from collectorfleet_api.conditions.outcome import Underway
 from collectorfleet_api.conditions.summary import completed, ready, stalled
 from collectorfleet_api.conditions.weights import weights_fresh
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
+from collectorfleet_operator.decide.conditions.admitted import admitted
 from collectorfleet_operator.decide.conditions.driver import driver_running
 from collectorfleet_operator.decide.conditions.finding import Finding
 from collectorfleet_operator.decide.conditions.raycluster import raycluster_ready
@@ -26,10 +27,11 @@ def conditions_of(seen: Observed, run: Underway, now: datetime) -> list[Conditio
     ray, driver = raycluster_ready(seen), driver_running(seen, run)
     collectors, weights = _collectors(seen, driver.condition), _weights(seen, driver.condition, now)
     is_suspended, is_up_to_date = _suspended(seen, now), up_to_date(seen)
-    is_ready = _ready(seen, run, ray, driver, collectors)
+    quota = admitted(seen)
+    is_ready = _ready(seen, run, ray, driver, collectors, quota)
     if is_suspended.reason != Reason.NOT_SUSPENDED:
         is_ready = condition(ConditionType.READY, False, is_suspended.reason, is_suspended.message)
-    is_stalled = _stalled(seen, run, is_ready, now, ray, driver)
+    is_stalled = _stalled(seen, run, is_ready, now, ray, driver, *([quota] if quota else []))
     return [
         is_ready,
         _reconciling(is_ready, is_stalled, is_up_to_date, collectors),
@@ -41,6 +43,7 @@ def conditions_of(seen: Observed, run: Underway, now: datetime) -> list[Conditio
         completed(run),
         is_up_to_date,
         is_suspended,
+        *([quota.condition] if quota else []),
     ]
 
 
@@ -61,7 +64,9 @@ def _weights(seen: Observed, driver: Condition, now: datetime) -> Condition:
     return weights_fresh(seen.report, now)
 
 
-def _ready(seen: Observed, run: Underway, ray: Finding, driver: Finding, collectors: Condition) -> Condition:
+def _ready(
+    seen: Observed, run: Underway, ray: Finding, driver: Finding, collectors: Condition, quota: Finding | None
+) -> Condition:
     if seen.problems and not seen.spec_is_held:
         return condition(ConditionType.READY, False, Reason.INVALID_SPEC, "; ".join(seen.problems))
     required = [driver, Finding(collectors)]
@@ -70,6 +75,9 @@ def _ready(seen: Observed, run: Underway, ray: Finding, driver: Finding, collect
         required.insert(0, ray)
     # A problem explains more than waiting: a driver that cannot pull its image before a head that starts.
     required.sort(key=lambda one: not one.problem)
+    if quota is not None and quota.condition.reason != Reason.NOT_QUEUED:
+        # Without it there is nothing else.
+        required.insert(0, quota)
     found = ready(run, [one.condition for one in required])
     return found.model_copy(update={"message": collectors.message}) if is_true(found) else found
 

@@ -16,6 +16,7 @@ from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.role import ROLE
 from collectorfleet_operator.children.table import LISTED
+from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide.events import EVENT
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.errors import RefusedError, UnavailableError
@@ -107,7 +108,8 @@ def test_the_first_lists_concern_every_fleet_and_the_next_ones_none() -> None:
     assert watcher.list_all() == set()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in LISTED if kind != LEASE], ids=str)
+# Only a fleet with a queue has a Workload.
+@pytest.mark.parametrize("kind", [kind for kind in LISTED if kind not in (LEASE, WORKLOAD)], ids=str)
 def test_what_a_watch_missed_concerns_the_fleet_it_is_about(kind: Kind) -> None:
     watcher = Watcher(running())
     watcher.list_all()

@@ -1,0 +1,62 @@
+"""Where Kueue lets the pods of a fleet run: what it admitted a Workload to, put into the templates of its children."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from collectorfleet_api import names
+from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.children.group_sizes import worker_groups
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
+from collectorfleet_operator.children.workload import DRIVER, HEAD, workers_of
+from collectorfleet_operator.objects import Object, annotation
+
+# On the Job of a driver that was started by a queue, whatever labels the fleet gets later.
+_QUEUE: Final = f"{names.GROUP}/queue"
+
+
+@dataclass(frozen=True)
+class Placement:
+    """What the pods of one kind get in addition."""
+
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    tolerations: tuple[Object, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
+def placed(made: Object, queue: str, placements: Mapping[str, Placement]) -> Object:
+    """``made``, the manifest of a child, as the Workload in ``queue`` was admitted."""
+    found = copy.deepcopy(made)
+    if made["kind"] == JOB.kind:
+        found["metadata"]["annotations"][_QUEUE] = queue
+        _place(found["spec"]["template"], placements.get(DRIVER))
+    elif made["kind"] == RAYCLUSTER.kind:
+        _place(found["spec"]["headGroupSpec"]["template"], placements.get(HEAD))
+        for name, group in worker_groups(found).items():
+            _place(group["template"], placements.get(workers_of(name)))
+    return found
+
+
+def queue_it_began_in(job: Object) -> str:
+    """Empty for a driver that was started without a queue."""
+    return annotation(job, _QUEUE) or ""
+
+
+def _place(template: Object, placement: Placement | None) -> None:
+    if placement is None:
+        return
+    spec, meta = template["spec"], template["metadata"]
+    _add(spec, "nodeSelector", placement.node_selector)
+    _add(meta, "labels", placement.labels)
+    _add(meta, "annotations", placement.annotations)
+    present = spec.get("tolerations", [])
+    spec["tolerations"] = [*present, *(one for one in placement.tolerations if one not in present)]
+
+
+def _add(to: dict[str, Any], key: str, more: Mapping[str, str]) -> None:
+    if more:
+        to[key] = {**to.get(key, {}), **more}

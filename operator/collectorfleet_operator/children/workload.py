@@ -1,0 +1,105 @@
+"""The fleet as Kueue counts it: one Workload for the driver, the head and all worker pods.
+
+Kueue admits a Workload as a whole or not at all. A RayCluster and a Job with its label would be two, and of two fleets
+each might hold one and wait for the other for ever.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Final
+
+from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.driver_job import driver_job
+from collectorfleet_operator.children.owner import manifest
+from collectorfleet_operator.children.raycluster import raycluster
+from collectorfleet_operator.objects import Kind, Object, annotation
+
+WORKLOAD: Final = Kind("kueue.x-k8s.io/v1beta1", "Workload", "workloads")
+FLAVOR: Final = Kind("kueue.x-k8s.io/v1beta1", "ResourceFlavor", "resourceflavors", namespaced=False)
+PRIORITY_CLASS: Final = Kind(
+    "kueue.x-k8s.io/v1beta1", "WorkloadPriorityClass", "workloadpriorityclasses", namespaced=False
+)
+
+DRIVER: Final = "driver"
+HEAD: Final = "head"
+_PODS_HASH: Final = f"{names.GROUP}/pods-hash"
+# What Kueue goes by: how much a pod asks for, and which nodes take it.
+_POD: Final = ("nodeSelector", "affinity", "tolerations", "runtimeClassName", "overhead", "resources")
+_CONTAINER: Final = ("name", "image", "resources", "restartPolicy")
+
+
+def queue_of(fleet: CollectorFleet) -> str:
+    """The LocalQueue that the fleet is to wait in; empty if it is to wait in none."""
+    return fleet.metadata.labels.get(names.QUEUE_LABEL, "")
+
+
+def priority_class_of(fleet: CollectorFleet) -> str:
+    """The WorkloadPriorityClass by which it waits; empty if it has none."""
+    return fleet.metadata.labels.get(names.PRIORITY_LABEL, "")
+
+
+def workers_of(group: str) -> str:
+    """What Kueue calls the pods of a worker group."""
+    return f"workers-{group}"
+
+
+def workload(fleet: CollectorFleet) -> Object:
+    """Without its priority, which is a number that only the cluster knows."""
+    pod_sets = _pod_sets(fleet)
+    made = manifest(
+        fleet,
+        WORKLOAD,
+        names.workload_name(fleet.metadata.name),
+        spec={"queueName": queue_of(fleet), "podSets": pod_sets},
+    )
+    made["metadata"]["annotations"] = {_PODS_HASH: _hash(pod_sets)}
+    return made
+
+
+def with_priority(made: Object, name: str, value: int) -> Object:
+    """The Workload of a fleet with a WorkloadPriorityClass."""
+    priority = {
+        "priorityClassName": name,
+        "priorityClassSource": "kueue.x-k8s.io/workloadpriorityclass",
+        "priority": value,
+    }
+    return {**made, "spec": {**made["spec"], **priority}}
+
+
+def counts_of(made: Object) -> dict[str, int]:
+    """How many pods there are of each kind."""
+    return {one["name"]: int(one.get("count", 1)) for one in made["spec"]["podSets"]}
+
+
+def holds(stored: Object, wanted: Object) -> bool:
+    """Whether quota for ``stored`` is quota for ``wanted``: the same pods, and no more of them."""
+    have, want = counts_of(stored), counts_of(wanted)
+    is_enough = have.keys() == want.keys() and all(want[name] <= have[name] for name in want)
+    return is_enough and annotation(stored, _PODS_HASH) == annotation(wanted, _PODS_HASH)
+
+
+def _pod_sets(fleet: CollectorFleet) -> list[Object]:
+    cluster = raycluster(fleet)["spec"]
+    found = [(DRIVER, 1, driver_job(fleet)["spec"]["template"]), (HEAD, 1, cluster["headGroupSpec"]["template"])]
+    found += [
+        (workers_of(group["groupName"]), group["replicas"], group["template"]) for group in cluster["workerGroupSpecs"]
+    ]
+    return [{"name": name, "count": count, "template": _trimmed(template)} for name, count, template in found]
+
+
+def _trimmed(template: Object) -> Object:
+    spec = template["spec"]
+    pod = {key: spec[key] for key in _POD if key in spec}
+    for containers in ("initContainers", "containers"):
+        if spec.get(containers):
+            pod[containers] = [{key: one[key] for key in _CONTAINER if key in one} for one in spec[containers]]
+    return {"spec": pod}
+
+
+def _hash(pod_sets: list[Object]) -> str:
+    """Of the pods, whatever their number."""
+    text = json.dumps({one["name"]: one["template"] for one in pod_sets}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

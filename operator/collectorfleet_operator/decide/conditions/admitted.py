@@ -1,0 +1,71 @@
+"""``Admitted``: what Kueue says about the fleet's quota; only a fleet with a queue has it. Pure."""
+
+from __future__ import annotations
+
+from typing import Final, assert_never
+
+from collectorfleet_api.conditions.condition import condition
+from collectorfleet_api.v1alpha1 import ConditionType, Reason
+from collectorfleet_operator.children.workload import (
+    WORKLOAD,
+    counts_of,
+    holds,
+    priority_class_of,
+    workload,
+)
+from collectorfleet_operator.decide.conditions.finding import Finding, stuck, waiting
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.queue import (
+    Admitted,
+    Unqueued,
+    Waiting,
+    Withdrawn,
+    queue_of_run,
+    state,
+    worker_pods,
+)
+
+_TYPE: Final = ConditionType.ADMITTED
+_BACK_IN_LINE: Final = "set spec.suspend to true and back"
+
+
+def admitted(seen: Observed) -> Finding | None:
+    """None for a fleet without a queue."""
+    match state(seen):
+        case Unqueued(""):
+            return None
+        case Unqueued(label):
+            text = f"what runs was started without a queue, and LocalQueue {label} knows nothing of it; {_BACK_IN_LINE}"
+            return waiting(_TYPE, Reason.NOT_QUEUED, text)
+        case Waiting(why):
+            return _waiting(seen, why)
+        case Withdrawn(why):
+            return waiting(_TYPE, Reason.QUOTA_TAKEN_BACK, why)
+        case Admitted() as found:
+            return _true(seen, found)
+        case found:
+            assert_never(found)
+
+
+def _waiting(seen: Observed, why: str) -> Finding:
+    if seen.why_no_queues:
+        return stuck(_TYPE, Reason.KUEUE_MISSING, why)
+    refused = next((one for one in seen.refused if one.kind == WORKLOAD), None)
+    if refused is not None:
+        return stuck(_TYPE, refused.reason, refused.message)
+    if priority_class_of(seen.fleet) and seen.priority_class is None:
+        return stuck(_TYPE, Reason.PRIORITY_CLASS_MISSING, why)
+    return waiting(_TYPE, Reason.WAITING_FOR_QUOTA, f"LocalQueue {queue_of_run(seen)}: {why}")
+
+
+def _true(seen: Observed, found: Admitted) -> Finding:
+    by = f"admitted by ClusterQueue {found.cluster_queue}"
+    wanted = counts_of(workload(seen.present))
+    stored = seen.workload
+    if stored is not None and not holds(stored, workload(seen.present)):
+        text = (
+            f"{by} with {worker_pods(found.counts)} worker pods, and {worker_pods(wanted)} are asked for: Kueue admits "
+            f"a fleet as a whole, so no more are started; to ask for them, {_BACK_IN_LINE}"
+        )
+        return Finding(condition(_TYPE, True, Reason.ADMITTED_FOR_FEWER, text))
+    return Finding(condition(_TYPE, True, Reason.ADMITTED, f"{by} with {worker_pods(found.counts)} worker pods"))

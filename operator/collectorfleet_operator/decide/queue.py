@@ -1,0 +1,242 @@
+"""Whether a fleet that waits in a queue of Kueue's may run, and what there is to do about its Workload. Pure.
+
+To Kueue we are what its own integrations are to it: the Workload asks for quota, Kueue admits it or takes the quota
+back, and it is we who say when nothing uses that quota any more. Until then Kueue gives it to nobody else, so a driver
+has the time to end at the end of its batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from collectorfleet_operator.children.group_sizes import sizes_of
+from collectorfleet_operator.children.placement import Placement, queue_it_began_in
+from collectorfleet_operator.children.workload import (
+    counts_of,
+    holds,
+    priority_class_of,
+    queue_of,
+    with_priority,
+    workload,
+)
+from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.objects import Object, has_condition, is_terminating, name_of
+
+_ENDED: Final = ("Succeeded", "Failed")
+_RESERVED: Final = "QuotaReserved"
+# The one reason for which Kueue's own integrations say that the Workload goes back into the queue at once.
+_PREEMPTED: Final = "Preempted"
+
+
+@dataclass(frozen=True)
+class Unqueued:
+    """It waits for no quota. ``label``: a queue that it has as a label since it runs; empty if it has none."""
+
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Nothing of it runs, nor may. ``asks``: its Workload is there, as it is wanted."""
+
+    why: str  # in Kueue's words, where it has said any
+    asks: bool = False
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """It may run with as many pods of each kind, placed like that."""
+
+    cluster_queue: str
+    counts: Mapping[str, int]
+    placements: Mapping[str, Placement]
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """What runs has to end, because it has no quota any more."""
+
+    why: str  # a clause
+
+
+State = Unqueued | Waiting | Admitted | Withdrawn
+
+
+def state(seen: Observed) -> State:
+    """Where the fleet stands. A run stays in the queue that it began in, or outside of any, while it has a driver."""
+    queue = queue_of_run(seen)
+    if not queue:
+        return Unqueued(queue_of(seen.fleet))
+    found, runs = seen.workload, seen.is_usable(seen.job)
+    if seen.why_no_queues:
+        # A Kueue that is away takes nothing back.
+        return _admitted(seen, found) if runs and found is not None else Waiting(seen.why_no_queues)
+    if not seen.is_usable(found):
+        return Withdrawn("its Workload was deleted") if runs else Waiting(_why_no_workload(seen))
+    if has_condition(found, "Evicted") and is_reserved(found):
+        return Withdrawn(f"Kueue takes its quota back ({message_of(found, 'Evicted')})")
+    if not has_condition(found, "Admitted"):
+        if runs:
+            return Withdrawn("Kueue has taken its quota back")
+        return Waiting(_why_pending(found), asks=True)
+    if not runs and not holds(found, workload(seen.present)):
+        return Withdrawn("the quota that it has is for other pods")
+    missing = sorted(flavors_of(found) - seen.flavors.keys())
+    if missing and not runs:
+        return Waiting(f"ResourceFlavor {missing[0]} does not exist", asks=True)
+    return _admitted(seen, found)
+
+
+def queue_of_run(seen: Observed) -> str:
+    """The LocalQueue of what runs, else of what is to run; empty if there is none."""
+    return queue_it_began_in(seen.job) if seen.is_usable(seen.job) else queue_of(seen.fleet)
+
+
+def why_withdrawn(seen: Observed) -> str:
+    """A clause; empty while the fleet may run."""
+    found = state(seen)
+    return found.why if isinstance(found, Withdrawn) else ""
+
+
+def asked_for(seen: Observed) -> Object | None:
+    """The Workload that the fleet is to wait with; None where its priority is not known."""
+    made, name = workload(seen.present), priority_class_of(seen.fleet)
+    if not name:
+        return made
+    return with_priority(made, name, int(seen.priority_class["value"])) if seen.priority_class is not None else None
+
+
+def in_use(seen: Observed) -> bool:
+    """Whether there is still something that the quota is for."""
+    if seen.cluster is not None and seen.is_ours(seen.cluster):
+        return True
+    return any(pods.phase_of(pod) not in _ENDED for pod in seen.pods)
+
+
+def is_reserved(found: Object) -> bool:
+    """Whether Kueue holds quota for it."""
+    return has_condition(found, _RESERVED)
+
+
+def flavors_of(found: Object) -> set[str]:
+    """The ResourceFlavors that a Workload was admitted to, by name."""
+    return {flavor for one in _assignments(found) for flavor in (one.get("flavors") or {}).values()}
+
+
+def worker_pods(counts: Mapping[str, int]) -> int:
+    return sum(count for name, count in counts.items() if name.startswith("workers-"))
+
+
+def is_everything_ready(seen: Observed) -> bool:
+    """Whether each pod that the quota is for is ready, which Kueue may be told to wait for."""
+    driver = seen.driver_pod
+    if driver is None or pods.phase_of(driver) != "Running" or not seen.is_usable(seen.cluster):
+        return False
+    wanted = 1 + sum(size.pods for size in sizes_of(seen.cluster).values())
+    return sum(pods.is_ready(pod) for pod in (*seen.heads, *seen.workers()) if not is_terminating(pod)) >= wanted
+
+
+def says_ready(found: Object) -> bool:
+    return has_condition(found, "PodsReady")
+
+
+def status_ready(found: Object, now: datetime) -> Object:
+    """The status of a Workload all of whose pods are ready."""
+    return {"conditions": _with(found, now, ("PodsReady", True, "PodsReady", "all pods of the fleet are ready"))}
+
+
+def status_given_back(found: Object, now: datetime) -> Object:
+    """The status of a Workload that was evicted, once nothing uses its quota: what Kueue's integrations write, too."""
+    evicted = _condition(found, "Evicted")
+    reason, text = str(evicted.get("reason") or "Evicted"), str(evicted.get("message") or "")
+    told = [
+        (_RESERVED, False, "Pending", text),
+        ("Admitted", False, "NoReservation", "The workload has no reservation"),
+        ("Requeued", reason == _PREEMPTED, reason, text),
+        *([("PodsReady", False, "WaitForStart", "its pods are gone")] if _condition(found, "PodsReady") else []),
+    ]
+    return {"admission": None, "conditions": _with(found, now, *told)}
+
+
+def message_of(found: Object, type_: str) -> str:
+    return str(_condition(found, type_).get("message") or "")
+
+
+def _why_no_workload(seen: Observed) -> str:
+    name = priority_class_of(seen.fleet)
+    if name and seen.priority_class is None:
+        return f"WorkloadPriorityClass {name} does not exist"
+    if in_use(seen):
+        return "pods of an earlier run are being deleted"
+    return "its Workload is not made yet"
+
+
+def _why_pending(found: Object) -> str:
+    checks = (found.get("status") or {}).get("admissionChecks") or []
+    waits = [f"{one['name']}: {one.get('message') or one['state']}" for one in checks if one["state"] != "Ready"]
+    if is_reserved(found) and waits:
+        return f"quota is reserved, and admission checks are not ready ({'; '.join(waits)})"
+    queue = found["spec"].get("queueName", "")
+    return message_of(found, _RESERVED) or f"Workload {name_of(found)} waits in LocalQueue {queue}"
+
+
+def _admitted(seen: Observed, found: Object) -> Admitted:
+    admission = (found.get("status") or {}).get("admission") or {}
+    counts = counts_of(found)
+    counts |= {one["name"]: int(one["count"]) for one in _assignments(found) if one.get("count") is not None}
+    placements = {one["name"]: _placement(found, one, seen.flavors) for one in _assignments(found)}
+    return Admitted(str(admission.get("clusterQueue", "")), counts, placements)
+
+
+def _placement(found: Object, assignment: Object, flavors: Mapping[str, Object]) -> Placement:
+    selector: dict[str, str] = {}
+    tolerations: list[Object] = []
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    for flavor in dict.fromkeys((assignment.get("flavors") or {}).values()):
+        spec = (flavors.get(flavor) or {}).get("spec") or {}
+        selector |= spec.get("nodeLabels") or {}
+        tolerations += spec.get("tolerations") or []
+    for update in _updates(found, assignment["name"]):
+        selector |= update.get("nodeSelector") or {}
+        tolerations += update.get("tolerations") or []
+        labels |= update.get("labels") or {}
+        annotations |= update.get("annotations") or {}
+    return Placement(selector, tuple(tolerations), labels, annotations)
+
+
+def _updates(found: Object, pod_set: str) -> Iterator[Object]:
+    """What admission checks add to the pods of one kind."""
+    for check in (found.get("status") or {}).get("admissionChecks") or []:
+        yield from (one for one in check.get("podSetUpdates") or [] if one["name"] == pod_set)
+
+
+def _assignments(found: Object) -> list[Object]:
+    admission = (found.get("status") or {}).get("admission") or {}
+    return list(admission.get("podSetAssignments") or [])
+
+
+def _condition(found: Object, type_: str) -> Object:
+    conditions = (found.get("status") or {}).get("conditions") or []
+    return next((one for one in conditions if one["type"] == type_), {})
+
+
+def _with(found: Object, now: datetime, *told: tuple[str, bool, str, str]) -> list[Object]:
+    """All conditions of a Workload, with those that are told in the place of what it has of them."""
+    conditions: dict[str, Any] = {one["type"]: one for one in (found.get("status") or {}).get("conditions") or []}
+    time = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    for type_, is_true, reason, message in told:
+        word, before = str(is_true), conditions.get(type_, {})
+        since = before["lastTransitionTime"] if before.get("status") == word else time
+        conditions[type_] = {
+            "type": type_,
+            "status": word,
+            "reason": reason,
+            "message": message,
+            "lastTransitionTime": since,
+        }
+    return list(conditions.values())

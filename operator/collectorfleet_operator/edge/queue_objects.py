@@ -1,0 +1,47 @@
+"""What a fleet with a queue refers to and no namespace owns: asked for by name, and remembered for a while.
+
+They change seldom and are few: a watch of them would take a right to all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.workload import FLAVOR, PRIORITY_CLASS, priority_class_of
+from collectorfleet_operator.decide.queue import flavors_of
+from collectorfleet_operator.edge.client import Kube
+from collectorfleet_operator.objects import Kind, Object
+
+_SECONDS: Final = 60.0
+
+
+class QueueObjects:
+    """Every method raises a KubeError."""
+
+    def __init__(self, kube: Kube, clock: Callable[[], float]) -> None:
+        self._kube = kube
+        self._clock = clock
+        self._known: dict[tuple[Kind, str], tuple[float, Object]] = {}
+
+    async def flavors(self, workload: Object | None) -> dict[str, Object]:
+        """Those that the Workload was admitted to, and that exist."""
+        names = sorted(flavors_of(workload)) if workload is not None else []
+        found = {name: await self._find(FLAVOR, name) for name in names}
+        return {name: flavor for name, flavor in found.items() if flavor is not None}
+
+    async def priority_class(self, fleet: CollectorFleet) -> Object | None:
+        """None where it names none, or one that does not exist."""
+        name = priority_class_of(fleet)
+        return await self._find(PRIORITY_CLASS, name) if name else None
+
+    async def _find(self, kind: Kind, name: str) -> Object | None:
+        now = self._clock()
+        known = self._known.get((kind, name))
+        if known is not None and now - known[0] < _SECONDS:
+            return known[1]
+        found = await self._kube.find(kind, "", name)
+        if found is not None:
+            self._known[kind, name] = (now, found)
+        return found

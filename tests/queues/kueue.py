@@ -1,0 +1,72 @@
+"""Kueue as a pod of the test cluster, from its own manifests and at its own defaults, and queues with quota."""
+
+from __future__ import annotations
+
+import yaml
+from tests.cluster import binaries, module_files
+from tests.cluster.client import Client, Object
+from tests.cluster.cluster import Cluster
+from tests.cluster.images import Image, Layer
+
+NAMESPACE = "kueue-system"
+_IMAGE = "registry.k8s.io/kueue/kueue:v0.14.0"
+_API = "kueue.x-k8s.io/v1beta1"
+# A label that every node of the test cluster has.
+FLAVOR_LABELS = {"kubernetes.io/os": "linux"}
+
+
+def missing() -> str | None:
+    """Why it cannot be had here, in one line that says what to do; None if it can."""
+    return binaries.missing([binaries.KUEUE]) or module_files.KUEUE.missing()
+
+
+def install(cluster: Cluster) -> None:
+    """Blocks until it answers the API server."""
+    layer = Layer()
+    layer.file("/manager", (binaries.build(binaries.KUEUE) / "kueue").read_bytes(), mode=0o755)
+    layer.folder("/tmp", mode=0o1777)
+    cluster.load(Image((_IMAGE,), layer, entrypoint=("/manager",), user="65532:65532"))
+    rendered = cluster.kubectl("kustomize", str(module_files.KUEUE.folder() / "config/default"), timeout=60)
+    # An aggregated API that does not answer yet keeps namespaces from being deleted, and no test asks it anything.
+    objects = [one for one in yaml.safe_load_all(rendered) if one["kind"] != "APIService"]
+    _configure(next(one for one in objects if one["kind"] == "Deployment"))
+    crds = [one for one in objects if one["kind"] == "CustomResourceDefinition"]
+    cluster.apply(crds)
+    for crd in crds:
+        cluster.wait_for(f"crd/{crd['metadata']['name']}", "Established", within=60)
+    cluster.apply([one for one in objects if one not in crds])
+    cluster.wait_for("deployment/kueue-controller-manager", "Available", NAMESPACE, within=180)
+
+
+def add_queue(client: Client, namespace: str, memory: str) -> None:
+    """LocalQueue ``team`` of the namespace, in a ClusterQueue of its own with so much memory, and two priorities."""
+    flavor: Object = {"metadata": {"name": "nodes"}, "spec": {"nodeLabels": FLAVOR_LABELS}}
+    quotas = [{"name": "cpu", "nominalQuota": "100"}, {"name": "memory", "nominalQuota": memory}]
+    group = {"coveredResources": ["cpu", "memory"], "flavors": [{"name": "nodes", "resources": quotas}]}
+    own = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
+    spec = {
+        "namespaceSelector": own,
+        "resourceGroups": [group],
+        "preemption": {"withinClusterQueue": "LowerPriority"},
+    }
+    client.apply(
+        [
+            {"apiVersion": _API, "kind": "ResourceFlavor", **flavor},
+            {"apiVersion": _API, "kind": "ClusterQueue", "metadata": {"name": namespace}, "spec": spec},
+            *(
+                {"apiVersion": _API, "kind": "WorkloadPriorityClass", "metadata": {"name": name}, "value": value}
+                for name, value in (("low", 1), ("high", 1000))
+            ),
+        ]
+    )
+    local = {"metadata": {"name": "team"}, "spec": {"clusterQueue": namespace}}
+    client.apply({"apiVersion": _API, "kind": "LocalQueue", **local}, namespace)
+
+
+def _configure(deployment: Object) -> None:
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    container["image"] = _IMAGE
+    container["imagePullPolicy"] = "Never"
+    container["readinessProbe"]["initialDelaySeconds"] = 0
+    # A small machine is shared with all pods of the fleets.
+    container["resources"] = {"requests": {"cpu": "50m", "memory": "128Mi"}}

@@ -1,0 +1,117 @@
+"""Fleets in a queue of a real Kueue: they wait for quota, train, make room, and go on where they were."""
+
+from __future__ import annotations
+
+from tests.cluster.client import Client, Object, condition
+from tests.cluster.cluster import Cluster
+from tests.e2e import fleets
+from tests.queues import kueue
+from tests.wait import eventually
+
+from collectorfleet_api import names
+
+FRAMES = 200
+# A fleet of one collector asks for 6 Gi with its driver and head.
+ONE_AND_A_HALF = "9Gi"
+
+
+def queued(name: str, *, priority: str = "", **fields: object) -> Object:
+    made = fleets.fleet(name, **fields)  # type: ignore[arg-type]
+    made["metadata"]["labels"] = {names.QUEUE_LABEL: "team"} | ({names.PRIORITY_LABEL: priority} if priority else {})
+    return made
+
+
+def told(cluster: Client, namespace: str, name: str, type_: str = "Admitted") -> tuple[str, str, str]:
+    found = condition(cluster.get(f"cfleet/{name}", namespace), type_) or {}
+    return found.get("status", ""), found.get("reason", ""), found.get("message", "")
+
+
+def pods_of(cluster: Client, namespace: str, name: str) -> list[str]:
+    found = cluster.items("pods", namespace, f"{names.FLEET_LABEL}={name}")
+    return [one["metadata"]["name"] for one in found if one["status"].get("phase") not in ("Succeeded", "Failed")]
+
+
+def test_of_two_fleets_on_quota_for_one_and_a_half_one_trains_and_one_waits_whole(
+    cluster: Cluster, namespace: str
+) -> None:
+    kueue.add_queue(cluster, namespace, ONE_AND_A_HALF)
+    pair = ("one", "two")
+    kwargs = {"batches": 60}
+    cluster.apply([fleets.code(), *(queued(name, frames=FRAMES, kwargs=kwargs) for name in pair)], namespace)
+
+    def some_admitted() -> list[str]:
+        return [name for name in pair if told(cluster, namespace, name)[0] == "True"]
+
+    (first,) = eventually(some_admitted, until=bool, within=60, what="a fleet is admitted")
+    (second,) = set(pair) - {first}
+    waits = eventually(
+        lambda: told(cluster, namespace, second), until=lambda it: "quota" in it[2], within=30, what="Kueue's words"
+    )
+    assert waits[:2] == ("False", "WaitingForQuota")
+    assert "memory" in waits[2]
+
+    # The first trains; at no moment has the second anything of it but its Workload.
+    def looked() -> tuple[bool, bool]:
+        one, two = (told(cluster, namespace, name)[0] == "True" for name in (first, second))
+        if not two:
+            assert pods_of(cluster, namespace, second) == []
+            assert not cluster.items("jobs", namespace, f"{names.FLEET_LABEL}={second}")
+            assert not cluster.items("rayclusters", namespace, f"{names.FLEET_LABEL}={second}")
+        else:
+            assert pods_of(cluster, namespace, first) == []
+        return one, two
+
+    eventually(looked, until=lambda both: both == (False, True), within=240, what="the second fleet's turn")
+    assert told(cluster, namespace, first, "Completed")[0] == "True"
+    workloads = [one["metadata"]["name"] for one in cluster.items("workloads", namespace)]
+    assert workloads == [second], "what is done holds no quota"
+    for pod in cluster.items("pods", namespace, f"{names.FLEET_LABEL}={second}"):
+        assert pod["spec"]["nodeSelector"] == kueue.FLAVOR_LABELS
+    cluster.wait_for(f"cfleet/{second}", "Completed", namespace, within=240)
+
+
+def test_a_fleet_that_is_preempted_writes_its_checkpoint_first_and_goes_on_from_it(
+    cluster: Cluster, namespace: str, claim: str
+) -> None:
+    kueue.add_queue(cluster, namespace, ONE_AND_A_HALF)
+    low = queued("low", priority="low", train="workload:train_and_keep", frames=FRAMES)
+    # Seldom enough that only the order to end has one written.
+    low["spec"]["driver"]["checkpoint"] = {"claimName": claim, "everySeconds": 3600}
+    cluster.apply([fleets.code(), low], namespace)
+    cluster.wait_for("cfleet/low", lambda f: f["status"]["progress"]["batches"] >= 3, namespace, within=240)
+
+    # More than there is quota for: what runs goes on, and the status says what would have to be done.
+    [job] = cluster.items("jobs", namespace)
+    cluster.kubectl("scale", "-n", namespace, "cfleet/low", "--replicas=4")
+    eventually(
+        lambda: told(cluster, namespace, "low")[1], until=lambda it: it == "AdmittedForFewer", within=30, what="reason"
+    )
+    assert "admitted by ClusterQueue" in told(cluster, namespace, "low")[2]
+    assert [one["metadata"]["uid"] for one in cluster.items("jobs", namespace)] == [job["metadata"]["uid"]]
+    cluster.kubectl("scale", "-n", namespace, "cfleet/low", "--replicas=1")
+    eventually(lambda: told(cluster, namespace, "low")[1], until=lambda it: it == "Admitted", within=30, what="reason")
+
+    cluster.apply(queued("high", priority="high", frames=FRAMES, kwargs={"batches": 20}), namespace)
+    # Kueue has chosen by then, and the quota is still that of the driver which ends.
+    cluster.wait_for("cfleet/high", lambda f: condition(f, "Admitted") is not None, namespace, within=30)
+
+    def change() -> tuple[bool, bool]:
+        has_pods = bool(pods_of(cluster, namespace, "low")), bool(pods_of(cluster, namespace, "high"))
+        assert has_pods != (True, True), "both hold pods"
+        return has_pods
+
+    eventually(change, until=lambda both: both == (False, True), within=180, what="the higher priority's turn")
+    status = cluster.get("cfleet/low", namespace)["status"]
+    before = status["progress"]["framesDelivered"]
+    assert status["checkpoint"]["frames"] == before > 0
+    assert told(cluster, namespace, "low")[:2] == ("False", "WaitingForQuota")
+
+    cluster.wait_for("cfleet/high", "Completed", namespace, within=240)
+
+    def went_on(found: Object) -> bool:
+        progress = found["status"]["progress"]
+        return bool(progress["framesDelivered"] > before and progress["metrics"].get("resumed") == 1)
+
+    progress = cluster.wait_for("cfleet/low", went_on, namespace, within=240)["status"]["progress"]
+    assert progress["framesLost"] == 0
+    assert progress["batches"] == progress["metrics"]["kept"] or progress["batches"] - 1 == progress["metrics"]["kept"]

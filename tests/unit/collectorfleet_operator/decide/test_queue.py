@@ -1,0 +1,331 @@
+"""A fleet that waits in a queue of Kueue's: nothing of it before it is admitted, nothing lost when evicted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.unit.collectorfleet_operator.world import DRIVER, KEY, NOON, World, condition, kinds, running, told
+
+from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import Phase
+from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
+from collectorfleet_operator.children.workload import WORKLOAD
+from collectorfleet_operator.decide.actions import SetStatus
+from collectorfleet_operator.objects import Object, has_condition, name_of
+
+CHECKPOINT = {"spec.driver.checkpoint": {"claimName": "runs"}}
+SPOT: Object = {
+    "metadata": {"name": "spot"},
+    "spec": {
+        "nodeLabels": {"pool": "spot"},
+        "tolerations": [{"key": "spot", "operator": "Exists", "effect": "NoSchedule"}],
+    },
+}
+NOT_ENABLED = "the operator serves no queues"
+
+
+def label(world: World, **labels: str) -> None:
+    fleet = world.get(FLEET)
+    fleet["metadata"]["labels"] = {names.QUEUE_LABEL: "team", **labels}
+    world.store(fleet)
+
+
+def queued(changes: dict[str, Any] | None = None) -> World:
+    """A fleet whose Workload is made."""
+    world = World(changes)
+    world.flavors["spot"] = SPOT
+    label(world)
+    assert kinds(world.carry_out()) == ["Create Workload"]
+    return world
+
+
+def say(world: World, type_: str, word: str, reason: str = "Said", message: str = "") -> None:
+    """A condition that Kueue writes."""
+    found = world.get(WORKLOAD)
+    status = found.setdefault("status", {})
+    kept = [one for one in status.get("conditions", []) if one["type"] != type_]
+    time = NOON.strftime("%Y-%m-%dT%H:%M:%SZ")
+    new = {"type": type_, "status": word, "reason": reason, "message": message, "lastTransitionTime": time}
+    status["conditions"] = [*kept, new]
+    world.store(found)
+
+
+def admit(world: World) -> None:
+    found = world.get(WORKLOAD)
+    assignments = [
+        {"name": one["name"], "count": one["count"], "flavors": {"cpu": "spot", "memory": "spot"}}
+        for one in found["spec"]["podSets"]
+    ]
+    found["status"] = {"admission": {"clusterQueue": "lab", "podSetAssignments": assignments}}
+    world.store(found)
+    say(world, "QuotaReserved", "True")
+    say(world, "Admitted", "True")
+
+
+def admitted(changes: dict[str, Any] | None = None) -> World:
+    """A fleet that runs on its quota, and has told Kueue so."""
+    world = queued(changes)
+    admit(world)
+    world.start()
+    assert [type(one) for one in world.carry_out()] == [SetStatus]
+    return world
+
+
+def counts(world: World) -> dict[str, int]:
+    return {one["name"]: one["count"] for one in world.get(WORKLOAD)["spec"]["podSets"]}
+
+
+def test_one_workload_asks_for_driver_head_and_workers_and_nothing_is_made_before_it_is_admitted() -> None:
+    world = queued({"spec.collectors.replicas": 4})
+    asked = world.get(WORKLOAD)
+    assert asked["spec"]["queueName"] == "team"
+    assert counts(world)["driver"] == counts(world)["head"] == 1
+    say(
+        world,
+        "QuotaReserved",
+        "False",
+        "Pending",
+        "insufficient unused quota for memory in flavor spot, 5Gi more needed",
+    )
+    assert world.plan().actions == ()
+    status = world.look()
+    assert told(status, "Admitted") == (
+        "False",
+        "WaitingForQuota",
+        "LocalQueue team: insufficient unused quota for memory in flavor spot, 5Gi more needed",
+    )
+    assert told(status, "Ready")[1:] == told(status, "Admitted")[1:]
+    assert told(status, "Stalled")[0] == "False"
+    assert status.phase is Phase.PENDING
+
+
+def test_the_workload_asks_for_what_the_pods_ask_for() -> None:
+    world = admitted()
+    driver, head, workers = (one["template"]["spec"]["containers"] for one in world.get(WORKLOAD)["spec"]["podSets"])
+    cluster = world.get(RAYCLUSTER)["spec"]
+    made = world.get(JOB, DRIVER)["spec"]["template"]["spec"]["containers"]
+    assert driver[0]["resources"] == made[0]["resources"]
+    assert head[0]["resources"] == cluster["headGroupSpec"]["template"]["spec"]["containers"][0]["resources"]
+    (group,) = cluster["workerGroupSpecs"]
+    assert workers[0]["resources"] == group["template"]["spec"]["containers"][0]["resources"]
+    assert counts(world)["workers-collectors"] == group["replicas"]
+
+
+def test_an_admitted_fleet_is_made_at_once_where_the_flavors_say() -> None:
+    world = queued()
+    admit(world)
+    made = kinds(world.carry_out())
+    assert "Create Job" in made
+    assert "Create RayCluster" in made
+    cluster = world.get(RAYCLUSTER)["spec"]
+    templates = [
+        world.get(JOB, DRIVER)["spec"]["template"],
+        cluster["headGroupSpec"]["template"],
+        cluster["workerGroupSpecs"][0]["template"],
+    ]
+    for template in templates:
+        assert template["spec"]["nodeSelector"] == {"pool": "spot"}
+        assert SPOT["spec"]["tolerations"][0] in template["spec"]["tolerations"]
+    assert world.plan().actions == ()
+    assert told(world.look(), "Admitted")[:2] == ("True", "Admitted")
+
+
+def test_what_admission_checks_add_goes_to_the_pods_that_they_name() -> None:
+    world = queued()
+    admit(world)
+    found = world.get(WORKLOAD)
+    update = {"name": "driver", "nodeSelector": {"made-for": "cheetah"}, "annotations": {"provisioned": "yes"}}
+    found["status"]["admissionChecks"] = [{"name": "nodes", "state": "Ready", "podSetUpdates": [update]}]
+    world.store(found)
+    world.carry_out()
+    driver = world.get(JOB, DRIVER)["spec"]["template"]
+    assert driver["spec"]["nodeSelector"] == {"pool": "spot", "made-for": "cheetah"}
+    assert driver["metadata"]["annotations"]["provisioned"] == "yes"
+    assert "made-for" not in world.get(RAYCLUSTER)["spec"]["headGroupSpec"]["template"]["spec"]["nodeSelector"]
+
+
+def test_nothing_starts_on_a_flavor_that_does_not_exist() -> None:
+    world = queued()
+    world.flavors.clear()
+    admit(world)
+    assert world.plan().actions == ()
+    assert told(world.look(), "Admitted")[2] == "LocalQueue team: ResourceFlavor spot does not exist"
+
+
+def test_kueue_is_told_once_that_all_pods_are_ready() -> None:
+    world = admitted()
+    assert has_condition(world.get(WORKLOAD), "PodsReady")
+    assert world.plan().actions == ()
+
+
+def test_an_evicted_fleet_ends_at_a_batch_and_gives_its_quota_back_when_its_pods_are_gone() -> None:
+    world = admitted(CHECKPOINT)
+    say(world, "Evicted", "True", "Preempted", "Preempted to accommodate a workload of higher priority")
+    status = world.look()
+    assert status.orders is not None
+    assert status.orders.stop_at_batch
+    assert status.orders.driver == name_of(world.pods("driver")[0])
+    assert told(status, "Admitted") == (
+        "False",
+        "QuotaTakenBack",
+        "Kueue takes its quota back (Preempted to accommodate a workload of higher priority)",
+    )
+    assert told(status, "Ready")[1] == "QuotaTakenBack"
+    assert status.phase is Phase.SUSPENDING
+    assert world.plan().actions == ()
+
+    world.end_driver(names.EXIT_STOPPED, "stopped: the operator asked it to, at the end of a batch")
+    assert kinds(world.carry_out()) == ["Delete Job"]
+    assert kinds(world.carry_out()) == ["Delete RayCluster"]
+    assert world.plan().actions == ()
+    world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    assert kinds(world.carry_out()) == ["SetStatus Workload"]
+
+    given_back = world.get(WORKLOAD)
+    assert given_back["status"]["admission"] is None
+    assert not has_condition(given_back, "QuotaReserved")
+    assert not has_condition(given_back, "Admitted")
+    assert not has_condition(given_back, "PodsReady")
+    assert has_condition(given_back, "Requeued")
+    assert world.plan().actions == ()
+    assert told(world.look(), "Admitted")[1] == "WaitingForQuota"
+
+    say(world, "Evicted", "False")
+    admit(world)
+    assert "Create Job" in kinds(world.carry_out())
+
+
+def test_a_workload_that_was_deactivated_does_not_go_back_into_the_queue() -> None:
+    world = queued()
+    admit(world)
+    say(world, "Evicted", "True", "Deactivated", "The workload is deactivated")
+    assert kinds(world.carry_out()) == ["SetStatus Workload"]
+    assert not has_condition(world.get(WORKLOAD), "Requeued")
+    assert world.plan().actions == ()
+
+
+def test_a_workload_that_somebody_deletes_ends_the_driver_and_is_made_again() -> None:
+    world = admitted(CHECKPOINT)
+    world.collect(world.get(WORKLOAD))
+    assert told(world.look(), "Admitted") == ("False", "QuotaTakenBack", "its Workload was deleted")
+    world.end_driver(names.EXIT_STOPPED)
+    assert kinds(world.carry_out()) == ["Delete Job"]
+    assert kinds(world.carry_out()) == ["Delete RayCluster"]
+    world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    assert kinds(world.carry_out()) == ["Create Workload"]
+
+
+def test_a_fleet_that_is_scaled_beyond_its_quota_says_so_and_keeps_what_it_has() -> None:
+    small, large = {"spec.collectors.replicas": 4}, {"spec.collectors.replicas": 40}
+    world = admitted(small)
+    before = world.get(RAYCLUSTER)
+    world.edit(large)
+    assert world.plan().actions == ()
+    assert world.get(RAYCLUSTER) == before
+    status, reason, message = told(world.look(), "Admitted")
+    assert (status, reason) == ("True", "AdmittedForFewer")
+    assert "are asked for" in message
+    assert "set spec.suspend to true and back" in message
+
+
+def test_scaling_within_the_quota_changes_nothing_of_the_workload() -> None:
+    world = admitted({"spec.collectors.replicas": 40})
+    asked = counts(world)
+    world.edit({"spec.collectors.replicas": 4})
+    world.report(4)
+    assert kinds(world.carry_out()) == ["Update RayCluster"]
+    world.make_pods()
+    assert counts(world) == asked
+    assert told(world.look(), "Admitted")[1] == "Admitted"
+    world.edit({"spec.collectors.replicas": 40})
+    assert kinds(world.carry_out()) == ["Update RayCluster"]
+
+
+def test_a_waiting_fleet_asks_for_what_its_changed_spec_needs() -> None:
+    world = queued({"spec.collectors.replicas": 4})
+    before = counts(world)["workers-collectors"]
+    world.edit({"spec.collectors.replicas": 40})
+    assert kinds(world.carry_out()) == ["Update Workload"]
+    assert counts(world)["workers-collectors"] > before
+
+
+def test_quota_for_other_pods_is_given_back_before_anything_is_made() -> None:
+    world = queued({"spec.collectors.replicas": 4})
+    admit(world)
+    world.edit({"spec.collectors.replicas": 40})
+    assert kinds(world.carry_out()) == ["Delete Workload"]
+    assert kinds(world.carry_out()) == ["Create Workload"]
+
+
+def test_quota_is_given_back_by_a_fleet_that_is_suspended_or_done_once_its_pods_are_gone() -> None:
+    world = admitted()
+    world.end_driver(0)
+    world.end_job("Complete")
+    world.look()
+    assert kinds(world.carry_out()) == ["Delete RayCluster"]
+    assert world.plan().actions == ()
+    world.collect(*world.pods("head"), *world.pods("worker"))
+    assert kinds(world.carry_out()) == ["Delete Workload"]
+
+    world = queued()
+    world.edit({"spec.suspend": True})
+    assert kinds(world.carry_out()) == ["Delete Workload"]
+
+
+def test_a_fleet_whose_spec_cannot_be_run_holds_no_quota() -> None:
+    world = queued()
+    admit(world)
+    world.edit({"spec.collectors.resources": {"gpu": 1.5}})
+    assert kinds(world.carry_out()) == ["Delete Workload"]
+
+
+def test_a_run_that_began_without_a_queue_goes_on_and_says_that_it_is_in_none() -> None:
+    world = running()
+    label(world)
+    assert world.plan().actions == ()
+    status = world.look()
+    assert told(status, "Admitted")[:2] == ("False", "NotQueued")
+    assert told(status, "Ready")[0] == "True"
+
+
+def test_a_run_stays_in_its_queue_when_the_label_is_taken_off() -> None:
+    world = admitted()
+    fleet = world.get(FLEET)
+    fleet["metadata"]["labels"] = {}
+    world.store(fleet)
+    assert world.plan().actions == ()
+    assert told(world.look(), "Admitted")[0] == "True"
+
+
+def test_a_fleet_with_a_queue_waits_for_somebody_to_install_kueue() -> None:
+    world = World()
+    label(world)
+    assert world.plan(why_no_queues=NOT_ENABLED).actions == ()
+    status = world.look(why_no_queues=NOT_ENABLED)
+    assert told(status, "Admitted") == ("False", "KueueMissing", NOT_ENABLED)
+    assert told(status, "Stalled")[:2] == ("True", "KueueMissing")
+
+
+def test_a_kueue_that_is_away_takes_nothing_back() -> None:
+    world = admitted()
+    assert world.plan(why_no_queues=NOT_ENABLED).actions == ()
+    assert told(world.look(why_no_queues=NOT_ENABLED), "Ready")[0] == "True"
+
+
+def test_a_priority_is_the_number_of_its_class() -> None:
+    world = World()
+    label(world, **{names.PRIORITY_LABEL: "urgent"})
+    assert world.plan().actions == ()
+    assert told(world.look(), "Admitted")[:2] == ("False", "PriorityClassMissing")
+    (asks,) = world.plan(priority_class={"metadata": {"name": "urgent"}, "value": 100}).actions
+    spec = asks.manifest["spec"]  # type: ignore[union-attr]
+    assert (spec["priority"], spec["priorityClassName"]) == (100, "urgent")
+
+
+def test_a_fleet_without_a_queue_has_no_such_condition() -> None:
+    world = running()
+    assert not [one for one in world.look().conditions if one.type == "Admitted"]
+    assert condition(world.look(), "Ready")
+    assert world.cache.get(WORKLOAD, KEY) is None
