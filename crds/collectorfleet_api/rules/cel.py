@@ -140,14 +140,10 @@ _PER_POD = [
     ),
 ]
 
+_TOTAL_OF_GROUPS = Rule(
+    cel_groups.TOTAL, cel_groups.TOTAL_SENTENCE, cel_groups.TOTAL_TOLD, field=".replicas", on_create_too=True
+)
 _OF_GROUPS = [
-    Rule(
-        cel_groups.TOTAL,
-        cel_groups.TOTAL_SENTENCE,
-        cel_groups.TOTAL_TOLD,
-        field=".collectors.replicas",
-        on_create_too=True,
-    ),
     Rule(cel_groups.NOT_HEAD, cel_groups.NOT_HEAD_SENTENCE, field=".collectors.groups"),
     *(Rule(cel_groups.of_each_group(one.rule), one.message, field=".collectors.groups") for one in _PER_POD),
     *(Rule(rule, text, field=".collectors.groups") for text, rule in cel_groups.GROUP_COMBINATIONS.items()),
@@ -198,6 +194,7 @@ RULES: Final[dict[str, list[Rule]]] = {
         *_OF_GROUPS,
         *_rules(one for one in COMBINATIONS if one not in TRAIN_OR_OUTPUT),
     ],
+    "spec.collectors": [_TOTAL_OF_GROUPS],
     "spec.collectors.replicas": [
         Rule("self >= 1", "a fleet has at least one collector; to free all of its pods, set spec.suspend to true")
     ],

@@ -57,22 +57,20 @@ GROUP_COMBINATIONS: Final = {
     one.sentence: (_of_own_gpu(one.cel) if one in PODS else of_each_group(one.cel)) for one in OF_A_GROUP
 }
 
-_OLD: Final = "oldSelf.value().collectors.groups"
+# Below, `self` is `spec.collectors`.
+_OLD: Final = "oldSelf.value().groups"
 # Term by term: the API server takes what `map(...).sum()` may cost, and an old list, for without bound.
-_TOTAL: Final = f"({' + '.join(f'({_GROUPS}.size() > {n} ? {_GROUPS}[{n}].replicas : 0)' for n in range(MOST_GROUPS))})"
+_TOTAL: Final = f"({'+'.join(f'(self.groups.size()>{n}?self.groups[{n}].replicas:0)' for n in range(MOST_GROUPS))})"
 # A fleet is created, or its groups change, with all of them in the total; scaling then is anybody's.
 TOTAL: Final = (
-    f"!has({_GROUPS}) || {_GROUPS}.size() == 0 || {_TOTAL} == self.collectors.replicas"
-    f" || (oldSelf.hasValue() && has({_OLD}) && {_OLD}.size() == {_GROUPS}.size()"
-    f" && {list(range(MOST_GROUPS))}.all(n, n >= {_GROUPS}.size()"
-    f" || ({_OLD}[n].name == {_GROUPS}[n].name && {_OLD}[n].replicas == {_GROUPS}[n].replicas)))"
+    f"!has(self.groups) || self.groups.size() == 0 || {_TOTAL} == self.replicas"
+    f" || (oldSelf.hasValue() && has({_OLD}) && {_OLD}.size() == self.groups.size()"
+    f" && {list(range(MOST_GROUPS))}.all(n, n >= self.groups.size()"
+    f" || ({_OLD}[n].name == self.groups[n].name && {_OLD}[n].replicas == self.groups[n].replicas)))"
 )
-TOTAL_SENTENCE: Final = (
-    "groups have another number of collectors together than collectors.replicas; set it to their sum"
-)
+TOTAL_SENTENCE: Final = "groups have another number of collectors together than collectors.replicas; set it to their sum"
 TOTAL_TOLD: Final = (
-    f"'%d, and groups have %d together; set it to %d, or change them'"
-    f".format([self.collectors.replicas, {_TOTAL}, {_TOTAL}])"
+    f"'%d, and groups have %d together; set it to their sum, or change them'.format([self.replicas, {_TOTAL}])"
 )
 NOT_HEAD: Final = f"!has({_GROUPS}) || !{_GROUPS}.exists(g, g.name == 'head')"
 NOT_HEAD_SENTENCE: Final = "head is the name of the pod set of the Ray head; use another"
