@@ -425,10 +425,6 @@ GO_TOGETHER = [
         id="groups on CPUs and on GPUs",
     ),
     pytest.param(
-        {**SCRIPT, "spec.collectors.groups": [GROUPS[0], {"name": "big", "resources": {"cpu": 2}}]},
-        id="groups of a script",
-    ),
-    pytest.param(
         {"spec.code": {"archive": {"url": "https://example.com/cheetah.tar.gz", "sha256": "0" * 64}, "path": "src"}},
         id="a tree",
     ),

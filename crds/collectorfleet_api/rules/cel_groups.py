@@ -68,7 +68,9 @@ TOTAL: Final = (
     f" && {list(range(MOST_GROUPS))}.all(n, n >= self.groups.size()"
     f" || ({_OLD}[n].name == self.groups[n].name && {_OLD}[n].replicas == self.groups[n].replicas)))"
 )
-TOTAL_SENTENCE: Final = "groups have another number of collectors together than collectors.replicas; set it to their sum"
+TOTAL_SENTENCE: Final = (
+    "groups have another number of collectors together than collectors.replicas; set it to their sum"
+)
 TOTAL_TOLD: Final = (
     f"'%d, and groups have %d together; set it to their sum, or change them'.format([self.replicas, {_TOTAL}])"
 )

@@ -7,6 +7,7 @@ Unknown is absent, never an invented number.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from math import isfinite
 from typing import Annotated, Any, Final
@@ -129,6 +130,11 @@ class GroupCounts(Model):
     name: str = Field(description="Name of the group.")
     desired: Count = Field(description="Collectors asked for.")
     available: Count = Field(description="Collectors that run acknowledged weights.")
+
+
+def groups_summary(groups: Sequence[GroupCounts]) -> str | None:
+    """``fast 8/8, big 3/4``, for the column; None without groups."""
+    return ", ".join(f"{one.name} {one.available}/{one.desired}" for one in groups) or None
 
 
 class CollectorCounts(Model):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.combinations import SCRIPT
 from tests.manifests import fleet, manifest
 
 from collectorfleet_api.rules.validation import problems, read
@@ -97,6 +98,10 @@ def test_a_group_may_have_what_would_not_fit_the_others() -> None:
 def test_kubectl_scale_may_ask_for_any_total(replicas: int) -> None:
     stored = fleet({"spec.collectors.replicas": replicas, "metadata.uid": "1", **beside()})
     assert problems(stored) == []
+
+
+def test_groups_of_a_script_differ_in_their_resources_and_pods() -> None:
+    assert told({**SCRIPT, **beside(resources={"cpu": 2}, workers={"template": {"spec": {}}})}) == []
 
 
 def test_what_a_group_does_not_say_is_the_fleets() -> None:
