@@ -35,7 +35,16 @@ OF_THE_SCRIPT = {
 # What is below it may be anything, which no rule of a CRD can look into.
 ONLY_TOLD = ("collectors.kwargs",)
 
+# What a fleet of 4 collectors has.
+GROUPS = [{"name": "fast", "replicas": 3}, {"name": "big", "environment": {"kwargs": {"size": 2}}}]
+
 REFUSED = [
+    pytest.param(
+        {**SCRIPT, "spec.collectors.groups": [GROUPS[0], {"name": "big", "devices": {"device": "cpu"}}]},
+        "spec.collectors.groups: driver.script makes the collector and says its environments and devices there; leave "
+        "those of groups out",
+        id="groups that differ in what a script says",
+    ),
     pytest.param(
         {"spec.output": {"path": "/data"}},
         "spec.output: set driver.train, driver.script or output, one of them: who trains gets the batches",
@@ -399,6 +408,22 @@ REFUSED = [
 
 
 GO_TOGETHER = [
+    pytest.param({"spec.collectors.groups": GROUPS}, id="groups"),
+    pytest.param(
+        {
+            "spec.collectors.groups": [
+                {"name": "fast", "replicas": 3, "workers": {"collectorsPerPod": 3}},
+                {
+                    "name": "big",
+                    "environment": {"factory": "my_envs:make_big"},
+                    "resources": {"cpu": 4, "memory": "8Gi", "gpu": 0.5},
+                    "devices": {"device": "cuda"},
+                    "workers": {"gpu": {"mode": "TimeSlicing"}, "template": {"spec": {"nodeSelector": {"a": "b"}}}},
+                },
+            ]
+        },
+        id="groups on CPUs and on GPUs",
+    ),
     pytest.param(
         {"spec.code": {"archive": {"url": "https://example.com/cheetah.tar.gz", "sha256": "0" * 64}, "path": "src"}},
         id="a tree",

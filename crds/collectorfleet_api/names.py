@@ -73,6 +73,11 @@ EXIT_STOPPED: Final = 65
 EXIT_SIGTERM: Final = 128 + 15
 
 
+def group_resource(group: str) -> str:
+    """The Ray resource of a group's worker pods alone, one unit for each collector slot."""
+    return f"{COLLECTOR_RESOURCE}-{group}"
+
+
 def cluster_name(fleet: str) -> str:
     """Name of the RayCluster, and of the Secret in which KubeRay keeps its token."""
     return fleet

@@ -44,6 +44,25 @@ CHOICES: dict[str, list[Any]] = {
         *({"models": [{"path": path, "factory": "a:b"}] * times} for path, times in (("m", 2), ("m:n", 1))),
     ],
     "spec.replayBuffer": [{"factory": "a:b"}, {}, None],
+    "spec.collectors.groups": [
+        *([], None, [{"name": "a", "replicas": 4}], [{"name": "a", "replicas": 3}], [{"name": "head", "replicas": 4}]),
+        *([{"name": name, "replicas": 4}] for name in ("A", "a-", "a" * 30, "a" * 31, "")),
+        *([{"name": "a", "replicas": 3}, {"name": name}] for name in ("a", "b")),
+        [{"name": f"g{index}"} for index in range(18)],
+        *(
+            [{"name": "a", "replicas": 3}, {"name": "b", **group}]
+            for group in (
+                *({"resources": {"gpu": gpu}} for gpu in (0.25, 0.33333, 1.5, 2, 65)),
+                *({"workers": {"gpu": gpu}} for gpu in ({}, {"mode": "MIG"}, {"mode": "DRA"}, {"perPod": 2})),
+                {"resources": {"gpu": 2}, "workers": {"gpu": {"perPod": 2}, "collectorsPerPod": 1}},
+                {"resources": {"gpu": 0.3}, "workers": {"collectorsPerPod": 4}},
+                {"devices": {"device": "cuda:1"}, "resources": {"gpu": 1}},
+                {"devices": {"policyDevice": "cuda"}},
+                *({"environment": environment} for environment in ({"factory": "a"}, {"kwargs": {"b": 1}}, None)),
+                {"workers": {"template": {"nodeSelector": {}}}},
+            )
+        ),
+    ],
     "spec.environment.perCollector": [1, 3, 4, 64],
     "spec.environment.kwargs": [{}, None, [], {"a": {"b": [None]}}],
     "spec.collection": [
@@ -129,7 +148,9 @@ def test_validate_and_the_api_server_agree_on_odd_fleets(control_plane: ControlP
     told = ""
     try:
         told = control_plane.kubectl(
-            *("create", "--dry-run=server", "--validate=strict", "-n", namespace, "-o", "name", "-f", "-"), input=text
+            *("create", "--dry-run=server", "--validate=strict", "-n", namespace, "-o", "name", "-f", "-"),
+            input=text,
+            timeout=300,
         )
     except KubectlError as refused:
         told = refused.stdout

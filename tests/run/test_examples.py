@@ -22,6 +22,10 @@ SMALL: dict[str, dict[str, Any]] = {
         "spec.collectors.replicas": 2,
         "spec.driver.train.kwargs": {"goal": 2.0, "epochs": 1},
     },
+    "groups": {
+        "spec.collection.totalFrames": 4096,
+        "spec.driver.train.kwargs": {"goal": 0, "episodes": 100_000, "epochs": 1},
+    },
     "halfcheetah": {
         "spec.environment.kwargs": {"num_envs": 2},
         "spec.collection.framesPerBatch": 4096,
@@ -45,6 +49,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 MEASURED = {
     "catch": "caught",
+    "groups": "loss",
     "halfcheetah": "reward",
     "pendulum": "reward",
     "ppo_trainer": "loss_objective",

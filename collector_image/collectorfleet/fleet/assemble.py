@@ -18,7 +18,9 @@ from collectorfleet.codec.frames import (
     distinct_trajectories,
     versions_of,
 )
+from collectorfleet.fleet.group_frames import check_groups
 from collectorfleet.fleet.options import FleetOptions
+from collectorfleet.fleet.per_collector import PerCollector
 from collectorfleet.fleet.pool import BufferPool
 
 
@@ -30,25 +32,37 @@ class Assembler:
         self._copy = options.copy
         self._split_trajs = options.split_trajs
         self._postproc = options.postproc
+        self._groups = PerCollector.of(options.groups) if options.groups and options.sync else None
         self._pool = BufferPool()
 
-    def batch(self, parts: Sequence[Part | None]) -> TensorDictBase | None:
-        """What is handed out; None if the collectors wrote it into a replay buffer."""
+    def batch(self, parts: Sequence[Part | None], slots: Sequence[int]) -> TensorDictBase | None:
+        """What is handed out; None if the collectors wrote it into a replay buffer. ``slots`` is who made each part.
+
+        Raises:
+            InvalidOption: frames of two groups have other entries, shapes or dtypes.
+        """
         there = [part for part in parts if part is not None]
         if not there:
             return None
-        made = assemble(there, stacked=self._stacked, pool=self._pool, copy=self._copy)
+        groups = [self._groups[slot] for slot in slots] if self._groups else []
+        made = assemble(there, stacked=self._stacked, pool=self._pool, copy=self._copy, groups=groups)
         if self._split_trajs:
             made = split_trajectories(made, prefix=COLLECTOR)
         return made if self._postproc is None else self._postproc(made)
 
 
-def assemble(parts: Sequence[Part], *, stacked: bool, pool: BufferPool, copy: bool = True) -> TensorDictBase:
+def assemble(
+    parts: Sequence[Part], *, stacked: bool, pool: BufferPool, copy: bool = True, groups: Sequence[str] = ()
+) -> TensorDictBase:
     """``[parts, *part]`` if ``stacked`` (Sync), else the one part as it is (Async).
+
+    ``groups`` has that of each part, where those of different groups have to be alike.
 
     ``copy=False`` returns views of what the transport holds: not to be written to.
     """
     views = _of_one_length([_with_collector_keys(part) for part in parts])
+    if groups:
+        check_groups(views, groups)
     if not copy:
         return LazyStackedTensorDict.lazy_stack(views) if stacked else views[0]
     if all(_alike(views[0], other) for other in views[1:]):

@@ -97,7 +97,9 @@ class FleetCollector(FleetControl):
                 self.shutdown()
                 return
             self._batches_since_update += 1
-            batch = self._assembler.batch([share.payload for share in found.shares])
+            batch = self._assembler.batch(
+                [share.payload for share in found.shares], [share.slot for share in found.shares]
+            )
             del found
             # Handed over, not kept: a buffer is used again only once nobody refers to it.
             held = [batch]

@@ -93,6 +93,7 @@ def engine(options: FleetOptions, source: WeightsSource) -> Engine:
             options.min_available,
         ),
         has_weights=source.has_weights,
+        groups=options.groups or (),
     )
     transport = _transport(options, source, shared)
     consumer = Consumer(shared, transport, options.scaling_policy or EmptyWholePods(), replanned=replanning(options))

@@ -61,6 +61,9 @@ class FleetOptions:
         num_workers_per_collector: processes of one collector, with "sync" or "async".
         collector_kwargs: more arguments of ``collector_class``, for all or as a list; they win over those given here.
         num_collectors: how many collectors; needed when no argument is a list.
+        groups: the group of each collector, by name, where they differ: a list, which collectors beyond it begin anew.
+            Arguments that are lists are as long then. Groups grow and shrink in this proportion, deadlines are learned
+            for each, and frames of all of them have to go into one batch in Sync.
         sync: batches of shares from all collectors, or each collector's batch as it comes.
         remote_configs: options of the Ray actors, for all or as a list; default ``{"num_cpus": 1}``.
         ray_init_config: arguments of ``ray.init`` if Ray is not initialised yet; a Ray that this starts gives memory
@@ -93,7 +96,7 @@ class FleetOptions:
         transport: "object_store" has Ray actors, and frames and weights in Ray's object store. "torch_distributed" has
             processes of this machine without Ray: frames come and weights go over a process group (gloo), which is
             formed anew when a collector is lost. ``docs/transports.md`` says when to take which.
-        threads_per_collector: threads of torch in a collector.
+        threads_per_collector: threads of torch in a collector; one number for all, or a list.
         min_available: fewest available collectors; fewer for ``available_timeout`` ends the iteration with
             :class:`~collectorfleet.TooFewCollectors`.
         available_timeout: for how long there may be too few, from the start as well.
@@ -138,6 +141,7 @@ class FleetOptions:
     ray_init_config: Mapping[str, Any] | None = None
     remote_configs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
     num_collectors: int | None = None
+    groups: Sequence[str] | None = None
     update_after_each_batch: bool = False
     max_weight_update_interval: int = -1
     replay_buffer: Any = None
@@ -164,7 +168,7 @@ class FleetOptions:
     update_between_steps: bool = False
     copy: bool = True
     transport: str = TransportKind.OBJECT_STORE
-    threads_per_collector: int = 1
+    threads_per_collector: int | Sequence[int] = 1
     min_available: int = 1
     available_timeout: timedelta = timedelta(minutes=10)
     request_timeout: timedelta = timedelta(minutes=1)
@@ -184,7 +188,12 @@ class FleetOptions:
         """How many at first: as many as asked for, else as the lists are long, else 1."""
         if self.num_collectors is not None:
             return self.num_collectors
-        return max(per_collector.lengths(self).values(), default=1)
+        return max(per_collector.lengths(self).values(), default=len(self.groups or ()) or 1)
+
+    @property
+    def values_in_a_list(self) -> int:
+        """How many values an argument has that is a list: one for each collector, or each turn of the groups."""
+        return len(self.groups) if self.groups else self.collectors
 
     @property
     def collector_type(self) -> type[BaseCollector]:

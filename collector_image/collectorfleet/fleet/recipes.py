@@ -26,7 +26,7 @@ class Recipes:
     def __init__(self, options: FleetOptions) -> None:
         self._remotes = PerCollector.of(options.remote_configs or _DEFAULT_REMOTE)
         environments = PerCollector([_creator(one, options) for one in options.of_each("create_env_fn").values])
-        different = max(lengths(options).values(), default=1)
+        different = max(*lengths(options).values(), len(options.groups or ()), 1)
         self._configs = PerCollector(
             [_config(options, index, environments[index], self._remotes[index]) for index in range(different)]
         )
@@ -61,7 +61,7 @@ def _config(
         own_constants=_differ(options),
         rollout=RolloutLoop(options.rollout),
         compact_observations=options.compact_observations,
-        threads=options.threads_per_collector,
+        threads=options.of_each("threads_per_collector")[index],
         gpu_fraction=float(remote.get("num_gpus") or 0.0),
     )
 

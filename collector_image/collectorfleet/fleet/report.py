@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from statistics import fmean
 
 from collectorfleet.errors import InvalidOption
@@ -15,11 +16,13 @@ from collectorfleet_api.v1alpha1.status import (
     CollectorStatus,
     DriverReport,
     EpisodesStatus,
+    GroupCounts,
     Progress,
     Publishes,
     PublishLag,
     Staleness,
     WeightsStatus,
+    groups_summary,
 )
 
 # A status has to stay small: of a large fleet the rows that need attention are listed first.
@@ -86,6 +89,7 @@ def _staleness(shared: Shared) -> Staleness:
 def _progress(shared: Shared, now: float, spilled_bytes: int | None) -> Progress:
     statistics, slots = shared.statistics, shared.slots
     available = shared.gather.collectors.available
+    groups = _groups(shared)
     fps, idle = statistics.frames_per_second(now), statistics.driver_idle_ratio(now)
     return Progress(
         frames_collected=statistics.frames_collected,
@@ -106,8 +110,20 @@ def _progress(shared: Shared, now: float, spilled_bytes: int | None) -> Progress
             available=available,
             restarts=slots.restarts,
             summary=f"{available}/{slots.desired}",
+            groups=groups,
+            groups_summary=groups_summary(groups),
         ),
     )
+
+
+def _groups(shared: Shared) -> list[GroupCounts]:
+    ready = Counter(one.group for one in shared.gather.collectors if one.state is CollectorState.READY)
+    sizes = shared.slots.sizes(shared.slots.desired)
+    return [
+        GroupCounts(name=group, desired=size, available=ready[group])
+        for group, size in sizes.items()
+        if group is not None
+    ]
 
 
 def _episodes(statistics: Statistics) -> EpisodesStatus | None:
@@ -138,6 +154,7 @@ def _row(shared: Shared, slot: Slot) -> CollectorStatus:
     one = shared.gather.collectors.named(slot.name)
     return CollectorStatus(
         name=slot.name,
+        group=slot.group,
         state=_state(shared, slot),
         pod=one.pod if one else None,
         rollout=_cut(one.loop) if one else None,

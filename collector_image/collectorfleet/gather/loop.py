@@ -153,7 +153,7 @@ class GatherLoop:
         for slot in shared.slots.to_fill(now):
             shared.incarnations += 1
             collector = CollectorId(slot.name, shared.incarnations)
-            shared.gather.collectors.starting(collector, slot.index, now)
+            shared.gather.collectors.starting(collector, slot.index, now, slot.group)
             self._outbox.start(collector)
         for name in list(shared.slots.leaving):
             one = shared.gather.collectors.named(name)
@@ -267,7 +267,7 @@ class GatherLoop:
 
     def _answered(self, one: Collector, answer: Answer, now: float) -> None:
         shared = self._shared
-        self._losses.deadline.took(answer.seconds)
+        self._losses.took(one, answer.seconds)
         self._pace.answered()
         shared.gather.answered(one, answer, now)
         if answer.normalization:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from datetime import UTC, datetime
 
 from collectorfleet.errors import InfrastructureError, TooFewCollectors, UserCodeError
@@ -26,7 +27,10 @@ class Losses:
         self._outbox = outbox
         self._policy = policy
         limits = shared.limits
-        self.deadline = LearnedDeadline(limits.request.total_seconds(), limits.first_request.total_seconds())
+        # Of each group: environments of one may take ten times as long as those of another.
+        self._deadlines: defaultdict[str | None, LearnedDeadline] = defaultdict(
+            lambda: LearnedDeadline(limits.request.total_seconds(), limits.first_request.total_seconds())
+        )
         self._shortage = Shortage(now)
         self._environments_error: UserCodeError | None = None
 
@@ -85,6 +89,10 @@ class Losses:
         )
 
     # ---------------------------------------------------------------- time
+    def took(self, one: Collector, seconds: float) -> None:
+        """So long it worked on a request."""
+        self._deadlines[one.group].took(seconds)
+
     def check(self, now: float) -> None:
         """Forgive whose node died, retire whoever takes too long, and end the run if too few are left."""
         while self._shared.died_nodes:
@@ -115,12 +123,13 @@ class Losses:
                 break
             what = "not built" if one.state is CollectorState.STARTING else "built, but its first weights not loaded,"
             self.lost(one, f"{what} within {allowed:.0f} s (first_request_timeout)", Fault.HUNG, now)
-        for first in (True, False):
-            allowed = self.deadline.allowed(first=first)
-            while (one := collectors.longest_at_work(first=first)) is not None:
-                if one.working_since is None or now - one.working_since <= allowed:
-                    break
-                self.lost(one, f"no batch within {allowed:.0f} s", Fault.HUNG, now)
+        for group in collectors.groups:
+            for first in (True, False):
+                allowed = self._deadlines[group].allowed(first=first)
+                while (one := collectors.longest_at_work(group, first=first)) is not None:
+                    if one.working_since is None or now - one.working_since <= allowed:
+                        break
+                    self.lost(one, f"no batch within {allowed:.0f} s", Fault.HUNG, now)
 
 
 def _asked(policy: FailurePolicy, loss: Loss) -> Decision:

@@ -6,7 +6,7 @@ The consumer asks, stages weights and takes batches; the gather thread does the 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -56,9 +56,11 @@ class Shared:
     ``changes`` counts the changes that a person wants to know of at once.
     """
 
-    def __init__(self, gather: Gather, collectors: int, limits: Limits, *, has_weights: bool) -> None:
+    def __init__(
+        self, gather: Gather, collectors: int, limits: Limits, *, has_weights: bool, groups: Sequence[str] = ()
+    ) -> None:
         self.gather = gather
-        self.slots = Slots(collectors)
+        self.slots = Slots(collectors, groups)
         self.versions = Versions()
         self.statistics = Statistics()
         self.normalization = FleetNormalization()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import floor
+from math import ceil, floor
 
-from collectorfleet_api.v1alpha1 import Collectors
+from collectorfleet_api.names import WORKER_GROUP
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Collectors
 
 
 @dataclass(frozen=True)
@@ -14,6 +16,33 @@ class GpuShare:
 
     per_collector: float
     note: str = ""
+
+
+@dataclass(frozen=True)
+class GpuShares:
+    """The same of each group by name; a fleet without groups has one."""
+
+    per_collector: Mapping[str, float]
+    note: str = ""
+
+
+def gpu_shares(spec: CollectorFleetSpec, gpus: float) -> GpuShares:
+    """As the manifest says if all of it fits; else who asks for a GPU gets an equal share of what is there, or none."""
+    if not spec.collectors.groups:
+        share = gpu_share(spec.collectors, gpus)
+        return GpuShares({WORKER_GROUP: share.per_collector}, share.note)
+    own = {name: spec.of_group(name).collectors for name in spec.group_names}
+    asked = {name: round(one.resources.gpu, 4) for name, one in own.items()}
+    if sum(_gpus_for(asked[name], own[name].replicas) for name in own) <= gpus:
+        return GpuShares(asked)
+    many = sum(own[name].replicas for name in own if asked[name])
+    wanted = f"groups ask for GPUs for {many} collectors"
+    if not gpus:
+        note = f"{wanted}, and this machine has no GPU: collectors run on the CPU"
+        return GpuShares(dict.fromkeys(own, 0.0), note)
+    share = _equal(many, gpus)
+    note = f"{wanted}, and this machine has {gpus:g}: each of them gets {share:g}"
+    return GpuShares({name: share if asked[name] else 0.0 for name in own}, note)
 
 
 def gpu_share(collectors: Collectors, gpus: float) -> GpuShare:
@@ -27,9 +56,20 @@ def gpu_share(collectors: Collectors, gpus: float) -> GpuShare:
     wanted = f"collectors.resources.gpu is {asked:g} for {collectors.replicas} collectors"
     if not gpus:
         return GpuShare(0, f"{wanted}, and this machine has no GPU: collectors run on the CPU")
-    per_gpu = -(-collectors.replicas // int(gpus))
-    share = floor(10_000 / per_gpu) / 10_000
+    share = _equal(collectors.replicas, gpus)
     return GpuShare(share, f"{wanted}, and this machine has {gpus:g}: each gets {share:g}")
+
+
+def _equal(collectors: int, gpus: float) -> float:
+    per_gpu = -(-collectors // int(gpus))
+    return floor(10_000 / per_gpu) / 10_000
+
+
+def _gpus_for(asked: float, replicas: int) -> float:
+    """GPUs that so many collectors of one group need; none spans two of them."""
+    if not asked:
+        return 0
+    return replicas * asked if asked > 1 else ceil(replicas / floor(1 / asked + 1e-9))
 
 
 def _fits(asked: float, replicas: int, gpus: float) -> bool:

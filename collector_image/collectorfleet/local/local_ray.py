@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,18 +33,21 @@ def prepare_environment(import_path: list[Path]) -> None:
 
 
 @contextmanager
-def local_ray(slots: int, temp_dir: Path, *, show_output: bool) -> Iterator[float]:
-    """Start Ray with ``slots`` collector slots, yield the number of GPUs it found, and end it."""
+def local_ray(slots: int, groups: Mapping[str, int], temp_dir: Path, *, show_output: bool) -> Iterator[float]:
+    """Start Ray with ``slots`` collector slots, yield the number of GPUs it found, and end it.
+
+    ``groups`` says how many of the slots each has; empty without groups.
+    """
     import ray
 
-    from collectorfleet_api.names import COLLECTOR_RESOURCE
+    from collectorfleet_api.names import COLLECTOR_RESOURCE, group_resource
 
     try:
         ray.init(
             # Also where RAY_ADDRESS names a cluster.
             address="local",
             num_cpus=slots,
-            resources={COLLECTOR_RESOURCE: slots},
+            resources={COLLECTOR_RESOURCE: slots, **{group_resource(name): size for name, size in groups.items()}},
             include_dashboard=False,
             log_to_driver=show_output,
             logging_level=logging.ERROR,

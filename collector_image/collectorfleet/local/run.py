@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet.local.code_files import import_path
-from collectorfleet.local.gpus import gpu_share
+from collectorfleet.local.gpus import gpu_shares
 from collectorfleet.local.kept_timeline import ended_as, kept_timeline
 from collectorfleet.local.latest_report import LatestReport
 from collectorfleet.local.local_ray import local_ray, prepare_environment
@@ -95,9 +95,10 @@ class LocalRun:
             self._timeline = kept_timeline(self._name, checkpoints, self._options.report)
             log_milestone(Milestone.PYTHON)
             prepare_environment(import_path(self._fleet.spec.code, manifests, source, self._folder.code))
-            replicas = self._fleet.spec.collectors.replicas
+            collectors = self._fleet.spec.collectors
+            replicas, groups = collectors.replicas, collectors.group_sizes
             self._terminal.say(f"fleet {self._name}: starting, {replicas} collectors on this machine")
-            ray = local_ray(replicas, self._folder.ray, show_output=self._terminal.verbose)
+            ray = local_ray(replicas, groups, self._folder.ray, show_output=self._terminal.verbose)
             with ray as gpus, stop_on_signals(self._stop):  # again, because Ray took SIGTERM for itself
                 log_milestone(Milestone.RAY)
                 self._stop.raise_if_requested()
@@ -110,7 +111,7 @@ class LocalRun:
 
         log_milestone(Milestone.IMPORTS)
         self._stop.raise_if_requested()
-        share = gpu_share(self._fleet.spec.collectors, gpus)
+        share = gpu_shares(self._fleet.spec, gpus)
         if share.note:
             self._terminal.say(f"note: {share.note}")
         code = load_own_code(self._fleet.spec)

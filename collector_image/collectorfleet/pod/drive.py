@@ -112,9 +112,10 @@ def _history(fleet: CollectorFleet, settings: DriverSettings, folder: Checkpoint
     return RunHistory(settings.uid, drivers=(before and before.driver_incarnation) or 0, records=(reported,))
 
 
-def _gpu_per_collector(spec: CollectorFleetSpec) -> float:
-    """GPUs of one collector, as worker pods were sized for."""
-    return round(spec.collectors.resources.gpu, 4)  # Ray's resolution
+def _gpu_per_collector(spec: CollectorFleetSpec) -> dict[str, float]:
+    """GPUs of one collector of each group, as worker pods were sized for."""
+    groups = {name: spec.of_group(name) for name in spec.group_names}
+    return {name: round(own.collectors.resources.gpu, 4) for name, own in groups.items()}  # Ray's resolution
 
 
 def _set_torch_threads(spec: CollectorFleetSpec) -> None:

@@ -5,7 +5,7 @@ An absent field gives no argument: FleetCollector's own default holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -46,6 +46,10 @@ class Built:
     argument: str
     what: str
     needs_ray: bool = False
+
+
+# GPUs of one collector, by the name of its group; all are of one in a fleet without groups.
+GpuPerCollector = Mapping[str, float]
 
 
 def _environment(environment: Environment) -> Factory:
@@ -106,6 +110,7 @@ ARGUMENTS: Final[dict[str, Plain | Derived | Built]] = {
     "collectors.onEnvironmentError": Plain("on_environment_error", str.lower),
     "collectors.failurePolicy": Built("failure_policy", "failure_policy"),
     "collectors.scalingPolicy": Built("scaling_policy", "scaling_policy"),
+    "collectors.groups": Derived("groups", lambda spec, _: list(spec.collectors.group_turns) or None),
     "weights.updateAfterEachBatch": Derived(
         "update_after_each_batch", lambda spec, _: publishes_after_each_batch(spec)
     ),
@@ -118,18 +123,39 @@ ARGUMENTS: Final[dict[str, Plain | Derived | Built]] = {
 }
 
 
-def collector_options(spec: CollectorFleetSpec, gpu_per_collector: float) -> dict[str, Any]:
+# What a group may say itself.
+_OF_A_GROUP: Final = ("environment", "collectors.resources", "collectors.devices")
+
+
+def collector_options(spec: CollectorFleetSpec, gpu_per_collector: GpuPerCollector) -> dict[str, Any]:
     """Arguments of FleetCollector that follow from the spec, without what the user's factories build.
 
     ``gpu_per_collector`` is less than ``spec`` says on a machine that has less. ``num_collectors`` is fewer than
     ``replicas`` where those would not divide a batch, as after scaling: resize the collector to ``replicas`` then.
     """
+    names = spec.group_names
+    options = _options(spec, gpu_per_collector[names[0]], ARGUMENTS)
+    turns = spec.collectors.group_turns
+    if not turns:
+        return options
+    rows = {path: row for path, row in ARGUMENTS.items() if path.startswith(_OF_A_GROUP)}
+    own = {name: _options(spec.of_group(name), gpu_per_collector[name], rows) for name in names}
+    for name in names:
+        own[name]["remote_configs"] = remote_config(gpu_per_collector[name], name)
+    for argument in sorted(set().union(*own.values())):
+        values = {name: own[name].get(argument) for name in names}
+        alike = all(value == values[names[0]] for value in values.values())
+        options[argument] = values[names[0]] if alike else [values[name] for name in turns]
+    return options
+
+
+def _options(spec: CollectorFleetSpec, gpus: float, rows: Mapping[str, Plain | Derived | Built]) -> dict[str, Any]:
     options: dict[str, Any] = {}
-    for path, row in ARGUMENTS.items():
+    for path, row in rows.items():
         match row:
             case Plain(argument, convert):
                 value = spec.at(path)
                 options[argument] = None if value is None else convert(value)
             case Derived(argument, derive):
-                options[argument] = derive(spec, gpu_per_collector)
+                options[argument] = derive(spec, gpus)
     return {argument: value for argument, value in options.items() if value is not None}

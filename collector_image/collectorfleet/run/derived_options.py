@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from collectorfleet_api.names import COLLECTOR_RESOURCE
+from collectorfleet_api.names import COLLECTOR_RESOURCE, group_resource
 from collectorfleet_api.packing.shares import fewer
 from collectorfleet_api.packing.shares import shares as next_shares
 from collectorfleet_api.v1alpha1 import CollectorClass, CollectorFleetSpec, Mode
@@ -47,13 +47,14 @@ def device_here(device: str | None, gpus: float) -> str | None:
     return device if int(index or 0) < max(gpus, 1) else "cuda:0"
 
 
-def remote_config(gpus: float) -> dict[str, Any]:
+def remote_config(gpus: float, group: str | None = None) -> dict[str, Any]:
     """Options of the Ray actor of a collector."""
+    of_group = {group_resource(group): 1} if group else {}
     return {
         "num_cpus": 1,
         "num_gpus": gpus,
         # Keeps collectors on worker pods: the head and the driver have none of it.
-        "resources": {COLLECTOR_RESOURCE: 1},
+        "resources": {COLLECTOR_RESOURCE: 1, **of_group},
     }
 
 

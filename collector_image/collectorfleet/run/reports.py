@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from collectorfleet_api.v1alpha1 import (
     CollectorCounts,
     CollectorState,
     CollectorStatus,
     DriverReport,
+    GroupCounts,
     Progress,
     WeightsStatus,
     course,
 )
+from collectorfleet_api.v1alpha1.status import groups_summary
 
 MOST_ROWS: Final = 100  # of a status
 # Of a driver that runs, and of no other.
@@ -37,7 +40,7 @@ def final_report(report: DriverReport) -> DriverReport:
     if progress is None:
         return report.model_copy(update={"driver_ended": True})
     counts = progress.collectors and progress.collectors.model_copy(
-        update={"available": 0, "summary": f"0/{progress.collectors.desired}"}
+        update={"available": 0, "summary": f"0/{progress.collectors.desired}", **_none_of(progress.collectors.groups)}
     )
     rows = [
         row if row.state is CollectorState.FAILED else row.model_copy(update={"state": CollectorState.RETIRED})
@@ -45,6 +48,11 @@ def final_report(report: DriverReport) -> DriverReport:
     ]
     now = {"progress": _at_rest(progress, counts), "collectors": rows, "driver_ended": True}
     return report.model_copy(update=now)
+
+
+def _none_of(groups: Sequence[GroupCounts]) -> dict[str, Any]:
+    none = [one.model_copy(update={"available": 0}) for one in groups]
+    return {"groups": none, "groups_summary": groups_summary(none)}
 
 
 def _at_rest(progress: Progress, collectors: CollectorCounts | None) -> Progress:

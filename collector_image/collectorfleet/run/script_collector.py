@@ -10,7 +10,7 @@ from typing import Any, Final
 from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.collector import FleetCollector
 from collectorfleet.fleet.options import FleetOptions
-from collectorfleet.run.collector_options import collector_options
+from collectorfleet.run.collector_options import GpuPerCollector, collector_options
 from collectorfleet.run.making import Making
 from collectorfleet.run.resume_point import ResumePoint
 from collectorfleet.run.run_collector import RunCollector
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 # What a manifest says of a script's collector, whatever the script says.
 _OF_THE_FLEET: Final = (
-    *("num_collectors", "min_available", "threads_per_collector", "remote_configs"),
+    *("num_collectors", "min_available", "threads_per_collector", "remote_configs", "groups"),
     *("request_timeout", "first_request_timeout", "available_timeout", "on_environment_error"),
 )
 # For a Ray that the script would start, and for a run that it would go on with.
@@ -38,7 +38,7 @@ class ScriptCollectors:
         spec: CollectorFleetSpec,
         built: dict[str, Any],
         making: Making,
-        gpu_per_collector: float,
+        gpu_per_collector: GpuPerCollector,
         made: Callable[[RunCollector, ResumePoint], None],
     ) -> None:
         """``built`` are the policies of the manifest for lost collectors and for scaling; ``made`` hears of it."""

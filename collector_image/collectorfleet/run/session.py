@@ -17,7 +17,7 @@ from typing import Any, Final
 from collectorfleet.errors import InvalidOption
 from collectorfleet.run.checkpoint.checkpoint import Checkpoint
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
-from collectorfleet.run.collector_options import collector_options
+from collectorfleet.run.collector_options import GpuPerCollector, collector_options
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
 from collectorfleet.run.history import RunHistory
@@ -136,7 +136,7 @@ def open_session(
     history: RunHistory,
     folder: CheckpointFolder | None,
     *,
-    gpu_per_collector: float,
+    gpu_per_collector: GpuPerCollector,
     starting: DriverReport,
     say: Callable[[str], None] = log.warning,
 ) -> Iterator[Session]:
@@ -185,7 +185,7 @@ def _begin_with_collector(
     making: Making,
     run: Run,
     history: RunHistory,
-    gpu_per_collector: float,
+    gpu_per_collector: GpuPerCollector,
 ) -> None:
     """The collector that the manifest describes, and what is done with its batches."""
     spec = fleet.spec

@@ -8,7 +8,7 @@ from collectorfleet_api.conditions.causes import first_causes
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.v1alpha1.reasons import ConditionType, Reason
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
-from collectorfleet_api.v1alpha1.status import CollectorState, Condition, DriverReport, Progress
+from collectorfleet_api.v1alpha1.status import CollectorCounts, CollectorState, Condition, DriverReport, Progress
 
 _TYPE: Final = ConditionType.COLLECTORS_AVAILABLE
 _ON_THEIR_WAY: Final = (CollectorState.STARTING, CollectorState.JOINING)
@@ -22,7 +22,7 @@ def collectors_available(spec: CollectorFleetSpec, report: DriverReport | None) 
         return condition(_TYPE, None, Reason.NO_REPORT, "the driver has not reported its collectors yet")
     replicas = spec.collectors.replicas
     needed = spec.collectors.fewest_available
-    have = f"{counts.available} of {replicas} collectors run acknowledged weights"
+    have = f"{counts.available} of {replicas} collectors run acknowledged weights{_lacking(counts)}"
     if counts.available >= replicas:
         return condition(_TYPE, True, Reason.ALL_AVAILABLE, have)
     causes = first_causes(report.collectors)
@@ -32,6 +32,12 @@ def collectors_available(spec: CollectorFleetSpec, report: DriverReport | None) 
     starting = not causes and _are_starting(report, progress)
     reason = Reason.COLLECTORS_STARTING if starting else Reason.BELOW_MIN_AVAILABLE
     return condition(_TYPE, False, reason, f"{have}; minAvailable is {needed}{because}")
+
+
+def _lacking(counts: CollectorCounts) -> str:
+    """`` (big 3 of 4)``: the groups that have fewer than they are to have; empty where there are none."""
+    told = [f"{one.name} {one.available} of {one.desired}" for one in counts.groups if one.available < one.desired]
+    return f" ({', '.join(told)})" if told else ""
 
 
 def _are_starting(report: DriverReport, progress: Progress) -> bool:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from collectorfleet_api.names import MAX_NAME_LENGTH
+from collectorfleet_api.rules import cel_groups
 from collectorfleet_api.rules.combinations.combination import Combination
 from collectorfleet_api.rules.combinations.questions import FIRST_SHARES
 from collectorfleet_api.rules.combinations.sinks import TRAIN_OR_OUTPUT
@@ -139,6 +140,15 @@ _PER_POD = [
     ),
 ]
 
+_TOTAL_OF_GROUPS = Rule(
+    cel_groups.TOTAL, cel_groups.TOTAL_SENTENCE, cel_groups.TOTAL_TOLD, field=".replicas", on_create_too=True
+)
+_OF_GROUPS = [
+    Rule(cel_groups.NOT_HEAD, cel_groups.NOT_HEAD_SENTENCE, field=".collectors.groups"),
+    *(Rule(cel_groups.of_each_group(one.rule), one.message, field=".collectors.groups") for one in _PER_POD),
+    *(Rule(rule, text, field=".collectors.groups") for text, rule in cel_groups.GROUP_COMBINATIONS.items()),
+]
+
 _SHARE = [
     Rule(
         "self <= 1.0 || self == double(int(self))",
@@ -181,11 +191,14 @@ RULES: Final[dict[str, list[Rule]]] = {
         *_rules(TRAIN_OR_OUTPUT),
         *(_WHOLE_STEPS, _SHARES, _FIRST_SHARES),
         *_PER_POD,
+        *_OF_GROUPS,
         *_rules(one for one in COMBINATIONS if one not in TRAIN_OR_OUTPUT),
     ],
+    "spec.collectors": [_TOTAL_OF_GROUPS],
     "spec.collectors.replicas": [
         Rule("self >= 1", "a fleet has at least one collector; to free all of its pods, set spec.suspend to true")
     ],
     "spec.collectors.resources.gpu": _SHARE,
+    "spec.collectors.groups[].resources.gpu": _SHARE,
     "spec.ray.version": [_RAY_VERSION],
 }

@@ -40,6 +40,8 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "collection": _DRIVER,
     "collectors.replicas": _NOBODY,
     "collectors.minAvailable": _NOBODY,
+    # But for templates, as the driver sees them; pods are made from the spec that each group has, see `of_group`.
+    "collectors.groups": _DRIVER,
     "collectors.resources": _DRIVER_AND_GROUP,
     "collectors.class": _DRIVER,
     "collectors.numWorkersPerCollector": _DRIVER,
@@ -80,10 +82,23 @@ def fields_by_part(spec: CollectorFleetSpec) -> dict[Part, dict[str, Any]]:
     """
     said = spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     found = {path: _at(said, path) for path in CONCERNS}
+    found["collectors.groups"] = _without_templates(found["collectors.groups"])
     return {
         part: {path: value for path, value in found.items() if value is not None and part in CONCERNS[path]}
         for part in Part
     }
+
+
+def _without_templates(groups: list[Any] | None) -> list[Any] | None:
+    """Groups as the driver has them; what only their pods see is left out."""
+    if groups is None:
+        return None
+    seen = []
+    for group in groups:
+        workers = {key: value for key, value in group.get("workers", {}).items() if key != "template"}
+        rest = {key: value for key, value in group.items() if key != "workers"}
+        seen.append({**rest, "workers": workers} if workers else rest)
+    return seen
 
 
 def _at(said: Any, path: str) -> Any:

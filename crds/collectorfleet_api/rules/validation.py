@@ -14,15 +14,15 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from collectorfleet_api.names import MAX_NAME_LENGTH, MAX_SPEC_BYTES
-from collectorfleet_api.packing.pods import Refusal, pack_groups
+from collectorfleet_api.packing.pods import Refusal, pack
 from collectorfleet_api.packing.quantity import parse_quantity
 from collectorfleet_api.rules.batch import first_shares_problems, share_problems
 from collectorfleet_api.rules.collector_kwargs import collector_kwargs_problems
 from collectorfleet_api.rules.combinations.table import COMBINATIONS
+from collectorfleet_api.rules.groups import group_problems
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.rules.sentences import did_you_mean, sentences
 from collectorfleet_api.rules.templates import template_problems
-from collectorfleet_api.v1alpha1.collectors import Resources
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
 from collectorfleet_api.v1alpha1.types import LEAST_MEMORY_BYTES
 
@@ -91,22 +91,25 @@ def _collector_kwargs(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 def _packing(fleet: CollectorFleet) -> Iterator[Problem]:
-    found = pack_groups(fleet.spec.worker_groups)
+    # Of what the fleet says for its groups to have, too.
+    found = pack(fleet.spec.worker_group)
     if isinstance(found, Refusal):
         yield Problem(found.field, found.message)
 
 
 def _memory(fleet: CollectorFleet) -> Iterator[Problem]:
-    parts: dict[str, Resources] = {"driver": fleet.spec.driver.resources, "collectors": fleet.spec.collectors.resources}
-    for part, resources in parts.items():
-        size_bytes = parse_quantity(resources.memory)
-        if size_bytes < LEAST_MEMORY_BYTES:
-            text = f"{resources.memory} is {float(size_bytes):g} bytes, in which no process runs"
-            yield Problem(f"spec.{part}.resources.memory", f"{text}; write {_gigabytes(resources)}")
+    collectors = fleet.spec.collectors
+    asked = {"driver": fleet.spec.driver.resources.memory, "collectors": collectors.resources.memory}
+    own = {f"collectors.groups[{index}]": group.resources.memory for index, group in enumerate(collectors.groups)}
+    for part, memory in (asked | own).items():
+        size_bytes = None if memory is None else parse_quantity(memory)
+        if size_bytes is not None and size_bytes < LEAST_MEMORY_BYTES:
+            text = f"{memory} is {float(size_bytes):g} bytes, in which no process runs"
+            yield Problem(f"spec.{part}.resources.memory", f"{text}; write {_gigabytes(memory)}")
 
 
-def _gigabytes(resources: Resources) -> str:
-    match = re.fullmatch(r"([1-9][0-9.]*)(m?)", str(resources.memory))
+def _gigabytes(memory: object) -> str:
+    match = re.fullmatch(r"([1-9][0-9.]*)(m?)", str(memory))
     return f"{match[1]}{'Mi' if match[2] else 'Gi'}" if match else "2Gi"
 
 
@@ -155,6 +158,7 @@ CHECKS: Final[dict[str, Callable[[CollectorFleet], Iterator[Problem]]]] = {
     "first-shares-below-collectors": first_shares_problems,
     "keywords-said-once": _collector_kwargs,
     "collectors-fit-into-pods": _packing,
+    "groups-add-up": group_problems,
     "memory-fits-a-process": _memory,
     "ray-knows-tokens": _ray_version,
     "secrets-named-once": _pull_secrets,

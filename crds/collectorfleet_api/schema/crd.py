@@ -47,6 +47,7 @@ COLUMNS: Final = (
     ("Mode", "string", ".spec.collection.mode", True),
     ("Published", "integer", ".status.weights.published", True),
     ("Of", "integer", ".spec.collection.totalFrames", True),
+    ("Groups", "string", ".status.progress.collectors.groupsSummary", True),
     ("Restarts", "integer", ".status.driver.restarts", True),
     ("Reason", "string", f'.status.conditions[?(@.type=="{ConditionType.READY}")].reason', True),
 )
@@ -185,7 +186,8 @@ def _is_nullable(schema: Schema) -> bool:
 
 def _at(root: Schema, path: str) -> Schema:
     for part in path.split(".") if path else []:
-        root = root["properties"][part]
+        root = root["properties"][part.removesuffix("[]")]
+        root = root["items"] if part.endswith("[]") else root
     return root
 
 

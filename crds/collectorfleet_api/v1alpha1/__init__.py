@@ -25,8 +25,10 @@ from collectorfleet_api.v1alpha1.collection import (
 from collectorfleet_api.v1alpha1.collectors import (
     CollectorClass,
     Collectors,
-    Devices,
     Resources,
+)
+from collectorfleet_api.v1alpha1.devices import (
+    Devices,
 )
 from collectorfleet_api.v1alpha1.factory import (
     Factory,
@@ -36,6 +38,9 @@ from collectorfleet_api.v1alpha1.fleet import (
     Metadata,
 )
 from collectorfleet_api.v1alpha1.gpus import GpuMode, WorkersGpu
+from collectorfleet_api.v1alpha1.groups import (
+    Group,
+)
 from collectorfleet_api.v1alpha1.lifecycle import (
     WhenFinished,
 )
@@ -76,6 +81,7 @@ from collectorfleet_api.v1alpha1.status import (
     DriverPodStatus,
     DriverReport,
     EpisodesStatus,
+    GroupCounts,
     OperatorStatus,
     Orders,
     Progress,
@@ -85,6 +91,7 @@ from collectorfleet_api.v1alpha1.status import (
     Staleness,
     WeightsFailure,
     WeightsStatus,
+    WorkerGroupStatus,
     WorkerPods,
 )
 from collectorfleet_api.v1alpha1.update_strategy import (
@@ -129,6 +136,8 @@ __all__ = [
     "Factory",
     "Git",
     "GpuMode",
+    "Group",
+    "GroupCounts",
     "Head",
     "ImagePullPolicy",
     "LocalObjectReference",
@@ -164,6 +173,7 @@ __all__ = [
     "WeightsStatus",
     "WeightsTransport",
     "WhenFinished",
+    "WorkerGroupStatus",
     "WorkerPods",
     "Workers",
     "WorkersGpu",

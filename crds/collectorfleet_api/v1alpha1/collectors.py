@@ -6,9 +6,12 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from collectorfleet_api.packing.groups import split, turns
 from collectorfleet_api.v1alpha1.base import Model, Positive, Seconds
+from collectorfleet_api.v1alpha1.devices import Devices
 from collectorfleet_api.v1alpha1.factory import Factory
-from collectorfleet_api.v1alpha1.types import Cpu, Device, ImportPath, Memory, NumberOrPercentage, Preserved
+from collectorfleet_api.v1alpha1.groups import MOST_GROUPS, Group
+from collectorfleet_api.v1alpha1.types import Cpu, ImportPath, Memory, NumberOrPercentage, Preserved
 
 
 class CollectorClass(StrEnum):
@@ -35,25 +38,10 @@ class Resources(Model):
     )
 
 
-class Devices(Model):
-    """Devices as TorchRL's collectors take them; absent is None there."""
-
-    device: Device | None = Field(
-        default=None,
-        description="Device of environment, policy and batches, where none of the others says otherwise.",
-    )
-    storing_device: Device | None = Field(default=None, description="Device on which a collector keeps its frames.")
-    env_device: Device | None = Field(default=None, description="Device of the environment.")
-    policy_device: Device | None = Field(default=None, description="Device of the policy.")
-
-    @property
-    def named(self) -> dict[str, str]:
-        """Those that are given, by their name in manifests."""
-        return {name: value for name, value in self.to_wire().items() if isinstance(value, str)}
-
-
 class Collectors(Model):
-    replicas: Positive = Field(default=1, le=10_000, description="Collectors (not pods); the scale subresource.")
+    replicas: Positive = Field(
+        default=1, le=10_000, description="Collectors (not pods), of all groups together; the scale subresource."
+    )
     min_available: NumberOrPercentage = Field(
         default=1,
         description=(
@@ -140,6 +128,29 @@ class Collectors(Model):
             "fleet shrinks. Absent: those that leave whole pods empty."
         ),
     )
+    groups: list[Group] = Field(
+        default_factory=list,
+        max_length=MOST_GROUPS,
+        description=(
+            "Collectors that differ in environment, resources, devices or pods, by name; `replicas` is their total. "
+            "Absent: all collectors are alike."
+        ),
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+    )
+
+    @property
+    def group_sizes(self) -> dict[str, int]:
+        """How many collectors each group has; empty without groups."""
+        return split(self.replicas, self._parts)
+
+    @property
+    def group_turns(self) -> tuple[str, ...]:
+        """The group of each collector ``c0``, ``c1``, ...; those beyond begin it anew. Empty without groups."""
+        return turns(self._parts)
+
+    @property
+    def _parts(self) -> dict[str, int]:
+        return {group.name: group.replicas for group in self.groups}
 
     @property
     def fewest_available(self) -> int:

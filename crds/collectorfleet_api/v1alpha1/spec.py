@@ -19,6 +19,7 @@ from collectorfleet_api.v1alpha1.collection import Collection
 from collectorfleet_api.v1alpha1.collectors import CollectorClass, Collectors, Resources
 from collectorfleet_api.v1alpha1.factory import Factory
 from collectorfleet_api.v1alpha1.gpus import WorkersGpu
+from collectorfleet_api.v1alpha1.groups import over
 from collectorfleet_api.v1alpha1.lifecycle import WhenFinished
 from collectorfleet_api.v1alpha1.log import Log
 from collectorfleet_api.v1alpha1.output import Output, ReplayBuffer
@@ -229,12 +230,53 @@ class CollectorFleetSpec(Model):
         return (stragglers.first_shares if stragglers else None) or self.collection.shares
 
     @property
+    def group_names(self) -> tuple[str, ...]:
+        """Of the groups of worker pods, in order; a fleet without groups has one."""
+        return tuple(group.name for group in self.collectors.groups) or (WORKER_GROUP,)
+
+    def of_group(self, name: str) -> CollectorFleetSpec:
+        """The spec as the collectors of one group have it: what the group says, and else what the fleet says.
+
+        ``workers.template`` stays the fleet's: that of the group is merged over it where pods are built. A fleet
+        without groups is its own only one.
+        """
+        collectors, environment = self.collectors, self.environment
+        if not collectors.groups:
+            return self
+        group = next(one for one in collectors.groups if one.name == name)
+        own = group.environment
+        if environment is not None and own.factory is not None:
+            environment = environment.model_copy(update={"factory": own.factory, "kwargs": own.kwargs})
+        elif environment is not None:
+            environment = environment.model_copy(update={"kwargs": {**environment.kwargs, **own.kwargs}})
+        changed = {
+            "replicas": collectors.group_sizes[name],
+            "resources": over(collectors.resources, group.resources),
+            "devices": over(collectors.devices, group.devices),
+            "groups": [],
+        }
+        pods = {"gpu": group.workers.gpu, "collectors_per_pod": group.workers.collectors_per_pod}
+        return self.model_copy(
+            update={
+                "environment": environment,
+                "collectors": collectors.model_copy(update=changed),
+                "workers": self.workers.model_copy(
+                    update={field: value for field, value in pods.items() if value is not None}
+                ),
+            }
+        )
+
+    @property
     def worker_groups(self) -> dict[str, WorkerGroup]:
         """What is asked of each group of worker pods, by its name."""
-        group = WorkerGroup(
+        return {name: self.of_group(name).worker_group for name in self.group_names}
+
+    @property
+    def worker_group(self) -> WorkerGroup:
+        """What is asked of the worker pods by what the fleet says, and none of its groups."""
+        return WorkerGroup(
             replicas=self.collectors.replicas,
             gpu=self.collectors.resources.gpu,
             gpus_per_pod=self.workers.gpu.per_pod,
             collectors_per_pod=self.workers.collectors_per_pod,
         )
-        return {WORKER_GROUP: group}

@@ -7,9 +7,10 @@ Unknown is absent, never an invented number.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from math import isfinite
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 from pydantic import Field, PlainSerializer
 
@@ -39,12 +40,27 @@ class WorkerPods(Model):
     ready: Count = Field(description="Worker pods that are Ready.")
 
 
+_BY_NAME: Final[dict[str, Any]] = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
+
+
+class WorkerGroupStatus(Model):
+    name: str = Field(description="Name of the group.")
+    worker_pods: WorkerPods = Field(description="Worker pods of the group, desired and ready.")
+    gpu_per_collector: float | None = Field(
+        default=None, description="Share of a GPU that each collector of the group gets."
+    )
+    surplus_gpu: float | None = Field(default=None, description="GPUs of its worker pods that no collector uses.")
+
+
 class RayClusterStatus(Model):
     name: str = Field(description="Name of the RayCluster.")
     head: str | None = Field(default=None, description="Name of the head pod.")
     worker_pods: WorkerPods | None = Field(default=None, description="Worker pods, desired and ready.")
     gpu_per_collector: float | None = Field(default=None, description="Share of a GPU that each collector gets.")
     surplus_gpu: float | None = Field(default=None, description="GPUs of the worker pods that no collector uses.")
+    groups: list[WorkerGroupStatus] = Field(
+        default_factory=list, description="The same for each of `spec.collectors.groups`.", json_schema_extra=_BY_NAME
+    )
 
 
 class DriverPodStatus(Model):
@@ -110,11 +126,28 @@ class WeightsStatus(Model):
     last_failure: WeightsFailure | None = Field(default=None, description="The newest failure to apply weights.")
 
 
+class GroupCounts(Model):
+    name: str = Field(description="Name of the group.")
+    desired: Count = Field(description="Collectors asked for.")
+    available: Count = Field(description="Collectors that run acknowledged weights.")
+
+
+def groups_summary(groups: Sequence[GroupCounts]) -> str | None:
+    """``fast 8/8, big 3/4``, for the column; None without groups."""
+    return ", ".join(f"{one.name} {one.available}/{one.desired}" for one in groups) or None
+
+
 class CollectorCounts(Model):
     desired: Count = Field(description="Collectors asked for.")
     available: Count = Field(description="Collectors that run acknowledged weights.")
     restarts: Count = Field(default=0, description="Collectors started again after a loss.")
     summary: str = Field(description="available/desired, for the column.")
+    groups: list[GroupCounts] = Field(
+        default_factory=list, description="The same for each of `spec.collectors.groups`.", json_schema_extra=_BY_NAME
+    )
+    groups_summary: str | None = Field(
+        default=None, description="available/desired of each group, for the wide column. Absent: there are no groups."
+    )
 
 
 # JSON has no NaN: a metric that is not finite is absent on the wire, and the driver's log has it.
@@ -208,6 +241,7 @@ class CollectorState(StrEnum):
 
 class CollectorStatus(Model):
     name: str = Field(description="Name of the collector: c0, c1, ...")
+    group: str | None = Field(default=None, description="Its group, of `spec.collectors.groups`.")
     state: CollectorState = Field(
         description="Starting, Joining (no acknowledged weights yet), Ready, Retired or Failed."
     )

@@ -97,6 +97,11 @@ ObjectName = Annotated[
         "is not a name of an object; write lower-case letters, digits, '-' and '.', as kubectl shows it",
     ),
 ]
+# Part of the names of pods, and of annotations.
+GroupName = Annotated[
+    str,
+    *_matching(f"^{_LABEL}$", 30, "is not a name of a group; write lower-case letters, digits and '-', such as big"),
+]
 # A folder below the root of a volume: neither absolute nor on its way out of it.
 SubPath = Annotated[
     str,

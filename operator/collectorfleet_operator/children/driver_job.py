@@ -15,6 +15,7 @@ from collectorfleet_api.packing.quantity import format_cpu, format_memory, parse
 from collectorfleet_api.v1alpha1 import Checkpoint, CollectorFleet, DriverResources
 from collectorfleet_operator.children.code import import_code_first
 from collectorfleet_operator.children.gpus import GPU_RESOURCE
+from collectorfleet_operator.children.grouped import templates_of_groups
 from collectorfleet_operator.children.hashes import hash_annotations, is_group_annotation
 from collectorfleet_operator.children.owner import manifest
 from collectorfleet_operator.children.pod_template import PodRole, pod_template
@@ -25,6 +26,7 @@ CONTAINER: Final = "driver"
 # Of the spec that the driver runs. A new one need not mean another run: replicas count too.
 GENERATION_ANNOTATION: Final = f"{names.GROUP}/generation"
 _WORKERS: Final = f"{names.GROUP}/workers-template"
+_GROUPS: Final = f"{names.GROUP}/workers-templates-of-groups"
 _RESTARTS: Final = f"{names.GROUP}/restarts"
 _TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name)
 _SPEC_VOLUME: Final = "spec"
@@ -128,6 +130,10 @@ def started_with(job: Object) -> Object | None:
     template = annotation(job, _WORKERS)
     if spec is not None and template is not None:
         spec.setdefault("workers", {})["template"] = json.loads(template)
+    own = json.loads(annotation(job, _GROUPS) or "{}")
+    for group in ((spec or {}).get("collectors") or {}).get("groups") or []:
+        if group["name"] in own:
+            group.setdefault("workers", {})["template"] = own[group["name"]]
     return spec
 
 
@@ -138,8 +144,10 @@ def has_taken_up_workers(job: Object) -> bool:
 
 def with_workers_of(job: Object, fleet: CollectorFleet) -> Object:
     """A stored Job with the worker template of ``fleet``, of which its own pods see nothing."""
+    of_groups = templates_of_groups(fleet.spec)
     changed = {
         _WORKERS: json.dumps(fleet.spec.workers.template),
+        **({_GROUPS: json.dumps(of_groups)} if of_groups else {}),
         **{key: value for key, value in hash_annotations(fleet.spec).items() if is_group_annotation(key)},
         GENERATION_ANNOTATION: str(fleet.metadata.generation),
     }

@@ -39,7 +39,10 @@ def resized(cluster: Object, sizes: Mapping[str, GroupSize]) -> Object:
 
 def pods_text(cluster: Object) -> str:
     """``4 worker pods for 1 collector each``, of every group."""
-    return ", ".join(map(_group_text, worker_groups(cluster).values()))
+    groups = worker_groups(cluster)
+    if len(groups) == 1:
+        return ", ".join(map(_group_text, groups.values()))
+    return ", ".join(f"{_group_text(group)} in {name}" for name, group in groups.items())
 
 
 def cluster_difference(stored: Object, asked: Object) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from collectorfleet_api import names
 from collectorfleet_api.rules.concerns import Part, fields_by_part
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec
+from collectorfleet_operator.children.grouped import spec_of_group
 from collectorfleet_operator.objects import Object, metadata
 
 _PREFIX: Final = f"{names.GROUP}/hash-"
@@ -27,7 +28,8 @@ def hashes_of(spec: CollectorFleetSpec) -> dict[str, str]:
     """
     fields = fields_by_part(spec)
     hashes = {part.value: _hash(fields[part]) for part in (Part.DRIVER, Part.HEAD)}
-    return hashes | {f"{Part.GROUP}-{name}": _hash(fields[Part.GROUP]) for name in spec.worker_groups}
+    groups = {name: fields_by_part(spec_of_group(spec, name))[Part.GROUP] for name in spec.group_names}
+    return hashes | {f"{Part.GROUP}-{name}": _hash(found) for name, found in groups.items()}
 
 
 def group_hash(spec: CollectorFleetSpec, name: str) -> str:

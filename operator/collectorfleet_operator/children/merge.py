@@ -22,22 +22,34 @@ _MERGED_BY: Final = {
 _MERGED_DEEPLY: Final = ("containers", "initContainers")
 
 
-def merge(base: Any, over: Any, field: str = "") -> Any:
-    """``base`` with ``over`` on top; neither is changed. ``field`` is the key under which both stand."""
+def merge(base: Any, over: Any) -> Any:
+    """``base`` with ``over`` on top; neither is changed."""
+    return _merge(base, over, "", nulls_stay=False)
+
+
+def overlaid(first: Any, second: Any) -> Any:
+    """What has to be merged over a base to have ``first`` and then ``second`` on top of it."""
+    return _merge(first, second, "", nulls_stay=True)
+
+
+def _merge(base: Any, over: Any, field: str, *, nulls_stay: bool) -> Any:
+    """``field`` is the key under which both stand."""
     if isinstance(over, Mapping):
         merged = dict(base) if isinstance(base, Mapping) else {}
         for key, value in over.items():
-            if value is None:
-                merged.pop(key, None)
+            if value is not None:
+                merged[key] = _merge(merged.get(key), value, key, nulls_stay=nulls_stay)
+            elif nulls_stay:
+                merged[key] = None
             else:
-                merged[key] = merge(merged.get(key), value, key)
+                merged.pop(key, None)
         return merged
     if isinstance(base, list) and isinstance(over, list) and field in _MERGED_BY:
-        return _merge_named(base, over, field)
+        return _merge_named(base, over, field, nulls_stay=nulls_stay)
     return over
 
 
-def _merge_named(base: list[Any], over: list[Any], field: str) -> list[Any]:
+def _merge_named(base: list[Any], over: list[Any], field: str, *, nulls_stay: bool) -> list[Any]:
     key = _MERGED_BY[field]
     if not all(isinstance(item, Mapping) and key in item for item in over):
         return over
@@ -45,6 +57,7 @@ def _merge_named(base: list[Any], over: list[Any], field: str) -> list[Any]:
     theirs = {item[key]: item for item in over}
     deep = field in _MERGED_DEEPLY
     kept = [
-        merge(item, theirs[name]) if deep and name in theirs else theirs.get(name, item) for name, item in mine.items()
+        _merge(item, theirs[name], "", nulls_stay=nulls_stay) if deep and name in theirs else theirs.get(name, item)
+        for name, item in mine.items()
     ]
     return kept + [item for name, item in theirs.items() if name not in mine]

@@ -11,6 +11,7 @@ from collectorfleet_api.packing.quantity import format_cpu, format_memory
 from collectorfleet_api.packing.resources import PodResources, worker_pod_resources
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.gpus import GpuRequest, request_gpus
+from collectorfleet_operator.children.grouped import fleet_of_group
 from collectorfleet_operator.children.hashes import group_hash
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.children.ray_pod import ray_pod_template
@@ -26,13 +27,15 @@ _MAX_PODS: Final = 2**31 - 1
 
 def worker_group(fleet: CollectorFleet, name: str, packing: Packing) -> Object:
     """An item of ``workerGroupSpecs`` whose collectors are packed as ``packing`` says."""
+    label_hash, resources = group_hash(fleet.spec, name), _ray_resources(fleet, name, packing)
+    fleet = fleet_of_group(fleet, name)
     one = fleet.spec.collectors.resources
     pod = worker_pod_resources(one.cpu, one.memory, packing.per_pod, packing.gpus_per_pod)
     template = fleet.spec.workers.template
     request = request_gpus(fleet.spec.workers.gpu, pod.gpus)
     claims = {"resourceClaims": request.pod_claims} if request.pod_claims else {}
     made = ray_pod_template(fleet, PodRole.WORKER, _container(pod, request), template, gpus=pod.gpus, **claims)
-    made["metadata"]["labels"][_TEMPLATE_LABEL] = group_hash(fleet.spec, name)
+    made["metadata"]["labels"][_TEMPLATE_LABEL] = label_hash
     return {
         "groupName": name,
         "replicas": packing.pods,
@@ -43,10 +46,16 @@ def worker_group(fleet: CollectorFleet, name: str, packing: Packing) -> Object:
             "num-gpus": str(pod.gpus),
             "object-store-memory": str(pod.object_store_bytes),
             # KubeRay pastes this into a shell command line.
-            "resources": f"'{json.dumps({names.COLLECTOR_RESOURCE: packing.per_pod})}'",
+            "resources": f"'{json.dumps(resources)}'",
         },
         "template": made,
     }
+
+
+def _ray_resources(fleet: CollectorFleet, name: str, packing: Packing) -> dict[str, int]:
+    """A unit for each collector that fits; of a fleet with groups, one that is the group's alone, too."""
+    found = {names.COLLECTOR_RESOURCE: packing.per_pod}
+    return found | {names.group_resource(name): packing.per_pod} if fleet.spec.collectors.groups else found
 
 
 def template_label_of(pod: Object) -> str | None:

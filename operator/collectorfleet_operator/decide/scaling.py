@@ -49,7 +49,7 @@ def _next_size(seen: Observed, group: str, present: GroupSize | None, wanted: in
     going += tuple(name for name in to_replace(seen, group) if name not in going)
     if present.pods <= wanted:
         return GroupSize(wanted, going)
-    if not _driver_has_drained(seen):
+    if not _driver_has_drained(seen, group):
         return GroupSize(present.pods, going)
     staying = [pod for pod in workers if name_of(pod) not in going and not is_terminating(pod)]
     # With fewer pods than asked for, KubeRay has nothing to delete for the missing ones.
@@ -70,16 +70,19 @@ def _emptiest_first(seen: Observed, workers: list[Object]) -> list[str]:
     return [name for *_, name in order]
 
 
-def _driver_has_drained(seen: Observed) -> bool:
-    """True if no running driver still counts on more collectors than the fleet asks for."""
+def _driver_has_drained(seen: Observed, group: str) -> bool:
+    """True if no running driver still counts on more collectors of the group than the fleet asks for."""
     if seen.driver_pod is None or pods.phase_of(seen.driver_pod) != "Running":
         return True
     progress = seen.report.progress if seen.report else None
     if progress is None or progress.collectors is None:
         return True
-    wanted = seen.present.spec.collectors.replicas
+    asked, counts = seen.present.spec.collectors, progress.collectors
+    own = next((one for one in counts.groups if one.name == group), None)
+    desired, available = (counts.desired, counts.available) if own is None else (own.desired, own.available)
+    wanted = asked.replicas if own is None else asked.group_sizes.get(group, 0)
     # Those that leave are available until their last answer is there.
-    return progress.collectors.desired <= wanted and progress.collectors.available <= wanted
+    return desired <= wanted and available <= wanted
 
 
 def _collectors_by_pod(seen: Observed) -> Counter[str]:

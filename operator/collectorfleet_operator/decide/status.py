@@ -24,6 +24,7 @@ from collectorfleet_api.v1alpha1 import (
     Phase,
     RayClusterStatus,
     Reason,
+    WorkerGroupStatus,
     WorkerPods,
 )
 from collectorfleet_operator.children.driver_job import restarts_before
@@ -149,7 +150,26 @@ def _ray_cluster(seen: Observed) -> RayClusterStatus | None:
         worker_pods=WorkerPods(desired=desired, ready=ready),
         gpu_per_collector=_only({group.gpu_per_collector for group in gpus}),
         surplus_gpu=sum(group.surplus_gpu for group in gpus) if gpus else None,
+        groups=_groups(seen, seen.cluster) if seen.present.spec.collectors.groups else [],
     )
+
+
+def _groups(seen: Observed, cluster: Object) -> list[WorkerGroupStatus]:
+    packed = {} if isinstance(seen.groups, Refusal) else seen.groups
+    found = []
+    for name, size in sizes_of(cluster).items():
+        ready = sum(pods.is_ready(pod) for pod in seen.workers(name) if not is_terminating(pod))
+        group = packed.get(name)
+        gpus = group if group is not None and group.gpu_units else None
+        found.append(
+            WorkerGroupStatus(
+                name=name,
+                worker_pods=WorkerPods(desired=size.pods, ready=ready),
+                gpu_per_collector=gpus.gpu_per_collector if gpus else None,
+                surplus_gpu=gpus.surplus_gpu if gpus else None,
+            )
+        )
+    return found
 
 
 def _gpus(seen: Observed) -> list[Packing]:

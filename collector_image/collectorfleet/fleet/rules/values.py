@@ -22,19 +22,21 @@ def _not_empty(name: str) -> Rule:
 
 def _one_for_each(name: str) -> Rule:
     def holds(options: FleetOptions) -> bool:
-        return lengths(options).get(name, options.collectors) == options.collectors
+        return lengths(options).get(name, options.values_in_a_list) == options.values_in_a_list
 
     def sentence(options: FleetOptions) -> str:
-        length, number = lengths(options)[name], options.collectors
-        return f"a list of {length} for {number} collectors; pass one value, or a list of {number}"
+        length, number = lengths(options)[name], options.values_in_a_list
+        whose = "the groups of" if options.groups else ""
+        return f"a list of {length} for {whose} {number} collectors; pass one value, or a list of {number}".replace(
+            "  ", " "
+        )
 
     return Rule("list-has-one-for-each", name, holds, sentence)
 
 
 def _at_least(least: int, name: str) -> Rule:
     def holds(options: FleetOptions) -> bool:
-        value = getattr(options, name)
-        return value is None or bool(value >= least)
+        return all(value is None or bool(value >= least) for value in options.of_each(name).values)
 
     return Rule("at-least", name, holds, lambda options: f"{getattr(options, name)} is fewer than {least}")
 
@@ -70,4 +72,10 @@ VALUES: Final = (
     _at_least(0, "max_staleness"),
     *(_some_time(name) for name in ("available_timeout", "request_timeout", "first_request_timeout")),
     *(_one_for_each(name) for name in NAMES),
+    Rule(
+        "groups-have-names",
+        "groups",
+        lambda options: options.groups is None or (bool(options.groups) and all(options.groups)),
+        "a list of names is expected, one for each collector",
+    ),
 )

@@ -26,6 +26,7 @@ class Collector:
     id: CollectorId
     slot: int
     started_at: float
+    group: str | None = None
     state: CollectorState = CollectorState.STARTING
     pod: str | None = None
     node: str | None = None
@@ -65,8 +66,9 @@ class Collectors:
         # For each number of requests in flight, those that take another one: least recently asked first.
         self._free: list[list[_Place]] = [[] for _ in range(DEPTH)]
         self._turns = 0
-        # When each began what it works on, the longest ago first; those of the past are dropped when they are met.
-        self._working: tuple[deque[tuple[float, Collector]], ...] = (deque(), deque())
+        # By group: when each began what it works on, the longest ago first, later requests and first ones apart; those
+        # of the past are dropped when they are met.
+        self._working: dict[str | None, tuple[deque[tuple[float, Collector]], ...]] = {}
         # When each began to build, or to load its first weights, as above; and when the last one began to load.
         self._coming: deque[tuple[float, Collector]] = deque()
         self._joined_at = 0.0
@@ -92,9 +94,10 @@ class Collectors:
         return found if found is not None and found.id == id_ else None
 
     # ---------------------------------------------------------------- what happens to them
-    def starting(self, id_: CollectorId, slot: int, now: float) -> None:
+    def starting(self, id_: CollectorId, slot: int, now: float, group: str | None = None) -> None:
         with_the_fleet = self._first_ready_at is None or now <= self._first_ready_at
-        self._living[id_.name] = Collector(id_, slot, now, starts_with_the_fleet=with_the_fleet)
+        self._living[id_.name] = Collector(id_, slot, now, group, starts_with_the_fleet=with_the_fleet)
+        self._working.setdefault(group, (deque(), deque()))
         self._starting_with_the_fleet += with_the_fleet
 
     def placed(self, one: Collector, pod: str, node: str | None, now: float) -> None:
@@ -201,9 +204,14 @@ class Collectors:
         first = self._first_ready_at
         return bool(self._starting_with_the_fleet) and first is not None and now - first < START_TOGETHER_SECONDS
 
-    def longest_at_work(self, *, first: bool) -> Collector | None:
-        """Who works on one request for the longest; on the ``first`` one of its life, or on a later one."""
-        row = self._working[first]
+    @property
+    def groups(self) -> list[str | None]:
+        """Those that had a collector so far."""
+        return list(self._working)
+
+    def longest_at_work(self, group: str | None, *, first: bool) -> Collector | None:
+        """Who of a group works on one request for the longest; on the ``first`` one of its life, or on a later one."""
+        row = self._working[group][first] if group in self._working else deque()
         while row and row[0][1].working_since != row[0][0]:
             row.popleft()
         return row[0][1] if row else None
@@ -219,10 +227,14 @@ class Collectors:
 
         None if all were offered it.
         """
-        one = self.longest_at_work(first=False) or self.longest_at_work(first=True)
+        one = self._longest_of_all(first=False) or self._longest_of_all(first=True)
         if one is None or one.offered_version >= version:
             one = next(iter(self._by_offer.values()), None)
         return one if one is not None and one.offered_version < version else None
+
+    def _longest_of_all(self, *, first: bool) -> Collector | None:
+        found = (self.longest_at_work(group, first=first) for group in self._working)
+        return min((one for one in found if one is not None), key=lambda one: one.working_since or 0.0, default=None)
 
     def _comes(self, one: Collector, now: float) -> None:
         one.coming_since = now
@@ -230,7 +242,7 @@ class Collectors:
 
     def _begins(self, one: Collector, now: float) -> None:
         one.working_since = now
-        self._working[one.answered == 0].append((now, one))
+        self._working[one.group][one.answered == 0].append((now, one))
 
     def _leaves_its_state(self, one: Collector) -> None:
         if one.state is CollectorState.STARTING:

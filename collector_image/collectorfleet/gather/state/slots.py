@@ -6,8 +6,9 @@ have takes its counts along: one that a larger fleet adds later begins anew.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Collection, Iterator, Mapping
+import itertools
+from collections import Counter, deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -36,6 +37,7 @@ class Charge:
 class Slot:
     name: str
     index: int
+    group: str | None = None
     leaving: bool = False
     vacant: bool = True
     refill_at: float | None = _AT_ONCE  # of a vacant one; None: never
@@ -59,9 +61,10 @@ class Slot:
 
 
 class Slots:
-    """By name."""
+    """By name. ``groups`` are taken in turn: a slot is of the same one at every size; none if it is empty."""
 
-    def __init__(self, collectors: int) -> None:
+    def __init__(self, collectors: int, groups: Sequence[str] = ()) -> None:
+        self._turns = groups
         self.by_name: dict[str, Slot] = {}
         self.leaving: dict[str, Slot] = {}
         self.waiting: dict[str, Slot] = {}  # for pods to go
@@ -69,10 +72,26 @@ class Slots:
         self.restarts = 0  # of slots that are no more, too
         self.first_cause: str | None = None
         self.last_fault: Fault | None = None
-        self._vacant: list[tuple[float, int, Slot]] = []  # by when they are to be filled
+        # By when they are to be filled; of two slots of one index, of which one is no more, no other order is asked.
+        self._vacant: list[tuple[float, int, int, Slot]] = []
+        self._turn = itertools.count()
         self._for_good: dict[str, Slot] = {}  # that nothing will fill again
         self._dead_nodes: deque[str] = deque(maxlen=_KEPT_NODES)
-        self._grow(collectors)
+        for group, count in self.sizes(collectors).items():
+            self._grow(count, group)
+        self.desired = collectors
+
+    def group_of(self, index: int) -> str | None:
+        """The group of a slot."""
+        return self._turns[index % len(self._turns)] if self._turns else None
+
+    def sizes(self, collectors: int) -> dict[str | None, int]:
+        """How many of so many collectors each group has; without groups, None has all of them."""
+        if not self._turns:
+            return {None: collectors}
+        rounds, rest = divmod(collectors, len(self._turns))
+        whole, begun = Counter(self._turns), Counter(self._turns[:rest])
+        return {group: rounds * whole[group] + begun[group] for group in whole}
 
     def in_order(self) -> list[Slot]:
         return sorted(self.by_name.values(), key=lambda slot: slot.index)
@@ -80,11 +99,19 @@ class Slots:
     # ---------------------------------------------------------------- size
     def resize(self, collectors: int, pods: Mapping[str, str | None], policy: ScalingPolicy) -> list[str]:
         """Have so many; returns the names that leave. ``pods`` says where those that run do."""
-        staying = [slot for slot in self.by_name.values() if not slot.leaving]
-        if collectors > len(staying):
-            self._grow(collectors - len(staying))
-            return []
+        names = [
+            name for group, count in self.sizes(collectors).items() for name in self._resize(group, count, pods, policy)
+        ]
         self.desired = collectors
+        return names
+
+    def _resize(
+        self, group: str | None, collectors: int, pods: Mapping[str, str | None], policy: ScalingPolicy
+    ) -> list[str]:
+        staying = [slot for slot in self.by_name.values() if not slot.leaving and slot.group == group]
+        if collectors > len(staying):
+            self._grow(collectors - len(staying), group)
+            return []
         placed = [Placed(slot.name, slot.index, pods.get(slot.name)) for slot in staying]
         names = list(policy.leaving(placed, len(staying) - collectors))
         for name in names:
@@ -92,19 +119,19 @@ class Slots:
             self.leaving[name] = self.by_name[name]
         return names
 
-    def _grow(self, count: int) -> None:
-        for slot in sorted(self.leaving.values(), key=lambda slot: slot.index)[:count]:
+    def _grow(self, count: int, group: str | None) -> None:
+        back = [slot for slot in self.leaving.values() if slot.group == group]
+        for slot in sorted(back, key=lambda slot: slot.index)[:count]:
             slot.leaving = False
             del self.leaving[slot.name]
             self._to_be_filled(slot)
             count -= 1
         taken = {slot.index for slot in self.by_name.values()}
-        free = (index for index in range(len(taken) + count + 1) if index not in taken)
+        free = (index for index in itertools.count() if index not in taken and self.group_of(index) == group)
         for _ in range(count):
             index = next(free)
-            slot = self.by_name[f"c{index}"] = Slot(f"c{index}", index)
+            slot = self.by_name[f"c{index}"] = Slot(f"c{index}", index, group)
             self._to_be_filled(slot)
-        self.desired = len(self.by_name) - len(self.leaving)
 
     def left(self, name: str) -> None:
         """A leaving slot is empty."""
@@ -137,7 +164,7 @@ class Slots:
     def to_fill(self, now: float) -> Iterator[Slot]:
         """Vacant slots whose pause is over; each is taken for filled."""
         while self._vacant and self._vacant[0][0] <= now:
-            at, _, slot = heappop(self._vacant)
+            at, *_, slot = heappop(self._vacant)
             if slot.vacant and not (slot.leaving or slot.waits_for) and slot.refill_at == at:
                 restarts = slot.lost
                 slot.vacant, slot.filled_at, slot.batches_before = False, now, slot.batches
@@ -193,4 +220,4 @@ class Slots:
         if slot.refill_at is None:
             self._for_good[slot.name] = slot
         else:
-            heappush(self._vacant, (slot.refill_at, slot.index, slot))
+            heappush(self._vacant, (slot.refill_at, slot.index, next(self._turn), slot))

@@ -132,6 +132,12 @@ PODS: Final = (
     ),
 )
 
+# What has to hold of each group too, with what it says in the place of what the fleet says.
+OF_A_GROUP: Final = (
+    *(one for one in INSIDE_COLLECTORS if one.name in ("cuda-needs-gpu", "cuda-index-within-gpus")),
+    *PODS,
+)
+
 DRIVER: Final = (
     Combination(
         "log-goes-somewhere",

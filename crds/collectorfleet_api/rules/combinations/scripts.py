@@ -8,6 +8,8 @@ from typing import Any, Final
 from collectorfleet_api.rules.combinations.combination import Combination
 from collectorfleet_api.rules.combinations.questions import SCRIPT
 from collectorfleet_api.v1alpha1.base import Model
+from collectorfleet_api.v1alpha1.devices import Devices
+from collectorfleet_api.v1alpha1.groups import GroupEnvironment
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 # Arguments of the FleetCollector that a script makes; what is not here (how many, how large, how patient, what becomes
@@ -29,6 +31,7 @@ _REQUIRED: Final = {
     "environment": ("has(self.environment)", "the environment that the collectors step"),
     "collection.framesPerBatch": ("has(self.collection.framesPerBatch)", "the frames of a batch"),
 }
+_DEVICES: Final = tuple(field.alias for field in Devices.model_fields.values())
 
 
 def _kebab(path: str) -> str:
@@ -100,4 +103,20 @@ SCRIPTS: Final = (
     ),
     *(_required(path, cel, what) for path, (cel, what) in _REQUIRED.items()),
     *(_said_by_the_script(path) for path in OF_THE_SCRIPT if path != "output"),
+    # CEL cannot look into the keyword arguments of a group's environment.
+    Combination(
+        "groups-differ-by-the-script",
+        "collectors.groups",
+        lambda spec: (
+            not _runs_script(spec)
+            or all(
+                group.environment == GroupEnvironment() and group.devices == Devices()
+                for group in spec.collectors.groups
+            )
+        ),
+        f"!{SCRIPT} || !has(self.collectors.groups) || self.collectors.groups.all(g, !has(g.environment.factory) && ["
+        + ", ".join(f"has(g.devices.{name})" for name in _DEVICES)
+        + "].all(given, !given))",
+        "driver.script makes the collector and says its environments and devices there; leave those of groups out",
+    ),
 )

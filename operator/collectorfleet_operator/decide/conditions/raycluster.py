@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from collectorfleet_api import names
@@ -55,7 +55,8 @@ def _pods(seen: Observed, cluster: Object) -> Finding:
     heads, workers = _staying(seen.heads), _staying(seen.workers())
     sizes = sizes_of(cluster)
     wanted = sum(size.pods for size in sizes.values())
-    ready = sum(_ready_pods(seen, group, size) for group, size in sizes.items())
+    ready_pods = {group: _ready_pods(seen, group, size) for group, size in sizes.items()}
+    ready = sum(ready_pods.values())
     head_ready = any(map(pods.is_ready, heads))
     if head_ready and ready >= wanted:
         text = f"the head and {ready} of {wanted} worker pods are ready"
@@ -63,7 +64,7 @@ def _pods(seen: Observed, cluster: Object) -> Finding:
     lost = _lost(seen)
     if lost:
         return hindered(_TYPE, Reason.NODE_LOST, lost)
-    found = _problem(seen, cluster, heads, workers)
+    found = _problem(seen, cluster, heads, workers, list(sizes))
     if found is not None and _NO_TOKEN in found.message:
         return stuck(_TYPE, Reason.NAME_TAKEN, _secret_taken(cluster))
     if found is not None:
@@ -73,10 +74,18 @@ def _pods(seen: Observed, cluster: Object) -> Finding:
         return waiting(_TYPE, Reason.HEAD_PENDING, text)
     if not head_ready:
         return waiting(_TYPE, Reason.HEAD_STARTING, f"head pod {name_of(heads[0])} is not ready yet")
-    text = f"{ready} of {wanted} worker pods are ready{_going(seen.workers())}"
+    text = f"{ready} of {wanted} worker pods are ready{_lacking(sizes, ready_pods)}{_going(seen.workers())}"
     if len(workers) < wanted:
         text += f"; KubeRay has made {len(workers)} of them: is its operator running?"
     return waiting(_TYPE, Reason.WORKERS_STARTING, text)
+
+
+def _lacking(sizes: Mapping[str, GroupSize], ready: Mapping[str, int]) -> str:
+    """`` (big 1 of 2)``: the groups that wait for pods; empty where there is one group only."""
+    if len(sizes) == 1:
+        return ""
+    told = [f"{name} {ready[name]} of {size.pods}" for name, size in sizes.items() if ready[name] < size.pods]
+    return f" ({', '.join(told)})"
 
 
 def _lost(seen: Observed) -> str:
@@ -113,13 +122,20 @@ def _staying(found: Sequence[Object]) -> list[Object]:
 
 
 def _problem(
-    seen: Observed, cluster: Object, heads: Sequence[Object], workers: Sequence[Object]
+    seen: Observed, cluster: Object, heads: Sequence[Object], workers: Sequence[Object], groups: Sequence[str]
 ) -> PodProblem | Warned | None:
     for found, unschedulable in (
         (pods.common_problem(heads, "head pods"), Reason.HEAD_UNSCHEDULABLE),
-        (pods.common_problem(workers, "worker pods"), Reason.COLLECTOR_UNSCHEDULABLE),
+        *((one, Reason.COLLECTOR_UNSCHEDULABLE) for one in _of_workers(seen, workers, groups)),
     ):
         if found is not None:
             return PodProblem(unschedulable if found.reason == pods.UNSCHEDULABLE else found.reason, found.message)
     late = {uid_of(pod) for pod in (*heads, *workers) if not pods.is_ready(pod)} | {uid_of(cluster)}
     return next((one for one in seen.warnings if one.object_uid in late), None)
+
+
+def _of_workers(seen: Observed, workers: Sequence[Object], groups: Sequence[str]) -> list[PodProblem | None]:
+    """The commonest problem of the worker pods; of each group by its name, where there are several."""
+    if len(groups) == 1:
+        return [pods.common_problem(workers, "worker pods")]
+    return [pods.common_problem(_staying(seen.workers(name)), f"worker pods of group {name}") for name in groups]

@@ -8,6 +8,7 @@ from tensordict import TensorDict, TensorDictBase
 
 from collectorfleet.codec import tensors as wire
 from collectorfleet.codec.frames import MASK_KEY, VERSION_KEY, Part
+from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.assemble import Assembler, assemble
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.pool import BufferPool
@@ -45,10 +46,52 @@ def test_a_batch_is_made_as_the_options_say() -> None:
         return batch.set("step", batch["step"] * 2)
 
     assembler = Assembler(FleetOptions(len, frames_per_batch=4, sync=True, postproc=doubled))
-    made = assembler.batch([answer(2), answer(2, life=1)])
+    made = assembler.batch([answer(2), answer(2, life=1)], [0, 1])
     assert made is not None
     assert made["step"].tolist() == [[[2, 4]], [[2, 4]]]
 
 
 def test_nothing_is_handed_out_that_collectors_wrote_into_a_replay_buffer() -> None:
-    assert Assembler(FleetOptions(len, frames_per_batch=4)).batch([None]) is None
+    assert Assembler(FleetOptions(len, frames_per_batch=4)).batch([None], [0]) is None
+
+
+def frames(**entries: torch.Tensor) -> Part:
+    """An answer of two frames."""
+    return Part(wire.encode(TensorDict(entries, batch_size=[2])), None, 0)
+
+
+@pytest.mark.parametrize(
+    ("big", "sentence"),
+    [
+        pytest.param(
+            {"pixels": torch.zeros(2)}, "frames of fast have step, and those of big have not", id="another entry"
+        ),
+        pytest.param(
+            {"step": torch.zeros(2), "pixels": torch.zeros(2)},
+            "frames of big have pixels, and those of fast have not",
+            id="one more entry",
+        ),
+        pytest.param(
+            {"step": torch.zeros(2, 3)}, r"step is float32 \[2\] in fast, and float32 \[2, 3\] in big", id="shape"
+        ),
+        pytest.param(
+            {"step": torch.zeros(2, dtype=torch.int64)}, r"step is float32 \[2\] in fast, and int64 \[2\]", id="dtype"
+        ),
+    ],
+)
+def test_frames_of_groups_that_do_not_fit_together_are_told_by_group_and_entry(
+    big: dict[str, torch.Tensor], sentence: str
+) -> None:
+    options = FleetOptions(len, frames_per_batch=6, sync=True, groups=["fast", "fast", "big"])
+    parts = [frames(step=torch.zeros(2)), frames(**big)]
+    with pytest.raises(InvalidOption, match=f"^groups: {sentence}"):
+        Assembler(options).batch(parts, [1, 2])
+    # Of one group, they are stacked as TorchRL stacks them.
+    assert Assembler(options).batch(parts, [0, 4]) is not None
+
+
+def test_frames_of_groups_that_are_alike_are_one_batch() -> None:
+    options = FleetOptions(len, frames_per_batch=4, sync=True, groups=["fast", "big"])
+    batch = Assembler(options).batch([frames(step=torch.zeros(2)), frames(step=torch.ones(2))], [0, 1])
+    assert batch is not None
+    assert batch["step"].tolist() == [[0, 0], [1, 1]]

@@ -129,7 +129,13 @@ class World:
         self.messages.append(Applied(remote.id, remote.loaded, remote.weights.digest))
 
     def answer(
-        self, remote: Remote, *, frames: int = FRAMES, behind: int = 0, normalization: Normalization | None = None
+        self,
+        remote: Remote,
+        *,
+        frames: int = FRAMES,
+        behind: int = 0,
+        seconds: float = 1.0,
+        normalization: Normalization | None = None,
     ) -> Answer:
         """``behind``: its oldest frames are of so many versions before, of a trajectory that began with them."""
         request = remote.requests.popleft()
@@ -137,7 +143,7 @@ class World:
         if request.version is None:
             remote.loaded = version
         oldest = max(1, version - behind)
-        answer = Answer(remote.id, request.id, "data", frames, oldest, 1.0, 100, normalization=normalization)
+        answer = Answer(remote.id, request.id, "data", frames, oldest, seconds, 100, normalization=normalization)
         self.messages.append(answer)
         return answer
 
@@ -167,10 +173,11 @@ class Played:
         limits: Limits,
         has_weights: bool = True,
         failure: FailurePolicy | None = None,
+        groups: Sequence[str] = (),
     ) -> None:
         self.clock = Clock()
         self.world = World()
-        self.shared = Shared(Gather(plan), collectors, limits, has_weights=has_weights)
+        self.shared = Shared(Gather(plan), collectors, limits, has_weights=has_weights, groups=groups)
         self.consumer = Consumer(self.shared, self.world, EmptyWholePods(), clock=self.clock)
         self.loop = GatherLoop(self.shared, self.world, failure or ReplaceWithBackoff(), clock=self.clock)
 

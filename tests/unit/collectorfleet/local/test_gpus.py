@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.manifests import fleet
 
-from collectorfleet.local.gpus import GpuShare, gpu_share
-from collectorfleet_api.v1alpha1 import Collectors, Resources
+from collectorfleet.local.gpus import GpuShare, GpuShares, gpu_share, gpu_shares
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Collectors, Resources
 
 
 def asks(gpu: float, replicas: int = 4) -> Collectors:
@@ -42,3 +43,22 @@ def test_whatever_is_given_can_be_placed(gpu: float, replicas: int, gpus: int) -
     assert share > 0
     room = gpus * 10_000 // share if share > 10_000 else gpus * (10_000 // share)
     assert room >= replicas
+
+
+def groups(small: float, big: float) -> CollectorFleetSpec:
+    """Of three collectors and of one."""
+    small_group = {"name": "small", "replicas": 3, "resources": {"gpu": small}}
+    return fleet({"spec.collectors.groups": [small_group, {"name": "big", "resources": {"gpu": big}}]}).spec
+
+
+def test_groups_get_what_they_ask_for_where_all_of_it_fits() -> None:
+    assert gpu_shares(groups(0, 1), gpus=1) == GpuShares({"small": 0, "big": 1})
+    assert gpu_shares(groups(0.5, 1), gpus=3) == GpuShares({"small": 0.5, "big": 1})
+
+
+def test_groups_that_ask_for_too_much_share_what_there_is() -> None:
+    assert gpu_shares(groups(0, 1), gpus=0) == GpuShares(
+        {"small": 0, "big": 0},
+        "groups ask for GPUs for 1 collectors, and this machine has no GPU: collectors run on the CPU",
+    )
+    assert gpu_shares(groups(0.5, 1), gpus=1).per_collector == {"small": 0.25, "big": 0.25}

@@ -18,6 +18,7 @@ from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.rules.collectors import FLEETS_OWN
 from collectorfleet.fleet.rules.table import RULES
 from collectorfleet.run.collector_options import ARGUMENTS, Built, Derived, Plain, collector_options
+from collectorfleet_api.names import WORKER_GROUP
 from collectorfleet_api.rules.collector_kwargs import FIELDS
 from collectorfleet_api.rules.combinations.scripts import SCRIPTS
 from collectorfleet_api.rules.combinations.table import COMBINATIONS
@@ -70,6 +71,8 @@ RULES_ONLY_IN_MANIFESTS = {
         ),
         "in Python the code is there",
     ),
+    "groups-add-up": "in Python the list of groups is how many there are",
+    "groups-differ-by-the-script": "in Python the loop says environments and devices",
     "log-goes-somewhere": "in Python a loop logs by itself",
     **dict.fromkeys(
         (
@@ -104,6 +107,7 @@ RULES_ONLY_IN_MANIFESTS = {
     "split-trajs-or-trajs-per-batch": "it splits what traj_format='cat' leaves in one row",
 }
 RULES_ONLY_IN_PYTHON = {
+    "groups-have-names": "a name of a manifest is not empty",
     **dict.fromkeys(("list-not-empty", "list-has-one-for-each"), "collectors of a manifest are replicas"),
     **dict.fromkeys(
         ("at-least", "some-time", "collector-class-is-known", "environment-error-is-known", "rollout-is-known"),
@@ -167,7 +171,7 @@ def test_each_argument_is_a_field_of_a_manifest_and_of_one_only() -> None:
 
 
 def test_a_field_that_is_left_out_means_what_an_argument_that_is_left_out_does() -> None:
-    said = collector_options(fleet({"spec.collectors": ABSENT, "spec.collection.mode": ABSENT}).spec, 0)
+    said = collector_options(fleet({"spec.collectors": ABSENT, "spec.collection.mode": ABSENT}).spec, {WORKER_GROUP: 0})
 
     def same(path: str, argument: str) -> bool:
         default = DEFAULTS[argument]
@@ -222,7 +226,7 @@ def in_python(spec: CollectorFleetSpec) -> FleetOptions:
     """The options of ``spec``, with something for what the user's factories would build."""
     built = {row.argument: row for path, row in ARGUMENTS.items() if isinstance(row, Built) and spec.at(path)}
     stand_ins = {name: {} if name == "models" else SimpleNamespace(service_backend="ray") for name in built}
-    gpus = spec.collectors.resources.gpu
+    gpus = {name: spec.of_group(name).collectors.resources.gpu for name in spec.group_names}
     return FleetOptions(**collector_options(spec, gpus) | stand_ins | {"policy": None})
 
 

@@ -13,10 +13,11 @@ from torchrl.envs.utils import ExplorationType
 from collectorfleet.run.collector_options import collector_options
 from collectorfleet.user_code import Factory, Function
 from collectorfleet_api import v1alpha1 as api
+from collectorfleet_api.names import WORKER_GROUP
 
 
 def options(changes: dict[str, Any] | None = None, *, gpu: float = 0) -> dict[str, Any]:
-    return collector_options(fleet(changes).spec, gpu)
+    return collector_options(fleet(changes).spec, {WORKER_GROUP: gpu})
 
 
 def test_every_field_arrives_under_its_own_name() -> None:
@@ -185,3 +186,43 @@ def test_a_fleet_in_async_has_no_shares() -> None:
     scaled = {"spec.collection.mode": "Async", "spec.collectors.replicas": 6, "spec.collectors.class": "Sync"}
     assert options(scaled)["num_collectors"] == 6
     assert "shares" not in options(scaled)
+
+
+GROUPS = [
+    {"name": "small", "replicas": 3},
+    {
+        "name": "big",
+        "environment": {"kwargs": {"size": 2}},
+        "resources": {"cpu": 4, "gpu": 0.5},
+        "devices": {"device": "cuda"},
+    },
+]
+
+
+def test_what_differs_between_groups_is_a_list_of_their_turns() -> None:
+    changes = {"spec.environment.kwargs": {"id": "a"}, "spec.collectors.groups": GROUPS}
+    found = collector_options(fleet(changes).spec, {"small": 0, "big": 0.5})
+    small, big = Factory("my_envs:make_env", {"id": "a"}), Factory("my_envs:make_env", {"id": "a", "size": 2})
+    assert found["groups"] == ["small", "big", "small", "small"]
+    assert found["create_env_fn"] == [small, big, small, small]
+    assert found["threads_per_collector"] == [1, 4, 1, 1]
+    assert found["device"] == [None, "cuda", None, None]
+    assert [one["resources"] for one in found["remote_configs"][:2]] == [
+        {"collector": 1, "collector-small": 1},
+        {"collector": 1, "collector-big": 1},
+    ]
+    assert [one["num_gpus"] for one in found["remote_configs"]] == [0, 0.5, 0, 0]
+    assert found["num_collectors"] == 4
+
+
+def test_what_groups_have_in_common_is_one_value() -> None:
+    changes = {"spec.collectors.groups": [{"name": "a", "replicas": 3}, {"name": "b"}]}
+    found = collector_options(fleet(changes).spec, {"a": 0, "b": 0})
+    assert found["create_env_fn"] == Factory("my_envs:make_env", {})
+    assert found["threads_per_collector"] == 1
+
+
+def test_a_scaled_fleet_has_the_same_turns() -> None:
+    spec = fleet({"spec.collectors.groups": GROUPS, "spec.collectors.replicas": 10}).spec
+    found = collector_options(spec, {"small": 0, "big": 0.5})
+    assert (found["num_collectors"], len(found["groups"])) == (10, 4)

@@ -218,9 +218,9 @@ def test_more_min_available_than_replicas_counts_as_replicas() -> None:
 
 
 def test_a_stored_fleet_may_have_fields_of_a_newer_release() -> None:
-    stored = manifest({"metadata.uid": "u", "spec.collectors.groups": [], "status": {"later": 1}})
+    stored = manifest({"metadata.uid": "u", "spec.collectors.racks": [], "status": {"later": 1}})
     assert isinstance(read_stored(stored), CollectorFleet)
-    assert wrong({"spec.collectors.groups": []}) == ["spec.collectors.groups: unknown field"]
+    assert wrong({"spec.collectors.racks": []}) == ["spec.collectors.racks: unknown field"]
 
 
 def test_a_status_in_a_manifest_is_ignored_as_the_api_server_does() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ def test_the_written_crd_is_what_the_models_say() -> None:
 
 
 def test_the_crd_fits_into_an_annotation_of_client_side_apply_with_room_to_grow() -> None:
-    assert len(text().encode()) < 256 * 1024 / 2
+    # JSON is what kubectl writes there.
+    assert len(json.dumps(crd(), separators=(",", ":")).encode()) < 256 * 1024 / 2
 
 
 def test_every_field_says_what_it_is() -> None:

@@ -41,7 +41,9 @@ def test_groups_are_resized_by_name_and_keep_their_order() -> None:
 
 def test_the_pods_of_every_group_are_told() -> None:
     assert pods_text(cluster()) == "4 worker pods for 1 collector each"
-    assert pods_text(two_groups()) == "4 worker pods for 1 collector each, 2 worker pods for 1 collector each"
+    assert pods_text(two_groups()) == (
+        f"4 worker pods for 1 collector each in {ONE}, 2 worker pods for 1 collector each in large"
+    )
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ REFUSED = [
         pytest.param(("list-not-empty", name), {name: []}, EMPTY, id=f"empty {name}")
         for name in (
             *("create_env_fn", "create_env_kwargs", "policy_factory", "collector_kwargs"),
-            *("device", "storing_device", "env_device", "policy_device"),
+            *("device", "storing_device", "env_device", "policy_device", "threads_per_collector"),
         )
     ),
     *(
@@ -86,7 +86,14 @@ REFUSED = [
             "storing_device": "cpu",
             "env_device": "cpu",
             "policy_device": "cpu",
+            "threads_per_collector": 1,
         }.items()
+    ),
+    pytest.param(
+        ("groups-have-names", "groups"),
+        {"groups": []},
+        "a list of names is expected, one for each collector",
+        id="groups without names",
     ),
     pytest.param(
         ("collector-class-is-known", "collector_class"),

@@ -240,7 +240,7 @@ class AnyOrder(RuleBasedStateMachine):
             return
         collectors = self.gather.collectors
         since = [one.working_since for one in collectors if one.working_since is not None]
-        found = [collectors.longest_at_work(first=first) for first in (True, False)]
+        found = [collectors.longest_at_work(None, first=first) for first in (True, False)]
         assert min((one.working_since or 0 for one in found if one), default=None) == min(since, default=None)
 
 

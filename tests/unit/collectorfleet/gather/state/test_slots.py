@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from collectorfleet.gather.state.slots import Slots
 from collectorfleet.messages import Fault
@@ -123,3 +126,49 @@ def test_one_that_was_given_up_for_the_loss_of_its_node_is_filled_again(slots: S
     slots.node_died("node", 20.0)
     assert slots.lost_for_good == 0
     assert filled(slots, 20.0) == ["c0"]
+
+
+# ---------------------------------------------------------------- groups
+def of_group(slots: Slots, group: str) -> list[str]:
+    return [slot.name for slot in slots.in_order() if slot.group == group and not slot.leaving]
+
+
+def test_slots_are_of_groups_in_turn() -> None:
+    slots = Slots(6, ["fast", "big", "fast"])
+    assert of_group(slots, "fast") == ["c0", "c2", "c3", "c5"]
+    assert of_group(slots, "big") == ["c1", "c4"]
+    assert slots.desired == 6
+
+
+def test_a_smaller_fleet_takes_from_each_group_what_is_too_many_there() -> None:
+    slots = Slots(6, ["fast", "big", "fast"])
+    pods = {"c0": "f1", "c2": "f1", "c3": "f2", "c5": "f1", "c1": "b1", "c4": "b2"}
+    leaving = slots.resize(3, pods, EmptyWholePods())
+    # Whole pods of each group become empty, and not those with the highest numbers.
+    assert leaving == ["c3", "c5", "c4"]
+    for name in leaving:
+        slots.left(name)
+    assert of_group(slots, "fast") == ["c0", "c2"]
+    # What is added is of the group that lacks it, by a name that is that group's at every size.
+    slots.resize(5, {}, EmptyWholePods())
+    assert of_group(slots, "fast") == ["c0", "c2", "c3"]
+    assert of_group(slots, "big") == ["c1", "c4"]
+
+
+@given(
+    turns=st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=6),
+    sizes=st.lists(st.integers(1, 12), min_size=1, max_size=8),
+    gone=st.booleans(),
+)
+def test_at_every_size_groups_have_what_their_turns_say(turns: list[str], sizes: list[int], gone: bool) -> None:
+    slots = Slots(sizes[0], turns)
+    for size in sizes:
+        for name in slots.resize(size, {}, EmptyWholePods()):
+            if gone:
+                slots.left(name)
+        assert slots.desired == size
+        counted = Counter(turns[index % len(turns)] for index in range(size))
+        assert {group: len(of_group(slots, group)) for group in set(turns)} == {
+            group: counted[group] for group in set(turns)
+        }
+        assert all(slot.group == slots.group_of(slot.index) for slot in slots.in_order())

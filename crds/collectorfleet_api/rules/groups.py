@@ -1,0 +1,66 @@
+"""What has to hold of each group by itself, and of all of them together. Its twin in CEL is ``cel_groups``.
+
+A group is asked as a fleet that has what the group says in the place of what the fleet says, so that one rule is
+enough for both; a problem is told where the group says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from collectorfleet_api.packing.pods import Refusal, pack
+from collectorfleet_api.rules.combinations.resources import OF_A_GROUP
+from collectorfleet_api.rules.problem import Problem
+from collectorfleet_api.rules.templates import template_problems
+from collectorfleet_api.v1alpha1.fleet import CollectorFleet
+from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
+
+# What a group says in other places than a fleet.
+_PLACES: Final = (("spec.collectors.", ""), ("spec.workers.", "workers."))
+
+
+def group_problems(fleet: CollectorFleet) -> Iterator[Problem]:
+    yield from _total(fleet)
+    seen: set[str] = set()
+    for index, group in enumerate(fleet.spec.collectors.groups):
+        path = f"spec.collectors.groups[{index}]"
+        if group.name in seen:
+            yield Problem(f"{path}.name", f"{group.name} appears twice; name each group once")
+        elif group.name == "head":
+            yield Problem(f"{path}.name", "head is the name of the pod set of the Ray head; use another")
+        else:
+            yield from _own(fleet.spec.of_group(group.name), path)
+        seen.add(group.name)
+        yield from template_problems(group.workers.template, f"{path}.workers.template")
+
+
+def _total(fleet: CollectorFleet) -> Iterator[Problem]:
+    collectors = fleet.spec.collectors
+    # A stored fleet may be scaled to any number: groups follow in proportion.
+    if not collectors.groups or fleet.metadata.uid is not None:
+        return
+    total = sum(group.replicas for group in collectors.groups)
+    if total != collectors.replicas:
+        shown = ", ".join(f"{group.name} {group.replicas}" for group in collectors.groups)
+        yield Problem(
+            "spec.collectors.replicas",
+            f"{collectors.replicas}, and groups have {total} together ({shown}); set it to {total}, or change them",
+        )
+
+
+def _own(spec: CollectorFleetSpec, path: str) -> Iterator[Problem]:
+    """Of a group, as a spec of its own."""
+    for combination in OF_A_GROUP:
+        if not combination.holds(spec):
+            yield Problem(_place(combination.path, path), combination.told(spec))
+    found = pack(spec.worker_group)
+    if isinstance(found, Refusal):
+        yield Problem(_place(found.field, path), found.message)
+
+
+def _place(field: str, group: str) -> str:
+    for fleets, groups in _PLACES:
+        if field.startswith(fleets):
+            return f"{group}.{groups}{field.removeprefix(fleets)}"
+    return field

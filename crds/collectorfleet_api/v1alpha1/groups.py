@@ -1,0 +1,97 @@
+"""``spec.collectors.groups[]``: collectors that differ, each kind on worker pods of its own.
+
+What a group does not say is the fleet's.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, TypeVar
+
+from pydantic import Field
+
+from collectorfleet_api.v1alpha1.base import Model, Positive
+from collectorfleet_api.v1alpha1.devices import Devices
+from collectorfleet_api.v1alpha1.gpus import WorkersGpu
+from collectorfleet_api.v1alpha1.types import Cpu, GroupName, ImportPath, Memory, PodTemplate, Preserved
+
+# Head and groups are the pod sets of a Kueue Workload, which has at most 18.
+MOST_GROUPS: Final = 17
+
+_Part = TypeVar("_Part", bound=Model)
+
+
+class GroupEnvironment(Model):
+    factory: ImportPath | None = Field(
+        default=None,
+        description="Import path of the callable that builds it. Absent: that of `spec.environment`.",
+    )
+    kwargs: Preserved = Field(
+        default_factory=dict,
+        description=(
+            "Keyword arguments of the factory. Over those of `spec.environment`, key by key; with a `factory` of the "
+            "group they are all that it gets."
+        ),
+    )
+
+
+class GroupResources(Model):
+    """What one collector needs, where that is not what the fleet says."""
+
+    cpu: Cpu | None = Field(default=None, description="CPU of one collector.")
+    memory: Memory | None = Field(default=None, description="Memory of one collector.")
+    gpu: Annotated[float, Field(ge=0, le=64)] | None = Field(
+        default=None, description="GPUs of one collector, as `collectors.resources.gpu` has them."
+    )
+
+
+class GroupWorkers(Model):
+    """The pods of a group."""
+
+    gpu: WorkersGpu | None = Field(
+        default=None, description="How pods of the group get GPUs, all of it. Absent: as `spec.workers.gpu` says."
+    )
+    collectors_per_pod: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+        default=None, description="Collectors in one pod of the group. Absent: as `spec.workers` says."
+    )
+    template: PodTemplate = Field(
+        default_factory=dict,
+        description="Partial pod template merged over `spec.workers.template`, and with that over ours.",
+    )
+
+
+class Group(Model):
+    name: GroupName = Field(
+        description=(
+            "Name of the group, of its worker group in the RayCluster, and in `status`: lower-case letters, digits "
+            "and '-'; not `head`."
+        )
+    )
+    replicas: Positive = Field(
+        default=1,
+        le=10_000,
+        description=(
+            "Collectors of the group, out of `collectors.replicas`. At another total than their sum, as after `kubectl "
+            "scale`, groups are in the proportion of these numbers, with one collector each as long as there are "
+            "enough."
+        ),
+    )
+    environment: GroupEnvironment = Field(
+        default_factory=GroupEnvironment,
+        description=(
+            "The environment of the group's collectors. Its frames have the entries of the other groups', and in mode "
+            "Sync their shapes and dtypes."
+        ),
+    )
+    resources: GroupResources = Field(
+        default_factory=GroupResources, description="What a collector of the group needs, field by field."
+    )
+    devices: Devices = Field(
+        default_factory=Devices, description="Where tensors of the group's collectors are, field by field."
+    )
+    workers: GroupWorkers = Field(default_factory=GroupWorkers, description="The pods of the group.")
+
+
+def over(fleets: _Part, own: Model) -> _Part:
+    """The part ``fleets`` of a fleet with what ``own`` says in its place, field by field."""
+    said = {name: getattr(own, name) for name in type(own).model_fields}
+    return fleets.model_copy(update={name: value for name, value in said.items() if value is not None})

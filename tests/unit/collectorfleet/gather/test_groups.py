@@ -1,0 +1,73 @@
+"""A gather of two groups: each has its own deadlines, replacements and numbers."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.unit.collectorfleet.gather.world import FRAMES, Played
+
+from collectorfleet.fleet.report import report
+from collectorfleet.gather.shared import Limits
+from collectorfleet.gather.state.plan import Plan
+from collectorfleet_api.v1alpha1 import GroupCounts
+
+MINUTE = timedelta(minutes=1)
+
+
+def two_groups() -> Played:
+    """One collector of each group at work; any request may take a minute."""
+    fleet = Played(
+        Plan(shares=1, frames_per_share=FRAMES, in_order=False, bound=None, total_frames=None),
+        collectors=2,
+        limits=Limits(MINUTE, MINUTE, 100 * MINUTE, min_available=1),
+        groups=["fast", "slow"],
+    )
+    fleet.consumer.stage("weights")
+    fleet.turn()
+    for name in ("c0", "c1"):
+        fleet.world.build(fleet.remote(name))
+    fleet.turn()
+    for name in ("c0", "c1"):
+        fleet.world.load(fleet.remote(name))
+    fleet.turn()
+    assert fleet.consumer.ask()
+    fleet.turn()
+    return fleet
+
+
+def test_deadlines_are_learned_for_each_group() -> None:
+    fleet = two_groups()
+    # A rollout of the slow group takes 50 s, those of the fast one no time.
+    fleet.world.answer(fleet.remote("c0"))
+    fleet.turn(50)
+    fleet.world.answer(fleet.remote("c1"), seconds=50.0)
+    fleet.turn()
+    incarnations = {name: fleet.remote(name).id for name in ("c0", "c1")}
+    fleet.turn(70)
+    fleet.turn()
+    # The fast one is hung after a minute, the slow one may take five times what it took.
+    slots = fleet.shared.slots.by_name
+    assert "no batch within 60 s" in (slots["c0"].last_error or "")
+    assert slots["c1"].last_error is None
+    assert fleet.remote("c1").id == incarnations["c1"]
+    # What takes its place is of the same group.
+    replaced = fleet.gather.collectors.named("c0")
+    assert replaced is not None
+    assert replaced.id != incarnations["c0"]
+    assert replaced.group == "fast"
+
+
+def test_the_report_has_the_numbers_of_each_group() -> None:
+    fleet = two_groups()
+    fleet.consumer.resize(3)
+    fleet.turn()
+    found = report(fleet.shared, 0.0, "ObjectStore")
+    assert found.progress is not None
+    counts = found.progress.collectors
+    assert counts is not None
+    assert counts.groups == [
+        GroupCounts(name="fast", desired=2, available=1),
+        GroupCounts(name="slow", desired=1, available=1),
+    ]
+    assert counts.groups_summary == "fast 1/2, slow 1/1"
+    assert {row.name: row.group for row in found.collectors} == {"c0": "fast", "c1": "slow", "c2": "fast"}
