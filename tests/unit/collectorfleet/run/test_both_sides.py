@@ -37,6 +37,7 @@ FIELDS_ONLY_IN_MANIFESTS = {
 OPTIONS_ONLY_IN_PYTHON = {
     "create_env_kwargs": "a factory of a manifest has its kwargs with it",
     "policy_factory": "a manifest's policy is built in the driver, which trains it",
+    "launcher": "collectors of a manifest are in worker pods",
     "ray_init_config": "the operator makes the Ray cluster, or `collectorfleet run` a local one",
     "transport": "a process group is on one machine, and collectors of a manifest are in worker pods",
     "use_env_creator": "collectors build their environments themselves",
@@ -119,6 +120,7 @@ RULES_ONLY_IN_PYTHON = {
         ),
         "known once the user's factory has built it, in the driver",
     ),
+    "launcher-of-a-gang": "a manifest's fleet is carried by Ray",
     "weights-have-one-way": "no fields of a manifest",
     **dict.fromkeys(("transport-is-known", "only-with-ray"), "a manifest's fleet is carried by Ray"),
     "keywords-are-not-the-fleets": "keywords_said_once refuses these and more",
