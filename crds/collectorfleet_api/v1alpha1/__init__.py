@@ -21,6 +21,7 @@ from collectorfleet_api.v1alpha1.collection import (
     Mode,
     Rollout,
     Stragglers,
+    Transport,
 )
 from collectorfleet_api.v1alpha1.collectors import (
     CollectorClass,
@@ -59,6 +60,7 @@ from collectorfleet_api.v1alpha1.spec import (
     Environment,
     Head,
     ImagePullPolicy,
+    Launcher,
     Policy,
     Ray,
     Train,
@@ -96,7 +98,6 @@ from collectorfleet_api.v1alpha1.weights import (
     TravellingModule,
     Weights,
     WeightsDtype,
-    WeightsTransport,
 )
 
 __all__ = [
@@ -131,6 +132,7 @@ __all__ = [
     "GpuMode",
     "Head",
     "ImagePullPolicy",
+    "Launcher",
     "LocalObjectReference",
     "Log",
     "Metadata",
@@ -155,6 +157,7 @@ __all__ = [
     "Staleness",
     "Stragglers",
     "Train",
+    "Transport",
     "TravellingModule",
     "UpdateStrategy",
     "UpdateStrategyType",
@@ -162,7 +165,6 @@ __all__ = [
     "WeightsDtype",
     "WeightsFailure",
     "WeightsStatus",
-    "WeightsTransport",
     "WhenFinished",
     "WorkerPods",
     "Workers",

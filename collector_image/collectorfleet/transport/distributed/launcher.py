@@ -6,10 +6,15 @@ import multiprocessing
 import os
 import secrets
 import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import ModuleType
 from typing import Final, Protocol
 
 from collectorfleet.messages import CollectorId, Fault
@@ -18,6 +23,8 @@ from collectorfleet.transport.distributed.link import Address
 
 # Imported once, where processes are forked from: this one may do without torch.
 _MEMBER: Final = "collectorfleet.transport.distributed.member"
+
+_MAIN: Final = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +122,27 @@ class LocalProcesses:
         process = self._context.Process(
             target=_run, args=(collector, address, self.token, devices, self._output), name=f"collector-{collector}"
         )
-        process.start()
+        self.prepare()
+        with _without_main():
+            process.start()
         return LocalProcess(process)
 
     def close(self) -> None:
         """There is nothing to end."""
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """A process that begins meanwhile does not import this program again: what it runs is in modules, and a script
+    without a guard would begin anew in each collector.
+    """
+    with _MAIN:
+        program = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = program
 
 
 def _run(collector: CollectorId, address: Address, token: bytes, devices: str | None, output: Path | None) -> None:
