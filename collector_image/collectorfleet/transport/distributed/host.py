@@ -19,6 +19,7 @@ from collectorfleet.messages import CollectorId
 from collectorfleet.transport.distributed import hosting
 from collectorfleet.transport.distributed.launcher import LocalProcess, LocalProcesses
 from collectorfleet.transport.distributed.link import Address, Link, dial
+from collectorfleet_api.names import ENV_POD
 
 log = logging.getLogger("collectorfleet")
 
@@ -49,7 +50,7 @@ class CollectorHost:
         self._driver = driver
         self._came = hosting.Came(rank, collectors, pod)
         # Collectors say it too, for the status.
-        os.environ["COLLECTORFLEET_POD"] = pod
+        os.environ[ENV_POD] = pod
         LocalProcesses.prepare()
 
     def serve(self) -> None:

@@ -47,7 +47,9 @@ class _Host:
 
 
 class CollectorHosts:
-    """Collectors of a FleetCollector in processes that are started elsewhere, with ``collectorfleet collect``.
+    """Collectors of one FleetCollector in processes that are started elsewhere, with ``collectorfleet collect``.
+
+    It listens from the moment it is made; ``shutdown()`` of its FleetCollector ends it, and the hosts look for the next.
 
     Args:
         host: the address of this machine that they reach it at; for gloo it is one address, not all of them.
