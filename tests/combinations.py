@@ -17,6 +17,8 @@ SCRIPT = {
     "spec.policy": ABSENT,
     "spec.collection": ABSENT,
 }
+# What `collectorfleet run` has alone.
+JOB = {"spec.launcher": "Job", "spec.collection.transport": "TorchDistributed"}
 # What a script says itself, each with a value that a manifest could have.
 OF_THE_SCRIPT = {
     "environment": {"factory": "my_envs:make_env"},
@@ -44,6 +46,24 @@ REFUSED = [
         "spec.collectors.groups: driver.script makes the collector and says its environments and devices there; leave "
         "those of groups out",
         id="groups that differ in what a script says",
+    ),
+    pytest.param(
+        {"spec.launcher": "Job"},
+        "spec.collection.transport: launcher RayCluster has its collectors in Ray and goes with ObjectStore, launcher "
+        "Job has processes and goes with TorchDistributed; change one of the two",
+        id="a Job whose collectors were in Ray",
+    ),
+    pytest.param(
+        {**JOB, "spec.replayBuffer": RING},
+        "spec.replayBuffer: collectors write to a buffer that is a Ray actor, and with launcher Job they are not in "
+        "Ray; use launcher RayCluster, or extend a buffer in driver.train with the batches that it gets",
+        id="a replay buffer in Ray without Ray",
+    ),
+    pytest.param(
+        {**JOB, "spec.collectors.groups": GROUPS},
+        "spec.collectors.groups: groups are kinds of worker pods of a RayCluster, and with launcher Job all collectors "
+        "are alike; use launcher RayCluster, or leave groups out",
+        id="groups of collectors without Ray",
     ),
     pytest.param(
         {"spec.output": {"path": "/data"}},
@@ -424,6 +444,7 @@ GO_TOGETHER = [
         },
         id="groups on CPUs and on GPUs",
     ),
+    pytest.param(JOB, id="collectors without Ray"),
     pytest.param(
         {"spec.code": {"archive": {"url": "https://example.com/cheetah.tar.gz", "sha256": "0" * 64}, "path": "src"}},
         id="a tree",

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from collectorfleet.learners.feed import LearnerFeed
     from collectorfleet.learners.shards import LearnerShards
     from collectorfleet.run.current import current_run
+    from collectorfleet.transport.distributed.hosts import CollectorHosts
 
 __all__ = [
     "CollectorClosed",
     "CollectorFleetError",
+    "CollectorHosts",
     "DistributedCollector",
     "DistributedSyncCollector",
     "EnvPool",
@@ -47,6 +49,10 @@ def __getattr__(name: str) -> Any:
         from collectorfleet.fleet import distributed
 
         return getattr(distributed, name)
+    if name == "CollectorHosts":
+        from collectorfleet.transport.distributed.hosts import CollectorHosts
+
+        return CollectorHosts
     if name == "EnvPool":
         from collectorfleet.env_pool import EnvPool
 

@@ -8,7 +8,6 @@ import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from multiprocessing.connection import Client
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from tests.wait import eventually
 
 from collectorfleet.messages import Answer, Applied, CollectorId, Lost
 from collectorfleet.transport.distributed.courier import Courier
+from collectorfleet.transport.distributed.link import dial
 from collectorfleet.transport.distributed.transport import DistributedTransport
 
 C1 = CollectorId("c1", 1)
@@ -129,13 +129,15 @@ def test_a_parcel_that_nobody_can_offer_again_is_forgotten_by_the_driver(gang: H
 def test_it_closes_while_another_member_comes(gang: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     transport = gang.transport
     assert isinstance(transport, DistributedTransport)
-    close_courier = transport._courier.close
+    close_listener = transport._listener.close
+    came = dial(transport._listener.address, transport._launcher.token)
 
     def comes_now() -> None:
-        close_courier()
-        Client(transport._address, authkey=transport._key).close()
-        # Whoever accepts saw by it that the transport is closed, and is gone.
-        eventually(lambda: transport._listener._listener is None, within=10)
+        came.say(C1)
+        close_listener()
 
-    monkeypatch.setattr(transport._courier, "close", comes_now)
+    monkeypatch.setattr(transport._listener, "close", comes_now)
     transport.close()
+    with pytest.raises(EOFError):
+        came.hear()
+    came.close()

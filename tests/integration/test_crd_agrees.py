@@ -36,7 +36,7 @@ CHOICES: dict[str, list[Any]] = {
     "spec.collectors.noCudaSync": [True, None, 1],
     "spec.collectors.kwargs": [{"cat_results": "stack"}, {}, None, []],
     "spec.weights": [
-        *({}, None, {"dtype": "BFloat16"}, {"dtype": "bfloat16"}, {"transport": "ObjectStore"}, {"transport": "RPC"}),
+        *({}, None, {"dtype": "BFloat16"}, {"dtype": "bfloat16"}),
         *({"maxWeightUpdateInterval": 2}, {"updateBetweenSteps": True}, {"updateAfterEachBatch": False}),
         *({"updateAfterEachBatch": False, "maxWeightUpdateInterval": value} for value in (0, 1, None)),
         *({"include": value} for value in ([], ["actor."], [""], ["a", "a"], "actor.", None)),
@@ -72,6 +72,8 @@ CHOICES: dict[str, list[Any]] = {
         for staleness in (None, 0, 1, -1)
     ],
     "spec.collection.mode": ["Sync", "Async"],
+    "spec.collection.transport": ["ObjectStore", "TorchDistributed", "RPC", None],
+    "spec.launcher": ["RayCluster", "Job", "mp", None],
     "spec.collection.shares": [1, 4, 7, 8, 10_000, 10_001, 0, None],
     "spec.collection.exactStaleness": [True, False, None, "true"],
     "spec.collection.maxStaleness": [0, 1, 5, None],

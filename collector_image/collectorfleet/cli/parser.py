@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from collectorfleet.cli import drive, logs, render, report, run, status, submit, suspend, top, validate
+from collectorfleet.cli import collect, drive, logs, render, report, run, status, submit, suspend, top, validate
 
 
 def parser(prog: str = "collectorfleet") -> argparse.ArgumentParser:
@@ -13,6 +13,6 @@ def parser(prog: str = "collectorfleet") -> argparse.ArgumentParser:
         prog=prog, description="Fleets of reinforcement-learning data collectors on Ray and Kubernetes."
     )
     commands = made.add_subparsers(required=True, metavar="COMMAND")
-    for command in (run, report, submit, validate, render, status, top, logs, suspend, drive):
+    for command in (run, report, submit, validate, render, status, top, logs, suspend, drive, collect):
         command.add_to(commands)
     return made

@@ -24,7 +24,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _render(options: argparse.Namespace) -> int:
     # The one place where the runtime knows the operator: what it shows is what the operator applies.
-    from collectorfleet_operator.children.table import CHILDREN
+    from collectorfleet_operator.children.table import CHILDREN, unmade
 
     found = manifests.read(options.file)
     if found is None:
@@ -32,6 +32,12 @@ def _render(options: argparse.Namespace) -> int:
     for finding in found.findings:
         print(finding, file=sys.stderr)
     if found.errors:
+        return 1
+    refused = [
+        f"error: {options.file}: fleet {one.metadata.name}: {why}" for one in found.fleets for why in unmade(one)
+    ]
+    if refused:
+        print(*refused, sep="\n", file=sys.stderr)
         return 1
     children = [child.build(fleet) for fleet in found.fleets for child in CHILDREN.values()]
     for child in children:

@@ -26,7 +26,7 @@ from collectorfleet.gather.loop import GatherLoop
 from collectorfleet.gather.shared import Limits, Shared
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.policies.failure import OnEnvironmentError, ReplaceWithBackoff
-from collectorfleet.policies.scaling import EmptyWholePods
+from collectorfleet.policies.scaling import EmptyWholePods, HighestIndexes, ScalingPolicy
 from collectorfleet.transport.distributed.launcher import LocalProcesses
 from collectorfleet.transport.distributed.transport import DistributedTransport
 from collectorfleet.transport.interface import FleetTransport
@@ -96,7 +96,7 @@ def engine(options: FleetOptions, source: WeightsSource) -> Engine:
         groups=options.groups or (),
     )
     transport = _transport(options, source, shared)
-    consumer = Consumer(shared, transport, options.scaling_policy or EmptyWholePods(), replanned=replanning(options))
+    consumer = Consumer(shared, transport, _scaling(options), replanned=replanning(options))
     if options.resume_from is not None:
         consumer.restore(options.resume_from)
     failure = options.failure_policy or ReplaceWithBackoff(
@@ -122,8 +122,19 @@ def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> 
 
     policy, seed = source.for_collectors(), torch.initial_seed()
     if options.forms_a_gang:
-        return DistributedTransport(config_of, LocalProcesses(), policy=policy, seed=seed)
+        launcher = options.launcher or LocalProcesses()
+        return DistributedTransport(
+            lambda name: replace(config_of(name), gpu_fraction=launcher.gpus_per_collector),
+            launcher,
+            policy=policy,
+            seed=seed,
+        )
     return RayTransport(config_of, lambda name: recipes.remote_options(int(name[1:])), policy=policy, seed=seed)
+
+
+def _scaling(options: FleetOptions) -> ScalingPolicy:
+    # Hosts have ranks, and those of a smaller fleet are the first.
+    return options.scaling_policy or (EmptyWholePods() if options.launcher is None else HighestIndexes())
 
 
 def _served(config: CollectorConfig, service: Any) -> CollectorConfig:

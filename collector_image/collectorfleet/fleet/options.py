@@ -96,6 +96,8 @@ class FleetOptions:
         transport: "object_store" has Ray actors, and frames and weights in Ray's object store. "torch_distributed" has
             processes of this machine without Ray: frames come and weights go over a process group (gloo), which is
             formed anew when a collector is lost. ``docs/transports.md`` says when to take which.
+        launcher: with "torch_distributed", what its processes are started by: :class:`~collectorfleet.CollectorHosts`
+            waits for those that are started elsewhere. None: this driver starts them, on its own machine.
         threads_per_collector: threads of torch in a collector; one number for all, or a list.
         min_available: fewest available collectors; fewer for ``available_timeout`` ends the iteration with
             :class:`~collectorfleet.TooFewCollectors`.
@@ -168,6 +170,7 @@ class FleetOptions:
     update_between_steps: bool = False
     copy: bool = True
     transport: str = TransportKind.OBJECT_STORE
+    launcher: Any = None
     threads_per_collector: int | Sequence[int] = 1
     min_available: int = 1
     available_timeout: timedelta = timedelta(minutes=10)

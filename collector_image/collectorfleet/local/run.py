@@ -16,6 +16,7 @@ from collectorfleet.local.code_files import import_path
 from collectorfleet.local.gpus import gpu_shares
 from collectorfleet.local.kept_timeline import ended_as, kept_timeline
 from collectorfleet.local.latest_report import LatestReport
+from collectorfleet.local.local_processes import gpus_here, local_processes, prepare_processes
 from collectorfleet.local.local_ray import local_ray, prepare_environment
 from collectorfleet.local.run_folder import RunFolder
 from collectorfleet.local.status import final_status
@@ -32,10 +33,12 @@ from collectorfleet.run.stop import StopRequest, stop_on_signals
 from collectorfleet.run.supervision import supervise
 from collectorfleet.run.timeline_keeper import TimelineKeeper
 from collectorfleet_api.manifests.files import Manifests
+from collectorfleet_api.names import WORKER_GROUP
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus
 
 if TYPE_CHECKING:
     from collectorfleet.run.session import Session
+    from collectorfleet.transport.distributed.launcher import Launcher
 
 log = logging.getLogger(__name__)
 
@@ -98,20 +101,24 @@ class LocalRun:
             collectors = self._fleet.spec.collectors
             replicas, groups = collectors.replicas, collectors.group_sizes
             self._terminal.say(f"fleet {self._name}: starting, {replicas} collectors on this machine")
+            if not self._fleet.spec.has_ray:
+                prepare_processes()
+                return self._work(None, checkpoints)
             ray = local_ray(replicas, groups, self._folder.ray, show_output=self._terminal.verbose)
             with ray as gpus, stop_on_signals(self._stop):  # again, because Ray took SIGTERM for itself
                 log_milestone(Milestone.RAY)
                 self._stop.raise_if_requested()
-                return self._work_on_ray(gpus, checkpoints)
+                return self._work(gpus, checkpoints)
 
-    def _work_on_ray(self, gpus: float, checkpoints: CheckpointFolder | None) -> Completed:
+    def _work(self, gpus: float | None, checkpoints: CheckpointFolder | None) -> Completed:
+        """``gpus`` is what Ray found; None where there is none, and collectors are processes of their own."""
         # Here and not above: torch takes seconds to import, and Ray's workers, which do the same, come first.
         from collectorfleet.run.own_code import load_own_code
         from collectorfleet.run.session import open_session
 
         log_milestone(Milestone.IMPORTS)
         self._stop.raise_if_requested()
-        share = gpu_shares(self._fleet.spec, gpus)
+        share = gpu_shares(self._fleet.spec, gpus_here() if gpus is None else gpus)
         if share.note:
             self._terminal.say(f"note: {share.note}")
         code = load_own_code(self._fleet.spec)
@@ -125,8 +132,13 @@ class LocalRun:
             gpu_per_collector=share.per_collector,
             starting=starting_report(self._fleet.spec.collectors.replicas, None),
             say=self._say_resumed,
+            launcher=self._launcher(share.per_collector[WORKER_GROUP]) if gpus is None else None,
         ) as session:
             return self._execute(session)
+
+    def _launcher(self, gpus_per_collector: float) -> Launcher:
+        output = None if self._terminal.verbose else self._folder.collectors
+        return local_processes(gpus_per_collector, output)
 
     def _execute(self, session: Session) -> Completed:
         recorded = self._timeline.of(session.report) if self._timeline else nullcontext()

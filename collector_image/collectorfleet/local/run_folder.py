@@ -19,6 +19,7 @@ class RunFolder:
         self._path = Path(tempfile.mkdtemp(prefix="cfleet-", dir=_short_temp_dir()))
         self.log_file = self._path / "run.log"
         self.ray = self._path / "ray"
+        self.collectors = self._path / "collectors.log"  # what they print, where they are not in Ray
         self.code = self._path / "code"  # of the manifest's ConfigMap
 
     def clean(self, ended: Exit) -> None:

@@ -39,3 +39,11 @@ class EmptyWholePods:
         )
         names = [c.name for _, pod in order for c in sorted(pod, key=lambda c: -c.index)]
         return names[:count]
+
+
+@dataclass(frozen=True)
+class HighestIndexes:
+    """The last collectors go: those of the pods that an Indexed Job gives up when it has fewer."""
+
+    def leaving(self, collectors: Sequence[Placed], count: int) -> Sequence[str]:
+        return [one.name for one in sorted(collectors, key=lambda one: -one.index)[:count]]

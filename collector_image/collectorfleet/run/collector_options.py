@@ -14,9 +14,10 @@ import torch
 from torchrl.envs.utils import ExplorationType
 
 from collectorfleet.run.derived_options import device_here, publishes_after_each_batch, remote_config, split
+from collectorfleet.transport.interface import TransportKind
 from collectorfleet.user_code import Factory, Function
 from collectorfleet_api.packing.quantity import whole_cpus
-from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Environment, Mode
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Environment, Mode, Transport
 
 
 def _same(value: Any) -> Any:
@@ -60,6 +61,11 @@ def _seconds(seconds: int) -> timedelta:
     return timedelta(seconds=seconds)
 
 
+_TRANSPORTS: Final = {
+    Transport.OBJECT_STORE: TransportKind.OBJECT_STORE,
+    Transport.TORCH_DISTRIBUTED: TransportKind.TORCH_DISTRIBUTED,
+}
+
 # By the path of the field below `spec`; a factory is one field, whatever its kwargs.
 ARGUMENTS: Final[dict[str, Plain | Derived | Built]] = {
     "environment": Plain("create_env_fn", _environment),
@@ -82,12 +88,13 @@ ARGUMENTS: Final[dict[str, Plain | Derived | Built]] = {
     "collection.compactObservations": Plain("compact_observations"),
     "collection.splitTrajs": Plain("split_trajs"),
     "collection.trajsPerBatch": Plain("trajs_per_batch"),
+    "collection.transport": Plain("transport", lambda asked: _TRANSPORTS[asked].value),
     "collection.postproc": Built("postproc", "postproc"),
     "collection.copy": Plain("copy"),
     "collectors.replicas": Derived("num_collectors", lambda spec, _: split(spec).collectors),
     "collectors.minAvailable": Derived("min_available", lambda spec, _: spec.collectors.fewest_available),
     "collectors.resources.cpu": Plain("threads_per_collector", whole_cpus),
-    "collectors.resources.gpu": Derived("remote_configs", lambda _, gpus: remote_config(gpus)),
+    "collectors.resources.gpu": Derived("remote_configs", remote_config),
     "collectors.class": Plain("collector_class", str.lower),
     "collectors.numWorkersPerCollector": Plain("num_workers_per_collector"),
     "collectors.devices.device": Derived("device", lambda s, gpus: device_here(s.collectors.devices.device, gpus)),
@@ -141,7 +148,7 @@ def collector_options(spec: CollectorFleetSpec, gpu_per_collector: GpuPerCollect
     rows = {path: row for path, row in ARGUMENTS.items() if path.startswith(_OF_A_GROUP)}
     own = {name: _options(spec.of_group(name), gpu_per_collector[name], rows) for name in names}
     for name in names:
-        own[name]["remote_configs"] = remote_config(gpu_per_collector[name], name)
+        own[name]["remote_configs"] = remote_config(spec, gpu_per_collector[name], name)
     for argument in sorted(set().union(*own.values())):
         values = {name: own[name].get(argument) for name in names}
         alike = all(value == values[names[0]] for value in values.values())

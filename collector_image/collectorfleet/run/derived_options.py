@@ -47,8 +47,10 @@ def device_here(device: str | None, gpus: float) -> str | None:
     return device if int(index or 0) < max(gpus, 1) else "cuda:0"
 
 
-def remote_config(gpus: float, group: str | None = None) -> dict[str, Any]:
-    """Options of the Ray actor of a collector."""
+def remote_config(spec: CollectorFleetSpec, gpus: float, group: str | None = None) -> dict[str, Any] | None:
+    """Options of the Ray actor of a collector; None where there is no Ray."""
+    if not spec.has_ray:
+        return None
     of_group = {group_resource(group): 1} if group else {}
     return {
         "num_cpus": 1,

@@ -10,7 +10,6 @@ from typing import Any, Final
 from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.collector import FleetCollector
 from collectorfleet.fleet.options import FleetOptions
-from collectorfleet.run.collector_options import GpuPerCollector, collector_options
 from collectorfleet.run.making import Making
 from collectorfleet.run.resume_point import ResumePoint
 from collectorfleet.run.run_collector import RunCollector
@@ -22,6 +21,7 @@ log = logging.getLogger(__name__)
 # What a manifest says of a script's collector, whatever the script says.
 _OF_THE_FLEET: Final = (
     *("num_collectors", "min_available", "threads_per_collector", "remote_configs", "groups"),
+    *("transport", "launcher"),
     *("request_timeout", "first_request_timeout", "available_timeout", "on_environment_error"),
 )
 # For a Ray that the script would start, and for a run that it would go on with.
@@ -38,14 +38,16 @@ class ScriptCollectors:
         spec: CollectorFleetSpec,
         built: dict[str, Any],
         making: Making,
-        gpu_per_collector: GpuPerCollector,
+        fleets: dict[str, Any],
         made: Callable[[RunCollector, ResumePoint], None],
     ) -> None:
-        """``built`` are the policies of the manifest for lost collectors and for scaling; ``made`` hears of it."""
+        """``built`` are the policies of the manifest for lost collectors and for scaling, ``fleets`` what else it says;
+        ``made`` hears of the collector.
+        """
         self._spec = spec
         self._built = built
         self._making = making
-        self._gpu_per_collector = gpu_per_collector
+        self._fleets = fleets
         self._made = made
         self._there = False
 
@@ -100,9 +102,9 @@ class ScriptCollectors:
 
     def options(self, given: dict[str, Any], resume: ResumePoint) -> dict[str, Any]:
         """The arguments of the collector: the script's, and over them the fleet's."""
-        fleets = collector_options(self._spec, self._gpu_per_collector)
-        own = {name: fleets[name] for name in _OF_THE_FLEET if name in fleets}
-        found = given | own | self._built | {"resume_from": self._making.resume_from(resume.position)}
+        own = {name: self._fleets[name] for name in _OF_THE_FLEET if name in self._fleets}
+        scripts = {name: value for name, value in given.items() if name not in _OF_THE_FLEET}
+        found = scripts | own | self._built | {"resume_from": self._making.resume_from(resume.position)}
         found.pop("ray_init_config", None)
         found["num_collectors"] = _collectors_at_first(given, found["num_collectors"])
         return found

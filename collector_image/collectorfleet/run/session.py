@@ -34,6 +34,7 @@ from collectorfleet.run.run_collector import RunCollector
 from collectorfleet.run.script_collector import ScriptCollectors
 from collectorfleet.run.stop import StopRequest
 from collectorfleet.run.work import run_script, train, write_out
+from collectorfleet.transport.distributed.launcher import Launcher
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec, DriverReport, Log, Progress
 
 log = logging.getLogger(__name__)
@@ -139,13 +140,18 @@ def open_session(
     gpu_per_collector: GpuPerCollector,
     starting: DriverReport,
     say: Callable[[str], None] = log.warning,
+    launcher: Launcher | None = None,
 ) -> Iterator[Session]:
-    """The session of ``fleet`` on the Ray that this process is connected to; its collectors end with it.
+    """The session of ``fleet`` on the Ray that this process is connected to, or with the processes of ``launcher``; its
+    collectors end with it.
 
     The run goes on from what ``history`` has, which ``say`` tells, and keeps its checkpoints in ``folder``, if there is
     one. ``starting`` is its report as long as it has no collector.
     """
     making = Making(fleet.spec, stop, history, folder, say)
+    options = collector_options(fleet.spec, gpu_per_collector)
+    if launcher is not None:
+        options["launcher"] = launcher
     run = Run(
         stop.requested,
         making.checkpoints.keep,
@@ -156,10 +162,10 @@ def open_session(
     run_log = _run_log(fleet, session.report)
     with run_log, _open(session, stop):
         if code.script is None:
-            _begin_with_collector(session, fleet, code, making, run, history, gpu_per_collector)
+            _begin_with_collector(session, fleet, code, making, run, history, options)
         else:
             built = code.built | built_options(fleet.spec, on_ray=True)
-            collectors = ScriptCollectors(fleet.spec, built, making, gpu_per_collector, session.begin)
+            collectors = ScriptCollectors(fleet.spec, built, making, options, session.begin)
             session.does(partial(run_script, code.script, collectors.type(), run, session.position))
         yield session
 
@@ -185,7 +191,7 @@ def _begin_with_collector(
     making: Making,
     run: Run,
     history: RunHistory,
-    gpu_per_collector: GpuPerCollector,
+    options: dict[str, Any],
 ) -> None:
     """The collector that the manifest describes, and what is done with its batches."""
     spec = fleet.spec
@@ -203,7 +209,7 @@ def _begin_with_collector(
         making.boundary,
         resume.position.frames_lost,
         resume_from=making.resume_from(resume.position),
-        **collector_options(spec, gpu_per_collector),
+        **options,
         **code.built,
         **built,
     )

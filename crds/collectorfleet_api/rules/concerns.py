@@ -37,6 +37,7 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "environment": _DRIVER,
     "policy": _DRIVER,
     "driver": _DRIVER,
+    "launcher": _ALL,
     "collection": _DRIVER,
     "collectors.replicas": _NOBODY,
     "collectors.minAvailable": _NOBODY,

@@ -21,6 +21,7 @@ from collectorfleet_api.v1alpha1.collection import (
     Mode,
     Rollout,
     Stragglers,
+    Transport,
 )
 from collectorfleet_api.v1alpha1.collectors import (
     CollectorClass,
@@ -64,6 +65,7 @@ from collectorfleet_api.v1alpha1.spec import (
     Environment,
     Head,
     ImagePullPolicy,
+    Launcher,
     Policy,
     Ray,
     Train,
@@ -103,7 +105,6 @@ from collectorfleet_api.v1alpha1.weights import (
     TravellingModule,
     Weights,
     WeightsDtype,
-    WeightsTransport,
 )
 
 __all__ = [
@@ -140,6 +141,7 @@ __all__ = [
     "GroupCounts",
     "Head",
     "ImagePullPolicy",
+    "Launcher",
     "LocalObjectReference",
     "Log",
     "Metadata",
@@ -164,6 +166,7 @@ __all__ = [
     "Staleness",
     "Stragglers",
     "Train",
+    "Transport",
     "TravellingModule",
     "UpdateStrategy",
     "UpdateStrategyType",
@@ -171,7 +174,6 @@ __all__ = [
     "WeightsDtype",
     "WeightsFailure",
     "WeightsStatus",
-    "WeightsTransport",
     "WhenFinished",
     "WorkerGroupStatus",
     "WorkerPods",

@@ -29,6 +29,11 @@ class Rollout(StrEnum):
     TORCHRL = "TorchRL"
 
 
+class Transport(StrEnum):
+    OBJECT_STORE = "ObjectStore"
+    TORCH_DISTRIBUTED = "TorchDistributed"
+
+
 class Stragglers(Model):
     """Exactly one of them: what a Sync batch does about its slowest shares."""
 
@@ -153,6 +158,14 @@ class Collection(Model):
         description=(
             "True: batches are the driver's own memory. False: read-only views of Ray's object store, which saves a "
             "copy and keeps the store filled for as long as the batch is referred to."
+        ),
+    )
+
+    transport: Transport = Field(
+        default=Transport.OBJECT_STORE,
+        description=(
+            "What carries frames and weights. ObjectStore: Ray's object store, one copy of a version for all of a "
+            "node. TorchDistributed: a process group of torch.distributed (gloo), without Ray; needs `launcher: Job`."
         ),
     )
 

@@ -34,6 +34,11 @@ class ImagePullPolicy(StrEnum):
     NEVER = "Never"
 
 
+class Launcher(StrEnum):
+    RAY_CLUSTER = "RayCluster"
+    JOB = "Job"
+
+
 class Environment(Factory):
     per_collector: Positive = Field(
         default=1,
@@ -151,6 +156,14 @@ class CollectorFleetSpec(Model):
         ),
     )
     driver: Driver = Field(default_factory=Driver, description="The pod that gathers and trains.")
+    launcher: Launcher = Field(
+        default=Launcher.RAY_CLUSTER,
+        description=(
+            "What holds the collectors. RayCluster: the worker pods of a Ray cluster. Job: processes without Ray, in a "
+            "process group with the driver; needs `collection.transport: TorchDistributed`, and `collectorfleet run`: "
+            "the operator makes RayClusters only."
+        ),
+    )
     collection: Collection = Field(default_factory=Collection, description="How batches are gathered.")
     collectors: Collectors = Field(default_factory=Collectors, description="The remote collectors.")
     workers: Workers = Field(default_factory=Workers, description="The pods that hold collectors.")
@@ -215,6 +228,11 @@ class CollectorFleetSpec(Model):
             "preempted do not count."
         ),
     )
+
+    @property
+    def has_ray(self) -> bool:
+        """Whether its collectors are in Ray."""
+        return self.launcher is Launcher.RAY_CLUSTER
 
     @property
     def frames_per_step(self) -> int:

@@ -18,10 +18,6 @@ class WeightsDtype(StrEnum):
     FLOAT32 = "Float32"
 
 
-class WeightsTransport(StrEnum):
-    OBJECT_STORE = "ObjectStore"
-
-
 NamePrefix = Annotated[str, StringConstraints(min_length=1, max_length=253)]
 
 
@@ -72,8 +68,4 @@ class Weights(Model):
         description=(
             "Collectors load new weights between two steps of a running batch. False: at the start of the next one."
         ),
-    )
-    transport: WeightsTransport = Field(
-        default=WeightsTransport.OBJECT_STORE,
-        description="ObjectStore: one copy in Ray's object store for each version, which every node fetches once.",
     )

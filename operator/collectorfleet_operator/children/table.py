@@ -102,6 +102,15 @@ _ROWS: Final = (
 )
 CHILDREN: Final[Mapping[Kind, Child]] = {row.kind: row for row in _ROWS}
 
+
+def unmade(fleet: CollectorFleet) -> list[str]:
+    """What a fleet asks for that no row makes, in sentences; a fleet without problems may still have some."""
+    if fleet.spec.has_ray:
+        return []
+    why = "Job is for `collectorfleet run`, and the operator makes RayClusters only"
+    return [f"spec.launcher: {why}; use RayCluster, with collection.transport ObjectStore"]
+
+
 # With the fleets themselves and their pods, which KubeRay and the Job controller make.
 WATCHED: Final = (FLEET, POD, *(row.kind for row in _ROWS if row.news is News.WATCHED))
 LISTED: Final = (FLEET, POD, *(row.kind for row in _ROWS))

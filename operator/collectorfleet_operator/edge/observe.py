@@ -16,7 +16,7 @@ from collectorfleet_operator.children.driver_job import CONTAINER, JOB, started_
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
-from collectorfleet_operator.children.table import CHILDREN
+from collectorfleet_operator.children.table import CHILDREN, unmade
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.decide.pods import began_at
 from collectorfleet_operator.edge.cache import Cache
@@ -43,7 +43,7 @@ def observe(
         running=running(cache, key),
         children=children_of(cache, key),
         pods=cache.of_fleet(POD, key),
-        problems=unreadable or [str(problem) for problem in problems(fleet)],
+        problems=unreadable or [*(str(problem) for problem in problems(fleet)), *unmade(fleet)],
         kuberay_installed=kuberay_installed,
         why_no_queues=why_no_queues,
         flavors=flavors or {},

@@ -28,6 +28,13 @@ TRANSPORTS: Final = (
     _only_with_ray(
         "remote_configs", "transport 'torch_distributed' has processes, and these are options of Ray actors"
     ),
+    Rule(
+        "launcher-of-a-gang",
+        "launcher",
+        lambda options: options.forms_a_gang or options.launcher is None,
+        "it starts processes, and with transport 'object_store' collectors are Ray actors; use transport "
+        "'torch_distributed', or leave it out",
+    ),
     _only_with_ray("ray_init_config", "transport 'torch_distributed' starts no Ray"),
     Rule(
         "only-with-ray",

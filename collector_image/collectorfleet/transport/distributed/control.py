@@ -1,16 +1,12 @@
-"""What driver and member of a gang tell each other beside the process group: small messages over one connection.
+"""What driver and member of a gang tell each other beside the process group: small messages over one link.
 
 Frames and weights are announced here, with their shapes, and travel over the group; what has no fixed size does not.
 """
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from typing import Any
-
-from ray import cloudpickle
 
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.codec.snapshot import Entry
@@ -146,24 +142,3 @@ class Said:
     """Of a member: a message without frames."""
 
     message: Message
-
-
-class Link:
-    """One side of the connection. Any thread may speak, one listens."""
-
-    def __init__(self, connection: Connection[Any, Any]) -> None:
-        self._connection = connection
-        self._speaking = threading.Lock()
-
-    def say(self, message: object) -> None:
-        """Returns at once; an end of the connection is for the side that listens to notice."""
-        written = cloudpickle.dumps(message)
-        with self._speaking:
-            try:
-                self._connection.send_bytes(written)
-            except OSError:
-                return
-
-    def hear(self) -> Any:
-        """Block until the other side says something. Raises EOFError or OSError at its end."""
-        return cloudpickle.loads(self._connection.recv_bytes())

@@ -18,10 +18,11 @@ from torch._C._distributed_c10d import TCPStore
 
 from collectorfleet.messages import Answer, CollectorId
 from collectorfleet.transport.distributed import control
-from collectorfleet.transport.distributed.control import Announced, Link
+from collectorfleet.transport.distributed.control import Announced
 from collectorfleet.transport.distributed.exchange import TIMEOUT
 from collectorfleet.transport.distributed.group import Group, forming
 from collectorfleet.transport.distributed.ledger import Account, Ledger
+from collectorfleet.transport.distributed.link import Link
 from collectorfleet.transport.distributed.parcel import Parcel
 
 # Whoever does not answer by then is left out of the gang until it does.
@@ -158,7 +159,7 @@ class Courier:
             store = (self._host, self._store.port)
             for rank, collector in enumerate(called, 1):
                 self._tell(collector, control.Form(epoch, store, rank, size))
-            group = forming(store, epoch=epoch, rank=0, size=size, timeout=_TIMEOUT)
+            group = forming(store, self._host, epoch=epoch, rank=0, size=size, timeout=_TIMEOUT)
             group.add_done_callback(self._notify)
             self._changed.wait_for(
                 lambda: group.done() or self._over or self._broken == epoch or self._ledger.without(called),

@@ -18,6 +18,7 @@ from collectorfleet.codec.tensors import Array
 from collectorfleet.messages import Answer
 from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed.group import Group, forming
+from collectorfleet.transport.distributed.link import Link
 
 TIMEOUT: Final = timedelta(seconds=5)
 
@@ -52,7 +53,7 @@ class Awaited:
 class Exchange:
     """``offer`` is called with a policy and what was offered of it, once it has arrived."""
 
-    def __init__(self, link: control.Link, parcels: Parcels, offer: Callable[[str, Offer], None]) -> None:
+    def __init__(self, link: Link, parcels: Parcels, offer: Callable[[str, Offer], None]) -> None:
         self._link = link
         self._parcels = parcels
         self._offer = offer
@@ -102,7 +103,9 @@ class Exchange:
 
     def _form(self, form: control.Form) -> None:
         self._epoch = form.epoch
-        self._group = group = forming(form.store, epoch=form.epoch, rank=form.rank, size=form.size, timeout=TIMEOUT)
+        self._group = group = forming(
+            form.store, self._link.own_host, epoch=form.epoch, rank=form.rank, size=form.size, timeout=TIMEOUT
+        )
         group.add_done_callback(partial(self._tell_if_broken, form.epoch))
 
     def _tell_if_broken(self, epoch: int, group: Future[Group]) -> None:

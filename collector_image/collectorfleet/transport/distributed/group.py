@@ -16,6 +16,7 @@ from torch import Tensor
 from torch._C import _distributed_c10d as c10d
 
 from collectorfleet.codec.tensors import Array
+from collectorfleet.transport.distributed.link import Address
 
 # An operation has a deadline: large arrays go in pieces, so that a slow network is not taken for a dead member.
 _PIECE_BYTES: Final = 32 * 2**20
@@ -25,18 +26,19 @@ _DRIVER: Final = 0
 class Group:
     """Joins in its constructor, which blocks until all ``size`` members have, or raises RuntimeError.
 
-    ``store`` is the address of the one that they meet at. ``timeout`` bounds the wait for members, and each operation
+    ``store`` is the address of the one that they meet at, ``own_host`` the one where the others reach this member.
+    ``timeout`` bounds the wait for members, and each operation
     on a piece of an array; what is late or broken raises RuntimeError, and the group is of no use after that.
     """
 
-    def __init__(self, store: tuple[str, int], *, epoch: int, rank: int, size: int, timeout: timedelta) -> None:
+    def __init__(self, store: Address, own_host: str, *, epoch: int, rank: int, size: int, timeout: timedelta) -> None:
         host, port = store
         # A client of its own: one that waits for somebody in vain lets nobody else ask until it gives up.
         client = c10d.TCPStore(host, port, is_master=False, timeout=timeout)
         # Stubs of torch know neither its options nor its operations.
         gloo: Any = c10d.ProcessGroupGloo
         options = gloo._Options()
-        options._devices = [gloo.create_device(hostname=host)]
+        options._devices = [gloo.create_device(hostname=own_host)]
         options._timeout = timeout
         # A rendezvous of its own for each epoch: whoever is late for the one before meets nobody.
         self._group: Any = gloo(c10d.PrefixStore(f"gang-{epoch}", client), rank, size, options)
@@ -61,7 +63,7 @@ class Group:
             raise RuntimeError("an operation of the process group did not complete")
 
 
-def forming(store: tuple[str, int], *, epoch: int, rank: int, size: int, timeout: timedelta) -> Future[Group]:
+def forming(store: Address, own_host: str, *, epoch: int, rank: int, size: int, timeout: timedelta) -> Future[Group]:
     """Join a group on a thread, which may be left alone with it.
 
     A member that dies between the rendezvous and the last connection keeps the others for up to 30 s, whatever
@@ -71,7 +73,7 @@ def forming(store: tuple[str, int], *, epoch: int, rank: int, size: int, timeout
 
     def form() -> None:
         try:
-            formed.set_result(Group(store, epoch=epoch, rank=rank, size=size, timeout=timeout))
+            formed.set_result(Group(store, own_host, epoch=epoch, rank=rank, size=size, timeout=timeout))
         except RuntimeError as error:
             formed.set_exception(error)
 

@@ -1,16 +1,38 @@
-"""How the processes of a gang come to be; each finds the driver by its address."""
+"""How the processes of a gang come to be; each finds the driver by its address and proves that it has its token."""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
+import secrets
 import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
-from typing import Protocol
+from pathlib import Path
+from types import ModuleType
+from typing import Final, Protocol
 
-from collectorfleet.messages import CollectorId
-from collectorfleet.transport.distributed.member import member
+from collectorfleet.messages import CollectorId, Fault
+from collectorfleet.transport.distributed.devices import visible_devices
+from collectorfleet.transport.distributed.link import Address
 
-Address = tuple[str, int]
+# Imported once, where processes are forked from: this one may do without torch.
+_MEMBER: Final = "collectorfleet.transport.distributed.member"
+
+_MAIN: Final = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How the process of a collector ended, and whose fault it was."""
+
+    cause: str
+    fault: Fault = Fault.DIED
 
 
 class Launched(Protocol):
@@ -19,17 +41,25 @@ class Launched(Protocol):
     def kill(self) -> None:
         """End it, whatever it does; nothing if it has ended."""
 
-    def how_it_ended(self) -> str:
+    def how_it_ended(self) -> Ended:
         """Block until it has."""
 
 
 class Launcher(Protocol):
-    """``host`` is the address that the driver and all members listen at: they are on one machine."""
+    """``host`` is the address of this machine at which members reach the driver, ``token`` the secret that all share.
+
+    ``gpus_per_collector`` is what each process has of the GPUs around it.
+    """
 
     host: str
+    token: bytes
+    gpus_per_collector: float
 
-    def launch(self, collector: CollectorId, address: Address, key: bytes) -> Launched:
-        """Begin a process that runs :func:`member`; returns at once."""
+    def launch(self, collector: CollectorId, address: Address) -> Launched:
+        """Begin a process that runs :func:`member`, once there is room for one; returns at once."""
+
+    def close(self) -> None:
+        """Launch no more; what was launched has been killed."""
 
 
 class LocalProcess:
@@ -42,23 +72,86 @@ class LocalProcess:
     def kill(self) -> None:
         self._process.kill()
 
-    def how_it_ended(self) -> str:
+    def end(self) -> None:
+        """Kill it, and block until it has ended."""
+        self._process.kill()
+        self._process.join()
+
+    def how_it_ended(self) -> Ended:
         self._process.join()
         code = self._process.exitcode or 0
-        return f"its process ended by {signal.Signals(-code).name}" if code < 0 else f"its process ended with {code}"
+        if code < 0:
+            return Ended(f"its process ended by {signal.Signals(-code).name}")
+        return Ended(f"its process ended with {code}")
 
 
 class LocalProcesses:
-    """Processes of this machine, forked from one that has imported torch and has no thread."""
+    """Processes of this machine, forked from one that has imported torch and has no thread.
+
+    The collector ``c<first>`` has the first of this machine's GPUs, or the first share of it. What they print is added
+    to ``output``; None: it goes where this process's own does.
+    """
 
     host = "127.0.0.1"
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        token: bytes | None = None,
+        gpus_per_collector: float = 0.0,
+        first: int = 0,
+        output: Path | None = None,
+    ) -> None:
+        self.token = token or secrets.token_bytes(32)
+        self.gpus_per_collector = gpus_per_collector
+        self._first = first
+        self._output = output
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload([member.__module__])
+        self._context.set_forkserver_preload([_MEMBER])
 
-    def launch(self, collector: CollectorId, address: Address, key: bytes) -> LocalProcess:
+    @classmethod
+    def prepare(cls) -> None:
+        """Import torch where processes are forked from, before there is one to launch. Returns at once."""
+        multiprocessing.get_context("forkserver").set_forkserver_preload([_MEMBER])
+        forkserver.ensure_running()
+
+    def launch(self, collector: CollectorId, address: Address) -> LocalProcess:
+        position = collector.index - self._first
+        devices = visible_devices(position, self.gpus_per_collector, os.environ.get("CUDA_VISIBLE_DEVICES"))
         # Not a daemon in multiprocessing's sense: those may have no processes, and collectors may.
-        process = self._context.Process(target=member, args=(collector, address, key), name=f"collector-{collector}")
-        process.start()
+        process = self._context.Process(
+            target=_run, args=(collector, address, self.token, devices, self._output), name=f"collector-{collector}"
+        )
+        self.prepare()
+        with _without_main():
+            process.start()
         return LocalProcess(process)
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """A process that begins meanwhile does not import this program again: what it runs is in modules, and a script
+    without a guard would begin anew in each collector.
+    """
+    with _MAIN:
+        program = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = program
+
+
+def _run(collector: CollectorId, address: Address, token: bytes, devices: str | None, output: Path | None) -> None:
+    if output is not None:
+        with output.open("ab") as file:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+    if devices is not None:  # nobody has asked CUDA for its devices by now
+        os.environ["CUDA_VISIBLE_DEVICES"] = devices
+    from collectorfleet.transport.distributed.member import member
+
+    member(collector, address, token)

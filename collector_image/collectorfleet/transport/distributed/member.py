@@ -11,7 +11,6 @@ import os
 import queue
 import threading
 from collections.abc import Callable
-from multiprocessing.connection import Client
 from typing import Any
 
 from collectorfleet.actor.server import CollectorServer
@@ -19,12 +18,13 @@ from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Messag
 from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed.asking import reply
 from collectorfleet.transport.distributed.exchange import Awaited, Exchange, Parcels
+from collectorfleet.transport.distributed.link import Address, Link, dial
 
 
-def member(collector: CollectorId, address: tuple[str, int], key: bytes) -> None:
+def member(collector: CollectorId, address: Address, token: bytes) -> None:
     """Serve the driver at ``address`` until it ends; blocks until then, and ends the process."""
     try:
-        link = control.Link(Client(address, authkey=key))
+        link = dial(address, token)
         link.say(collector)
         build: control.Build = link.hear()
         _Member(link, CollectorServer(collector, build.config)).serve(build)
@@ -34,7 +34,7 @@ def member(collector: CollectorId, address: tuple[str, int], key: bytes) -> None
 
 
 class _Member:
-    def __init__(self, link: control.Link, server: CollectorServer) -> None:
+    def __init__(self, link: Link, server: CollectorServer) -> None:
         self._link = link
         self._server = server
         self._parcels = Parcels()

@@ -6,16 +6,12 @@ process group. A death breaks the group, and only that: rollouts of the others g
 
 from __future__ import annotations
 
-import contextlib
 import queue
-import secrets
 import threading
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Listener
 from typing import Any
 
 from collectorfleet.actor.config import CollectorConfig
@@ -25,6 +21,7 @@ from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed.asking import Asked, Unanswered
 from collectorfleet.transport.distributed.courier import Courier
 from collectorfleet.transport.distributed.launcher import Launched, Launcher
+from collectorfleet.transport.distributed.link import Link, Listener
 from collectorfleet.transport.distributed.parcel import Parcel
 
 ConfigOf = Callable[[str], CollectorConfig]
@@ -36,7 +33,7 @@ class _Collector:
 
     build: control.Build
     process: Launched | None = None
-    link: control.Link | None = None
+    link: Link | None = None
 
 
 class DistributedTransport:
@@ -58,13 +55,9 @@ class DistributedTransport:
         self._unanswered = Unanswered()
         self._said: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._courier = Courier(launcher.host, self._said.put)
-        self._key = secrets.token_bytes(32)
-        self._listener = Listener((launcher.host, 0), authkey=self._key, backlog=64)
-        host, port = self._listener.address
-        self._address = str(host), int(port)
-        self._closed = threading.Event()
+        self._listener = Listener((launcher.host, 0), launcher.token)
         self._hashing = ThreadPoolExecutor(1, "weights-digest")
-        threading.Thread(target=self._accept, name="gang-members", daemon=True).start()
+        threading.Thread(target=self._listener.serve, args=(self._converse,), name="gang-members", daemon=True).start()
 
     def start(self, collector: CollectorId) -> None:
         config = self._config_of(collector.name)
@@ -73,7 +66,7 @@ class DistributedTransport:
         build = control.Build(config, (self._seed + collector.incarnation) % 2**63, self._seeds_environments)
         # Before it is launched: its process may come at once.
         self._collectors[collector] = started = _Collector(build)
-        started.process = self._launcher.launch(collector, self._address, self._key)
+        started.process = self._launcher.launch(collector, self._listener.address)
         threading.Thread(target=self._watch, args=(collector, started.process), daemon=True).start()
 
     def put(self, snapshot: snapshots.Snapshot) -> Stored:
@@ -117,6 +110,8 @@ class DistributedTransport:
         if stopped is not None and stopped.process is not None:
             self._courier.leave(collector)
             stopped.process.kill()
+            if stopped.link is not None:
+                stopped.link.close()  # by which it ends too where nobody is left to kill it
         self._unanswered.lost(collector)
 
     def wait(self, timeout: float) -> Sequence[Message]:
@@ -135,12 +130,9 @@ class DistributedTransport:
     def close(self) -> None:
         for collector in list(self._collectors):
             self.stop(collector)
-        if not self._closed.is_set():
-            self._closed.set()
-            self._courier.close()
-            # Whoever accepts does not hear of it, unless a member has just come, or died on its way.
-            with contextlib.suppress(OSError, EOFError):
-                Client(self._address, authkey=self._key).close()
+        self._listener.close()
+        self._courier.close()
+        self._launcher.close()
 
     def _offered(self, collector: CollectorId, weights: Weights) -> control.Offered:
         also = weights.normalization
@@ -155,17 +147,7 @@ class DistributedTransport:
             raise RuntimeError(f"{collector} was told something before its process had come")
         link.say(said)
 
-    def _accept(self) -> None:
-        with self._listener:
-            while not self._closed.is_set():
-                try:
-                    link = control.Link(self._listener.accept())
-                    collector = link.hear()
-                except (OSError, EOFError, AuthenticationError):
-                    continue  # a stranger, or one that died at once, which its watch tells
-                threading.Thread(target=self._converse, args=(collector, link), daemon=True).start()
-
-    def _converse(self, collector: CollectorId, link: control.Link) -> None:
+    def _converse(self, link: Link, collector: CollectorId) -> None:
         """Hear a collector until its end."""
         known = self._collectors.get(collector)
         if known is None:
@@ -173,6 +155,8 @@ class DistributedTransport:
         link.say(known.build)
         known.link = link
         self._courier.join(collector, link)
+        if collector not in self._collectors:
+            link.close()  # it was stopped just now, by somebody who did not see its link
         while True:
             try:
                 said = link.hear()
@@ -190,4 +174,4 @@ class DistributedTransport:
 
     def _watch(self, collector: CollectorId, process: Launched) -> None:
         ended = process.how_it_ended()
-        self._said.put(Lost(collector, ended))
+        self._said.put(Lost(collector, ended.cause, ended.fault))

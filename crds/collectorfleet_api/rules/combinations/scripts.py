@@ -27,11 +27,17 @@ OF_THE_SCRIPT: Final = (
     "collectors.preCollectHook",
     "collectors.postCollectHook",
 )
+# What it says of the fleet's all the same: a script's collector is carried as the fleet's launcher can.
+_OF_THE_FLEET: Final = {"collection": frozenset({"transport"})}
 _REQUIRED: Final = {
     "environment": ("has(self.environment)", "the environment that the collectors step"),
     "collection.framesPerBatch": ("has(self.collection.framesPerBatch)", "the frames of a batch"),
 }
 _DEVICES: Final = tuple(field.alias for field in Devices.model_fields.values())
+
+
+# A spec that says nothing.
+_SILENT: Final = CollectorFleetSpec(image="-")
 
 
 def _kebab(path: str) -> str:
@@ -56,24 +62,30 @@ def _said_by_the_script(path: str) -> Combination:
     return Combination(
         f"{_kebab(path)}-is-the-scripts",
         path,
-        lambda spec: not _runs_script(spec) or spec.at(path) == _default(path),
+        lambda spec: not _runs_script(spec) or _said(spec, path) == _said(_SILENT, path),
         f"!{SCRIPT} || ({_untouched(path)})",
         "driver.script makes the collector and says it there; leave it out",
     )
 
 
-def _default(path: str) -> Any:
-    """What a spec has there that says nothing of it."""
-    return CollectorFleetSpec(image="-").at(path)
+def _said(spec: CollectorFleetSpec, path: str) -> Any:
+    """What the script would say."""
+    found, of_the_fleet = spec.at(path), _OF_THE_FLEET.get(path)
+    return found.model_dump(exclude=of_the_fleet) if of_the_fleet else found
 
 
 def _untouched(path: str) -> str:
     """CEL that holds where a spec says nothing of it, as far as defaults that the API server fills in allow to see."""
-    default = _default(path)
+    default = _SILENT.at(path)
     if default is None:
         return f"!has(self.{path})"
     if isinstance(default, Model):
-        inner = (field.alias for field in type(default).model_fields.values() if field.alias)
+        of_the_fleet = _OF_THE_FLEET.get(path, frozenset())
+        inner = (
+            field.alias
+            for name, field in type(default).model_fields.items()
+            if field.alias and name not in of_the_fleet
+        )
         return " && ".join(_untouched(f"{path}.{name}") for name in inner)
     if isinstance(default, list | dict):
         return f"(!has(self.{path}) || self.{path}.size() == 0)"

@@ -6,6 +6,7 @@ from typing import Final
 
 from collectorfleet_api.rules.combinations.batches import ASYNC_ONLY, STRAGGLING, SYNC_ONLY
 from collectorfleet_api.rules.combinations.code import CODE
+from collectorfleet_api.rules.combinations.launchers import LAUNCHERS
 from collectorfleet_api.rules.combinations.resources import DRIVER, INSIDE_COLLECTORS, PODS
 from collectorfleet_api.rules.combinations.scripts import SCRIPTS
 from collectorfleet_api.rules.combinations.sinks import SINKS, TRAIN_OR_OUTPUT
@@ -23,4 +24,5 @@ COMBINATIONS: Final = (
     *PODS,
     *SINKS,
     *DRIVER,
+    *LAUNCHERS,
 )

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.cluster.binaries import ROOT
+from tests.combinations import JOB
+from tests.manifests import manifest
 
 from collectorfleet.cli.main import main
+from collectorfleet_api.manifests.yaml_writer import to_yaml
 
 
 def test_every_child_of_a_fleet_is_shown_as_yaml_and_belongs_to_nobody(capsys: pytest.CaptureFixture[str]) -> None:
@@ -27,3 +30,14 @@ def test_a_manifest_that_is_wrong_is_said_and_not_rendered(tmp_path: Path, capsy
     said = capsys.readouterr()
     assert said.out == ""
     assert "replicaz" in said.err
+
+
+def test_a_fleet_that_the_operator_makes_nothing_of_is_said_and_not_rendered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "fleet.yaml"
+    file.write_text(to_yaml(manifest(JOB)))
+    assert main(["render", str(file)]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "fleet cheetah: spec.launcher: Job is for `collectorfleet run`" in said.err

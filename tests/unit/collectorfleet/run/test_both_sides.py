@@ -33,13 +33,12 @@ PARTS = ("environment", "policy", "collection", "collectors", "weights", "replay
 FIELDS_ONLY_IN_MANIFESTS = {
     "collectors.resources.memory": "worker pods are sized by it; Ray reserves none for a collector",
     "replayBuffer.checkpoint": "who has checkpoints of their own dumps the buffer too",
-    "weights.transport": "there is one; the field says its name",
 }
 OPTIONS_ONLY_IN_PYTHON = {
     "create_env_kwargs": "a factory of a manifest has its kwargs with it",
     "policy_factory": "a manifest's policy is built in the driver, which trains it",
     "ray_init_config": "the operator makes the Ray cluster, or `collectorfleet run` a local one",
-    "transport": "a process group is on one machine, and collectors of a manifest are in worker pods",
+    "launcher": "the surroundings of a run say what starts its processes",
     "use_env_creator": "collectors build their environments themselves",
     "weight_updater": "refused",
     "weight_sync_schemes": "refused",
@@ -103,6 +102,7 @@ RULES_ONLY_IN_MANIFESTS = {
     **dict.fromkeys((one.name for one in SCRIPTS), "a script is Python itself"),
     "interval-or-each-batch": "RayCollector takes both, and publishes after each batch",
     "keywords-said-once": "in Python what is given for a collector wins over what is given for all",
+    "transport-of-the-launcher": "in Python launcher is what starts the processes; launcher-of-a-gang is about that",
     "models-named-once": "a dict has each key once",
     "split-trajs-or-trajs-per-batch": "it splits what traj_format='cat' leaves in one row",
 }
@@ -110,7 +110,10 @@ RULES_ONLY_IN_PYTHON = {
     "groups-have-names": "a name of a manifest is not empty",
     **dict.fromkeys(("list-not-empty", "list-has-one-for-each"), "collectors of a manifest are replicas"),
     **dict.fromkeys(
-        ("at-least", "some-time", "collector-class-is-known", "environment-error-is-known", "rollout-is-known"),
+        (
+            *("at-least", "some-time", "collector-class-is-known", "environment-error-is-known", "rollout-is-known"),
+            "transport-is-known",
+        ),
         "said by the types of the manifest's fields",
     ),
     **dict.fromkeys(
@@ -124,7 +127,7 @@ RULES_ONLY_IN_PYTHON = {
         "known once the user's factory has built it, in the driver",
     ),
     "weights-have-one-way": "no fields of a manifest",
-    **dict.fromkeys(("transport-is-known", "only-with-ray"), "a manifest's fleet is carried by Ray"),
+    "launcher-of-a-gang": "transport-of-the-launcher says it of a manifest's",
     "keywords-are-not-the-fleets": "keywords_said_once refuses these and more",
     "compact-observations-of-one-version": "manifests do not look into collectors.kwargs, but for what has a field",
 }

@@ -14,6 +14,7 @@ from torchrl.data import LazyTensorStorage, ReplayBuffer
 from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.rules.table import RULES
+from collectorfleet.transport.distributed.launcher import LocalProcesses
 
 ONE_WAY = (
     "weights of a fleet are published with collector.update_policy_weights_() or update_after_each_batch=True, and "
@@ -119,6 +120,13 @@ REFUSED = [
         "transport 'torch_distributed' has processes, and these are options of Ray actors; use transport "
         "'object_store', or leave it out",
         id="options of actors in a process group",
+    ),
+    pytest.param(
+        ("launcher-of-a-gang", "launcher"),
+        {"launcher": LocalProcesses()},
+        "it starts processes, and with transport 'object_store' collectors are Ray actors; use transport "
+        "'torch_distributed', or leave it out",
+        id="a launcher of processes for Ray",
     ),
     pytest.param(
         ("only-with-ray", "ray_init_config"),

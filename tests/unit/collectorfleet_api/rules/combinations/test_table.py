@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from tests.combinations import GO_TOGETHER, OF_THE_SCRIPT, ONLY_TOLD, REFUSED, SCRIPT
+from tests.combinations import GO_TOGETHER, JOB, OF_THE_SCRIPT, ONLY_TOLD, REFUSED, SCRIPT
 from tests.manifests import fleet, manifest
 
 from collectorfleet_api.rules.advice import warnings
@@ -28,6 +28,12 @@ def test_what_no_rule_of_the_crd_can_look_into_is_told_here(path: str) -> None:
     assert [str(problem) for problem in found] == [
         f"spec.{path}: driver.script makes the collector and says it there; leave it out"
     ]
+
+
+def test_a_script_says_all_of_its_collection_but_what_carries_it() -> None:
+    without_ray = {**JOB, **SCRIPT, "spec.collection": {"transport": "TorchDistributed"}}
+    assert isinstance(read(manifest(without_ray)), CollectorFleet)
+    assert isinstance(read(manifest({**without_ray, "spec.collection.mode": "Async"})), list)
 
 
 def test_each_combination_is_refused_by_a_case_here() -> None:

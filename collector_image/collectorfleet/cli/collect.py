@@ -1,0 +1,99 @@
+"""``collectorfleet collect``: what runs beside no driver, and holds collectors for one."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Final
+
+from collectorfleet_api.names import ENV_POD, EXIT_INFRASTRUCTURE, EXIT_USER_ERROR
+
+if TYPE_CHECKING:
+    from collectorfleet.transport.distributed.link import Address
+
+# What Kubernetes tells each pod of an Indexed Job.
+_RANK: Final = "JOB_COMPLETION_INDEX"
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    collect = commands.add_parser(
+        "collect",
+        help="hold collectors for a driver that runs elsewhere",
+        description="Wait for the driver of a fleet, wherever it is and however late it comes, and run collectors for "
+        "it over a process group; then for the next one, until it is ended. Both sides prove that they have the token.",
+    )
+    where = collect.add_mutually_exclusive_group(required=True)
+    where.add_argument("--driver", metavar="HOST:PORT", type=_address, help="where the driver listens")
+    where.add_argument(
+        "--driver-file", metavar="FILE", type=Path, help="a file with HOST:PORT in it, which may come late and change"
+    )
+    collect.add_argument("--token-file", metavar="FILE", type=Path, required=True, help="a file with the shared secret")
+    collect.add_argument(
+        "--rank", metavar="N", type=_number, default=os.environ.get(_RANK), help=f"which this is, from 0; else ${_RANK}"
+    )
+    collect.add_argument(
+        "--collectors", metavar="N", type=_number, default=1, help="how many collectors it holds; default 1"
+    )
+    collect.add_argument("--pod", metavar="NAME", help=f"how the driver calls it; else ${ENV_POD}, or the hostname")
+    collect.set_defaults(command=_collect)
+
+
+def _collect(options: argparse.Namespace) -> int:
+    from collectorfleet.errors import InvalidOption
+    from collectorfleet.pod.pod_logs import log_as_asked
+    from collectorfleet.transport.distributed.host import CollectorHost, Driver, HostRefused
+
+    if options.rank is None:
+        print(f"error: --rank: which of the hosts is this? Give a number from 0, or set {_RANK}", file=sys.stderr)
+        return EXIT_USER_ERROR
+    try:
+        log_as_asked(sys.stderr, os.environ)
+    except InvalidOption as error:
+        print(f"error: {error}", file=sys.stderr)
+        return EXIT_USER_ERROR
+    # Also for process 1 of a container, to which a signal without a handler does nothing.
+    signal.signal(signal.SIGTERM, _end)
+    driver = Driver(lambda: options.driver or _address_in(options.driver_file), lambda: _token_in(options.token_file))
+    pod = options.pod or os.environ.get(ENV_POD) or socket.gethostname()
+    try:
+        CollectorHost(driver, options.rank, options.collectors, pod).serve()
+    except HostRefused as error:
+        logging.getLogger(__name__).error("%s", error)
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    return EXIT_INFRASTRUCTURE
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    # Not 0: to an Indexed Job that would be an index that is done, and needs no pod any more.
+    raise SystemExit(128 + number)
+
+
+def _address_in(file: Path) -> Address:
+    try:
+        return _address(file.read_text().strip())
+    except argparse.ArgumentTypeError as error:
+        raise ValueError(f"{file}: {error}") from None
+
+
+def _token_in(file: Path) -> bytes:
+    return file.read_bytes().strip()
+
+
+def _address(text: str) -> Address:
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 2**16:
+        raise argparse.ArgumentTypeError(f"{text!r} is no address; write HOST:PORT, such as 10.0.0.5:29400")
+    return host.strip("[]"), int(port)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0")
+    return int(text)

@@ -1,0 +1,23 @@
+"""Which GPUs of a machine a collector's process sees, by its place among those of that machine. Pure."""
+
+from __future__ import annotations
+
+from collectorfleet_api.packing.pods import UNITS_PER_GPU
+
+
+def visible_devices(position: int, gpus: float, visible: str | None) -> str | None:
+    """``CUDA_VISIBLE_DEVICES`` of the collector at ``position``, each of which has ``gpus``; None leaves it as it is.
+
+    ``visible`` is that of the machine, None where all GPUs are. As with worker pods, no share spans two GPUs, so two
+    collectors of 0.4 share one, and the third is on the next.
+    """
+    share = round(gpus * UNITS_PER_GPU)
+    if not share:
+        return None
+    if share <= UNITS_PER_GPU:
+        places = [position // (UNITS_PER_GPU // share)]
+    else:
+        whole = share // UNITS_PER_GPU
+        places = list(range(position * whole, (position + 1) * whole))
+    names = None if visible is None else visible.split(",")
+    return ",".join(str(place) if names is None else names[place] for place in places)

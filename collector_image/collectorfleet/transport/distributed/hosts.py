@@ -1,0 +1,190 @@
+"""The driver's side of collectors that others start, on whatever machine: ``collectorfleet collect`` is theirs.
+
+A host is a process that holds a row of collectors: rank 2 of hosts with four each has ``c8`` to ``c11``. It comes when
+it comes, says which it is, and begins and ends processes as it is told; what it cannot be told yet waits for it. With
+the connection to it all of its collectors are lost, which is nobody's fault and costs none of their restarts.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Final
+
+from collectorfleet.errors import InvalidOption
+from collectorfleet.messages import CollectorId, Fault
+from collectorfleet.transport.distributed import hosting
+from collectorfleet.transport.distributed.launcher import Ended
+from collectorfleet.transport.distributed.link import Address, Link, Listener
+
+log = logging.getLogger("collectorfleet")
+
+SHORTEST_TOKEN_BYTES: Final = 16
+
+
+@dataclass(frozen=True, eq=False)
+class HostedCollector:
+    """A collector that a host runs, or will once it is there."""
+
+    id: CollectorId
+    address: Address
+    hosts: CollectorHosts = field(repr=False)
+    ended: Future[Ended] = field(default_factory=Future, repr=False)
+
+    def kill(self) -> None:
+        self.hosts.kill(self)
+
+    def how_it_ended(self) -> Ended:
+        return self.ended.result()
+
+
+@dataclass(frozen=True, eq=False)
+class _Host:
+    link: Link
+    came: hosting.Came
+
+
+class CollectorHosts:
+    """Collectors of one FleetCollector in processes that are started elsewhere, with ``collectorfleet collect``.
+
+    It listens from when it is made until ``shutdown()`` of its FleetCollector; then hosts look for the next driver.
+
+    Args:
+        host: the address of this machine that they reach it at; for gloo it is one address, not all of them.
+        port: where they come; 0 is any that is free, see :attr:`port`.
+        token: the secret that both sides have, of 16 bytes or more. Nothing is read of who does not have it.
+
+    Keyword Args:
+        collectors_per_host: how many collectors each of them holds.
+        gpus_per_collector: GPUs of a collector, a share of one or whole ones, of those that its host sees.
+
+    Raises:
+        InvalidOption: a token that is too short, or an address that nobody can listen at.
+    """
+
+    def __init__(
+        self, host: str, port: int, token: bytes, *, collectors_per_host: int = 1, gpus_per_collector: float = 0.0
+    ) -> None:
+        if len(token) < SHORTEST_TOKEN_BYTES:
+            raise InvalidOption(
+                f"token: {len(token)} bytes can be guessed; use {SHORTEST_TOKEN_BYTES} or more, such as those of "
+                "`openssl rand -hex 32`"
+            )
+        self.host = host
+        self.token = token
+        self.collectors_per_host = collectors_per_host
+        self.gpus_per_collector = gpus_per_collector
+        try:
+            self._listener = Listener((host, port), token)
+        except OSError as error:
+            raise InvalidOption(f"host and port: nobody can listen at {host}:{port}: {error}") from error
+        self.port = self._listener.address[1]
+        self._lock = threading.Lock()
+        self._hosts: dict[int, _Host] = {}
+        self._collectors: dict[CollectorId, HostedCollector] = {}
+        threading.Thread(
+            target=self._listener.serve, args=(self._converse,), name="collector-hosts", daemon=True
+        ).start()
+
+    def launch(self, collector: CollectorId, address: Address) -> HostedCollector:
+        launched = HostedCollector(collector, address, self)
+        with self._lock:
+            self._collectors[collector] = launched
+            host = self._hosts.get(self._rank(collector))
+            if host is not None:
+                host.link.say(hosting.Launch(collector, address))
+        return launched
+
+    def kill(self, launched: HostedCollector) -> None:
+        """End it; nothing if it has ended."""
+        with self._lock:
+            if self._collectors.pop(launched.id, None) is None:
+                return
+            host = self._hosts.get(self._rank(launched.id))
+            if host is not None:
+                host.link.say(hosting.Kill(launched.id))
+        _end([launched], Ended("it was stopped"))
+
+    def present(self) -> list[str]:
+        """The pods, or other names, of the hosts that are here, by their rank."""
+        with self._lock:
+            return [host.came.pod for _, host in sorted(self._hosts.items())]
+
+    def close(self) -> None:
+        """Let all hosts go: they wait for the next driver."""
+        self._listener.close()
+        with self._lock:
+            for host in self._hosts.values():
+                host.link.close()
+
+    def _rank(self, collector: CollectorId) -> int:
+        return collector.index // self.collectors_per_host
+
+    def _converse(self, link: Link, came: hosting.Came) -> None:
+        if came.collectors != self.collectors_per_host:
+            link.say(
+                hosting.Refused(
+                    f"it holds {came.collectors} collectors, and this driver's hosts {self.collectors_per_host}; start "
+                    f"it with --collectors {self.collectors_per_host}"
+                )
+            )
+            return
+        host = _Host(link, came)
+        self._welcome(host)
+        try:
+            while True:
+                match link.hear():
+                    case hosting.Ended(collector, cause):
+                        self._ended(collector, Ended(cause))
+        except (EOFError, OSError):
+            self._lost(host)
+
+    def _welcome(self, host: _Host) -> None:
+        rank = host.came.rank
+        log.info("%s is here, with rank %d", host.came.pod, rank)
+        with self._lock:
+            before = self._hosts.get(rank)
+            lost = [] if before is None else self._taken_from(rank)
+            self._hosts[rank] = host
+            host.link.say(hosting.Welcome(self.gpus_per_collector))
+            for launched in self._of(rank):
+                host.link.say(hosting.Launch(launched.id, launched.address))
+        if before is not None:
+            # One that vanished, most often. One that lives must not come back, and push this one out in turn.
+            before.link.say(hosting.Refused(f"{host.came.pod} came as rank {rank} after it"))
+            before.link.close()
+            _end(lost, Ended(f"{before.came.pod} is gone", Fault.NODE_LOST))
+
+    def _lost(self, host: _Host) -> None:
+        rank = host.came.rank
+        with self._lock:
+            if self._hosts.get(rank) is not host:
+                return
+            del self._hosts[rank]
+            lost = self._taken_from(rank)
+        log.info("%s, which had rank %d, is gone", host.came.pod, rank)
+        _end(lost, Ended(f"{host.came.pod} is gone", Fault.NODE_LOST))
+
+    def _ended(self, collector: CollectorId, ended: Ended) -> None:
+        with self._lock:
+            launched = self._collectors.pop(collector, None)
+        if launched is not None:
+            _end([launched], ended)
+
+    def _of(self, rank: int) -> list[HostedCollector]:
+        """Those of a host; the caller has the lock."""
+        return [one for one in self._collectors.values() if self._rank(one.id) == rank]
+
+    def _taken_from(self, rank: int) -> list[HostedCollector]:
+        """The same, which it has no longer."""
+        taken = self._of(rank)
+        for launched in taken:
+            del self._collectors[launched.id]
+        return taken
+
+
+def _end(collectors: list[HostedCollector], ended: Ended) -> None:
+    for launched in collectors:
+        launched.ended.set_result(ended)
