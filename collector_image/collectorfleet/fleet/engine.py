@@ -14,8 +14,10 @@ from typing import Any, Final
 
 import ray
 import torch
+from torch.distributed import rpc
 
 from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.plans import plan_of, replanning
 from collectorfleet.fleet.recipes import Recipes
@@ -122,7 +124,11 @@ def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> 
 
     policy, seed = source.for_collectors(), torch.initial_seed()
     if options.transport == TransportKind.RPC:
-        # Not every build of torch has RPC, and rules have seen to it that this one does.
+        if not rpc.is_available():
+            raise InvalidOption(
+                "transport: 'rpc', and the installed torch is built without torch.distributed.rpc; "
+                "use 'torch_distributed'"
+            )
         from collectorfleet.transport.rpc.transport import RpcTransport
 
         def visible_to(name: str) -> str | None:

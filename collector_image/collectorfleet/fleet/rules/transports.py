@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from torch.distributed import rpc
-
 from collectorfleet.fleet.rules.rule import Rule, is_service
 from collectorfleet.transport.interface import TransportKind
 from collectorfleet.transport.rpc.options import problem, visible_problem
@@ -52,12 +50,6 @@ TRANSPORTS: Final = (
         "transport",
         lambda options: options.transport in list(TransportKind),
         lambda options: f"{options.transport!r}; use 'object_store', 'torch_distributed' or 'rpc'",
-    ),
-    Rule(
-        "torch-has-rpc",
-        "transport",
-        lambda options: options.transport != TransportKind.RPC or rpc.is_available(),
-        "'rpc', and the installed torch is built without torch.distributed.rpc; use 'torch_distributed'",
     ),
     _only_with_ray("remote_configs", "has processes, and these are options of Ray actors"),
     _only_with_ray("ray_init_config", "starts no Ray"),

@@ -72,7 +72,10 @@ def test_a_backend_that_torch_lacks_or_that_goes_from_gpu_to_gpu_is_refused(
 ) -> None:
     for has, sentence in (
         (False, f"the installed torch is built without it (torch.distributed.is_{backend}_available() is False)"),
-        (True, "it goes from GPU to GPU, with a whole one" if backend == "nccl" else "travel from CPU to CPU, by gloo"),
+        (
+            True,
+            "it goes from GPU to GPU, with a whole one" if backend == "nccl" else "frames and weights travel from CPU",
+        ),
     ):
         monkeypatch.setitem(ours._BACKENDS, backend, lambda has=has: has)
         with pytest.raises(InvalidOption) as refused:

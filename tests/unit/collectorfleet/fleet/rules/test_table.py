@@ -153,6 +153,18 @@ REFUSED = [
         id="GPUs of processes without RPC",
     ),
     pytest.param(
+        ("list-has-one-for-each", "visible_devices"),
+        {"transport": "rpc", "visible_devices": [0]},
+        "a list of 1 for 2 collectors; pass one value, or a list of 2",
+        id="too few GPUs of processes",
+    ),
+    pytest.param(
+        ("list-not-empty", "visible_devices"),
+        {"transport": "rpc", "visible_devices": []},
+        "the list is empty; give one value for each collector",
+        id="no GPUs of processes",
+    ),
+    pytest.param(
         ("tensorpipe-options-are-known", "tensorpipe_options"),
         {"transport": "rpc", "tensorpipe_options": {"init_method": "env://", "device_maps": {}}},
         "device_maps, init_method cannot be set here; use num_worker_threads, rpc_timeout, _transports, _channels",
