@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from tests.contract.harness import Harness, in_process, over_a_process_group, over_ray
+from tests.contract.harness import Harness, in_process, over_a_process_group, over_ray, over_rpc
 
-TRANSPORTS = {"in_process": in_process, "ray": over_ray, "process_group": over_a_process_group}
+TRANSPORTS = {"in_process": in_process, "ray": over_ray, "process_group": over_a_process_group, "rpc": over_rpc}
 
 
 @pytest.fixture(params=list(TRANSPORTS))

@@ -20,6 +20,7 @@ from tests import envs
 from tests.contract.in_process import InProcess
 from tests.wait import eventually
 from torch import nn
+from torch.distributed import rpc
 
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.codec import snapshot as snapshots
@@ -40,6 +41,8 @@ from collectorfleet.transport.distributed.launcher import LocalProcesses
 from collectorfleet.transport.distributed.transport import DistributedTransport
 from collectorfleet.transport.interface import Transport
 from collectorfleet.transport.ray.transport import RayTransport, _Reply
+from collectorfleet.transport.rpc import member as members
+from collectorfleet.transport.rpc.transport import RpcTransport
 
 M = TypeVar("M", bound=Message)
 WITHIN_SECONDS = 60.0
@@ -197,7 +200,7 @@ class _BehindRay:
 class _BehindProcesses:
     """A connection that ends takes its collector along; what cannot be read is put in its place, as for Ray."""
 
-    def __init__(self, transport: DistributedTransport) -> None:
+    def __init__(self, transport: DistributedTransport | RpcTransport) -> None:
         self._transport = transport
 
     def kill(self, started: Started) -> None:
@@ -231,6 +234,23 @@ class _BehindProcesses:
         eventually(lambda: courier._gang is not None and courier._epoch > before, within=30, what="a new gang")
 
 
+def _settled(said: int) -> None:
+    """In a collector's process: block until it has taken what the driver has said, and fetched what that names."""
+    member = members._member
+    assert member is not None
+    eventually(lambda: member._order._next > said, within=30, what="all that was said")
+    member.fetcher.settle()
+
+
+class _BehindCalls(_BehindProcesses):
+    """As for a process group; there is nothing to be formed, and a collector may be asked for anything."""
+
+    def settle(self, collector: CollectorId) -> None:
+        assert isinstance(self._transport, RpcTransport)
+        known = self._transport._collectors[collector]
+        rpc.rpc_sync(known.info, _settled, args=(known.said,), timeout=40)
+
+
 class _BehindThreads:
     def __init__(self, transport: InProcess) -> None:
         self._transport = transport
@@ -252,6 +272,11 @@ def over_ray(policy: Any, config_of: ConfigOf) -> tuple[Transport, Backdoor]:
 def over_a_process_group(policy: Any, config_of: ConfigOf) -> tuple[Transport, Backdoor]:
     transport = DistributedTransport(config_of, LocalProcesses(), policy=policy, seed=0)
     return transport, _BehindProcesses(transport)
+
+
+def over_rpc(policy: Any, config_of: ConfigOf) -> tuple[Transport, Backdoor]:
+    transport = RpcTransport(config_of, lambda _name: None, None, policy=policy, seed=0)
+    return transport, _BehindCalls(transport)
 
 
 def in_process(_policy: Any, config_of: ConfigOf) -> tuple[Transport, Backdoor]:

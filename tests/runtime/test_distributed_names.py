@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -56,6 +57,25 @@ def test_the_others_hand_out_batches_of_one_collector_as_they_come(made: Make, n
     assert [tuple(batch.batch_size) for batch in batches] == [(20,)] * 5
     first, *_, last = (set(batch[TRAJECTORY].tolist()) for batch in batches)
     assert not first & last
+
+
+def test_rpc_has_options_of_tensorpipe_an_interval_and_a_seed_with_sync_and_without_end(made: Make) -> None:
+    options = {"num_worker_threads": 4, "rpc_timeout": 30, "_transports": ["shm", "uv"]}
+    collector = made(
+        "RPCCollector",
+        sync=True,
+        total_frames=-1,
+        max_weight_update_interval=2,
+        tensorpipe_options=options,
+        visible_devices=["cpu", "cuda:3"],
+    )
+    versions = []
+    for batch in itertools.islice(collector, 6):
+        versions.append(set(batch[VERSION].flatten().tolist()))
+        learn(collector)
+    assert versions == [{1}, {1}, {2}, {2}, {3}, {3}]
+    assert isinstance(collector.set_seed(3), int)
+    assert options == {"num_worker_threads": 4, "rpc_timeout": 30, "_transports": ["shm", "uv"]}
 
 
 def test_rpcs_sync_batches_have_ids_of_their_trajectories(made: Make) -> None:

@@ -1,4 +1,4 @@
-"""FleetCollector over a process group: what a user sees, with no Ray at all."""
+"""FleetCollector in processes of this machine, over a process group or RPC: what a user sees, with no Ray at all."""
 
 from __future__ import annotations
 
@@ -16,13 +16,20 @@ from tests.wait import eventually
 
 from collectorfleet import UserCodeError
 
+NAMES = {"torch_distributed": "TorchDistributed", "rpc": "RPC"}
+
+
+@pytest.fixture(params=list(NAMES))
+def carrier(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
 
 @pytest.fixture
-def gang(make: Make) -> Make:
-    return partial(make, transport="torch_distributed")
+def gang(make: Make, carrier: str) -> Make:
+    return partial(make, transport=carrier)
 
 
-def test_sync_batches_are_stacked_shares_of_the_newest_weights(gang: Make) -> None:
+def test_sync_batches_are_stacked_shares_of_the_newest_weights(gang: Make, carrier: str) -> None:
     collector = gang(total_frames=60, update_after_each_batch=True)
     for number, batch in enumerate(collector, 1):
         assert tuple(batch.batch_size) == (2, 10)
@@ -33,7 +40,7 @@ def test_sync_batches_are_stacked_shares_of_the_newest_weights(gang: Make) -> No
     assert report.progress is not None
     assert (report.progress.frames_delivered, report.progress.frames_discarded) == (60, 0)
     assert report.weights is not None
-    assert report.weights.transport == "TorchDistributed"
+    assert report.weights.transport == NAMES[carrier]
 
 
 def test_async_batches_come_of_each_collector(gang: Make) -> None:
@@ -73,7 +80,9 @@ ENDS = {
 @pytest.mark.parametrize(
     "options", ["", "collector_class='sync', num_workers_per_collector=2,"], ids=["single", "sync"]
 )
-def test_there_is_no_ray_and_a_driver_that_ends_without_shutdown_leaves_nobody(how: str, options: str) -> None:
+def test_there_is_no_ray_and_a_driver_that_ends_without_shutdown_leaves_nobody(
+    how: str, options: str, carrier: str
+) -> None:
     ends, code = ENDS[how]
     script = f"""
         import os, psutil, ray, signal
@@ -83,7 +92,7 @@ def test_there_is_no_ray_and_a_driver_that_ends_without_shutdown_leaves_nobody(h
         if __name__ == "__main__":
             collector = FleetCollector(
                 envs.make_counting, envs.make_policy(), frames_per_batch=20, num_collectors=2, sync=True,
-                {options} transport="torch_distributed",
+                {options} transport="{carrier}",
             )
             next(iter(collector))
             assert not ray.is_initialized()

@@ -50,7 +50,7 @@ class FleetCollector(FleetControl):
         self.replay_buffer = options.replay_buffer
         self._interval = 1 if options.update_after_each_batch else options.max_weight_update_interval
         self._batches_since_update = 0
-        self._uses_ray = not options.forms_a_gang
+        self._uses_ray = options.uses_ray
         self._assembler = Assembler(options)
         self._learner: LearnerPublisher | None = None
         self._learner_scheme: RayWeightSyncScheme | None = None
@@ -82,7 +82,7 @@ class FleetCollector(FleetControl):
 
     @property
     def remote_collectors(self) -> list[Any]:
-        """What runs the collectors that live now: Ray actors, or processes with ``transport="torch_distributed"``."""
+        """What runs the collectors that live now: Ray actors, or processes of this machine, by ``transport``."""
         return self._transport.handles()
 
     # ---------------------------------------------------------------- batches

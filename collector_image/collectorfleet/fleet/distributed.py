@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, ClassVar, Final
 
+import torch
 from tensordict import TensorDictBase
 from torchrl.collectors import BaseCollector, Collector
 from torchrl.envs.utils import ExplorationType
@@ -15,16 +16,18 @@ from collectorfleet.fleet.collector import FleetCollector
 from collectorfleet.fleet.signature import takes
 from collectorfleet.transport.interface import TransportKind
 
-_TRANSPORTS: Final = {"mp": TransportKind.TORCH_DISTRIBUTED, "ray": TransportKind.OBJECT_STORE}
+_LAUNCHERS: Final = ("mp", "ray")
 _OF_SLURM: Final = ("submitit", "submitit_delayed")
 # What FleetCollector has no argument for.
 _OWN: Final = ("backend", "launcher", "tcp_port", "update_interval")
 # What has nothing to say here, and why.
 _WITHOUT_A_MEANING: Final = {
     "slurm_kwargs": "no collector is a job of Slurm",
-    "visible_devices": "frames and weights travel on the CPU, so no devices are mapped; collectors take theirs from "
-    "device, policy_device and env_device",
-    "tensorpipe_options": "frames and weights do not travel over TensorPipe",
+}
+_BACKENDS: Final = {
+    "nccl": torch.distributed.is_nccl_available,
+    "mpi": torch.distributed.is_mpi_available,
+    "ucc": torch.distributed.is_ucc_available,
 }
 
 
@@ -77,6 +80,7 @@ class Common:
     tcp_port: int | str | None = None
 
     name: ClassVar[str]
+    processes: ClassVar[TransportKind] = TransportKind.TORCH_DISTRIBUTED
 
     def for_fleet(self) -> dict[str, Any]:
         """Arguments of FleetCollector. Raises InvalidOption."""
@@ -89,13 +93,10 @@ class Common:
                 "'mp' for processes of this machine, 'ray' for a Ray cluster, and on Kubernetes a CollectorFleet, "
                 "which `kubectl cfleet submit` makes of a script"
             )
-        if self.launcher not in _TRANSPORTS:
+        if self.launcher not in _LAUNCHERS:
             raise InvalidOption(f"launcher={self.launcher!r} of {self.name}; use 'mp' or 'ray'")
         if self.backend != "gloo":
-            raise InvalidOption(
-                f"backend={self.backend!r} of {self.name}: frames and weights travel from CPU to CPU, by gloo; "
-                "use 'gloo'"
-            )
+            raise InvalidOption(f"backend={self.backend!r} of {self.name}: {_why_not(self.backend)}; use 'gloo'")
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         for argument, why in _WITHOUT_A_MEANING.items():
             if given.get(argument) is not None:
@@ -106,7 +107,7 @@ class Common:
         arguments["max_weight_update_interval"] = self._interval(given)
         if self.policy is not None:
             arguments["policy_factory"] = None
-        return arguments | {"transport": _TRANSPORTS[self.launcher]}
+        return arguments | {"transport": self.processes if self.launcher == "mp" else TransportKind.OBJECT_STORE}
 
     def _interval(self, given: Mapping[str, Any]) -> int:
         interval = given.get("update_interval")
@@ -120,6 +121,18 @@ class Common:
                 "too: each says when weights are published; pass one of them"
             )
         return int(interval)
+
+
+def _why_not(backend: str) -> str:
+    """What speaks against a backend of torch that is not gloo."""
+    has = _BACKENDS.get(backend)
+    if has is None:
+        return "torch.distributed has no backend of that name"
+    if not has():
+        return f"the installed torch is built without it (torch.distributed.is_{backend}_available() is False)"
+    if backend == "nccl":
+        return "it goes from GPU to GPU, with a whole one for each process, and frames and weights from CPU to CPU"
+    return "frames and weights travel from CPU to CPU, by gloo"
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +173,7 @@ class _Rpc(Common):
     __doc__ = Common.__doc__
 
     name = "RPCCollector"
+    processes = TransportKind.RPC
 
     _: KW_ONLY
     sync: bool = False
@@ -168,7 +182,7 @@ class _Rpc(Common):
     weight_sync_schemes: Any = None
     weight_recv_schemes: Any = None
     trajs_per_batch: int | None = None
-    visible_devices: Sequence[Any] | None = None
+    visible_devices: Any = None
     tensorpipe_options: Mapping[str, Any] | None = None
 
 
@@ -194,7 +208,8 @@ class DistributedSyncCollector(FleetCollector):
 class RPCCollector(FleetCollector):
     """In place of :class:`torchrl.collectors.distributed.RPCCollector`.
 
-    Frames and weights go over a process group or through Ray, by ``launcher``, and not by ``torch.distributed.rpc``.
+    With ``launcher="mp"`` frames and weights go by ``torch.distributed.rpc``, and ``tensorpipe_options`` and
+    ``visible_devices`` are those of :class:`~collectorfleet.FleetCollector`; with "ray" through Ray's object store.
     """
 
     @takes(_Rpc)

@@ -14,8 +14,10 @@ from typing import Any, Final
 
 import ray
 import torch
+from torch.distributed import rpc
 
 from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.plans import plan_of, replanning
 from collectorfleet.fleet.recipes import Recipes
@@ -29,12 +31,13 @@ from collectorfleet.policies.failure import OnEnvironmentError, ReplaceWithBacko
 from collectorfleet.policies.scaling import EmptyWholePods, HighestIndexes, ScalingPolicy
 from collectorfleet.transport.distributed.launcher import LocalProcesses
 from collectorfleet.transport.distributed.transport import DistributedTransport
-from collectorfleet.transport.interface import FleetTransport
+from collectorfleet.transport.interface import FleetTransport, TransportKind
 from collectorfleet.transport.ray.node_watch import NodeWatch
 from collectorfleet.transport.ray.policy_service import PolicyClient
 from collectorfleet.transport.ray.replay_buffer import BufferClient
 from collectorfleet.transport.ray.store import room_for_batches
 from collectorfleet.transport.ray.transport import RayTransport
+from collectorfleet.transport.rpc.options import cuda_visible_devices
 from collectorfleet_api import ray_settings
 
 _END_SECONDS: Final = 10.0
@@ -80,7 +83,7 @@ def _end_processes() -> None:
 def engine(options: FleetOptions, source: WeightsSource) -> Engine:
     """What the options ask for; if that has Ray, on one that is initialised by then."""
     plan = plan_of(options)
-    if not options.forms_a_gang:
+    if options.uses_ray:
         _ensure_ray(options.ray_init_config or {})
         plan = replace(plan, store_bytes=room_for_batches())
     shared = Shared(
@@ -103,7 +106,7 @@ def engine(options: FleetOptions, source: WeightsSource) -> Engine:
         on_environment_error=OnEnvironmentError(options.on_environment_error)
     )
     loop = GatherLoop(shared, transport, failure)
-    if options.forms_a_gang:
+    if not options.uses_ray:
         made = Engine(transport, consumer, loop, nodes=None)
         _WITH_PROCESSES.add(made)
         return made
@@ -121,7 +124,19 @@ def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> 
         return config if service is None else _served(config, service)
 
     policy, seed = source.for_collectors(), torch.initial_seed()
-    if options.forms_a_gang:
+    if options.transport == TransportKind.RPC:
+        if not rpc.is_available():
+            raise InvalidOption(
+                "transport: 'rpc', and the installed torch is built without torch.distributed.rpc; "
+                "use 'torch_distributed'"
+            )
+        from collectorfleet.transport.rpc.transport import RpcTransport
+
+        def visible_to(name: str) -> str | None:
+            return cuda_visible_devices(options.of_each("visible_devices")[int(name[1:])])
+
+        return RpcTransport(config_of, visible_to, options.tensorpipe_options, policy=policy, seed=seed)
+    if options.transport == TransportKind.TORCH_DISTRIBUTED:
         launcher = options.launcher or LocalProcesses()
         return DistributedTransport(
             lambda name: replace(config_of(name), gpu_fraction=launcher.gpus_per_collector),

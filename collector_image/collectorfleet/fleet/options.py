@@ -95,9 +95,15 @@ class FleetOptions:
         copy: False hands out views of the object store, which must not be written to.
         transport: "object_store" has Ray actors, and frames and weights in Ray's object store. "torch_distributed" has
             processes of this machine without Ray: frames come and weights go over a process group (gloo), which is
-            formed anew when a collector is lost. ``docs/transports.md`` says when to take which.
+            formed anew when a collector is lost. "rpc" has such processes too, and ``torch.distributed.rpc``
+            (TensorPipe) in place of the group. ``docs/transports.md`` says when to take which.
         launcher: with "torch_distributed", what its processes are started by: :class:`~collectorfleet.CollectorHosts`
             waits for those that are started elsewhere. None: this driver starts them, on its own machine.
+        tensorpipe_options: of transport "rpc": ``num_worker_threads`` (16), ``rpc_timeout`` (60, the deadline of each
+            call in seconds), ``_transports`` (["uv"]) and ``_channels``, as TensorPipeRpcBackendOptions has them.
+        visible_devices: of transport "rpc": which GPUs the process of each collector sees, one for all or a list
+            with an entry for each: ``1``, ``"cuda:1"``, a list of such, "cpu" for none. To the collector the first
+            is "cuda:0".
         threads_per_collector: threads of torch in a collector; one number for all, or a list.
         min_available: fewest available collectors; fewer for ``available_timeout`` ends the iteration with
             :class:`~collectorfleet.TooFewCollectors`.
@@ -171,6 +177,8 @@ class FleetOptions:
     copy: bool = True
     transport: str = TransportKind.OBJECT_STORE
     launcher: Any = None
+    tensorpipe_options: Mapping[str, Any] | None = None
+    visible_devices: Any = None
     threads_per_collector: int | Sequence[int] = 1
     min_available: int = 1
     available_timeout: timedelta = timedelta(minutes=10)
@@ -216,9 +224,9 @@ class FleetOptions:
         return issubclass(self.collector_type, MultiAsyncCollector)
 
     @property
-    def forms_a_gang(self) -> bool:
-        """Whether collectors are in a process group with the driver, and not in Ray."""
-        return self.transport == TransportKind.TORCH_DISTRIBUTED
+    def uses_ray(self) -> bool:
+        """Whether collectors are actors of Ray, and not processes of this machine."""
+        return self.transport == TransportKind.OBJECT_STORE
 
     @property
     def writes_equal_batches(self) -> bool:

@@ -17,6 +17,7 @@ class TransportKind(StrEnum):
 
     OBJECT_STORE = "object_store"
     TORCH_DISTRIBUTED = "torch_distributed"
+    RPC = "rpc"
 
 
 class Transport(Protocol):

@@ -1,11 +1,13 @@
-"""Rules about what carries frames and weights: what is Ray's own has no meaning without Ray."""
+"""Rules about what carries frames and weights: what is Ray's or TensorPipe's own has no meaning without them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from collectorfleet.fleet.rules.rule import Rule, is_service
 from collectorfleet.transport.interface import TransportKind
+from collectorfleet.transport.rpc.options import problem, visible_problem
 
 if TYPE_CHECKING:
     from collectorfleet.fleet.options import FleetOptions
@@ -13,9 +15,33 @@ if TYPE_CHECKING:
 
 def _only_with_ray(name: str, why: str) -> Rule:
     def holds(options: FleetOptions) -> bool:
-        return not (options.forms_a_gang and getattr(options, name))
+        return options.uses_ray or not getattr(options, name)
 
-    return Rule("only-with-ray", name, holds, f"{why}; use transport 'object_store', or leave it out")
+    return Rule(
+        "only-with-ray",
+        name,
+        holds,
+        lambda options: f"transport {str(options.transport)!r} {why}; use transport 'object_store', or leave it out",
+    )
+
+
+def _only_with_rpc(name: str, why: str) -> Rule:
+    def holds(options: FleetOptions) -> bool:
+        return options.transport == TransportKind.RPC or getattr(options, name) is None
+
+    return Rule(
+        "only-with-rpc",
+        name,
+        holds,
+        lambda options: f"transport {str(options.transport)!r} {why}; use transport 'rpc', or leave it out",
+    )
+
+
+def _is_right(name: str, wrong: Callable[[FleetOptions], str | None]) -> Rule:
+    def holds(options: FleetOptions) -> bool:
+        return getattr(options, name) is None or wrong(options) is None
+
+    return Rule(f"{name.replace('_', '-')}-are-known", name, holds, lambda options: wrong(options) or "")
 
 
 TRANSPORTS: Final = (
@@ -23,31 +49,36 @@ TRANSPORTS: Final = (
         "transport-is-known",
         "transport",
         lambda options: options.transport in list(TransportKind),
-        lambda options: f"{options.transport!r}; use 'object_store' or 'torch_distributed'",
+        lambda options: f"{options.transport!r}; use 'object_store', 'torch_distributed' or 'rpc'",
     ),
-    _only_with_ray(
-        "remote_configs", "transport 'torch_distributed' has processes, and these are options of Ray actors"
-    ),
+    _only_with_ray("remote_configs", "has processes, and these are options of Ray actors"),
+    _only_with_ray("ray_init_config", "starts no Ray"),
+    _only_with_rpc("tensorpipe_options", "has nothing travel over TensorPipe"),
+    _only_with_rpc("visible_devices", "gives no process its GPUs"),
+    _is_right("tensorpipe_options", lambda options: problem(options.tensorpipe_options or {})),
+    _is_right("visible_devices", lambda options: visible_problem(options.of_each("visible_devices").values)),
     Rule(
         "launcher-of-a-gang",
         "launcher",
-        lambda options: options.forms_a_gang or options.launcher is None,
-        "it starts processes, and with transport 'object_store' collectors are Ray actors; use transport "
-        "'torch_distributed', or leave it out",
+        lambda options: options.transport == TransportKind.TORCH_DISTRIBUTED or options.launcher is None,
+        "it starts processes that form a process group; use transport 'torch_distributed', or leave it out",
     ),
-    _only_with_ray("ray_init_config", "transport 'torch_distributed' starts no Ray"),
     Rule(
         "only-with-ray",
         "replay_buffer",
-        lambda options: not options.forms_a_gang or options.replay_buffer is None,
-        "collectors write to a buffer that is a Ray actor, and with transport 'torch_distributed' they are not in Ray; "
-        "use transport 'object_store', or extend the buffer with the batches that the iteration yields",
+        lambda options: options.uses_ray or options.replay_buffer is None,
+        lambda options: (
+            f"collectors write to a buffer that is a Ray actor, and with transport {str(options.transport)!r} they are "
+            "not in Ray; use transport 'object_store', or extend the buffer with the batches that the iteration yields"
+        ),
     ),
     Rule(
         "only-with-ray",
         "policy",
-        lambda options: not (options.forms_a_gang and is_service(options.policy)),
-        "an inference service is a Ray actor, and with transport 'torch_distributed' collectors are not in Ray; "
-        "use transport 'object_store', or pass the module",
+        lambda options: options.uses_ray or not is_service(options.policy),
+        lambda options: (
+            f"an inference service is a Ray actor, and with transport {str(options.transport)!r} collectors are not in "
+            "Ray; use transport 'object_store', or pass the module"
+        ),
     ),
 )

@@ -13,6 +13,7 @@ from torchrl.collectors.distributed import DistributedCollector as Theirs
 
 from collectorfleet import InvalidOption
 from collectorfleet.fleet import distributed as ours
+from collectorfleet.fleet.options import FleetOptions
 
 NAMES = ["DistributedCollector", "DistributedSyncCollector", "RPCCollector"]
 OPTIONS: dict[str, Any] = {
@@ -46,9 +47,7 @@ def test_arguments_are_torchrls_with_their_defaults(name: str) -> None:
         ({"launcher": "submitit"}, "launcher='submitit' of {} starts collectors by submitit, on a cluster of Slurm"),
         ({"launcher": "submitit_delayed"}, "on Kubernetes a CollectorFleet, which `kubectl cfleet submit` makes"),
         ({"launcher": "ssh"}, "launcher='ssh' of {}; use 'mp' or 'ray'"),
-        ({"backend": "nccl"}, "backend='nccl' of {}: frames and weights travel from CPU to CPU, by gloo; use 'gloo'"),
-        ({"backend": "mpi"}, "backend='mpi' of {}"),
-        ({"backend": "ucc"}, "backend='ucc' of {}"),
+        ({"backend": "smoke"}, "backend='smoke' of {}: torch.distributed has no backend of that name; use 'gloo'"),
         ({"slurm_kwargs": {"timeout_min": 10}}, "slurm_kwargs of {} says nothing here: no collector is a job of Slurm"),
         ({"create_env_fn": make_chance}, "create_env_fn of {} is a function; pass a list with one for each collector"),
     ],
@@ -66,10 +65,31 @@ def test_a_policy_beside_its_factory_is_what_collectors_get_and_ports_are_taken_
     assert made("DistributedCollector", policy_factory=dict)["policy_factory"] is dict
 
 
-@pytest.mark.parametrize("argument", ["visible_devices", "tensorpipe_options"])
-def test_what_is_tensorpipes_is_refused(argument: str) -> None:
-    with pytest.raises(InvalidOption, match=f"{argument} of RPCCollector says nothing here: .*; leave it out"):
-        made("RPCCollector", **{argument: ["cuda:0"]})
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("backend", ["nccl", "mpi", "ucc"])
+def test_a_backend_that_torch_lacks_or_that_goes_from_gpu_to_gpu_is_refused(
+    name: str, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for has, sentence in (
+        (False, f"the installed torch is built without it (torch.distributed.is_{backend}_available() is False)"),
+        (
+            True,
+            "it goes from GPU to GPU, with a whole one" if backend == "nccl" else "frames and weights travel from CPU",
+        ),
+    ):
+        monkeypatch.setitem(ours._BACKENDS, backend, lambda has=has: has)
+        with pytest.raises(InvalidOption) as refused:
+            made(name, backend=backend)
+        assert f"backend='{backend}' of {name}: {sentence}" in str(refused.value)
+
+
+def test_what_is_tensorpipes_goes_along_and_the_fleet_judges_it() -> None:
+    given = {"visible_devices": ["cuda:0", "cuda:1"], "tensorpipe_options": {"rpc_timeout": 10_000}}
+    arguments = made("RPCCollector", **given)
+    assert {name: arguments[name] for name in given} == given
+    FleetOptions(**arguments)
+    with pytest.raises(InvalidOption, match="transport 'object_store' has nothing travel over TensorPipe"):
+        FleetOptions(**made("RPCCollector", launcher="ray", tensorpipe_options={"rpc_timeout": 9}))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +124,8 @@ def test_intervals_that_contradict_each_other(changes: dict[str, Any], sentence:
 def test_launchers_are_transports_and_the_sync_one_is_sync() -> None:
     assert made("DistributedSyncCollector")["sync"]
     assert not made("DistributedCollector")["sync"]
-    assert made("RPCCollector")["transport"] == "torch_distributed"
+    assert made("DistributedCollector")["transport"] == "torch_distributed"
+    assert made("RPCCollector")["transport"] == "rpc"
     assert made("RPCCollector", launcher="ray")["transport"] == "object_store"
     assert issubclass(ours.DistributedCollector, ours.FleetCollector)
     assert not issubclass(ours.DistributedCollector, Theirs)

@@ -111,7 +111,7 @@ REFUSED = [
     pytest.param(
         ("transport-is-known", "transport"),
         {"transport": "smoke"},
-        "'smoke'; use 'object_store' or 'torch_distributed'",
+        "'smoke'; use 'object_store', 'torch_distributed' or 'rpc'",
         id="another transport",
     ),
     pytest.param(
@@ -124,8 +124,7 @@ REFUSED = [
     pytest.param(
         ("launcher-of-a-gang", "launcher"),
         {"launcher": LocalProcesses()},
-        "it starts processes, and with transport 'object_store' collectors are Ray actors; use transport "
-        "'torch_distributed', or leave it out",
+        "it starts processes that form a process group; use transport 'torch_distributed', or leave it out",
         id="a launcher of processes for Ray",
     ),
     pytest.param(
@@ -147,6 +146,61 @@ REFUSED = [
         "an inference service is a Ray actor, and with transport 'torch_distributed' collectors are not in Ray; "
         "use transport 'object_store', or pass the module",
         id="an inference service for a process group",
+    ),
+    pytest.param(
+        ("only-with-ray", "remote_configs"),
+        {"transport": "rpc", "remote_configs": {"num_cpus": 2}},
+        "transport 'rpc' has processes, and these are options of Ray actors; use transport 'object_store', or leave it "
+        "out",
+        id="options of actors over RPC",
+    ),
+    pytest.param(
+        ("only-with-rpc", "tensorpipe_options"),
+        {"tensorpipe_options": {"rpc_timeout": 10}},
+        "transport 'object_store' has nothing travel over TensorPipe; use transport 'rpc', or leave it out",
+        id="TensorPipe without RPC",
+    ),
+    pytest.param(
+        ("only-with-rpc", "visible_devices"),
+        {"transport": "torch_distributed", "visible_devices": "cuda:0"},
+        "transport 'torch_distributed' gives no process its GPUs; use transport 'rpc', or leave it out",
+        id="GPUs of processes without RPC",
+    ),
+    pytest.param(
+        ("list-has-one-for-each", "visible_devices"),
+        {"transport": "rpc", "visible_devices": [0]},
+        "a list of 1 for 2 collectors; pass one value, or a list of 2",
+        id="too few GPUs of processes",
+    ),
+    pytest.param(
+        ("list-not-empty", "visible_devices"),
+        {"transport": "rpc", "visible_devices": []},
+        "the list is empty; give one value for each collector",
+        id="no GPUs of processes",
+    ),
+    pytest.param(
+        ("tensorpipe-options-are-known", "tensorpipe_options"),
+        {"transport": "rpc", "tensorpipe_options": {"init_method": "env://", "device_maps": {}}},
+        "device_maps, init_method cannot be set here; use num_worker_threads, rpc_timeout, _transports, _channels",
+        id="options of a rendezvous",
+    ),
+    pytest.param(
+        ("tensorpipe-options-are-known", "tensorpipe_options"),
+        {"transport": "rpc", "tensorpipe_options": {"rpc_timeout": 0}},
+        "rpc_timeout is 0; each call has a deadline, of more than 0 seconds",
+        id="calls without a deadline",
+    ),
+    pytest.param(
+        ("tensorpipe-options-are-known", "tensorpipe_options"),
+        {"transport": "rpc", "tensorpipe_options": {"num_worker_threads": 0}},
+        "num_worker_threads is 0; use at least 1",
+        id="nobody who serves calls",
+    ),
+    pytest.param(
+        ("visible-devices-are-known", "visible_devices"),
+        {"transport": "rpc", "visible_devices": ["cuda:0", "tpu:1"]},
+        "'tpu:1' is no GPU with a number; use 1, 'cuda:1' or 'cpu'",
+        id="a device that is no GPU",
     ),
     pytest.param(
         ("rollout-is-known", "rollout"),

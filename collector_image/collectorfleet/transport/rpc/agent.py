@@ -1,0 +1,91 @@
+"""An agent of ``torch.distributed.rpc`` that knows the driver, or is it, and nobody else.
+
+``init_rpc`` makes groups in which everybody knows everybody: one of a fixed size takes nobody in, and one that grows
+takes nobody in any more once a member has died, since whoever joins calls them all. Here each collector knows the
+driver alone, and the driver takes in and lets go; a death concerns the connection to one.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Final
+
+from torch._C._distributed_c10d import HashStore
+
+# An agent is of the C++ side, and has no public name.
+from torch._C._distributed_rpc import TensorPipeAgent, WorkerInfo, _is_current_rpc_agent_set
+from torch.distributed import autograd, rpc
+from torch.distributed.rpc import api
+from torch.distributed.rpc.options import TensorPipeRpcBackendOptions
+
+from collectorfleet.transport.rpc.options import TensorPipeOptions
+
+DRIVER: Final = "driver"
+_DRIVER_NUMBER: Final = 0
+# Torch has them as 16-bit numbers, and the connections of one that was given before stay broken.
+LAST_NUMBER: Final = 2**15 - 1
+_ADDRESSES: Final = "addrs/"
+_EVERYBODY: Final = "names/_ALL_WORKER_INFOS"
+_INTERFACE: Final = "TP_SOCKET_IFNAME"
+
+
+class Agent:
+    """The one of this process, from the constructor until :meth:`close`.
+
+    ``driver`` is the address of the driver's; None: this is it. Raises RuntimeError where torch cannot make it.
+    """
+
+    def __init__(self, options: TensorPipeOptions, *, name: str, number: int, driver: str | None) -> None:
+        self._name = name
+        self._store = HashStore()
+        if driver is not None:
+            self._store.set(_ADDRESSES + DRIVER, driver)
+            self._store.set(_EVERYBODY, f"{DRIVER}-{_DRIVER_NUMBER},")
+        autograd._init(number)  # type: ignore[attr-defined]
+        before = os.environ.get(_INTERFACE)
+        # TensorPipe asks nobody who calls: its port is for this machine alone.
+        os.environ[_INTERFACE] = _loopback()
+        try:
+            given = TensorPipeRpcBackendOptions(**options.arguments())
+            self._agent = TensorPipeAgent(self._store, name, number, None, given, {}, [])
+        finally:
+            if before is None:
+                del os.environ[_INTERFACE]
+            else:
+                os.environ[_INTERFACE] = before
+        api._init_rpc_states(self._agent)  # type: ignore[no-untyped-call]
+
+    @classmethod
+    def of_the_driver(cls, options: TensorPipeOptions) -> Agent:
+        return cls(options, name=DRIVER, number=_DRIVER_NUMBER, driver=None)
+
+    @property
+    def address(self) -> str:
+        """Where others reach it."""
+        return bytes(self._store.get(_ADDRESSES + self._name)).decode()
+
+    def take_in(self, name: str, number: int, address: str) -> WorkerInfo:
+        """From now on it may be called, by what this returns."""
+        self._store.set(_ADDRESSES + name, address)
+        info = WorkerInfo(name, number)
+        self._agent._update_group_membership(info, [], {}, True)
+        return info
+
+    def let_go(self, info: WorkerInfo) -> None:
+        """It is called no more."""
+        self._agent._update_group_membership(info, [], {}, False)
+        self._store.delete_key(_ADDRESSES + info.name)
+
+    def close(self) -> None:
+        """Calls that are under way fail."""
+        rpc.shutdown(graceful=False)
+
+
+def taken() -> bool:
+    """Whether this process has an agent, of which there is one at a time."""
+    return bool(_is_current_rpc_agent_set())
+
+
+def _loopback() -> str:
+    return next(name for _, name in socket.if_nameindex() if name.startswith("lo"))

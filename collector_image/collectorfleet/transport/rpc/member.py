@@ -1,0 +1,170 @@
+"""The process of one collector: :class:`collectorfleet.actor.server.CollectorServer` behind an agent of RPC.
+
+What the driver tells it comes by short calls, which only take note of it. One thread builds and runs; one waits for
+what was loaded; one fetches weights; one says what there is to say, by one call after another, so that nothing passes
+what was said before it. Frames are copied first: TorchRL's collector writes the next rollout into the memory of this.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from multiprocessing.connection import wait
+from typing import Any
+
+from ray import cloudpickle
+from torch import Tensor
+from torch.distributed import rpc
+
+from collectorfleet.actor.server import CollectorServer
+from collectorfleet.codec.snapshot import Snapshot
+from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Message
+from collectorfleet.transport.distributed import control
+from collectorfleet.transport.distributed.asking import reply
+from collectorfleet.transport.rpc import packed, station
+from collectorfleet.transport.rpc.agent import DRIVER, Agent
+from collectorfleet.transport.rpc.fetcher import Fetcher
+from collectorfleet.transport.rpc.in_order import InOrder
+from collectorfleet.transport.rpc.options import TensorPipeOptions
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a process is told when it begins: who it is, and where the driver is.
+
+    ``visible`` is which GPUs it sees, as in CUDA_VISIBLE_DEVICES; None: those of the driver.
+    """
+
+    collector: CollectorId
+    number: int
+    key: str
+    driver: str
+    options: TensorPipeOptions
+    visible: str | None
+
+
+@dataclass(frozen=True)
+class Frames:
+    """An answer whose arrays are beside it, packed."""
+
+    answer: Answer
+    layout: packed.Layout
+
+
+@dataclass(frozen=True)
+class Header:
+    """A snapshot whose arrays are beside it, packed."""
+
+    bare: Snapshot
+    layout: packed.Layout
+
+
+def member(place: Place) -> None:
+    """Serve the driver until it ends; blocks until then, and ends the process."""
+    global _member
+    if place.visible is not None:
+        # Nothing has asked for CUDA yet.
+        os.environ["CUDA_VISIBLE_DEVICES"] = place.visible
+    threading.Thread(target=_end_with_the_driver, daemon=True).start()
+    agent = Agent(place.options, name=station.name_of(place.number), number=place.number, driver=place.driver)
+    _member = made = _Member(place)
+    made.serve(_call(station.join, place.key, place.number, agent.address))
+
+
+def obey(number: int, pickled: bytes) -> None:
+    """The driver calls this once the collector has joined. It waits for nobody."""
+    if _member is None:
+        raise RuntimeError("a collector was told something before it had joined")
+    _member.obey(number, cloudpickle.loads(pickled))
+
+
+class _Member:
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._order = InOrder()
+        self._ordering = threading.Lock()
+        self._works: queue.SimpleQueue[Callable[[], Message | control.Replied]] = queue.SimpleQueue()
+        self._says: queue.SimpleQueue[tuple[Any, Tensor | None]] = queue.SimpleQueue()
+        self._server: CollectorServer
+        self.fetcher: Fetcher
+
+    def serve(self, pickled: bytes | None) -> None:
+        if pickled is None:
+            os._exit(0)  # it was stopped before it came
+        build: control.Build = cloudpickle.loads(pickled)
+        self._server = CollectorServer(self._place.collector, build.config)
+        self.fetcher = Fetcher(self._fetch, self._server.offer)
+        self._say(self._server.placed())
+        self._works.put(lambda: self._server.build(build.seed, seed_environment=build.seed_environment))
+        for loop in (self._work, self._stand, self.fetcher.serve):
+            threading.Thread(target=loop, daemon=True).start()
+        while True:
+            said, beside = self._says.get()
+            _call(station.hear, self._place.key, cloudpickle.dumps(said), beside)
+
+    def obey(self, number: int, said: Any) -> None:
+        with self._ordering:
+            for due in self._order.take(number, said):
+                self._hear(due)
+
+    def _hear(self, said: Any) -> None:
+        match said:
+            case control.Run(request, along):
+                awaited = None if along is None else self.fetcher.wanted(along)
+                self._works.put(lambda: self._server.run(request, None if awaited is None else awaited.result()))
+            case control.Ask() as asked:
+                self._works.put(lambda: reply(self._server, asked))
+            case control.Offered() as offered:
+                self.fetcher.offered(offered)
+            case control.CutShort(request_id):
+                self._server.cut_short(request_id)
+
+    def _work(self) -> None:
+        while True:
+            said = self._works.get()()
+            if isinstance(said, Answer) and said.payload is not None:
+                encoded = said.payload.encoded
+                layout, beside = packed.pack(encoded.arrays)
+                bare = replace(said, payload=replace(said.payload, encoded=replace(encoded, arrays=[])))
+                self._says.put((Frames(bare, layout), beside))
+            else:
+                self._say(said)
+
+    def _stand(self) -> None:
+        seen = 0
+        while (said := self._server.next_applied(POLICY, seen)) is not None:
+            self._say(said)
+            if isinstance(said, Applied):
+                seen = said.version
+
+    def _say(self, said: Message | control.Replied) -> None:
+        self._says.put((said if isinstance(said, control.Replied) else control.Said(said), None))
+
+    def _fetch(self, parcel: int) -> Snapshot | None:
+        found = _call(station.fetch, self._place.key, parcel)
+        if found is None:
+            return None
+        header: Header = cloudpickle.loads(found[0])
+        return replace(header.bare, arrays=header.layout.views(found[1]))
+
+
+_member: _Member | None = None
+
+
+def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+    """One of the driver's functions, with the agent's deadline. Without the driver there is nothing to do."""
+    try:
+        return rpc.rpc_sync(DRIVER, function, args=arguments)
+    except RuntimeError:
+        os._exit(1)
+
+
+def _end_with_the_driver() -> None:
+    """A rollout may run for ever, and nobody would hear of it."""
+    parent: Any = multiprocessing.parent_process()
+    wait([parent.sentinel])
+    os._exit(0)

@@ -1,0 +1,81 @@
+"""What of TensorPipe a user sets, as a plain value: nothing here needs a torch that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+
+@dataclass(frozen=True)
+class TensorPipeOptions:
+    """Under the names of ``torch.distributed.rpc.TensorPipeRpcBackendOptions``.
+
+    ``rpc_timeout`` is the deadline of each call in seconds, what it carries included; None of ``_transports`` or
+    ``_channels`` leaves the choice to TensorPipe.
+    """
+
+    num_worker_threads: int = 16
+    rpc_timeout: float = 60.0
+    _transports: tuple[str, ...] | None = ("uv",)
+    _channels: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | None) -> TensorPipeOptions:
+        """``given`` has no :func:`problem`."""
+        own: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in (given or {}).items()
+        }
+        return cls(**own)
+
+    def arguments(self) -> dict[str, Any]:
+        """Of torch's own class."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+
+
+_NAMES = tuple(field.name for field in fields(TensorPipeOptions))
+
+
+def problem(given: Mapping[str, Any]) -> str | None:
+    """What is wrong with options that a user gave."""
+    unknown = sorted(given.keys() - set(_NAMES))
+    if unknown:
+        return f"{', '.join(unknown)} cannot be set here; use {', '.join(_NAMES)}"
+    # To torch 0 is no deadline at all.
+    if not given.get("rpc_timeout", 1) > 0:
+        return f"rpc_timeout is {given['rpc_timeout']}; each call has a deadline, of more than 0 seconds"
+    if not given.get("num_worker_threads", 1) >= 1:
+        return f"num_worker_threads is {given['num_worker_threads']}; use at least 1"
+    return None
+
+
+def visible_problem(entries: Iterable[Any]) -> str | None:
+    """What is wrong with the devices that collectors are to see."""
+    try:
+        for entry in entries:
+            cuda_visible_devices(entry)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def cuda_visible_devices(entry: Any) -> str | None:
+    """The variable's value for one entry, which is a GPU or a list of them: ``1``, ``"cuda:1"``, a device of torch.
+
+    ``"cpu"`` is no GPU; None leaves the variable as it is. Raises ValueError: it names none of these.
+    """
+    if entry is None:
+        return None
+    found = [_index(one) for one in (entry if isinstance(entry, list | tuple) else [entry])]
+    return ",".join(index for index in found if index is not None)
+
+
+def _index(device: Any) -> str | None:
+    text = str(device)
+    if text == "cpu":
+        return None
+    index = text.removeprefix("cuda:")
+    if not index.isdecimal():
+        raise ValueError(f"{device!r} is no GPU with a number; use 1, 'cuda:1' or 'cpu'")
+    return index

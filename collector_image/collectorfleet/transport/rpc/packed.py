@@ -1,0 +1,51 @@
+"""Arrays as one tensor of bytes, which an agent sends as it lies in memory, and back without a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from collectorfleet.codec.tensors import Array
+
+# Any dtype may be read in place, and by vector instructions.
+_ALIGNMENT: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where each array begins, its dtype and its shape."""
+
+    places: tuple[tuple[int, str, tuple[int, ...]], ...]
+    size_bytes: int
+
+    @classmethod
+    def of(cls, arrays: Sequence[Array]) -> Layout:
+        places, size = [], 0
+        for array in arrays:
+            places.append((size, array.dtype.str, array.shape))
+            size += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
+        return cls(tuple(places), size)
+
+    def views(self, packed: Tensor) -> list[Array]:
+        """The arrays, in the memory of ``packed``, uint8 ``[size_bytes]``."""
+        memory = packed.numpy()
+        return [_view(memory, begin, np.dtype(dtype), shape) for begin, dtype, shape in self.places]
+
+
+def pack(arrays: Sequence[Array]) -> tuple[Layout, Tensor]:
+    """Copies of all of them in memory of their own."""
+    layout = Layout.of(arrays)
+    packed = torch.empty(layout.size_bytes, dtype=torch.uint8)
+    for view, array in zip(layout.views(packed), arrays, strict=True):
+        view[...] = array
+    return layout, packed
+
+
+def _view(memory: Array, begin: int, dtype: np.dtype, shape: tuple[int, ...]) -> Array:
+    count = int(np.prod(shape, dtype=np.int64))
+    return memory[begin : begin + count * dtype.itemsize].view(dtype).reshape(shape)

@@ -1,0 +1,280 @@
+"""Collectors in processes of this machine, which call the driver and are called by ``torch.distributed.rpc``.
+
+Each call has the deadline of ``rpc_timeout``, and none of them waits for a rollout. Small ones tell a collector what to
+do; it fetches weights by calls of its own, and brings frames by others. A collector that is lost concerns the others
+not at all: none of them has heard of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import queue
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from ray import cloudpickle
+from torch import Tensor
+from torch._C._distributed_rpc import WorkerInfo
+from torch.distributed import rpc
+
+from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.codec import snapshot as snapshots
+from collectorfleet.messages import (
+    Answer,
+    CollectorId,
+    Failed,
+    Fault,
+    Lost,
+    Message,
+    Request,
+    Returned,
+    Stored,
+    Weights,
+)
+from collectorfleet.transport.distributed import control
+from collectorfleet.transport.distributed.asking import Asked, Unanswered
+from collectorfleet.transport.distributed.launcher import LocalProcess
+from collectorfleet.transport.rpc import packed, station
+from collectorfleet.transport.rpc.member import Frames, Header, Place, member, obey
+from collectorfleet.transport.rpc.options import TensorPipeOptions
+
+ConfigOf = Callable[[str], CollectorConfig]
+VisibleOf = Callable[[str], str | None]
+
+_NUMBERS: Final = itertools.count(1)
+# How torch says it: there is no class of its own.
+_TOO_LATE: Final = "RPC ran for more than set timeout"
+
+
+@dataclass(frozen=True, eq=False)
+class _Parcel:
+    """A snapshot as collectors fetch it; no other of this process has its number."""
+
+    header: bytes = field(repr=False)
+    packed: Tensor = field(repr=False)
+    number: int = field(default_factory=lambda: next(_NUMBERS))
+
+
+@dataclass(eq=False)
+class _Collector:
+    """``info`` is there once its process has come. What it may fetch is in ``offered`` and ``along``."""
+
+    build: control.Build
+    number: int
+    process: LocalProcess | None = None
+    info: WorkerInfo | None = None
+    said: int = 0  # calls so far
+    offered: dict[str, list[_Parcel]] = field(default_factory=dict)  # by policy
+    along: dict[int, list[_Parcel]] = field(default_factory=dict)  # by request
+    silent: str | None = None  # the call that it did not take in time
+
+    def may_fetch(self, parcel: int) -> _Parcel | None:
+        held = (*self.offered.values(), *self.along.values())
+        return next((one for parcels in list(held) for one in parcels if one.number == parcel), None)
+
+
+class RpcTransport:
+    """A transport over ``torch.distributed.rpc``.
+
+    ``config_of`` and ``visible_of`` say what the collector in a slot is made of, and which GPUs it sees; ``policy`` is
+    what those have that name none; ``seed`` is the first of a row of seeds, one for each incarnation of each collector.
+    """
+
+    name = "RPC"
+
+    def __init__(
+        self,
+        config_of: ConfigOf,
+        visible_of: VisibleOf,
+        options: Mapping[str, Any] | None,
+        *,
+        policy: Any,
+        seed: int,
+    ) -> None:
+        self._config_of = config_of
+        self._visible_of = visible_of
+        self._policy = policy
+        self._seed = seed
+        self._seeds_environments = False
+        self._collectors: dict[CollectorId, _Collector] = {}
+        self._changing = threading.Lock()
+        self._unanswered = Unanswered()
+        self._said: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._hashing = ThreadPoolExecutor(1, "weights-digest")
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload([member.__module__])
+        self._station, self._key = station.enter(TensorPipeOptions.of(options), self)
+
+    def start(self, collector: CollectorId) -> None:
+        config = self._config_of(collector.name)
+        if not config.served:
+            config = replace(config, policy=self._policy)
+        seed = (self._seed + collector.incarnation) % 2**63
+        # Before it begins: its process may come at once.
+        build = control.Build(config, seed, self._seeds_environments)
+        self._collectors[collector] = started = _Collector(build, self._station.number())
+        place = Place(
+            collector,
+            started.number,
+            self._key,
+            self._station.address,
+            self._station.options,
+            self._visible_of(collector.name),
+        )
+        # Not a daemon in multiprocessing's sense: those may have no processes, and collectors may.
+        process = self._context.Process(target=member, args=(place,), name=f"collector-{collector}")
+        process.start()
+        started.process = LocalProcess(process)
+        threading.Thread(target=self._watch, args=(collector, started, started.process), daemon=True).start()
+
+    def put(self, snapshot: snapshots.Snapshot) -> Stored:
+        layout, copied = packed.pack(snapshot.arrays)
+        parcel = _Parcel(cloudpickle.dumps(Header(replace(snapshot, arrays=[]), layout)), copied)
+        hashed = self._hashing.submit(snapshots.digest, layout.views(copied))
+        return Stored(hashed, snapshot.size_bytes, parcel)
+
+    def offer(self, collector: CollectorId, weights: Weights) -> None:
+        self._collectors[collector].offered[weights.policy] = _parcels(weights)
+        self._say(collector, _offered(weights))
+
+    def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
+        if weights is not None:
+            self._collectors[collector].along[request.id] = _parcels(weights)
+        self._say(collector, control.Run(request, None if weights is None else _offered(weights)))
+
+    def cut_short(self, collector: CollectorId, request_id: int) -> None:
+        self._say(collector, control.CutShort(request_id))
+
+    def ask(self, collector: CollectorId, method: str, *args: Any) -> Asked | None:
+        asked = self._unanswered.expect(collector)
+        # Looked at afterwards: who is stopped between the two is told so by whoever stops it.
+        known = self._collectors.get(collector)
+        if known is None or known.info is None:
+            self._unanswered.lost(collector)
+            return None
+        self._tell(collector, known, known.info, control.Ask(asked.number, method, args))
+        return asked
+
+    def answer(self, asked: Asked, timeout: float) -> Returned | Failed | None:
+        return asked.answer.result(timeout)
+
+    def seed_later_incarnations(self, seed: int) -> None:
+        self._seed, self._seeds_environments = seed, True
+
+    def handles(self) -> list[LocalProcess]:
+        return [one.process for one in list(self._collectors.values()) if one.process is not None]
+
+    def stop(self, collector: CollectorId) -> None:
+        with self._changing:
+            stopped = self._collectors.pop(collector, None)
+            if stopped is not None and stopped.info is not None:
+                self._station.let_go(stopped.info)
+        if stopped is not None and stopped.process is not None:
+            stopped.process.kill()
+        self._unanswered.lost(collector)
+
+    def wait(self, timeout: float) -> Sequence[Message]:
+        found = []
+        try:
+            found.append(self._said.get(timeout=timeout))
+            while True:
+                found.append(self._said.get_nowait())
+        except queue.Empty:
+            pass
+        return [message for message in found if message is not None and message.collector in self._collectors]
+
+    def wake(self) -> None:
+        self._said.put(None)
+
+    def close(self) -> None:
+        for collector in list(self._collectors):
+            self.stop(collector)
+        station.leave(self._key)
+
+    # ------------------------------------------------- what collectors call, on threads of the agent
+    def joined(self, number: int, address: str) -> bytes | None:
+        with self._changing:
+            for known in self._collectors.values():
+                if known.number == number:
+                    known.info = self._station.take_in(number, address)
+                    build: bytes = cloudpickle.dumps(known.build)
+                    return build
+        return None
+
+    def heard(self, pickled: bytes, beside: Tensor | None) -> None:
+        said = cloudpickle.loads(pickled)
+        match said:
+            case control.Said(message):
+                self._said.put(message)
+            case control.Replied():
+                self._unanswered.replied(said)
+            case Frames(answer, layout) if beside is not None:
+                part = answer.payload
+                encoded = replace(part.encoded, arrays=layout.views(beside))
+                self._deliver(replace(answer, payload=replace(part, encoded=encoded)))
+
+    def fetched(self, parcel: int) -> tuple[bytes, Tensor] | None:
+        for known in list(self._collectors.values()):
+            found = known.may_fetch(parcel)
+            if found is not None:
+                return found.header, found.packed
+        return None
+
+    # ------------------------------------------------- the driver's own
+    def _deliver(self, answer: Answer) -> None:
+        known = self._collectors.get(answer.collector)
+        if known is not None:
+            known.along.pop(answer.request_id, None)
+        self._said.put(answer)
+
+    def _say(self, collector: CollectorId, said: object) -> None:
+        known = self._collectors[collector]
+        if known.info is None:
+            raise RuntimeError(f"{collector} was told something before its process had come")
+        self._tell(collector, known, known.info, said)
+
+    def _tell(self, collector: CollectorId, known: _Collector, info: WorkerInfo, said: object) -> None:
+        with self._changing:
+            known.said = number = known.said + 1
+        try:
+            call = rpc.rpc_async(info, obey, args=(number, cloudpickle.dumps(said)))
+        except RuntimeError as error:
+            self._not_taken(collector, known, error)
+        else:
+            call.add_done_callback(lambda done: self._taken(collector, known, done))
+
+    def _taken(self, collector: CollectorId, known: _Collector, call: Any) -> None:
+        try:
+            call.value()
+        except RuntimeError as error:
+            self._not_taken(collector, known, error)
+
+    def _not_taken(self, collector: CollectorId, known: _Collector, error: RuntimeError) -> None:
+        if collector not in self._collectors or known.process is None:
+            return  # it was stopped meanwhile
+        # One that is late or broken is of no use any more; what its process says at its end is the better cause.
+        if _TOO_LATE in str(error):
+            known.silent = f"took no call within {self._station.options.rpc_timeout:g} s (rpc_timeout)"
+        known.process.kill()
+
+    def _watch(self, collector: CollectorId, started: _Collector, process: LocalProcess) -> None:
+        ended = process.how_it_ended()
+        self._unanswered.lost(collector)
+        if started.silent is not None:
+            self._said.put(Lost(collector, started.silent, Fault.HUNG))
+        else:
+            self._said.put(Lost(collector, ended.cause, ended.fault))
+
+
+def _parcels(weights: Weights) -> list[_Parcel]:
+    also = weights.normalization
+    return [weights.stored.handle, *([] if also is None else [also.handle])]
+
+
+def _offered(weights: Weights) -> control.Offered:
+    numbers = [parcel.number for parcel in _parcels(weights)]
+    return control.Offered(weights.policy, weights.version, numbers[0], numbers[1] if len(numbers) > 1 else None)

@@ -1,0 +1,129 @@
+"""What RPC has to do beyond the contract: deadlines, one agent for all fleets of a process, devices."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tensordict import TensorDictBase
+from tests import envs
+from tests.contract.harness import C0, PLAIN, ConfigOf, Harness, _BehindCalls, batch_of, make_gated, values_of, waits_at
+from torch.distributed import rpc
+
+from collectorfleet.errors import InvalidOption
+from collectorfleet.messages import Answer, CollectorId, Fault, Lost
+from collectorfleet.transport.rpc.transport import RpcTransport
+
+C1 = CollectorId("c1", 1)
+
+
+def over(**options: Any) -> Any:
+    """A transport with such options of TensorPipe, whose c1 sees the GPU number 3."""
+
+    def make(policy: Any, config_of: ConfigOf) -> tuple[RpcTransport, _BehindCalls]:
+        sees = {"c1": "3"}.get
+        transport = RpcTransport(config_of, sees, options, policy=policy, seed=0)
+        return transport, _BehindCalls(transport)
+
+    return make
+
+
+@pytest.fixture
+def hasty() -> Iterator[Harness]:
+    threads = torch.get_num_threads()
+    made = Harness(over(rpc_timeout=5.0))
+    try:
+        yield made
+    finally:
+        made.transport.close()
+        torch.set_num_threads(threads)
+
+
+class Seeing(envs.Counting):
+    """Its reward says which GPU its process sees."""
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        stepped = super()._step(tensordict)
+        stepped["reward"].fill_(float(os.environ.get("CUDA_VISIBLE_DEVICES") or -1))
+        return stepped
+
+
+def test_a_member_that_takes_no_call_is_lost_by_the_deadline_and_the_others_go_on(hasty: Harness) -> None:
+    hasty.start("c0")
+    stopped = hasty.start("c1")
+    os.kill(stopped.pid, signal.SIGSTOP)
+    hasty.ask(C1)
+    hasty.ask(C0)
+    assert hasty.hear(Answer).collector == C0
+    lost = hasty.hear(Lost)
+    assert (lost.collector, lost.fault) == (C1, Fault.HUNG)
+    assert lost.cause == "took no call within 5 s (rpc_timeout)"
+
+
+def test_a_rollout_may_last_longer_than_any_call_and_a_death_beside_it_is_not_its_own(
+    hasty: Harness, gate: Path
+) -> None:
+    hasty.config = replace(PLAIN, create_env=partial(make_gated, str(gate)))
+    hasty.start("c0")
+    killed = hasty.start("c1")
+    request = hasty.ask(C0)
+    waits_at(gate)
+    hasty.backdoor.kill(killed)
+    assert (lost := hasty.hear(Lost)).collector == C1
+    assert lost.cause == "its process ended by SIGKILL"
+    hasty.transport.stop(C1)
+    again = CollectorId("c1", 2)
+    hasty.config = PLAIN
+    hasty.start("c1", incarnation=2)
+    hasty.ask(again)
+    assert hasty.hear(Answer).collector == again
+    gate.touch()
+    assert (answer := hasty.hear(Answer)).request_id == request.id
+    assert answer.seconds > 0
+
+
+def test_fleets_of_one_process_share_its_agent_and_its_options(hasty: Harness) -> None:
+    hasty.start()
+    with pytest.raises(
+        InvalidOption, match=r"another fleet of this process has .*'rpc_timeout': 5.0.*give both the same"
+    ):
+        Harness(over(rpc_timeout=6.0))
+    other = Harness(over(rpc_timeout=5.0))
+    other.config = PLAIN
+    other.start()
+    other.offer(C0, other.store(1, 3.0))
+    hasty.ask(C0)
+    other.ask(C0)
+    assert (values_of(hasty.hear(Answer)), values_of(other.hear(Answer))) == ({0.0}, {3.0})
+    other.transport.close()
+    hasty.ask(C0)
+    assert values_of(hasty.hear(Answer)) == {0.0}
+
+
+def test_an_agent_that_somebody_else_has_made_is_left_to_them(tmp_path: Path) -> None:
+    options = rpc.TensorPipeRpcBackendOptions(init_method=f"file://{tmp_path / 'store'}", _transports=["uv"])
+    rpc.init_rpc("trainer", rank=0, rpc_backend_options=options)
+    try:
+        with pytest.raises(InvalidOption, match="of which a process has one, and init_rpc was called here"):
+            Harness(over())
+    finally:
+        rpc.shutdown()
+
+
+def test_transports_that_tensorpipe_does_not_have_are_refused_with_what_it_says() -> None:
+    with pytest.raises(InvalidOption, match=r"tensorpipe_options: .*'_transports': \['smoke'\].*: .*smoke"):
+        Harness(over(_transports=["smoke"]))
+
+
+def test_a_collector_sees_the_gpus_that_are_its_own(hasty: Harness) -> None:
+    hasty.config = replace(PLAIN, create_env=Seeing)
+    hasty.start("c1")
+    hasty.ask(C1)
+    assert set(batch_of(hasty.hear(Answer))["next", "reward"].flatten().tolist()) == {3.0}
