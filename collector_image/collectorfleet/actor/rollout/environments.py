@@ -68,9 +68,10 @@ class Environments:
 
     def step(self, actions: Tensor, observations: np.ndarray, rewards: np.ndarray) -> Ends | None:
         ends: Ends | None = None
+        paid = rewards[:, 0]
         for row, (step, action) in enumerate(zip(self._steps, self._read_action(actions), strict=True)):
             observations[row], reward, terminated, truncated, _ = step(action)
-            rewards[row, 0] = reward if isinstance(reward, _NUMBERS) else _number(reward)
+            paid[row] = reward if isinstance(reward, _NUMBERS) else _number(reward)
             if terminated or truncated:
                 ends = ends or Ends()
                 ends.add(row, bool(terminated), bool(truncated))
