@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterable, Mapping
 
 from benchmarks.common import tables
 from benchmarks.common.child import Failed, measure
-from benchmarks.rollout.measures import BARE, OURS, TORCHRL
+from benchmarks.rollout.measures import BARE, KEEPING, OURS, TORCHRL
 from benchmarks.rollout.workloads import WORKLOADS
 
 CHILD_SECONDS = 240.0
 SIDES = (OURS, TORCHRL, BARE)
+OF_IMAGES = (*SIDES, KEEPING)
 OURS_ON_ENVPOOL = "ours on EnvPool"
 OTHERS = {
     "RLlib": "benchmarks.rollout.rllib",
@@ -33,13 +34,14 @@ INTRODUCTION = """# What a step costs
 
 One collector in one process, with one thread of torch and an MLP of 64 by 64, steps environments together. *TorchRL* is
 TorchRL's `Collector` alone; *bare* calls environment and policy and keeps nothing, with the same distributions of
-TorchRL's; it is no limit where the fleet draws without them. *RLlib* is its env runner, *Stable-Baselines3* the
-rollout of its PPO, *Sample Factory* its sampler in one process; the policies of the latter two say values too.
-*EnvPool* is its environments in one thread and the policy, as *bare* is; *ours on EnvPool* is the fleet's loop on
-them. Others have no part in the environment of images, and Sample Factory takes a Gymnasium that is older than
-`HalfCheetah-v5`. PufferLib builds with sources that it downloads, and was not measured. Cells are median (min-max) over
-the rounds, of the best batch of each measurement; ratios are of the same round. `over bare` is what a step costs beyond
-the bare one, in µs of CPU for all environments of the collector.
+TorchRL's; it is no limit where the fleet draws without them. *Bare that keeps* also copies what was seen before and
+after each step to where a batch has it: 64 images are 1.8 MB, twice a step. *RLlib* is its env runner,
+*Stable-Baselines3* the rollout of its PPO, *Sample Factory* its sampler in one process; the policies of the latter two
+say values too. *EnvPool* is its environments in one thread and the policy, as *bare* is; *ours on EnvPool* is the
+fleet's loop on them. Others have no part in the environment of images, and Sample Factory takes a Gymnasium that is
+older than `HalfCheetah-v5`. PufferLib builds with sources that it downloads, and was not measured. Cells are median
+(min-max) over the rounds, of the best batch of each measurement; ratios are of the same round. `over bare` is what a
+step costs beyond the bare one, in µs of CPU for all environments of the collector.
 
     python -m venv rllib && rllib/bin/pip install "ray[rllib]" torch "gymnasium[mujoco]" psutil
     python -m venv sb3 && sb3/bin/pip install stable-baselines3 torch "gymnasium[mujoco]" psutil
@@ -53,11 +55,17 @@ the bare one, in µs of CPU for all environments of the collector.
         --beside "ours on EnvPool=envpool/bin/python" --write docs/rollout.md
 """
 
+MEMORY = """## Memory
+
+The most memory that the collector's process had (its peak RSS), Python, torch and the batch included.
+"""
+
 
 def run_round(workload: str, together: int, number: int, others: Mapping[str, str]) -> dict[str, Found]:
     """Every side once; ``others`` are Pythons by side."""
     found: dict[str, Found] = {}
-    sides = [*SIDES, *(others if workload != "image" else ())]
+    # Only observations that are large cost anything to keep, and others have no part in images.
+    sides = [*OF_IMAGES] if workload == "image" else [*SIDES, *others]
     for side in sides if number % 2 == 0 else reversed(sides):
         case = {"side": side, "workload": workload, "together": together, "steps": max(25, 1600 // together)}
         module = OTHERS.get(side, "benchmarks.rollout.measures")
@@ -71,7 +79,7 @@ def row(what: str, rounds: list[dict[str, Found]], others: Iterable[str]) -> lis
         return tables.spread(_paired(rounds, side, other, "frames/s", lambda a, b: a / b), "x")
 
     cells = []
-    for side in (*SIDES, *others):
+    for side in (*OF_IMAGES, *others):
         numbers = [one[side]["frames/s"] for one in rounds if isinstance(one.get(side), dict)]
         cells.append(tables.spread(numbers) if numbers else "-")
     ratios = [ratio(OURS, side) for side in _compared(others)]
@@ -80,7 +88,15 @@ def row(what: str, rounds: list[dict[str, Found]], others: Iterable[str]) -> lis
 
 
 def _compared(others: Iterable[str]) -> list[str]:
-    return [TORCHRL, BARE, *(side for side in others if side != OURS_ON_ENVPOOL)]
+    return [TORCHRL, BARE, KEEPING, *(side for side in others if side != OURS_ON_ENVPOOL)]
+
+
+def memory_row(what: str, rounds: list[dict[str, Found]]) -> list[str]:
+    cells = [
+        tables.spread([one[side]["peak MB"] for one in rounds if isinstance(one[side], dict)])
+        for side in (OURS, TORCHRL)
+    ]
+    return [what, *cells, tables.spread(_paired(rounds, OURS, TORCHRL, "peak MB", lambda a, b: a / b), "x")]
 
 
 def _paired(
@@ -108,14 +124,18 @@ def main() -> None:
         for workload, together in cases:
             found[workload, together].append(run_round(workload, together, number, others))
         print(f"round {number + 1} of {args.rounds} done, load average {os.getloadavg()[0]:.1f}", flush=True)
-    columns = [f"{side}, frames/s" for side in (*SIDES, *others)]
+    columns = [f"{side}, frames/s" for side in (*OF_IMAGES, *others)]
     ratios = [f"ours / {side}" for side in _compared(others)]
     table = tables.table(
         ["environments", *columns, *ratios, "over bare, µs"],
         [row(f"{together} of {workload}", rounds, others) for (workload, together), rounds in found.items()],
     )
     machine = tables.machine("torch", "torchrl", "tensordict", "gymnasium")
-    text = f"{table}\n\n{args.rounds} rounds. {machine}."
+    memory = tables.table(
+        ["environments", "ours, MB", "TorchRL, MB", "ratio"],
+        [memory_row(f"{together} of {workload}", rounds) for (workload, together), rounds in found.items()],
+    )
+    text = f"{table}\n\n{args.rounds} rounds. {machine}.\n\n{MEMORY}\n{memory}"
     print(f"\n{text}")
     if args.write:
         tables.write(args.write, f"{INTRODUCTION}\n{text}")

@@ -1,4 +1,4 @@
-"""One side, one environment, one process: frames a second and CPU of a frame."""
+"""One side, one environment, one process: frames a second, CPU of a step and the most memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.common.child import serve
 from benchmarks.rollout.timing import best_of
 from benchmarks.rollout.workloads import WORKLOADS, Workload
 
-OURS, TORCHRL, BARE = "ours", "TorchRL", "bare"
+OURS, TORCHRL, BARE, KEEPING = "ours", "TorchRL", "bare", "bare that keeps"
 
 
 def ours(workload: Workload, together: int, steps: int) -> Iterator[None]:
@@ -61,7 +61,31 @@ def bare(workload: Workload, together: int, steps: int) -> Iterator[None]:
         yield
 
 
-SIDES: dict[str, Callable[[Workload, int, int], Iterator[None]]] = {OURS: ours, TORCHRL: torchrls, BARE: bare}
+@torch.no_grad()
+def keeping(workload: Workload, together: int, steps: int) -> Iterator[None]:
+    """The same, and what was seen before and after each step is kept as a batch has it, environments first."""
+    envs, network = [workload.make() for _ in range(together)], workload.network()
+    seen = np.stack([env.reset()[0] for env in envs])
+    observation = torch.from_numpy(seen)
+    before = np.zeros((together, steps, *seen.shape[1:]), seen.dtype)
+    after = np.zeros_like(before)
+    while True:
+        for step in range(steps):
+            before[:, step] = seen
+            for index, (env, action) in enumerate(zip(envs, workload.act(network, observation), strict=True)):
+                seen[index], _, terminated, truncated, _ = env.step(action)
+                after[index, step] = seen[index]
+                if terminated or truncated:
+                    seen[index], _ = env.reset()
+        yield
+
+
+SIDES: dict[str, Callable[[Workload, int, int], Iterator[None]]] = {
+    OURS: ours,
+    TORCHRL: torchrls,
+    BARE: bare,
+    KEEPING: keeping,
+}
 
 
 def measure(case: dict[str, Any]) -> dict[str, float]:

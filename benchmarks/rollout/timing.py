@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable
 from typing import Any
@@ -16,4 +17,8 @@ def best_of(make_batch: Callable[[], Any], case: dict[str, Any]) -> dict[str, fl
         make_batch()
         took.append((time.perf_counter() - started, time.process_time() - cpu))
     seconds, cpu = min(one for one, _ in took), min(one for _, one in took)
-    return {"frames/s": case["steps"] * case["together"] / seconds, "CPU us/step": cpu / case["steps"] * 1e6}
+    return {
+        "frames/s": case["steps"] * case["together"] / seconds,
+        "CPU us/step": cpu / case["steps"] * 1e6,
+        "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }

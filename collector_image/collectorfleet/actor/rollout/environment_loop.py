@@ -67,9 +67,10 @@ class EnvironmentLoop:
         batch.get(TRAJECTORY).fill_(-1)
         time = batch.ndim - 1
         for key, rows in said.items():
-            # What the policy says is not there while it has never been asked.
-            if rows[0] is not None:
-                torch.stack(rows, time, out=batch.get(key).narrow(time, 0, taken))
+            # What the policy says is not there while it has never been asked, nor what a hook took out of the batch.
+            entry = batch.get(key)
+            if rows[0] is not None and entry is not None:
+                torch.stack(rows, time, out=entry.narrow(time, 0, taken))
 
     def _act(self, carrier: TensorDictBase) -> None:
         if self.before_policy is not None:

@@ -16,6 +16,7 @@ from collectorfleet.actor.rollout.exact import NotExact, require
 from collectorfleet.actor.rollout.vectors import find_vector
 
 _ENDS: Final = {"done", "terminated", "truncated"}
+_NUMBERS: Final = (float, int, np.number)
 
 
 class Stepped(Protocol):
@@ -67,8 +68,10 @@ class Environments:
 
     def step(self, actions: Tensor, observations: np.ndarray, rewards: np.ndarray) -> Ends | None:
         ends: Ends | None = None
+        paid = rewards[:, 0]
         for row, (step, action) in enumerate(zip(self._steps, self._read_action(actions), strict=True)):
-            observations[row], rewards[row, 0], terminated, truncated, _ = step(action)
+            observations[row], reward, terminated, truncated, _ = step(action)
+            paid[row] = reward if isinstance(reward, _NUMBERS) else _number(reward)
             if terminated or truncated:
                 ends = ends or Ends()
                 ends.add(row, bool(terminated), bool(truncated))
@@ -131,7 +134,9 @@ def _flat(transform: Transform) -> list[Transform]:
 
 def _settings(transform: Transform) -> tuple[Any, ...]:
     plain = {
-        name: value for name, value in vars(transform).items() if isinstance(value, str | int | float | type(None))
+        name: value
+        for name, value in vars(transform).items()
+        if isinstance(value, str | int | float | torch.dtype | type(None))
     }
     state = transform.state_dict()
     require(
@@ -170,9 +175,17 @@ def _reader(env: EnvBase, listed: Callable[[Tensor], Any]) -> Callable[[Tensor],
     require(list(env.action_keys) == ["action"], "the action is not one entry named action")
     spec = env.full_action_spec["action"]
     if type(spec) is OneHot and not spec.use_register:
-        return lambda actions: listed(actions.long().argmax(-1))
+        choices = spec.shape[len(env.batch_size) : -1]
+        require(env._is_batched or not choices or choices.numel() > 1, "the action is an array of one choice")
+        read = Tensor.numpy if choices else listed
+        return lambda actions: read(actions.long().argmax(-1))
     if type(spec) is Categorical and spec.shape == env.batch_size:
         return listed
     if isinstance(spec, Bounded | Unbounded):
         return Tensor.numpy
     raise NotExact(f"actions are encoded ({type(spec).__name__})")
+
+
+def _number(reward: Any) -> Any:
+    """What TorchRL makes of a reward that is None, or an array of one number."""
+    return 0.0 if reward is None else np.asarray(reward).item()

@@ -86,7 +86,9 @@ def _policy(collector: Collector, known: list[Any]) -> Policy:
 def _require_plain(collector: Collector) -> None:
     devices = (collector.storing_device, collector.env_device)
     require(all(device in _CPU for device in devices), "frames are made or stored on another device than the CPU")
-    require(not collector.cudagraphed_policy, "the policy is recorded as a CUDA graph")
+    # Without CUDA TorchRL's recorder records nothing, says so, and calls the policy as it is.
+    recorded = collector.cudagraphed_policy and torch.cuda.is_available()
+    require(not recorded, "the policy is recorded as a CUDA graph by cudagraph_policy")
     require(collector.replay_buffer is None, "TorchRL's collector writes to a replay buffer itself")
     require(collector.trajs_per_batch is None, "whole trajectories are put together from several rollouts")
     require(collector.policy_version_tracker is None, "TorchRL's PolicyVersion writes to the frames")

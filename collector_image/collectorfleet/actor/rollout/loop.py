@@ -7,7 +7,7 @@ Between two rollouts all that is known is where TorchRL's collector has it, so t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from tensordict import TensorDict, TensorDictBase
@@ -20,6 +20,11 @@ from collectorfleet.actor.rollout.memory import TRAJECTORY, Memory
 from collectorfleet.actor.rollout.policies import Policy, Values
 from collectorfleet.actor.rollout.stage import Frame, Stage
 from collectorfleet.actor.rollout.transforms import Observed, Stepping
+
+_WRITES: Final = (
+    "the policy writes into its observation, which TorchRL's frames then show twice; clone it there, or "
+    "set collection.rollout to TorchRL"
+)
 
 
 class Loop:
@@ -55,6 +60,7 @@ class Loop:
         self._stage = stage
         self._ends = ends
         self._batched = batched
+        self._asked = False
 
     def run(self, collector: Collector, batch: TensorDictBase, steps: int, *, random: bool) -> None:
         """Step into ``batch``, ``steps`` times or until the collector is interrupted; ``random`` asks no policy."""
@@ -116,10 +122,7 @@ class Loop:
             carrier.set(key, tensor)
         carrier.set(TRAJECTORY, memory.write_trajectories(step + 1, ended, collector))
         if self._writes() != written:
-            raise RuntimeError(
-                "the policy writes into its observation, which TorchRL's frames then show twice; clone it there, or "
-                "set collection.rollout to TorchRL"
-            )
+            raise RuntimeError(_WRITES)
 
     def _writes(self) -> int:
         """Grows whenever the policy writes into what it is given."""
@@ -128,7 +131,16 @@ class Loop:
     def _act(self, values: Values) -> None:
         if self.before_policy is not None:
             self.before_policy()
+        if self._asked:
+            self.policy(values)
+            return
+        self._asked = True
+        # Torch does not count what is written by ``.data`` or as an array: seen in the first step, if it does so there.
+        read = {key: values[key] for key in self.policy.reads}
+        before = {key: tensor.clone() for key, tensor in read.items()}
         self.policy(values)
+        if not all(_same_bytes(tensor, before[key]) for key, tensor in read.items()):
+            raise RuntimeError(_WRITES)
 
     def _left(self, values: Values, over: Sequence[int]) -> Values:
         """What the policy said, as it is left for the next step: a reset of some environments, not all, makes zeros."""
@@ -160,3 +172,8 @@ class Loop:
             observed.reset(raw, which, frame)
         for transform in self._stepping:
             transform.reset(frame, which)
+
+
+def _same_bytes(one: Tensor, other: Tensor) -> bool:
+    """Whether they are the same where numbers are NaN, too."""
+    return one.numpy().tobytes() == other.numpy().tobytes()

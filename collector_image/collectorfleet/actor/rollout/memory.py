@@ -25,29 +25,35 @@ class Memory:
 
     def __init__(self, batch: TensorDictBase, keys: Iterable[Any], *, batched: bool) -> None:
         self.batch = batch
-        self.arrays: dict[Any, np.ndarray] = {key: as_array(batch.get(key), batched) for key in keys}
+        entries = {key: batch.get(key) for key in keys}
+        # A hook may have taken one out of the batch, which has it no more then; so has TorchRL's.
+        self.arrays: dict[Any, np.ndarray] = {
+            key: as_array(entry, batched) for key, entry in entries.items() if entry is not None
+        }
 
     def write(self, stage: Stage, said: Iterable[Any], first: int, steps: int) -> None:
         """Copy ``steps`` of the stage to those of the batch that begin with ``first``; ``said`` by the policy."""
         time = slice(first, first + steps)
         for key, rows in stage.seen.items():
-            self.arrays[key][:, time] = rows[:steps].swapaxes(0, 1)
+            self._write(key, time, rows[:steps])
             after = self.arrays.get(("next", key))
             if after is not None:  # compact observations are not there
                 after[:, time] = rows[1 : steps + 1].swapaxes(0, 1)
                 for step, one, last in stage.last:
                     after[one, first + step] = last[key]
         for key in said:
-            self.arrays[key][:, time] = stage.said[key][:steps].swapaxes(0, 1)
-        self.arrays["next", "reward"][:, time] = stage.rewards[:steps].swapaxes(0, 1)
+            self._write(key, time, stage.said[key][:steps])
+        self._write(("next", "reward"), time, stage.rewards[:steps])
 
     def write_ends(self, steps: int, ended: Ended) -> None:
         """Nothing is at its end but what ``ended`` has; and nothing is where a step begins."""
         for key, how in zip(ENDS, (True, ended.terminated, ended.truncated), strict=True):
-            self.arrays[key][:, :steps] = False
-            after = self.arrays["next", key]
-            after[:, :steps] = False
-            after[ended.which, ended.steps, 0] = how
+            before, after = self.arrays.get(key), self.arrays.get(("next", key))
+            if before is not None:
+                before[:, :steps] = False
+            if after is not None:
+                after[:, :steps] = False
+                after[ended.which, ended.steps, 0] = how
 
     def write_trajectories(self, steps: int, ended: Ended, collector: Collector) -> Tensor:
         """Ids change where a trajectory ended; returns those that the next rollout begins with."""
@@ -62,3 +68,8 @@ class Memory:
         for step, one, traj in zip(ended.steps, ended.which, fresh, strict=True):
             ids[one, step + 1 : steps] = last[one] = traj
         return now
+
+    def _write(self, key: Any, time: slice, rows: np.ndarray) -> None:
+        array = self.arrays.get(key)
+        if array is not None:
+            array[:, time] = rows.swapaxes(0, 1)

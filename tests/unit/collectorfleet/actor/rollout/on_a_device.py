@@ -1,4 +1,4 @@
-"""Holds a policy on another device against TorchRL's loop; a process of its own."""
+"""Holds a policy on another device against TorchRL's loop, and one to be recorded; a process of its own."""
 
 from __future__ import annotations
 
@@ -71,6 +71,13 @@ def main() -> None:
             assert_equal(brought(theirs.run(asked)), ours.run(asked))
             assert theirs.random_state == ours.random_state
         print(f"equal: {loop}, {options}")
+    # The last one: TorchRL's recorder changes how torch computes.
+    theirs, ours = sides(partial(together, 0), partial(drawing, 0), 30, cudagraph_policy=True)
+    assert ours.runner.loop == "Fast", ours.runner.loop
+    for asked in (Asked(10), Asked(6, cut_after=3), Asked(5, random=True), Asked(10)):
+        assert_equal(theirs.run(asked), ours.run(asked))
+        assert theirs.random_state == ours.random_state
+    print("recorded nothing without CUDA")
 
 
 if __name__ == "__main__":

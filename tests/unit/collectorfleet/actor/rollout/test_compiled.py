@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,8 +17,9 @@ from torchrl.envs import EnvBase, SerialEnv
 from torchrl.modules import MLP, NormalParamExtractor, OneHotCategorical, ProbabilisticActor, TanhNormal
 
 from collectorfleet.actor.build import build
-from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.config import CollectorConfig, RolloutLoop
 from collectorfleet.actor.rollout.collector import FastCollector
+from collectorfleet.actor.rollout.exact import NotExact
 
 
 def acting() -> TensorDictModule:
@@ -88,8 +90,20 @@ def test_an_environment_that_steps_itself_is_asked_by_a_compiled_policy_too() ->
         assert_equal(theirs.run(asked), ours.run(asked))
 
 
+def test_a_backend_that_records_cuda_graphs_computes_as_traced_where_there_is_no_cuda() -> None:
+    torch.compiler.reset()
+    theirs, ours = sides(make_chance, acting, 12, compile_policy={"backend": "cudagraphs"})
+    assert ours.runner.loop == "Fast"
+    for asked in (Asked(8), Asked(8)):
+        assert_equal(theirs.run(asked), ours.run(asked))
+
+
 def test_a_policy_recorded_as_a_cuda_graph_is_torchrls_to_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Recording one without CUDA changes how torch computes, in all of the process.
+    # Its recorder changes how torch computes, in all of the process.
     monkeypatch.setattr(FastCollector, "_compile_wrapped_policy", lambda _, policy: policy)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     config = CollectorConfig(make_chance, None, 12, policy_factory=acting, options={"cudagraph_policy": True})
-    assert build(config, 0).loop == "TorchRL: the policy is recorded as a CUDA graph"
+    why = "the policy is recorded as a CUDA graph by cudagraph_policy"
+    assert build(config, 0).loop == f"TorchRL: {why}"
+    with pytest.raises(NotExact, match=why):
+        build(replace(config, rollout=RolloutLoop.FAST), 0)

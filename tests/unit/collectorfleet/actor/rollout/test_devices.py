@@ -8,8 +8,10 @@ import sys
 from tests.unit.collectorfleet.actor.rollout import on_a_device
 
 
-def test_frames_are_torchrls_and_come_from_the_cpu() -> None:
+def test_frames_are_torchrls_and_come_from_the_cpu_and_without_cuda_no_graph_is_recorded() -> None:
     # Torch keeps the device that is pretended for as long as the process lives.
     done = subprocess.run([sys.executable, "-m", on_a_device.__name__], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     assert done.stdout.count("equal: ") == len(on_a_device.CASES)
+    assert "recorded nothing without CUDA" in done.stdout
+    assert "without CUDA device available" in done.stderr
