@@ -61,11 +61,13 @@ def _waiting(seen: Observed, why: str) -> Finding:
 def _true(seen: Observed, found: Admitted) -> Finding:
     by = f"admitted by ClusterQueue {found.cluster_queue}"
     wanted = counts_of(workload(seen.present))
+    has = worker_pods(found.counts)
+    text = f"{by} with {has} worker pod{'s' * (has != 1)}"
     stored = seen.workload
     if stored is not None and not holds(stored, workload(seen.present)):
         text = (
-            f"{by} with {worker_pods(found.counts)} worker pods, and {worker_pods(wanted)} are asked for: Kueue admits "
-            f"a fleet as a whole, so no more are started; to ask for them, {_BACK_IN_LINE}"
+            f"{text}, and {worker_pods(wanted)} are asked for: Kueue admits a fleet as a whole, so no more are "
+            f"started; to ask for them, {_BACK_IN_LINE}"
         )
         return Finding(condition(_TYPE, True, Reason.ADMITTED_FOR_FEWER, text))
-    return Finding(condition(_TYPE, True, Reason.ADMITTED, f"{by} with {worker_pods(found.counts)} worker pods"))
+    return Finding(condition(_TYPE, True, Reason.ADMITTED, text))
