@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.cluster.client import Client, Object, condition
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
@@ -9,6 +10,8 @@ from tests.queues import kueue
 from tests.wait import eventually
 
 from collectorfleet_api import names
+
+pytestmark = pytest.mark.timeout(1500)
 
 FRAMES = 200
 START_SECONDS = 420  # of a fleet, on a machine that has other things to do
