@@ -35,6 +35,9 @@ def install(cluster: Cluster) -> None:
     for crd in crds:
         cluster.wait_for(f"crd/{crd['metadata']['name']}", "Established", within=60)
     cluster.apply([one for one in objects if one not in crds])
+    # It writes its certificates into a Secret that it has mounted, and a kubelet looks at those once in a minute.
+    cluster.wait_for("secret/kueue-webhook-server-cert", lambda found: bool(found.get("data")), NAMESPACE, within=120)
+    cluster.kubectl("delete", "pods", "-n", NAMESPACE, "-l", "control-plane=controller-manager", timeout=60)
     cluster.wait_for("deployment/kueue-controller-manager", "Available", NAMESPACE, within=180)
 
 

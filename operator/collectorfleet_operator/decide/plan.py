@@ -127,7 +127,7 @@ def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
         generation = seen.fleet.metadata.generation
         told = _told(JOB, job, f"worker pods are of generation {generation} from now on")
         yield Update(JOB, with_workers_of(job, seen.fleet), uid_of(job), told)
-    elif seen.running is not None and not queue.why_withdrawn(seen):
+    elif seen.running is not None and queue.is_placed(seen):
         yield from _tend(seen)
         yield from _tell_ready(seen, now)
 
@@ -270,10 +270,13 @@ def _keep(seen: Observed, child: Child) -> Iterator[Action]:
 
 def _as_admitted(seen: Observed, desired: Object) -> Object:
     """``desired`` where Kueue lets it run, and no larger than it lets it be."""
-    found = queue.state(seen)
-    if not isinstance(found, queue.Admitted):
+    name, found = queue.queue_of_run(seen), queue.state(seen)
+    if not name:
         return desired
-    within = placed(desired, queue.queue_of_run(seen), found.placements)
+    if not isinstance(found, queue.Admitted):
+        # A driver that is made again while Kueue is away is still its queue's.
+        return placed(desired, name, {})
+    within = placed(desired, name, found.placements)
     return limited(within, found.counts) if desired["kind"] == RAYCLUSTER.kind else within
 
 

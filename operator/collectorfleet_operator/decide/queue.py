@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.children.placement import Placement, queue_it_began_in
@@ -100,6 +100,19 @@ def why_withdrawn(seen: Observed) -> str:
     """A clause; empty while the fleet may run."""
     found = state(seen)
     return found.why if isinstance(found, Withdrawn) else ""
+
+
+def is_placed(seen: Observed) -> bool:
+    """Whether it is known where the pods of what runs may be: else nothing of it is put right."""
+    match state(seen):
+        case Unqueued():
+            return True
+        case Admitted():
+            return seen.workload is not None and flavors_of(seen.workload) <= seen.flavors.keys()
+        case Waiting() | Withdrawn():
+            return False
+        case found:
+            assert_never(found)
 
 
 def asked_for(seen: Observed) -> Object | None:

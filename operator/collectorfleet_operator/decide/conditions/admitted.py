@@ -61,11 +61,15 @@ def _waiting(seen: Observed, why: str) -> Finding:
 def _true(seen: Observed, found: Admitted) -> Finding:
     by = f"admitted by ClusterQueue {found.cluster_queue}"
     wanted = counts_of(workload(seen.present))
+    has = worker_pods(found.counts)
+    text = f"{by} with {has} worker pod{'s' * (has != 1)}"
     stored = seen.workload
-    if stored is not None and not holds(stored, workload(seen.present)):
+    if any(count > found.counts.get(name, 0) for name, count in wanted.items()):
         text = (
-            f"{by} with {worker_pods(found.counts)} worker pods, and {worker_pods(wanted)} are asked for: Kueue admits "
-            f"a fleet as a whole, so no more are started; to ask for them, {_BACK_IN_LINE}"
+            f"{text}, and {worker_pods(wanted)} are asked for: Kueue admits a fleet as a whole, so no more are "
+            f"started; to ask for them, {_BACK_IN_LINE}"
         )
         return Finding(condition(_TYPE, True, Reason.ADMITTED_FOR_FEWER, text))
-    return Finding(condition(_TYPE, True, Reason.ADMITTED, f"{by} with {worker_pods(found.counts)} worker pods"))
+    if stored is not None and not holds(stored, workload(seen.present)):
+        text = f"{text}, whose templates have changed since: to have Kueue count them as they are, {_BACK_IN_LINE}"
+    return Finding(condition(_TYPE, True, Reason.ADMITTED, text))

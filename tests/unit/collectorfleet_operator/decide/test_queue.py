@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.collectorfleet_operator.steps import STEPS, take
 from tests.unit.collectorfleet_operator.world import DRIVER, KEY, NOON, World, condition, kinds, running, told
 
 from collectorfleet_api import names
@@ -12,7 +15,8 @@ from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.workload import WORKLOAD
-from collectorfleet_operator.decide.actions import SetStatus
+from collectorfleet_operator.decide import queue
+from collectorfleet_operator.decide.actions import Create, Delete, SetStatus
 from collectorfleet_operator.objects import Object, has_condition, name_of
 
 CHECKPOINT = {"spec.driver.checkpoint": {"claimName": "runs"}}
@@ -314,6 +318,24 @@ def test_a_kueue_that_is_away_takes_nothing_back() -> None:
     assert told(world.look(why_no_queues=NOT_ENABLED), "Ready")[0] == "True"
 
 
+def test_what_runs_is_left_as_it_is_while_nobody_knows_where_its_pods_may_be() -> None:
+    world = admitted()
+    world.flavors.clear()
+    assert world.plan().actions == ()
+    assert world.restarted().plan(why_no_queues=NOT_ENABLED).actions == ()
+
+
+def test_quota_that_is_for_pods_of_another_template_is_told() -> None:
+    rolling = {"spec.updateStrategy": {"type": "RollingUpdate"}}
+    world = admitted(rolling)
+    world.edit({**rolling, "spec.workers.template": {"spec": {"nodeSelector": {"disk": "fast"}}}})
+    assert kinds(world.carry_out()) == ["Update Job"]
+    world.carry_out()
+    status, reason, message = told(world.look(), "Admitted")
+    assert (status, reason) == ("True", "Admitted")
+    assert "whose templates have changed since" in message
+
+
 def test_a_priority_is_the_number_of_its_class() -> None:
     world = World()
     label(world, **{names.PRIORITY_LABEL: "urgent"})
@@ -329,3 +351,48 @@ def test_a_fleet_without_a_queue_has_no_such_condition() -> None:
     assert not [one for one in world.look().conditions if one.type == "Admitted"]
     assert condition(world.look(), "Ready")
     assert world.cache.get(WORKLOAD, KEY) is None
+
+
+KUEUE_STEPS = st.sampled_from(["admit", "evict", "delete", "unlabel", "label"])
+
+
+def take_or_say(world: World, what: str, *values: Any) -> None:
+    """A step of Kueue's, or of somebody who has to do with queues; else one of all fleets."""
+    found = world.cache.get(WORKLOAD, KEY)
+    match what:
+        case "admit" if found is not None and not queue.is_reserved(found):
+            say(world, "Evicted", "False")
+            admit(world)
+        case "evict" if found is not None and queue.is_reserved(found):
+            say(world, "Evicted", "True", "Preempted", "for another")
+        case "delete" if found is not None:
+            world.collect(found)
+        case "label":
+            label(world)
+        case "unlabel":
+            fleet = world.get(FLEET)
+            fleet["metadata"]["labels"] = {}
+            world.store(fleet)
+        case _:
+            take(world, what, *values)
+
+
+@given(st.lists(st.one_of(STEPS.map(lambda steps: steps[:1]), KUEUE_STEPS.map(lambda one: [(one,)])), max_size=14))
+@settings(max_examples=80, deadline=None)
+def test_nothing_is_made_without_quota_and_a_plan_comes_to_an_end(drawn: list[list[tuple[Any, ...]]]) -> None:
+    world = World()
+    world.flavors["spot"] = SPOT
+    label(world)
+    for step in (one for steps in drawn for one in steps):
+        take_or_say(world, *step)
+        for _ in range(8):
+            before = world.seen()
+            actions = world.carry_out()
+            if not actions:
+                break
+            may_run = isinstance(queue.state(before), queue.Admitted | queue.Unqueued)
+            made = [one.kind for one in actions if isinstance(one, Create)]
+            assert may_run or not {JOB, RAYCLUSTER} & set(made)
+            given_back = [one for one in actions if one.kind == WORKLOAD and isinstance(one, Delete | SetStatus)]
+            assert not given_back or not queue.in_use(before) or queue.is_everything_ready(before)
+        assert world.plan().actions == ()
