@@ -14,17 +14,17 @@ from tests.run.run_process import run, write
 
 EXAMPLES = ROOT / "examples"
 # These have tests of their own.
-ELSEWHERE = {"cartpole": "tests/run/test_run.py", "ppo_script": "tests/run/test_scripts.py"}
+ELSEWHERE = {
+    "cartpole": "tests/run/test_run.py",
+    "groups": "tests/run/test_groups.py",
+    "ppo_script": "tests/run/test_scripts.py",
+}
 SMALL: dict[str, dict[str, Any]] = {
     "catch": {
         "spec.collection.framesPerBatch": 512,
         "spec.collection.totalFrames": 1024,
         "spec.collectors.replicas": 2,
         "spec.driver.train.kwargs": {"goal": 2.0, "epochs": 1},
-    },
-    "groups": {
-        "spec.collection.totalFrames": 4096,
-        "spec.driver.train.kwargs": {"goal": 0, "episodes": 100_000, "epochs": 1},
     },
     "halfcheetah": {
         "spec.environment.kwargs": {"num_envs": 2},
@@ -49,7 +49,6 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 MEASURED = {
     "catch": "caught",
-    "groups": "loss",
     "halfcheetah": "reward",
     "pendulum": "reward",
     "ppo_trainer": "loss_objective",

@@ -52,7 +52,7 @@ def lines(fleet: CollectorFleet, events: Iterable[Happened], now: datetime) -> l
     about = [("fleet", _title(fleet, status, now)), *_facts(status, now), *_unusual(status)]
     shown = columns(about)
     if rows := status.collectors[:MOST_ROWS]:
-        shown += ["", *columns([_COLLECTOR, *map(_collector, rows)])]
+        shown += ["", *_collectors(rows)]
     if len(status.collectors) > len(rows):
         shown.append(f"and {len(status.collectors) - len(rows)} more collectors")
     if said := [(_ago(one.time, now), "Warning" if one.warning else "", one.reason, one.message) for one in events]:
@@ -138,6 +138,9 @@ def _facts(status: CollectorFleetStatus, now: datetime) -> list[tuple[str, str]]
     facts = [("ready", _said(ready))] if ready else []
     if status.progress:
         facts.append(("frames", text.how_far(status.progress)))
+    counts = status.progress.collectors if status.progress else None
+    if counts and counts.groups_summary:
+        facts.append(("groups", counts.groups_summary))
     if status.weights:
         facts.append(("weights", _weights(status.weights)))
     if status.progress and status.progress.episodes:
@@ -178,6 +181,15 @@ def _said(condition: Condition) -> str:
 
 
 _COLLECTOR: Final = ("collector", "state", "weights", "batches", "frames", "restarts", "pod", "last error")
+
+
+def _collectors(rows: Sequence[CollectorStatus]) -> list[str]:
+    """A line for each; with its group, where there are groups."""
+    if not any(row.group for row in rows):
+        return columns([_COLLECTOR, *map(_collector, rows)])
+    name, *rest = _COLLECTOR
+    lines = [(own, row.group or text.UNKNOWN, *others) for row in rows for own, *others in [_collector(row)]]
+    return columns([(name, "group", *rest), *lines])
 
 
 def _collector(row: CollectorStatus) -> tuple[str, ...]:

@@ -40,9 +40,9 @@ def gpu_shares(spec: CollectorFleetSpec, gpus: float) -> GpuShares:
     if not gpus:
         note = f"{wanted}, and this machine has no GPU: collectors run on the CPU"
         return GpuShares(dict.fromkeys(own, 0.0), note)
-    each = _equal(many, gpus)
-    note = f"{wanted}, and this machine has {gpus:g}: each of them gets {each:g}"
-    return GpuShares({name: each if asked[name] else 0.0 for name in own}, note)
+    equal = _equal(many, gpus)
+    note = f"{wanted}, and this machine has {gpus:g}: each of them gets {equal:g}"
+    return GpuShares({name: equal if asked[name] else 0.0 for name in own}, note)
 
 
 def gpu_share(collectors: Collectors, gpus: float) -> GpuShare:

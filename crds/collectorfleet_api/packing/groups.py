@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from heapq import heapify, heapreplace
 
 
@@ -28,12 +28,17 @@ def split(total: int, parts: Mapping[str, int]) -> dict[str, int]:
     Exactly in proportion where that can be, as at the sum of ``parts``. Fewer collectors than groups are one each for
     the largest.
     """
-    row = turns(parts)
+    found = counted(total, turns(parts))
+    return {name: found[name] for name in parts}
+
+
+def counted(total: int, row: Sequence[str]) -> dict[str, int]:
+    """How many of ``total`` collectors each group has that takes turns in ``row``."""
     if not row:
         return {}
     rounds, rest = divmod(total, len(row))
     whole, begun = Counter(row), Counter(row[:rest])
-    return {name: rounds * whole[name] + begun[name] for name in parts}
+    return {name: rounds * whole[name] + begun[name] for name in whole}
 
 
 @functools.lru_cache(maxsize=256)

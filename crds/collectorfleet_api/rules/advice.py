@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from collectorfleet_api.packing.pods import Refusal, pack_groups
+from collectorfleet_api.packing.pods import Refusal, pack
 from collectorfleet_api.packing.shares import shares
+from collectorfleet_api.rules.groups import place
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.v1alpha1.base import Model
 from collectorfleet_api.v1alpha1.collection import Mode
@@ -27,7 +28,20 @@ _PARTS: Final = {
 
 def warnings(fleet: CollectorFleet) -> list[Problem]:
     """Advice on a fleet without problems; the fleet runs as it stands."""
-    return [found for check in _CHECKS for found in check(fleet)]
+    return [found for check in _CHECKS for found in check(fleet)] + list(_of_groups(fleet))
+
+
+def _of_groups(fleet: CollectorFleet) -> Iterator[Problem]:
+    """What each group has of its own, where it says something of it."""
+    for index, group in enumerate(fleet.spec.collectors.groups):
+        own = fleet.model_copy(update={"spec": fleet.spec.of_group(group.name)})
+        checks = [_unused_gpu, _parts_of_a_gpu, _gpu_without_device]
+        if not group.workers.template:
+            checks.append(_gpus_of_the_template)
+        told = [found for check in checks for found in check(own)]
+        if group.resources.gpu is not None or group.workers.gpu is not None:
+            path = f"spec.collectors.groups[{index}]"
+            yield from (Problem(place(found.field, path), found.message) for found in told)
 
 
 def busy_collectors(fleet: CollectorFleet) -> int:
@@ -84,15 +98,16 @@ def _endless_output(fleet: CollectorFleet) -> Iterator[Problem]:
 
 
 def _unused_gpu(fleet: CollectorFleet) -> Iterator[Problem]:
-    groups = pack_groups(fleet.spec.worker_groups)
-    for group in groups.values() if not isinstance(groups, Refusal) else ():
-        rest = group.unused_gpu_per_pod
-        if group.replicas >= group.per_pod and rest > _NOTABLE_REST * group.gpus_per_pod:
-            yield Problem(
-                "spec.collectors.resources.gpu",
-                f"{rest:.4g} of the {group.gpus_per_pod} GPU of each worker pod is used by no collector: "
-                f"{group.per_pod} of {group.gpu_per_collector:g} GPU fit",
-            )
+    group = pack(fleet.spec.worker_group)
+    if isinstance(group, Refusal):
+        return
+    rest = group.unused_gpu_per_pod
+    if group.replicas >= group.per_pod and rest > _NOTABLE_REST * group.gpus_per_pod:
+        yield Problem(
+            "spec.collectors.resources.gpu",
+            f"{rest:.4g} of the {group.gpus_per_pod} GPU of each worker pod is used by no collector: "
+            f"{group.per_pod} of {group.gpu_per_collector:g} GPU fit",
+        )
 
 
 def _parts_of_a_gpu(fleet: CollectorFleet) -> Iterator[Problem]:

@@ -53,13 +53,14 @@ def _own(spec: CollectorFleetSpec, path: str) -> Iterator[Problem]:
     """Of a group, as a spec of its own."""
     for combination in OF_A_GROUP:
         if not combination.holds(spec):
-            yield Problem(_place(combination.path, path), combination.told(spec))
+            yield Problem(place(combination.path, path), combination.told(spec))
     found = pack(spec.worker_group)
     if isinstance(found, Refusal):
-        yield Problem(_place(found.field, path), found.message)
+        yield Problem(place(found.field, path), found.message)
 
 
-def _place(field: str, group: str) -> str:
+def place(field: str, group: str) -> str:
+    """Where the group at the path ``group`` says what a fleet says in ``field``."""
     for fleets, groups in _PLACES:
         if field.startswith(fleets):
             return f"{group}.{groups}{field.removeprefix(fleets)}"

@@ -26,10 +26,8 @@ def _one_for_each(name: str) -> Rule:
 
     def sentence(options: FleetOptions) -> str:
         length, number = lengths(options)[name], options.values_in_a_list
-        whose = "the groups of" if options.groups else ""
-        return f"a list of {length} for {whose} {number} collectors; pass one value, or a list of {number}".replace(
-            "  ", " "
-        )
+        things = "turns of groups" if options.groups else "collectors"
+        return f"a list of {length} for {number} {things}; pass one value, or a list of {number}"
 
     return Rule("list-has-one-for-each", name, holds, sentence)
 

@@ -7,7 +7,7 @@ have takes its counts along: one that a larger fleet adds later begins anew.
 from __future__ import annotations
 
 import itertools
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 from collectorfleet.messages import Fault
 from collectorfleet.policies.failure import GiveUp, Loss, Replace
 from collectorfleet.policies.scaling import Placed, ScalingPolicy
+from collectorfleet_api.packing.groups import counted
 
 _AT_ONCE = float("-inf")
 # Who worked for so long is well: what it cost before is forgiven, as a kubelet forgives a container.
@@ -87,11 +88,7 @@ class Slots:
 
     def sizes(self, collectors: int) -> dict[str | None, int]:
         """How many of so many collectors each group has; without groups, None has all of them."""
-        if not self._turns:
-            return {None: collectors}
-        rounds, rest = divmod(collectors, len(self._turns))
-        whole, begun = Counter(self._turns), Counter(self._turns[:rest])
-        return {group: rounds * whole[group] + begun[group] for group in whole}
+        return dict(counted(collectors, self._turns).items()) or {None: collectors}
 
     def in_order(self) -> list[Slot]:
         return sorted(self.by_name.values(), key=lambda slot: slot.index)

@@ -51,6 +51,20 @@ def test_each_collector_has_a_row_with_its_pod() -> None:
     assert row.split() == ["c1", "Ready", "37", "3", "300", "0", "fleet-collectors-worker-l7np5"]
 
 
+def test_collectors_of_groups_have_theirs_beside_them_and_the_fleet_a_line_for_all() -> None:
+    found = fleet("running")
+    assert found.status is not None
+    assert found.status.progress is not None
+    assert found.status.progress.collectors is not None
+    counts = found.status.progress.collectors.model_copy(update={"groups_summary": "fast 1/1, big 0/1"})
+    rows = [one.model_copy(update={"group": "fast"}) for one in found.status.collectors]
+    progress = found.status.progress.model_copy(update={"collectors": counts})
+    grouped = found.status.model_copy(update={"progress": progress, "collectors": rows})
+    lines = summary.lines(found.model_copy(update={"status": grouped}), (), datetime.now(UTC))
+    assert "groups fast 1/1, big 0/1" in [" ".join(line.split()) for line in lines]
+    assert next(line for line in lines if line.startswith("c0 ")).split()[:2] == ["c0", "fast"]
+
+
 @pytest.mark.parametrize("path", sorted(FLEETS.glob("*.json")), ids=lambda path: path.stem)
 def test_every_state_has_a_line_in_the_overview(path: str) -> None:
     found = [fleet(one.stem) for one in sorted(FLEETS.glob("*.json"))]

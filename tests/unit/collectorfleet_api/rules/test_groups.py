@@ -8,6 +8,7 @@ import pytest
 from tests.combinations import SCRIPT
 from tests.manifests import fleet, manifest
 
+from collectorfleet_api.rules.advice import warnings
 from collectorfleet_api.rules.validation import problems, read
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
@@ -85,7 +86,7 @@ def beside(**group: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_is_wrong_with_a_group_is_told_where_it_stands(changes: dict[str, Any], sentence: str) -> None:
+def test_what_is_wrong_with_a_group_is_advicewhere_it_stands(changes: dict[str, Any], sentence: str) -> None:
     assert told(changes) == [sentence]
 
 
@@ -98,6 +99,15 @@ def test_a_group_may_have_what_would_not_fit_the_others() -> None:
 def test_kubectl_scale_may_ask_for_any_total(replicas: int) -> None:
     stored = fleet({"spec.collectors.replicas": replicas, "metadata.uid": "1", **beside()})
     assert problems(stored) == []
+
+
+def test_advice_on_a_groups_gpus_is_adviceat_the_group() -> None:
+    own = {"resources": {"gpu": 0.7}, "devices": {"device": "cuda"}}
+    found = read(manifest(beside(**own)))
+    assert isinstance(found, CollectorFleet)
+    (advice,) = warnings(found)
+    assert advice.field == "spec.collectors.groups[1].resources.gpu"
+    assert advice.message == "0.3 of the 1 GPU of each worker pod is used by no collector: 1 of 0.7 GPU fit"
 
 
 def test_groups_of_a_script_differ_in_their_resources_and_pods() -> None:

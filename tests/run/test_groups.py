@@ -1,0 +1,43 @@
+"""The example of two groups, on this machine: each collector steps the environment of its group."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import yaml
+from tests.cluster.binaries import ROOT
+from tests.manifests import changed
+from tests.run.run_process import run, write
+
+EXAMPLE = ROOT / "examples/groups.yaml"
+
+# A busy machine may have one collector long before the other, which would then make all frames.
+BOTH = """
+import groups
+
+
+def train(collector, run, **kwargs):
+    seen = 0
+    while collector.status().progress.collectors.available < 2:
+        seen = collector.wait_for_change(seen, 1.0)
+    groups.train(collector, run, **kwargs)
+"""
+
+
+def test_collectors_of_two_groups_make_batches_together(tmp_path: Path) -> None:
+    fleet, code = yaml.safe_load_all(EXAMPLE.read_text())
+    earth, jupiter = fleet["spec"]["collectors"]["groups"]
+    code["data"]["both.py"] = BOTH
+    changes = {
+        "spec.collectors.replicas": 2,
+        "spec.collectors.groups": [{**earth, "replicas": 1}, jupiter],
+        "spec.driver.train": {"function": "both:train", "kwargs": {"goal": 0}},
+    }
+    done = run(write(tmp_path, changed(fleet, changes), code), "-o", "json")
+    assert done.returncode == 0, done.stderr
+    status = json.loads(done.stdout)
+    counts = status["progress"]["collectors"]
+    assert [(one["name"], one["desired"]) for one in counts["groups"]] == [("earth", 1), ("jupiter", 1)]
+    assert {row["group"]: row["frames"] > 0 for row in status["collectors"]} == {"earth": True, "jupiter": True}
+    assert status["progress"]["framesDelivered"] == 2048
