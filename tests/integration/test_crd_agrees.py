@@ -131,9 +131,7 @@ def test_validate_and_the_api_server_agree_on_odd_fleets(control_plane: ControlP
     told = ""
     try:
         told = control_plane.kubectl(
-            *("create", "--dry-run=server", "--validate=strict", "-n", namespace, "-o", "name", "-f", "-"),
-            input=text,
-            timeout=540,
+            *("create", "--dry-run=server", "--validate=strict", "-n", namespace, "-o", "name", "-f", "-"), input=text
         )
     except KubectlError as refused:
         told = refused.stdout
