@@ -110,8 +110,8 @@ def test_a_killed_collector_is_begun_again_and_a_killed_host_is_waited_for(hosts
     [orphan] = collectors_of(victim)
     victim.send_signal(signal.SIGKILL)
     victim.wait()
-    eventually(available(collector, 1), within=15, what="the end of the collector of that host")
-    eventually(lambda: not psutil.pid_exists(orphan), within=15, what="the end of its process")
+    eventually(available(collector, 1), within=60, what="the end of the collector of that host")
+    eventually(lambda: not psutil.pid_exists(orphan), within=60, what="the end of its process")
     for _ in range(5):
         assert tuple(next(batches).batch_size) == (2, 10)  # c0 has both shares
     hosts.start(1)
