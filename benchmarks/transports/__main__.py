@@ -41,7 +41,8 @@ INTRODUCTION = """# Transports side by side
 
 Two collectors of 8 environments that cost next to nothing; frames are collected asynchronously. Weights: until both
 collectors, idle, have acknowledged them (TorchRL's: until `update_policy_weights_` returns). Killed: from SIGKILL to
-the first batch after a replacement is available. Cells are median (min-max) over the rounds, ratios are of the same round.
+the first batch after a replacement is available. Cells are median (min-max) over the rounds, ratios are of the same
+round.
 
     python -m benchmarks.transports --rounds {rounds} --write docs/transports-measured.md
 """
