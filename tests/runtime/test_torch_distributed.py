@@ -76,9 +76,14 @@ ENDS = {
 }
 
 
+_PROCESSES_OF_ITS_OWN = "collector_class='sync', num_workers_per_collector=2,"
+
+
 @pytest.mark.parametrize("how", list(ENDS))
 @pytest.mark.parametrize(
-    "options", ["", "collector_class='sync', num_workers_per_collector=2,"], ids=["single", "sync"]
+    ("carrier", "options"),
+    [("torch_distributed", ""), ("torch_distributed", _PROCESSES_OF_ITS_OWN), ("rpc", "")],
+    ids=["process group", "process group of sync", "rpc"],
 )
 def test_there_is_no_ray_and_a_driver_that_ends_without_shutdown_leaves_nobody(
     how: str, options: str, carrier: str

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import Final
+from typing import Final, cast
 
 from torch._C._distributed_c10d import HashStore
 
 # An agent is of the C++ side, and has no public name.
-from torch._C._distributed_rpc import TensorPipeAgent, WorkerInfo, _is_current_rpc_agent_set
+from torch._C._distributed_rpc import TensorPipeAgent, WorkerInfo, _get_current_rpc_agent, _is_current_rpc_agent_set
 from torch.distributed import autograd, rpc
 from torch.distributed.rpc import api
 from torch.distributed.rpc.options import TensorPipeRpcBackendOptions
@@ -48,13 +48,14 @@ class Agent:
         os.environ[_INTERFACE] = _loopback()
         try:
             given = TensorPipeRpcBackendOptions(**options.arguments())
-            self._agent = TensorPipeAgent(self._store, name, number, None, given, {}, [])
+            agent = TensorPipeAgent(self._store, name, number, None, given, {}, [])
         finally:
             if before is None:
                 del os.environ[_INTERFACE]
             else:
                 os.environ[_INTERFACE] = before
-        api._init_rpc_states(self._agent)  # type: ignore[no-untyped-call]
+        # Torch keeps it. Whoever else did would end it with Python's lock held, for which its threads may wait.
+        api._init_rpc_states(agent)  # type: ignore[no-untyped-call]
 
     @classmethod
     def of_the_driver(cls, options: TensorPipeOptions) -> Agent:
@@ -69,12 +70,12 @@ class Agent:
         """From now on it may be called, by what this returns."""
         self._store.set(_ADDRESSES + name, address)
         info = WorkerInfo(name, number)
-        self._agent._update_group_membership(info, [], {}, True)
+        _current()._update_group_membership(info, [], {}, True)
         return info
 
     def let_go(self, info: WorkerInfo) -> None:
         """It is called no more."""
-        self._agent._update_group_membership(info, [], {}, False)
+        _current()._update_group_membership(info, [], {}, False)
         self._store.delete_key(_ADDRESSES + info.name)
 
     def close(self) -> None:
@@ -85,6 +86,10 @@ class Agent:
 def taken() -> bool:
     """Whether this process has an agent, of which there is one at a time."""
     return bool(_is_current_rpc_agent_set())
+
+
+def _current() -> TensorPipeAgent:
+    return cast("TensorPipeAgent", _get_current_rpc_agent())
 
 
 def _loopback() -> str:
