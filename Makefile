@@ -53,7 +53,7 @@ check: $(READY) ## Check in three minutes: style, types, contracts, pure functio
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target test-unit test-local lint types contracts validate
 
 .PHONY: test-faults
-test-faults: $(READY) ## Lose nodes of a real cluster of two, at Kubernetes' own delays (Linux, root, an hour)
+test-faults: $(READY) ## Lose and drain nodes of a real cluster of two, and parts of its control plane (Linux, root, an hour)
 	$(PY) -m pytest tests/faults -s $(PYTEST)
 
 .PHONY: test-delivery

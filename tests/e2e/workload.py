@@ -19,6 +19,18 @@ def make_env() -> Any:
     return GymEnv("CartPole-v1", categorical_action_encoding=True)
 
 
+class SlowEnv(GymEnv):
+    """A rollout of 100 frames takes two seconds."""
+
+    def _step(self, tensordict: Any) -> Any:
+        time.sleep(0.02)
+        return super()._step(tensordict)
+
+
+def slow_env() -> Any:
+    return SlowEnv("CartPole-v1", categorical_action_encoding=True)
+
+
 def talking_env() -> Any:
     print("the game begins", flush=True)
     return make_env()

@@ -11,7 +11,7 @@ from tests.cluster import addons
 from tests.cluster import cluster as clusters
 from tests.cluster.cluster import Cluster
 from tests.e2e.conftest import claim, namespace, own_cluster, pytest_runtest_makereport
-from tests.faults.table import Table
+from tests.faults.table import Costs, Table
 
 __all__ = ["claim", "namespace", "own_cluster", "pytest_runtest_makereport"]
 
@@ -28,6 +28,15 @@ def table(request: pytest.FixtureRequest) -> Iterator[Table]:
     print(f"\n{made.page()}")
     if path := request.config.getoption("--write"):
         tables.write(path, made.page())
+
+
+@pytest.fixture(scope="session")
+def costs() -> Iterator[Costs]:
+    """What the other faults cost; shown at the end, and pasted into docs/failure-modes.md."""
+    made = Costs()
+    yield made
+    if made.rows:
+        print(f"\n{made.page()}")
 
 
 _KUBERAY = ("deployment/kuberay-operator", addons.KUBERAY_NAMESPACE)

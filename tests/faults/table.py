@@ -40,3 +40,22 @@ class Table:
     def page(self) -> str:
         header = ("on the node", "the node", "evicted (s)", "collects (s)", "back (s)", "restarts", "frames lost")
         return f"{INTRODUCTION}\n{tables.table(header, self.rows)}\n\n{tables.machine()}"
+
+
+@dataclass
+class Costs:
+    """What faults of the control plane and of capacity cost; one row for each test that got so far."""
+
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+
+    def add(self, fault: str, said: str, ready: str, after: Object) -> None:
+        """``said``: what the status said meanwhile; ``ready``: until when it was whole again."""
+        status = after["status"]
+        progress, driver = status["progress"], status["driver"]
+        lost = progress.get("framesLost", 0) + progress.get("framesDiscarded", 0)
+        budget = f"{driver['restarts']} / {progress['collectors']['restarts']}"
+        self.rows.append((fault, said, ready, str(lost), budget))
+
+    def page(self) -> str:
+        header = ("fault", "what the status says", "how long", "frames lost", "restarts of driver / collectors")
+        return tables.table(header, self.rows)

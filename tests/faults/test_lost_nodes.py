@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 from tests.cluster.client import Object, condition
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
+from tests.faults.places import on
 from tests.faults.table import Table
 from tests.faults.waits import another_runs, goes_on, running
 from tests.wait import eventually
@@ -23,15 +23,6 @@ ROLES = ("worker", "driver", "head")
 NODE = "node2"
 # Kubernetes calls a silent node lost after 50 s, and our pods leave it 30 s later.
 EVICTED_WITHIN = 150
-
-
-def on(node: str) -> dict[str, Any]:
-    """A pod template that prefers a node and does without it."""
-    wanted = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]}
-    preferred = [{"weight": 100, "preference": wanted}]
-    return {
-        "spec": {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}},
-    }
 
 
 def spread(claim: str, away: str) -> Object:

@@ -6,6 +6,9 @@ from tests.cluster.client import Object, condition
 from tests.cluster.cluster import Cluster
 from tests.wait import eventually
 
+# A machine that does other things, too.
+STARTED_WITHIN = 420
+
 
 def batches(fleet: Object) -> int:
     return int(fleet["status"]["progress"]["batches"])

@@ -1,0 +1,141 @@
+"""Pods that somebody deletes with notice, as `kubectl drain`, an eviction or a spot notice do: nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+
+import pytest
+from tests.cluster.client import Object, condition
+from tests.cluster.cluster import Cluster
+from tests.e2e import fleets
+from tests.faults.places import on
+from tests.faults.table import Costs
+from tests.faults.waits import STARTED_WITHIN, another_runs, batches, goes_on, running
+from tests.wait import eventually
+
+from collectorfleet_api import names
+
+FRAMES = 200
+NODE = "node2"
+# Only the end of a driver writes one.
+SELDOM = 3600
+
+
+@pytest.fixture
+def cordoned(own_cluster: Cluster) -> Iterator[str]:
+    """A node that may be drained; pods may come to it again when the test is over."""
+    yield NODE
+    own_cluster.kubectl("uncordon", NODE)
+
+
+def budget(name: str, role: str, at_least: int) -> Object:
+    """A PodDisruptionBudget over the pods of a role. KubeRay's pods have no scale, so that it has to be a number."""
+    selector = {"matchLabels": {names.FLEET_LABEL: "fleet", names.ROLE_LABEL: role}}
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name},
+        "spec": {"minAvailable": at_least, "selector": selector},
+    }
+
+
+def driver_log(cluster: Cluster, namespace: str) -> str:
+    return cluster.kubectl("logs", "-n", namespace, "job/fleet-driver", "--tail=-1")
+
+
+def test_a_drained_node_is_left_at_the_ends_of_rollouts_within_the_budget_of_its_pods(
+    own_cluster: Cluster, namespace: str, cordoned: str, costs: Costs
+) -> None:
+    cluster = own_cluster
+    fleet = fleets.fleet(environment="workload:slow_env", frames=FRAMES, replicas=2)
+    fleet["spec"]["collectors"]["minAvailable"] = 1
+    fleet["spec"]["workers"] = {"template": on(cordoned)}
+    fleet["spec"]["driver"]["template"] = on("node1")
+    fleet["spec"]["ray"] = {**fleet["spec"].get("ray", {}), "head": {"template": on("node1")}}
+    cluster.apply([fleets.code(), fleet, budget("workers", "worker", 1)], namespace)
+    cluster.wait_for(
+        "cfleet/fleet", lambda f: batches(f) >= 3 and f["status"]["replicas"] == 2, namespace, within=STARTED_WITHIN
+    )
+    before = running(cluster, namespace, "worker")
+    assert len(before) == 2
+
+    began = time.monotonic()
+    drain = ("drain", cordoned, "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=240s")
+    cluster.kubectl(*drain, timeout=250)
+    drained = time.monotonic() - began
+    after = cluster.wait_for("cfleet/fleet", lambda f: f["status"]["replicas"] == 2, namespace, within=120)
+    whole = time.monotonic() - began
+    after = goes_on(cluster, namespace)
+    assert {p["spec"]["nodeName"] for p in cluster.items("pods", namespace)} == {"node1"}
+    said = driver_log(cluster, namespace)
+    for pod in before:
+        assert re.search(rf"c\d drained: its pod {pod} is to be replaced", said)
+    status = after["status"]
+    assert status["progress"]["framesDiscarded"] == 0
+    assert status["progress"]["framesDelivered"] == status["progress"]["batches"] * FRAMES
+    assert status["progress"]["collectors"]["restarts"] == 0
+    assert not [one for one in status["collectors"] if one.get("lastError")]
+    assert (status["driver"]["restarts"], status["driverIncarnation"]) == (0, 1)
+    costs.add(
+        "`kubectl drain` of the node of 2 of 2 worker pods, a PodDisruptionBudget keeps 1",
+        "Ready throughout; `WorkersStarting`, being deleted: (pod)",
+        f"drained after {drained:.0f} s, 2 collectors after {whole:.0f}",
+        after,
+    )
+
+
+def evict(cluster: Cluster, namespace: str, pod: str) -> None:
+    """What `kubectl drain` asks for each pod."""
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": namespace}}
+    path = f"/api/v1/namespaces/{namespace}/pods/{pod}/eviction"
+    cluster.kubectl("create", "--raw", path, "-f", "-", input=json.dumps(eviction))
+
+
+def delete(cluster: Cluster, namespace: str, pod: str) -> None:
+    """What those do who answer to a spot notice."""
+    cluster.kubectl("delete", f"pod/{pod}", "-n", namespace, "--wait=false")
+
+
+@pytest.mark.parametrize(
+    ("role", "how"),
+    [("driver", evict), ("driver", delete), ("head", evict)],
+    ids=lambda one: getattr(one, "__name__", one),
+)
+def test_a_driver_that_has_to_go_writes_its_checkpoint_within_its_grace(
+    own_cluster: Cluster, namespace: str, claim: str, costs: Costs, role: str, how: object
+) -> None:
+    cluster = own_cluster
+    fleet = fleets.fleet(train="workload:train_and_keep", frames=FRAMES)
+    fleet["spec"]["driver"]["checkpoint"] = {"claimName": claim, "everySeconds": SELDOM}
+    cluster.apply([fleets.code(), fleet], namespace)
+    before = cluster.wait_for("cfleet/fleet", lambda f: batches(f) >= 10, namespace, within=STARTED_WITHIN)
+    [driver] = running(cluster, namespace, "driver")
+    [pod] = running(cluster, namespace, role)
+    began = time.monotonic()
+    assert callable(how)
+    how(cluster, namespace, pod)
+    another_runs(cluster, namespace, "driver", driver)
+    incarnation = before["status"]["driverIncarnation"] + 1
+
+    def again(found: Object) -> bool:
+        status = found["status"]
+        is_ready = (condition(found, "Ready") or {}).get("status") == "True"
+        return is_ready and status["driverIncarnation"] == incarnation and status["progress"]["metrics"]["resumed"] == 1
+
+    after = cluster.wait_for("cfleet/fleet", again, namespace, within=180)
+    seconds = time.monotonic() - began
+    after = goes_on(cluster, namespace)
+    progress = after["status"]["progress"]
+    assert progress["framesLost"] == 0
+    assert progress["framesDelivered"] == progress["batches"] * FRAMES
+    assert batches(after) > batches(before)
+    assert 0 <= progress["batches"] - progress["metrics"]["kept"] <= 1
+    # No budget: neither the Job's backoffLimit nor the collectors'.
+    assert after["status"]["driver"]["restarts"] == 0
+    assert progress["collectors"]["restarts"] == 0
+    eventually(lambda: cluster.find(f"pod/{pod}", namespace) is None or role == "driver", within=60, what="pod gone")
+    what = "evicted" if how is evict else "deleted, as at a spot notice"
+    costs.add(f"the {role}'s pod is {what}", "`Starting`, `HeadStarting`", f"Ready after {seconds:.0f} s", after)
