@@ -6,7 +6,13 @@ import json
 
 import pytest
 from tests.cluster.control_plane import ControlPlane
+from tests.integration import played
 from tests.integration.played import Pods, manifest, message, report, told
+from tests.wait import eventually
+
+from collectorfleet_api import names
+
+TRAINS = {"train": {"function": "training:train"}}
 
 pytestmark = pytest.mark.usefixtures("fleet_operator")
 
@@ -94,6 +100,48 @@ def test_a_driver_lost_to_infrastructure_is_tried_again(control_plane: ControlPl
     assert "the head is gone" in message(seen, "Ready")
     assert told(seen, "Stalled")[0] == "False"
     pods.wait("driver", 2)
+
+
+def test_a_driver_that_ends_because_its_pod_was_deleted_is_followed_by_another_and_not_counted(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    pods, _ = played.start(control_plane, namespace)
+    (driver,) = pods.of("driver")
+    pods.end(driver, names.EXIT_SIGTERM, "stopped: SIGTERM")
+    eventually(
+        lambda: [pod["metadata"]["name"] for pod in pods.of("driver") if pod["status"]["phase"] == "Pending"],
+        within=30,
+        what="another driver pod",
+    )
+    seen = control_plane.wait_for("cfleet/fleet", lambda f: told(f, "DriverRunning")[1] == "Starting", namespace)
+    assert seen["status"]["driver"]["restarts"] == 0
+    assert control_plane.get("job/fleet-driver", namespace)["status"].get("failed", 0) == 0
+
+
+def test_a_driver_whose_head_goes_is_asked_to_stop_and_another_starts_beside_the_next_head(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    control_plane.apply(manifest(replicas=1, driver={**TRAINS, "checkpoint": {"claimName": "runs"}}), namespace)
+    pods = Pods(control_plane, namespace)
+    for role in ("head", "worker", "driver"):
+        pods.run(role, 1)
+    report(control_plane, namespace, available=1)
+    control_plane.wait_for("cfleet/fleet", "Ready", namespace)
+    job = control_plane.get("job/fleet-driver", namespace)["metadata"]["uid"]
+    (driver,), (head,) = pods.of("driver"), pods.of("head")
+    going = f"pod/{head['metadata']['name']}"
+    # It has its grace, as with a kubelet.
+    control_plane.kubectl("patch", going, "-n", namespace, "-p", '{"metadata": {"finalizers": ["test.local/grace"]}}')
+    control_plane.kubectl("delete", going, "-n", namespace, "--wait=false")
+    asked = control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["orders"]["stopAtBatch"], namespace, within=20)
+    assert asked["status"]["orders"]["driver"] == driver["metadata"]["name"]
+    control_plane.kubectl("patch", going, "-n", namespace, "-p", '{"metadata": {"finalizers": null}}')
+    pods.end(driver, names.EXIT_STOPPED, "stopped: the operator asked it to, at the end of a batch")
+    control_plane.wait_for("job/fleet-driver", lambda one: one["metadata"]["uid"] != job, namespace, within=30)
+    pods.run("head", 1)
+    pods.run("driver", 1)
+    seen = control_plane.get("cfleet/fleet", namespace)
+    assert seen["status"]["driver"]["restarts"] == 0
 
 
 def test_a_quota_that_lets_no_pod_in_is_quoted(control_plane: ControlPlane, namespace: str) -> None:
