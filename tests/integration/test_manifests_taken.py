@@ -18,7 +18,7 @@ from tests.wait import eventually
 from collectorfleet_api.manifests.files import load_file
 from collectorfleet_api.schema.crd import schema
 from collectorfleet_api.v1alpha1 import CollectorFleet
-from collectorfleet_operator.children.table import CHILDREN
+from collectorfleet_operator.children.table import manifests
 
 pytestmark = pytest.mark.usefixtures("fleet_crd")
 
@@ -53,6 +53,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "spec.code.artifact": {"reference": f"ghcr.io/me/lab@sha256:{SHA}", "credentialsSecret": {"name": "registry"}}
     },
     "everything": {
+        "spec.networkPolicy": {"metricsFrom": [{"podSelector": {}}], "ingress": [{}], "egress": [{}]},
         "spec.imagePullSecrets": [{"name": "registry"}],
         "spec.driver": {
             "train": {"function": "a:b"},
@@ -78,7 +79,7 @@ def all_children(namespace: str) -> list[Object]:
     found: list[Object] = []
     for fleet in fleets:
         stored = fleet.model_copy(update={"metadata": fleet.metadata.model_copy(update=identity)})
-        found += [row.build(stored) for row in CHILDREN.values()]
+        found += manifests(stored).values()
     through_json: list[Object] = json.loads(json.dumps(found))
     return through_json
 

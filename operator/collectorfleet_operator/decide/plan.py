@@ -193,8 +193,12 @@ def _make_room(seen: Observed) -> Iterator[Action]:
 
 
 def _keep(seen: Observed, child: Child) -> Iterator[Action]:
-    """Make a child that is missing, and put right one that differs."""
+    """Make a child that is missing, put right one that differs, and delete one that is not asked for."""
     desired, stored = child.build(seen.present), seen.children.get(child.kind)
+    if desired is None:
+        if seen.is_usable(stored):
+            yield _delete(child.kind, stored, "the fleet asks for none")
+        return
     # One of a deleted fleet may be listed although it is gone, where its kind is not watched.
     if stored is None or (child.news is not News.WATCHED and not seen.is_ours(stored)):
         yield Create(child.kind, desired, _told(child.kind, desired, child.summary(desired)))

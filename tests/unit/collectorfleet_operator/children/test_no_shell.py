@@ -13,7 +13,7 @@ from tests.manifests import ABSENT, changed, manifest
 
 from collectorfleet_api.rules.validation import read
 from collectorfleet_api.schema.crd import schema
-from collectorfleet_operator.children.table import CHILDREN
+from collectorfleet_operator.children.table import manifests
 
 MARK = "hostile-mark"
 HOSTILE = [f"$({MARK})", f"`{MARK}`", f"'; {MARK}; '", f'"; {MARK}; "', f"\n{MARK}", f" & {MARK} #", f"'\"$({MARK})\"'"]
@@ -139,7 +139,7 @@ def children(fleet: dict[str, Any]) -> list[str] | None:
     found = read(fleet)
     if isinstance(found, list):
         return None
-    return [text for row in CHILDREN.values() for text in run(row.build(found))]
+    return [text for made in manifests(found).values() for text in run(made)]
 
 
 @pytest.mark.parametrize("changes", MANIFESTS.values(), ids=list(MANIFESTS))

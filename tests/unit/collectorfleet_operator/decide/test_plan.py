@@ -52,6 +52,16 @@ def size(world: World) -> GroupSize:
     return sizes_of(world.get(RAYCLUSTER))[names.WORKER_GROUP]
 
 
+def test_a_network_policy_comes_before_the_pods_and_goes_when_it_is_not_asked_for() -> None:
+    world = World({"spec.networkPolicy": {}})
+    assert kinds(world.carry_out()) == ["Create NetworkPolicy", *EVERYTHING]
+    world.edit({"spec.networkPolicy": {"ingress": [{}]}})
+    assert kinds(world.carry_out()) == ["Update NetworkPolicy"]
+    world.edit({})
+    assert kinds(world.carry_out()) == ["Delete NetworkPolicy"]
+    assert world.plan().actions == ()
+
+
 def test_everything_is_made_at_once_and_the_cluster_first() -> None:
     world = World()
     assert kinds(world.carry_out()) == EVERYTHING
