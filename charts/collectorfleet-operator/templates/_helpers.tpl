@@ -55,6 +55,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- range .Values.watchNamespaces }}
 - --namespace={{ . }}
 {{- end }}
+{{- range .Values.propagate.labels }}
+- {{ printf "--propagate-label=%s" . | quote }}
+{{- end }}
+{{- range .Values.propagate.annotations }}
+- {{ printf "--propagate-annotation=%s" . | quote }}
+{{- end }}
 {{- range .Values.extraArgs }}
 {{- if hasPrefix "--namespace" . }}
 {{- fail (printf "extraArgs: %s needs rights in that namespace, too; name it in watchNamespaces" .) }}

@@ -18,6 +18,7 @@ from collectorfleet_operator.children.built import as_it_was_built
 from collectorfleet_operator.children.driver_job import JOB, has_taken_up_workers, started_again, with_workers_of
 from collectorfleet_operator.children.hashes import changed_cluster_parts, is_group
 from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.children.propagation import propagated
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import CHILDREN, Child, News
 from collectorfleet_operator.decide.actions import Action, Create, Delete, Update
@@ -82,7 +83,7 @@ def _give_up(seen: Observed, now: datetime) -> Iterator[Action]:
         yield Delete(POD, name_of(pod), uid_of(pod), _told(POD, pod, node), at_once=True)
         if job is not None and isinstance(outcome(seen, now), Running) and stop_wanted(seen, now) is None:
             # As it ran: a changed spec that is held stays so.
-            again = started_again(seen.present, job)
+            again = _given(seen, started_again(seen.present, job))
             yield Create(JOB, again, _told(JOB, again, "the driver, on another node"))
 
 
@@ -201,11 +202,16 @@ def _keep(seen: Observed, child: Child) -> Iterator[Action]:
         return
     # One of a deleted fleet may be listed although it is gone, where its kind is not watched.
     if stored is None or (child.news is not News.WATCHED and not seen.is_ours(stored)):
-        yield Create(child.kind, desired, _told(child.kind, desired, child.summary(desired)))
+        yield Create(child.kind, _given(seen, desired), _told(child.kind, desired, child.summary(desired)))
     elif seen.is_usable(stored):
         if child.kind == RAYCLUSTER:
             desired = sized(seen, stored, as_it_was_built(stored, desired))
-        yield from _put_right(child, stored, desired)
+        yield from _put_right(child, stored, _given(seen, desired))
+
+
+def _given(seen: Observed, desired: Object) -> Object:
+    """With what the fleet's metadata has for all of its children: no part of what a child is made from."""
+    return propagated(desired, seen.propagation.of(seen.fleet.metadata))
 
 
 def _put_right(child: Child, stored: Object, desired: Object) -> Iterator[Action]:

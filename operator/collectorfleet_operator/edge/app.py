@@ -126,7 +126,7 @@ class Session:
         self._resync = Resync(
             process.kube, self._cache, process.freshness, process.settings.scopes, _now, self._look_at
         )
-        self._reconciler = Reconciler(process.kube, self._cache, _now)
+        self._reconciler = Reconciler(process.kube, self._cache, _now, process.settings.propagation)
         self._reconciler.warnings = self._resync.warnings
         self._reconciler.code_changes = self._resync.code_changes
         self._queue: WorkQueue[Key] = WorkQueue(process.instruments.timed(self._reconciler.reconcile), _say_failed)

@@ -16,6 +16,7 @@ from collectorfleet_operator.children.driver_job import CONTAINER, JOB, started_
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.children.propagation import NOTHING, Propagation
 from collectorfleet_operator.children.table import CHILDREN
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.decide.pods import began_at
@@ -30,6 +31,7 @@ def observe(
     *,
     unreadable: Sequence[str] = (),
     kuberay_installed: bool,
+    propagation: Propagation = NOTHING,
     refused: Sequence[Refused] = (),
     warnings: Sequence[Warned] = (),
     code_changed_at: datetime | None = None,
@@ -42,6 +44,7 @@ def observe(
         pods=cache.of_fleet(POD, key),
         problems=unreadable or [str(problem) for problem in problems(fleet)],
         kuberay_installed=kuberay_installed,
+        propagation=propagation,
         refused=refused,
         warnings=warnings,
         code_changed_at=code_changed_at,

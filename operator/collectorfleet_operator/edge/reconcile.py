@@ -11,6 +11,7 @@ from typing import Final
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus, Reason
 from collectorfleet_api.v1alpha1.understood import understood
 from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.propagation import NOTHING, Propagation
 from collectorfleet_operator.decide.events import story
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.decide.plan import again_after, plan
@@ -32,9 +33,12 @@ _AT_THE_LATEST: Final = timedelta(minutes=20)
 
 
 class Reconciler:
-    def __init__(self, kube: Kube, cache: Cache, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, kube: Kube, cache: Cache, now: Callable[[], datetime], propagation: Propagation = NOTHING
+    ) -> None:
         self._cache = cache
         self._now = now
+        self._propagation = propagation
         self._executor = Executor(kube, cache)
         self._status = StatusWriter(kube)
         self._events = EventWriter(kube, now)
@@ -88,6 +92,7 @@ class Reconciler:
             fleet,
             unreadable=unreadable,
             kuberay_installed=result.kuberay_installed and not self.kuberay_is_missing,
+            propagation=self._propagation,
             refused=result.refused,
             warnings=self.warnings.get(key, ()),
             code_changed_at=self.code_changes.get(key),
