@@ -56,6 +56,15 @@ def test_the_operator_may_do_what_a_row_asks_of_it(row: Child) -> None:
     assert asked <= verbs(row.kind)
 
 
+def test_the_operator_reads_no_secret_runs_nothing_in_pods_and_gives_no_rights_that_it_lacks() -> None:
+    objects: list[Any] = list(yaml.safe_load_all(MANIFESTS.read_text()))
+    rules = [rule for one in objects if one["kind"] in ("ClusterRole", "Role") for rule in one["rules"]]
+    resources = {resource for rule in rules for resource in rule["resources"]}
+    assert {"pods", "configmaps"} <= resources
+    assert not {one for one in resources if one in ("*", "secrets", "serviceaccounts/token") or one.startswith("pods/")}
+    assert not {verb for rule in rules for verb in rule["verbs"]} & {"*", "bind", "escalate", "impersonate"}
+
+
 @pytest.mark.parametrize("kind", [FLEET, POD], ids=str)
 def test_fleets_and_pods_are_followed_as_well(kind: Kind) -> None:
     assert kind in WATCHED
