@@ -13,11 +13,13 @@ from tests.cluster.client import KubectlError, Object, manifest_text
 from tests.cluster.control_plane import ControlPlane
 from tests.integration.played import Pods
 from tests.manifests import manifest
+from tests.pod_templates import SPECS
 from tests.wait import eventually
 
 from collectorfleet_api.manifests.files import load_file
 from collectorfleet_api.schema.crd import schema
 from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import manifests
 
 pytestmark = pytest.mark.usefixtures("fleet_crd")
@@ -139,6 +141,25 @@ def test_every_kind_of_pod_fits_the_restricted_pod_security_standard(
         for role in ("head", "worker", "driver"):
             # As KubeRay and the Job controller make them, init containers of both included.
             eventually(lambda pods=pods, role=role: pods.of(role), within=60, what=f"{role} of {name}")  # type: ignore[misc]
+
+
+def test_what_validate_warns_of_is_what_the_restricted_pod_security_standard_refuses(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    control_plane.kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
+    pods = []
+    for name, (spec, _) in SPECS.items():
+        made = manifests(CollectorFleet.parse(manifest({"spec.ray.head.template": {"spec": spec}})))
+        template = made[RAYCLUSTER]["spec"]["headGroupSpec"]["template"]
+        kind = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace}}
+        pods.append({**kind, "spec": template["spec"]})
+    try:
+        taken = control_plane.kubectl("create", *STRICTLY[2:], input=manifest_text(pods))
+    except KubectlError as refused:
+        taken = refused.stdout
+    assert {one.removeprefix("pod/") for one in taken.split()} == {
+        name for name, (_, path) in SPECS.items() if not path
+    }
 
 
 def test_kubectl_explain_shows_each_field_of_the_spec_with_its_type(control_plane: ControlPlane) -> None:
