@@ -102,6 +102,10 @@ build/envpool: requirements/envpool.txt $(READY)
 test-envpool: build/envpool ## Run tests with EnvPool's own environments (740 MB, a minute)
 	PYTHONPATH=build/envpool $(PY) -m pytest tests/envpool $(PYTEST)
 
+.PHONY: test-gpu
+test-gpu: $(READY) ## Share one GPU among collectors on a local Ray: fractions, memory, frames and weights (10 minutes)
+	timeout 600 $(PY) -m pytest tests/gpu -rs $(PYTEST)
+
 .PHONY: cluster
 cluster: $(READY) ## Start a real Kubernetes with KubeRay and the operator on this machine (Linux, root)
 	$(PY) -m tests.cluster up $(CLUSTER)

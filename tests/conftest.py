@@ -19,6 +19,11 @@ settings.register_profile("without a clock", settings(), deadline=None)
 settings.load_profile("without a clock")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    text = "how many manifests with something odd `validate` and a real API server are compared on (default: 600)"
+    parser.addoption("--odd-manifests", type=int, default=600, metavar="N", help=text)
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Build what the tests on a real Kubernetes need before the first of them, whose time it is not."""
     wanted = {name for item in session.items for name in getattr(item, "fixturenames", ())}

@@ -10,7 +10,7 @@ from benchmarks.fleets.played import BARE, fleet, time_text
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.owner import FLEET
-from collectorfleet_operator.children.table import CHILDREN
+from collectorfleet_operator.children.table import CHILDREN, manifests
 from collectorfleet_operator.decide.events import EVENT, event, made
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.status import status
@@ -25,7 +25,7 @@ async def fleets_per_second(api: Api, count: int) -> float:
     async def store(number: int) -> None:
         stored = CollectorFleet.parse_stored(await api.create(FLEET, fleet(number, BARE)))
         now = datetime.now(UTC)
-        children = [(kind, child.build(stored)) for kind, child in CHILDREN.items()]
+        children = list(manifests(stored).items())
         told = [made(f"{kind} {number}", f"{kind}") for kind, child in CHILDREN.items() if child.announced]
         asked.append([*children, *((EVENT, event(stored, change, now)) for change in told)])
         there = {

@@ -16,9 +16,10 @@ from benchmarks.fleets import bare, played
 from benchmarks.fleets.api import Api, each
 from benchmarks.fleets.played import Drivers
 from benchmarks.fleets.process import Operator
+from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.children.table import CHILDREN
+from collectorfleet_operator.children.table import manifests
 from collectorfleet_operator.objects import Kind, Object, has_condition, name_of, namespace_of
 
 BARE_FLEETS: Final = 150
@@ -58,7 +59,7 @@ class Fleets:
         began = await self.operator.ready()
         await self.until(FLEET, lambda one: one["status"]["observedGeneration"] > 0)
         took = time.monotonic() - began
-        for kind in CHILDREN:
+        for kind in manifests(CollectorFleet.parse_stored(self.stored[0])):
             there = len(await self.api.list(kind))
             assert there >= self.count, f"{there} {kind}; see {self.operator.component.log}"
         requests = await self.operator.requests()

@@ -98,6 +98,11 @@ def timeline_name(fleet: str) -> str:
     return f"{fleet}-timeline"
 
 
+def network_policy_name(fleet: str) -> str:
+    """Name of the NetworkPolicy, where the fleet asks for one."""
+    return fleet
+
+
 def head_address(fleet: str, namespace: str) -> str:
     """Where the head's GCS listens, by KubeRay's naming of the head service, in whatever domain the cluster has."""
     return f"{fleet}-head-svc.{namespace}.svc:{RAY_PORT}"

@@ -10,12 +10,17 @@ from typing import Any
 import pytest
 from tests.cluster.client import KubectlError
 from tests.cluster.control_plane import ControlPlane
+from tests.integration.odd_manifests import nodes, odd_manifests
 from tests.manifests import manifest
 
-from collectorfleet_api.rules.validation import read
+from collectorfleet_api.rules.validation import CHECKS, read
+from collectorfleet_api.schema.crd import schema
+from collectorfleet_api.v1alpha1 import CollectorFleet
 
 pytestmark = pytest.mark.usefixtures("fleet_crd")
 
+# What is free-form to the API server, and amounts that are text.
+ONLY_TOLD = {"templates-can-be-merged", "network-rules-are-known", "memory-fits-a-process", "keywords-said-once"}
 GPUS = [0, 0.25, 0.07, 0.3333, 0.33333, 0.6, 0.0001, 0.00005, 0.99999, 1, 1.5, 2, 4, 64, 65, -1, "0.5", True, 0.1 + 0.2]
 QUANTITIES = [1, 0.5, "500m", "2Gi", "x", -1, 0, True, None, "", [1], {"a": 1}, "1e3", "1E", "+1", "1.", "1e999", 1e-7]
 CHOICES: dict[str, list[Any]] = {
@@ -144,20 +149,60 @@ def _changes(choose: random.Random, paths: list[str]) -> dict[str, Any]:
     return {path: choose.choice(CHOICES[path]) for path in paths}
 
 
-def test_validate_and_the_api_server_agree_on_odd_fleets(control_plane: ControlPlane, namespace: str) -> None:
-    fleets = odd_fleets(3000)
+def accepted_of(control_plane: ControlPlane, namespace: str, fleets: list[dict[str, Any]]) -> set[str]:
+    """Names of those that the API server takes."""
     text = "\n---\n".join(json.dumps(fleet) for fleet in fleets)
     told = ""
     try:
         told = control_plane.kubectl(
             *("create", "--dry-run=server", "--validate=strict", "-n", namespace, "-o", "name", "-f", "-"),
             input=text,
-            timeout=300,
+            timeout=300 + len(fleets) / 10,
         )
     except KubectlError as refused:
         told = refused.stdout
-    accepted = set(re.findall(r"odd-\d+", told))
+    return set(re.findall(r"odd-\d+", told))
+
+
+def test_validate_and_the_api_server_agree_on_odd_fleets(control_plane: ControlPlane, namespace: str) -> None:
+    fleets = odd_fleets(3000)
+    accepted = accepted_of(control_plane, namespace, fleets)
     ours = {fleet["metadata"]["name"] for fleet in fleets if not isinstance(read(fleet), list)}
     assert 400 < len(accepted) < 2600, "the sample has both kinds"
     by_name = {fleet["metadata"]["name"]: fleet["spec"] for fleet in fleets}
     assert {name: by_name[name] for name in ours ^ accepted} == {}
+
+
+def test_they_agree_wherever_something_is_odd(
+    control_plane: ControlPlane, namespace: str, pytestconfig: pytest.Config
+) -> None:
+    count = pytestconfig.getoption("odd_manifests")
+    fleets = odd_manifests(count, seed=count)
+    accepted = accepted_of(control_plane, namespace, fleets)
+    assert count / 10 < len(accepted) < count * 0.9, "the sample has both kinds"
+    differing = {}
+    for fleet in fleets:
+        found = read(fleet)
+        taken = fleet["metadata"]["name"] in accepted
+        if taken is isinstance(found, list) and not (taken and only_told(fleet)):
+            differing[fleet["metadata"]["name"]] = (found, fleet["spec"])
+    assert differing == {}
+
+
+def only_told(fleet: dict[str, Any]) -> bool:
+    """Whether all that is wrong with it is what no rule of a CRD can see."""
+    read_as_is = CollectorFleet.parse(fleet)
+    return {name for name, check in CHECKS.items() if any(check(read_as_is))} <= ONLY_TOLD
+
+
+def test_every_field_is_odd_in_some_of_them() -> None:
+    fields = {".".join(map(str, path)) for path, _ in nodes(schema()["properties"]["spec"])}
+    assert len(fields) > 150
+    drawn = [path for fleet in odd_manifests(3000) for path in found_in(fleet["spec"])]
+    assert fields - set(drawn) == set()
+
+
+def found_in(value: Any, path: str = "") -> list[str]:
+    inner = {str(key): one for key, one in value.items()} if isinstance(value, dict) else {}
+    inner |= {"0": value[0]} if isinstance(value, list) and value else {}
+    return [path, *(found for key, one in inner.items() for found in found_in(one, f"{path}.{key}" if path else key))]

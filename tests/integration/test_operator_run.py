@@ -8,7 +8,7 @@ import pytest
 from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
 from tests.integration import played
-from tests.integration.played import Pods, manifest, told
+from tests.integration.played import Pods, manifest, message, told
 from tests.wait import eventually
 
 from collectorfleet_api import names
@@ -261,3 +261,26 @@ def test_a_timeline_that_was_deleted_gets_a_place_again_and_another_is_left_as_i
         what="made again",
     )
     assert found("kept") == [kept]
+
+
+def test_a_fleet_is_kept_apart_while_it_asks_for_that(control_plane: ControlPlane, namespace: str) -> None:
+    prometheus = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+    control_plane.apply(manifest(networkPolicy={"metricsFrom": [prometheus], "egress": []}), namespace)
+    Pods(control_plane, namespace).wait("head", 1)
+    made = control_plane.get("networkpolicy/fleet", namespace)["spec"]
+    assert (made["policyTypes"], len(made["ingress"]), len(made["egress"])) == (["Ingress", "Egress"], 2, 2)
+    # A rule with nothing in it lets in everybody, and a direction that is not named lets everybody through.
+    control_plane.apply(manifest(networkPolicy={"ingress": [{}]}), namespace)
+    control_plane.wait_for("networkpolicy/fleet", lambda p: p["spec"]["policyTypes"] == ["Ingress"], namespace)
+    assert {} in control_plane.get("networkpolicy/fleet", namespace)["spec"]["ingress"]
+    control_plane.apply(manifest(), namespace)
+    control_plane.wait_gone("networkpolicy/fleet", namespace)
+
+
+def test_a_policy_that_kubernetes_does_not_take_keeps_pods_from_being_made(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    control_plane.apply(manifest(networkPolicy={"metricsFrom": [{"ipBlock": {"cidr": "here"}}]}), namespace)
+    seen = control_plane.wait_for("cfleet/fleet", "Stalled", namespace)
+    assert "networkpolicies" in message(seen, "Ready") or "NetworkPolicy" in message(seen, "Ready")
+    assert control_plane.items("pods,jobs,rayclusters", namespace) == []

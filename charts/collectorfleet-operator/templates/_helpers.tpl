@@ -58,6 +58,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- if .Values.kueue.enabled }}
 - --queues
 {{- end }}
+{{- range .Values.propagate.labels }}
+- {{ printf "--propagate-label=%s" . | quote }}
+{{- end }}
+{{- range .Values.propagate.annotations }}
+- {{ printf "--propagate-annotation=%s" . | quote }}
+{{- end }}
 {{- range .Values.extraArgs }}
 {{- if hasPrefix "--namespace" . }}
 {{- fail (printf "extraArgs: %s needs rights in that namespace, too; name it in watchNamespaces" .) }}

@@ -28,6 +28,10 @@
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [get, list, create, patch]
+# Of fleets with spec.networkPolicy.
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [get, list, create, patch, delete]
 - apiGroups: [""]
   resources: [serviceaccounts]
   verbs: [get, list, create, patch]

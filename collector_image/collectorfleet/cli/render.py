@@ -15,7 +15,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "render",
         help="show what the operator makes of a fleet",
         description="The children of the fleets of a manifest as YAML: RayCluster, Job, ServiceAccount, Role, "
-        "RoleBinding and Lease, without the reference to their owner. No cluster is asked.",
+        "RoleBinding, Lease, ConfigMap and NetworkPolicy, without the reference to their owner. No cluster is asked.",
         epilog="exit codes: 0 shown, 1 the manifest is wrong",
     )
     render.add_argument("file", metavar="FILE", help="manifests; '-' is standard input")
@@ -24,7 +24,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _render(options: argparse.Namespace) -> int:
     # The one place where the runtime knows the operator: what it shows is what the operator applies.
-    from collectorfleet_operator.children.table import CHILDREN, unmade
+    from collectorfleet_operator.children.table import manifests as built
+    from collectorfleet_operator.children.table import unmade
 
     found = manifests.read(options.file)
     if found is None:
@@ -39,7 +40,7 @@ def _render(options: argparse.Namespace) -> int:
     if refused:
         print(*refused, sep="\n", file=sys.stderr)
         return 1
-    children = [child.build(fleet) for fleet in found.fleets for child in CHILDREN.values()]
+    children = [child for fleet in found.fleets for child in built(fleet).values()]
     for child in children:
         # To a fleet that is not there: applied by hand, they would be deleted at once.
         del child["metadata"]["ownerReferences"]

@@ -8,6 +8,7 @@ from typing import Any, Final
 from collectorfleet_api.packing.pods import Refusal, pack
 from collectorfleet_api.packing.shares import shares
 from collectorfleet_api.rules.groups import place
+from collectorfleet_api.rules.pod_security import not_restricted
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.v1alpha1.base import Model
 from collectorfleet_api.v1alpha1.collection import Mode
@@ -132,6 +133,13 @@ def _gpus_of_the_template(fleet: CollectorFleet) -> Iterator[Problem]:
         yield Problem("spec.workers.template", text)
 
 
+def _not_restricted(fleet: CollectorFleet) -> Iterator[Problem]:
+    spec = fleet.spec
+    yield from not_restricted(spec.driver.template, "spec.driver.template", "driver")
+    yield from not_restricted(spec.workers.template, "spec.workers.template", "ray-worker")
+    yield from not_restricted(spec.ray.head.template, "spec.ray.head.template", "ray-head")
+
+
 def _gpu_without_device(fleet: CollectorFleet) -> Iterator[Problem]:
     collectors = fleet.spec.collectors
     if collectors.resources.gpu > 0 and not collectors.devices.named:
@@ -199,6 +207,7 @@ _CHECKS: Final[tuple[Callable[[CollectorFleet], Iterator[Problem]], ...]] = (
     _parts_of_a_gpu,
     _gpus_of_the_template,
     _gpu_without_device,
+    _not_restricted,
     _older_than_bounded,
     _buffer_that_begins_empty,
     _null_keywords,

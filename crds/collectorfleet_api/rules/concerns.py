@@ -64,6 +64,7 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "replayBuffer": _DRIVER,
     "output": _DRIVER,
     "ray": _ALL,
+    "networkPolicy": _NOBODY,
     "updateStrategy": _NOBODY,
     "progressDeadlineSeconds": _NOBODY,
     "suspend": _NOBODY,

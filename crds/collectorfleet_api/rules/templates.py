@@ -36,7 +36,7 @@ def _metadata_problems(metadata: dict[str, Any], path: str) -> Iterator[Problem]
             yield Problem(f"{path}.{key}", "a mapping of names to text is expected")
             continue
         for name, value in entries.items():
-            if not isinstance(value, str):
+            if value is not None and not isinstance(value, str):  # null takes out one of ours
                 yield Problem(f"{path}.{key}.{name}", f"{value!r} is not text; put it in quotes")
 
 

@@ -20,6 +20,7 @@ from collectorfleet_api.rules.batch import first_shares_problems, share_problems
 from collectorfleet_api.rules.collector_kwargs import collector_kwargs_problems
 from collectorfleet_api.rules.combinations.table import COMBINATIONS
 from collectorfleet_api.rules.groups import group_problems
+from collectorfleet_api.rules.network import network_problems
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.rules.sentences import did_you_mean, sentences
 from collectorfleet_api.rules.templates import template_problems
@@ -143,6 +144,10 @@ def _templates(fleet: CollectorFleet) -> Iterator[Problem]:
     yield from template_problems(fleet.spec.ray.head.template, "spec.ray.head.template")
 
 
+def _network(fleet: CollectorFleet) -> Iterator[Problem]:
+    return network_problems(fleet.spec.network_policy)
+
+
 # By the name of what has to hold, as combinations and FleetCollector's own rules have one.
 def _size(fleet: CollectorFleet) -> Iterator[Problem]:
     found = len(json.dumps(fleet.spec.to_wire()).encode())
@@ -164,5 +169,6 @@ CHECKS: Final[dict[str, Callable[[CollectorFleet], Iterator[Problem]]]] = {
     "secrets-named-once": _pull_secrets,
     "models-named-once": _models,
     "templates-can-be-merged": _templates,
+    "network-rules-are-known": _network,
     "spec-fits-an-annotation": _size,
 }

@@ -22,6 +22,7 @@ from collectorfleet_api.v1alpha1.gpus import WorkersGpu
 from collectorfleet_api.v1alpha1.groups import over
 from collectorfleet_api.v1alpha1.lifecycle import WhenFinished
 from collectorfleet_api.v1alpha1.log import Log
+from collectorfleet_api.v1alpha1.network_policy import NetworkPolicy
 from collectorfleet_api.v1alpha1.output import Output, ReplayBuffer
 from collectorfleet_api.v1alpha1.types import ImportPath, PodTemplate, Preserved, RayVersion, ScriptPath
 from collectorfleet_api.v1alpha1.update_strategy import UpdateStrategy
@@ -178,6 +179,13 @@ class CollectorFleetSpec(Model):
     )
     output: Output | None = Field(default=None, description="Where a fleet without `driver.train` puts its batches.")
     ray: Ray = Field(default_factory=Ray, description="The Ray cluster underneath.")
+    network_policy: NetworkPolicy | None = Field(
+        default=None,
+        description=(
+            "A NetworkPolicy for the pods of this fleet: they reach each other, and nobody else reaches them but who "
+            "is named here. Absent: there is none."
+        ),
+    )
     update_strategy: UpdateStrategy = Field(
         default_factory=UpdateStrategy, description="What a changed spec does to a fleet that has delivered a batch."
     )

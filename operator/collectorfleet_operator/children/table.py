@@ -16,6 +16,7 @@ from collectorfleet_operator.children.diff import difference
 from collectorfleet_operator.children.driver_job import JOB, driver_job
 from collectorfleet_operator.children.group_sizes import cluster_difference, pods_text
 from collectorfleet_operator.children.lease import LEASE, lease
+from collectorfleet_operator.children.network_policy import NETWORK_POLICY, network_policy
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.raycluster import RAYCLUSTER, raycluster
@@ -23,7 +24,7 @@ from collectorfleet_operator.children.role import ROLE, role
 from collectorfleet_operator.children.role_binding import ROLE_BINDING, role_binding
 from collectorfleet_operator.children.service_account import SERVICE_ACCOUNT, service_account
 from collectorfleet_operator.children.timeline import CONFIG_MAP, timeline
-from collectorfleet_operator.children.workload import WORKLOAD, workload
+from collectorfleet_operator.children.workload import WORKLOAD, queue_of, workload
 from collectorfleet_operator.objects import Key, Kind, Object
 
 
@@ -39,15 +40,15 @@ class News(Enum):
 class Child:
     """A row of the table.
 
-    ``build`` makes the manifest. ``difference`` says why a manifest is to be applied over what is stored, and is empty
-    where it is not. ``summary`` is what people are told beside the name when it is made, and ``announced`` whether an
-    Event tells them. ``provider`` brings the kind to Kubernetes, and may be missing; empty is
-    Kubernetes itself. ``metadata_alone``: its content, which others write, is in no list.
+    ``build`` makes the manifest; None where the fleet asks for no such child. ``difference`` says why a manifest is to
+    be applied over what is stored, and is empty where it is not. ``summary`` is what people are told beside the name
+    when it is made, and ``announced`` whether an Event tells them. ``provider`` brings the kind to Kubernetes, and may
+    be missing; empty is Kubernetes itself. ``metadata_alone``: its content, which others write, is in no list.
     """
 
     kind: Kind
     name: Callable[[str], str]  # the child's, from the fleet's
-    build: Callable[[CollectorFleet], Object]
+    build: Callable[[CollectorFleet], Object | None]
     difference: Callable[[Object, Object], str] = difference
     summary: Callable[[Object], str] = lambda _: ""
     news: News = News.LISTED
@@ -68,13 +69,15 @@ _ROWS: Final = (
     Child(
         WORKLOAD,
         names.workload_name,
-        workload,
+        lambda fleet: workload(fleet) if queue_of(fleet) else None,
         summary=lambda made: f"waits in LocalQueue {made['spec']['queueName']}",
         news=News.WATCHED,
         announced=True,
         provider="Kueue",
     ),
-    # In the order in which they are made: where a driver is refused, nothing is to hold GPUs without one.
+    # In the order in which they are made: no pod runs before it is kept apart, and where a driver is refused, nothing
+    # is to hold GPUs without one.
+    Child(NETWORK_POLICY, names.network_policy_name, network_policy),
     Child(SERVICE_ACCOUNT, names.driver_name, service_account),
     Child(
         JOB,
@@ -109,6 +112,11 @@ def unmade(fleet: CollectorFleet) -> list[str]:
         return []
     why = "Job is for `collectorfleet run`, and the operator makes RayClusters only"
     return [f"spec.launcher: {why}; use RayCluster, with collection.transport ObjectStore"]
+
+
+def manifests(fleet: CollectorFleet) -> dict[Kind, Object]:
+    """The children that the fleet asks for, in the order in which they are made."""
+    return {row.kind: made for row in _ROWS if (made := row.build(fleet)) is not None}
 
 
 # With the fleets themselves and their pods, which KubeRay and the Job controller make.

@@ -12,6 +12,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport, Reason
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.hashes import changed_parts
 from collectorfleet_operator.children.pod_template import PodRole
+from collectorfleet_operator.children.propagation import NOTHING, Propagation
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.worker_group import GROUP_LABEL
 from collectorfleet_operator.children.workload import WORKLOAD
@@ -66,6 +67,7 @@ class Observed:
     # Kueue's objects that belong to no namespace, by name: those that a fleet with a queue refers to, and that exist.
     flavors: Mapping[str, Object] = field(default_factory=dict)
     priority_class: Object | None = None
+    propagation: Propagation = NOTHING
     refused: Sequence[Refused] = ()
     warnings: Sequence[Warned] = ()
     # Since the Lease was last seen to change, by this process's clock; None: the driver never held it.

@@ -19,6 +19,7 @@ from collectorfleet_operator.children.driver_job import JOB, has_taken_up_worker
 from collectorfleet_operator.children.hashes import changed_cluster_parts, is_group
 from collectorfleet_operator.children.placement import placed
 from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.children.propagation import propagated
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import CHILDREN, Child, News
 from collectorfleet_operator.children.workload import WORKLOAD
@@ -86,7 +87,7 @@ def _give_up(seen: Observed, now: datetime) -> Iterator[Action]:
         yield Delete(POD, name_of(pod), uid_of(pod), _told(POD, pod, node), at_once=True)
         if job is not None and isinstance(outcome(seen, now), Running) and stop_wanted(seen, now) is None:
             # As it ran: a changed spec that is held stays so.
-            again = _as_admitted(seen, started_again(seen.present, job))
+            again = _given(seen, _as_admitted(seen, started_again(seen.present, job)))
             yield Create(JOB, again, _told(JOB, again, "the driver, on another node"))
 
 
@@ -155,9 +156,9 @@ def _ask_for_quota(seen: Observed) -> Iterator[Action]:
     if wanted is None:
         return
     if seen.workload is None:
-        yield Create(WORKLOAD, wanted, _told(WORKLOAD, wanted, child.summary(wanted)))
+        yield Create(WORKLOAD, _given(seen, wanted), _told(WORKLOAD, wanted, child.summary(wanted)))
     elif seen.is_usable(seen.workload) and not queue.is_reserved(seen.workload):
-        yield from _put_right(child, seen.workload, wanted)
+        yield from _put_right(child, seen.workload, _given(seen, wanted))
 
 
 def _give_quota_back(seen: Observed, why: str, now: datetime) -> Iterator[Action]:
@@ -257,15 +258,25 @@ def _make_room(seen: Observed) -> Iterator[Action]:
 
 
 def _keep(seen: Observed, child: Child) -> Iterator[Action]:
-    """Make a child that is missing, and put right one that differs."""
-    desired, stored = _as_admitted(seen, child.build(seen.present)), seen.children.get(child.kind)
+    """Make a child that is missing, put right one that differs, and delete one that is not asked for."""
+    built, stored = child.build(seen.present), seen.children.get(child.kind)
+    if built is None:
+        if seen.is_usable(stored):
+            yield _delete(child.kind, stored, "the fleet asks for none")
+        return
+    desired = _as_admitted(seen, built)
     # One of a deleted fleet may be listed although it is gone, where its kind is not watched.
     if stored is None or (child.news is not News.WATCHED and not seen.is_ours(stored)):
-        yield Create(child.kind, desired, _told(child.kind, desired, child.summary(desired)))
+        yield Create(child.kind, _given(seen, desired), _told(child.kind, desired, child.summary(desired)))
     elif seen.is_usable(stored):
         if child.kind == RAYCLUSTER:
             desired = sized(seen, stored, as_it_was_built(stored, desired))
-        yield from _put_right(child, stored, desired)
+        yield from _put_right(child, stored, _given(seen, desired))
+
+
+def _given(seen: Observed, desired: Object) -> Object:
+    """With what the fleet's metadata has for all of its children: no part of what a child is made from."""
+    return propagated(desired, seen.propagation.of(seen.fleet.metadata))
 
 
 def _as_admitted(seen: Observed, desired: Object) -> Object:

@@ -28,7 +28,7 @@ from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import KubeError, NotServedError, RefusedError, UnavailableError
 from collectorfleet_operator.edge.freshness import Freshness
-from collectorfleet_operator.edge.health import Health, served
+from collectorfleet_operator.edge.health import Health, no_work, served
 from collectorfleet_operator.edge.leadership import Leadership
 from collectorfleet_operator.edge.metrics.instruments import Instruments
 from collectorfleet_operator.edge.metrics.requests import tracing
@@ -134,7 +134,7 @@ class Session:
         self._resync = Resync(
             process.kube, self._cache, process.freshness, settings.scopes, process.now, self._look_at, provided
         )
-        self._reconciler = Reconciler(process.kube, self._cache, process.now)
+        self._reconciler = Reconciler(process.kube, self._cache, process.now, settings.propagation)
         self._reconciler.warnings = self._resync.warnings
         self._reconciler.code_changes = self._resync.code_changes
         self._queue: WorkQueue[Key] = WorkQueue(process.instruments.timed(self._reconciler.reconcile), _say_failed)
@@ -164,9 +164,11 @@ class Session:
         ]
         try:
             self._process.instruments.state = self._state
+            self._health.longest_work_seconds = lambda: self._queue.longest_work_seconds
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._process.instruments.state = None
+            self._health.longest_work_seconds = no_work
             self._over.set()
             for task in tasks:
                 task.cancel()

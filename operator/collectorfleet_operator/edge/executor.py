@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import Reason
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.children.table import CHILDREN
+from collectorfleet_operator.children.table import CHILDREN, News
 from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus, Update
 from collectorfleet_operator.decide.events import Change, deleted, made
 from collectorfleet_operator.decide.observed import Refused
@@ -71,9 +71,16 @@ class Executor:
                 log.info("%s: %s", key, why)
             case Delete(kind, name, uid, why, at_once):
                 await self._kube.delete(kind, Key(key.namespace, name), uid, at_once=at_once)
+                self._forget(kind, Key(key.namespace, name))
                 log.info("%s: deleted %s", key, why)
                 return deleted(why, uid) if kind not in CHILDREN or CHILDREN[kind].announced else None
         return None
+
+    def _forget(self, kind: Kind, key: Key) -> None:
+        """No watch tells that it is gone, and nobody has to wait for its end."""
+        stored = self._cache.get(kind, key)
+        if stored is not None and kind in CHILDREN and CHILDREN[kind].news is not News.WATCHED:
+            self._cache.remove(kind, stored)
 
     async def _create(self, key: Key, kind: Kind, manifest: Object, why: str) -> Change | Refused | None:
         try:

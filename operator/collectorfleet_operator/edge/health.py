@@ -1,6 +1,7 @@
 """What the operator answers over HTTP.
 
-``/healthz``: whether it still hears from the API server. ``/readyz``: whether it serves fleets, or stands by.
+``/healthz``: whether it still hears from the API server, and comes to an end with each fleet.
+``/readyz``: whether it serves fleets, or stands by.
 ``/metrics``: what it counts and knows, for Prometheus.
 """
 
@@ -14,17 +15,20 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
-# Longer than an API server takes to restart: restarting the operator would not help it.
+# Longer than an API server takes to restart: restarting the operator would not help it. Longer, too, than all requests
+# of one look at a fleet, each of which has a deadline: what takes so long hangs.
 LIMIT_SECONDS: Final = 180.0
 
 
 class Health:
-    """The age of the last successful list, in seconds of ``clock``."""
+    """The age of the last successful list, in seconds of ``clock``, and for how long one fleet is worked on."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._last = clock()
         self._ready: str | None = None
+        # Lists go on where the work on fleets hangs.
+        self.longest_work_seconds: Callable[[], float] = no_work
 
     def heard(self) -> None:
         """The API server answered."""
@@ -47,8 +51,13 @@ class Health:
         return web.Response(text=f"{self._ready or 'waits to serve fleets'}\n", status=200 if self._ready else 503)
 
     async def alive(self, _: web.Request) -> web.Response:
-        text = f"last list {self.age_seconds:.0f} s ago; the limit is {LIMIT_SECONDS:.0f} s\n"
-        return web.Response(text=text, status=200 if self.age_seconds < LIMIT_SECONDS else 503)
+        age, work = self.age_seconds, self.longest_work_seconds()
+        text = f"last list {age:.0f} s ago, one fleet worked on for {work:.0f} s; the limit is {LIMIT_SECONDS:.0f} s\n"
+        return web.Response(text=text, status=200 if max(age, work) < LIMIT_SECONDS else 503)
+
+
+def no_work() -> float:
+    return 0.0
 
 
 @contextlib.asynccontextmanager

@@ -16,6 +16,7 @@ from collectorfleet_operator.children.driver_job import CONTAINER, JOB, started_
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.children.propagation import NOTHING, Propagation
 from collectorfleet_operator.children.table import CHILDREN, unmade
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.decide.pods import began_at
@@ -33,6 +34,7 @@ def observe(
     why_no_queues: str = "",
     flavors: Mapping[str, Object] | None = None,
     priority_class: Object | None = None,
+    propagation: Propagation = NOTHING,
     refused: Sequence[Refused] = (),
     warnings: Sequence[Warned] = (),
     code_changed_at: datetime | None = None,
@@ -48,6 +50,7 @@ def observe(
         why_no_queues=why_no_queues,
         flavors=flavors or {},
         priority_class=priority_class,
+        propagation=propagation,
         refused=refused,
         warnings=warnings,
         code_changed_at=code_changed_at,

@@ -12,6 +12,7 @@ from typing import Any, Final
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus, Reason
 from collectorfleet_api.v1alpha1.understood import understood
 from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.propagation import NOTHING, Propagation
 from collectorfleet_operator.children.table import CHILDREN
 from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide.events import story
@@ -36,9 +37,12 @@ _AT_THE_LATEST: Final = timedelta(minutes=20)
 
 
 class Reconciler:
-    def __init__(self, kube: Kube, cache: Cache, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, kube: Kube, cache: Cache, now: Callable[[], datetime], propagation: Propagation = NOTHING
+    ) -> None:
         self._cache = cache
         self._now = now
+        self._propagation = propagation
         self._executor = Executor(kube, cache)
         self._status = StatusWriter(kube)
         self._events = EventWriter(kube, now)
@@ -96,6 +100,7 @@ class Reconciler:
             fleet,
             unreadable=unreadable,
             kuberay_installed=result.kuberay_installed and not self.kuberay_is_missing,
+            propagation=self._propagation,
             refused=result.refused,
             why_no_queues=self.why_no_queues,
             **queued,

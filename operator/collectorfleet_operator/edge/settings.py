@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from collectorfleet_api.log_lines import LogFormat
+from collectorfleet_operator.children.propagation import ANY, Propagation, is_ours_to_give
 from collectorfleet_operator.objects import Key
 
 
@@ -14,13 +15,14 @@ from collectorfleet_operator.objects import Key
 class Settings:
     """``namespaces``: those whose fleets are served; empty is all. ``health_port``: 0 is none.
 
-    ``queues``: whether fleets may wait in queues of Kueue's. ``lease``: what one of several operators has to hold to
-    serve; None: there is no other.
+    ``queues``: whether fleets may wait in queues of Kueue's. ``propagation``: what of a fleet's metadata its children
+    get too. ``lease``: what one of several operators has to hold to serve; None: there is no other.
     """
 
     namespaces: tuple[str, ...]
     queues: bool
     lease: Key | None
+    propagation: Propagation
     health_port: int
     log_format: LogFormat
     verbose: bool
@@ -65,9 +67,29 @@ def from_arguments(arguments: Sequence[str] | None = None) -> Settings:
         help="json: one JSON object a line, for what collects logs (default: text)",
     )
     parser.add_argument("--verbose", action="store_true", help="log what kopf does, too")
+    for what in ("label", "annotation"):
+        parser.add_argument(
+            f"--propagate-{what}",
+            type=_propagated,
+            action="append",
+            default=[],
+            metavar="KEY",
+            help=f"give this {what} of a fleet to its children and pods too, or with a * at the end all that begin "
+            "so; may be given several times (default: none)",
+        )
     read = parser.parse_args(arguments)
     namespaces = tuple(dict.fromkeys(read.namespace))
-    return Settings(namespaces, read.queues, read.lease, read.health_port, LogFormat(read.log_format), read.verbose)
+    propagation = Propagation(tuple(read.propagate_label), tuple(read.propagate_annotation))
+    log_format = LogFormat(read.log_format)
+    return Settings(namespaces, read.queues, read.lease, propagation, read.health_port, log_format, read.verbose)
+
+
+def _propagated(text: str) -> str:
+    if not text or ANY in text[:-1]:
+        raise argparse.ArgumentTypeError(f"{text!r}: give a key, or what keys begin with and a {ANY} at the end")
+    if not is_ours_to_give(text):
+        raise argparse.ArgumentTypeError(f"{text!r}: Kubernetes and tools know objects by it, so it is never given on")
+    return text
 
 
 def _lease(text: str) -> Key:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from datetime import timedelta
 from typing import Generic, TypeVar
 
@@ -34,6 +34,8 @@ class WorkQueue(Generic[K]):
         self._ready: asyncio.Queue[K] = asyncio.Queue()
         # Since when each key is due that nobody works on yet, the first one first.
         self._waiting: dict[K, float] = {}
+        # Since when each key is worked on, in the same order.
+        self._working: dict[K, float] = {}
 
     @property
     def depth(self) -> int:
@@ -43,8 +45,12 @@ class WorkQueue(Generic[K]):
     @property
     def longest_wait_seconds(self) -> float:
         """For how long the first of them has been due; 0 where none is."""
-        first = next(iter(self._waiting.values()), None)
-        return 0.0 if first is None else _now() - first
+        return _since_first(self._waiting)
+
+    @property
+    def longest_work_seconds(self) -> float:
+        """For how long the first of those that are worked on has been; 0 where none is."""
+        return _since_first(self._working)
 
     def add(self, key: K, after: float = 0.0) -> None:
         self._schedule.add(key, _now(), after)
@@ -75,6 +81,7 @@ class WorkQueue(Generic[K]):
         while True:
             key = await self._ready.get()
             del self._waiting[key]
+            self._working[key] = _now()
             try:
                 again = await self._work(key)
             except Exception as error:  # noqa: BLE001  (one fleet's failure must not end the others)
@@ -84,9 +91,15 @@ class WorkQueue(Generic[K]):
                 self._schedule.done(key, _now())
                 if again is not None:
                     self._schedule.add(key, _now(), again.total_seconds())
+            del self._working[key]
             self._news.set()
             # Work that waits for nothing, as most is at a restart, would keep watches and lists out until all is done.
             await asyncio.sleep(0)
+
+
+def _since_first(began: Mapping[K, float]) -> float:
+    first = next(iter(began.values()), None)
+    return 0.0 if first is None else _now() - first
 
 
 def _now() -> float:

@@ -31,6 +31,16 @@ def test_each_release_has_a_lease_of_its_own_that_one_of_its_pods_serves_by(helm
     assert container(two)["args"] == [f"--lease={NAMESPACE}/{FULL_NAME}"]
 
 
+def test_it_is_told_what_of_a_fleets_metadata_its_children_get(helm: Helm) -> None:
+    told = container(rendered(helm, propagate={"labels": ["team", "a.example.com/*"], "annotations": ["owner"]}))[
+        "args"
+    ]
+    assert told[1:] == [
+        *("--propagate-label=team", "--propagate-label=a.example.com/*"),
+        "--propagate-annotation=owner",
+    ]
+
+
 def test_it_is_told_which_namespaces_it_serves(helm: Helm) -> None:
     assert not [one for one in container(rendered(helm))["args"] if one.startswith("--namespace")]
     told = container(rendered(helm, watchNamespaces=["a", "b"], extraArgs=["--verbose"]))["args"]

@@ -21,6 +21,7 @@ FIELDS = st.sampled_from(
         {"spec.collectors.resources": {"gpu": 0.25}, "spec.collectors.replicas": 6},
         {"spec.driver.train.kwargs": {"lr": 0.1}},
         {"spec.suspend": True},
+        {"spec.networkPolicy": {"egress": []}},
         {"spec.updateStrategy": {"type": "RollingUpdate"}, "spec.driver.checkpoint": {"claimName": "runs"}},
     ]
 )

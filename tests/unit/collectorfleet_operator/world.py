@@ -122,9 +122,9 @@ class World:
     def plan(self, **known: Any) -> Plan:
         return plan(self.seen(**known), self.now)
 
-    def carry_out(self) -> Sequence[Action]:
+    def carry_out(self, **known: Any) -> Sequence[Action]:
         """Do what the plan says; returns it."""
-        actions = self.plan().actions
+        actions = self.plan(**known).actions
         for action in actions:
             match action:
                 case Create(_, made):

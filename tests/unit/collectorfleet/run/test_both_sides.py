@@ -79,6 +79,7 @@ RULES_ONLY_IN_MANIFESTS = {
             *("mig-names-its-slice", "gpu-resource-where-pods-ask-for-one", "dra-names-its-claim"),
             "gpu-resource-is-a-devices",
             *("ray-knows-tokens", "secrets-named-once", "templates-can-be-merged", "spec-fits-an-annotation"),
+            "network-rules-are-known",
         ),
         "about pods and the cluster",
     ),

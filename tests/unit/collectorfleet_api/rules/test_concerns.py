@@ -15,6 +15,7 @@ from collectorfleet_api.v1alpha1.base import inner_model
 LIVE = {
     "collectors.replicas",
     "collectors.minAvailable",
+    "networkPolicy",
     "updateStrategy",
     "progressDeadlineSeconds",
     "suspend",

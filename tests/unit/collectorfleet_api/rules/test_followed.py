@@ -23,7 +23,7 @@ def test_only_the_size_is_followed() -> None:
     # By the operator alone; no driver looks at them.
     of_the_operator = {
         *("updateStrategy", "progressDeadlineSeconds", "suspend", "whenFinished", "ttlSecondsAfterFinished"),
-        *("activeDeadlineSeconds", "startupDeadlineSeconds", "idleTimeoutSeconds"),
+        *("activeDeadlineSeconds", "startupDeadlineSeconds", "idleTimeoutSeconds", "networkPolicy"),
     }
     assert set(FOLLOWED) == {"collectors.replicas", "collectors.minAvailable", *of_the_operator}
     changes = {"spec.image": "ghcr.io/you/cheetah:2.0", "spec.collectors": {"replicas": 8, "minAvailable": 2}}

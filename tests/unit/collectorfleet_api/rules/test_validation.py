@@ -227,6 +227,22 @@ def test_a_status_in_a_manifest_is_ignored_as_the_api_server_does() -> None:
     assert isinstance(read(manifest({"status": {"phase": "Anything"}})), CollectorFleet)
 
 
+def test_a_misspelt_rule_of_the_network_is_refused_before_it_lets_everybody_in() -> None:
+    asked = {
+        "metricsFrom": [{"podSelectr": {}}, {}],
+        "ingress": [{"form": [], "ports": []}],
+        "egress": [{"to": {}}, {"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}],
+    }
+    found = read(manifest({"spec.networkPolicy": asked}))
+    assert isinstance(found, list)
+    assert [str(problem) for problem in found] == [
+        "spec.networkPolicy.metricsFrom[0].podSelectr: unknown field; did you mean podSelector?",
+        "spec.networkPolicy.metricsFrom[1]: names nobody; give it one of podSelector, namespaceSelector, ipBlock",
+        "spec.networkPolicy.ingress[0].form: unknown field; did you mean from?",
+        "spec.networkPolicy.egress[0].to: a list of peers is expected; put '- ' before each",
+    ]
+
+
 def test_a_list_that_would_let_nothing_travel_is_refused() -> None:
     found = read(manifest({"spec.weights.include": []}))
     assert isinstance(found, list)

@@ -9,11 +9,12 @@ import pytest
 import yaml
 from tests.unit.collectorfleet_operator.children.fleets import fleet
 
+from collectorfleet_api import names
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.table import CHILDREN, LISTED, LISTED_OFTEN, PROVIDERS, WATCHED, Child, News
 from collectorfleet_operator.children.workload import WORKLOAD
-from collectorfleet_operator.objects import Key, Kind, controller_uid, name_of, namespace_of
+from collectorfleet_operator.objects import Key, Kind, Object, controller_uid, name_of, namespace_of
 
 MANIFESTS = Path(__file__).parents[4] / "operator" / "manifests" / "operator.yaml"
 ROWS = pytest.mark.parametrize("row", CHILDREN.values(), ids=map(str, CHILDREN))
@@ -27,9 +28,19 @@ def verbs(kind: Kind) -> set[str]:
     return {verb for rule in rules for verb in rule["verbs"]}
 
 
+# What not every fleet asks for.
+OPTIONAL = {"spec.networkPolicy": {}, "metadata.labels": {names.QUEUE_LABEL: "team"}}
+
+
+def built(row: Child) -> Object:
+    made = row.build(fleet(OPTIONAL))
+    assert made is not None
+    return made
+
+
 @ROWS
 def test_a_child_is_built_under_the_name_by_which_it_is_found(row: Child) -> None:
-    made = row.build(fleet())
+    made = built(row)
     assert (made["apiVersion"], made["kind"]) == (row.kind.api_version, row.kind.kind)
     assert Key(namespace_of(made), name_of(made)) == row.key(Key("lab", "cheetah"))
     assert controller_uid(made) == "u-1"
@@ -37,18 +48,28 @@ def test_a_child_is_built_under_the_name_by_which_it_is_found(row: Child) -> Non
 
 @ROWS
 def test_a_child_does_not_differ_from_itself(row: Child) -> None:
-    assert row.difference(row.build(fleet()), row.build(fleet())) == ""
+    assert row.difference(built(row), built(row)) == ""
 
 
 @pytest.mark.parametrize("kind", [kind for kind in CHILDREN if kind != WORKLOAD], ids=str)
 def test_the_operator_may_do_what_a_row_asks_of_it(kind: Kind) -> None:
     row = CHILDREN[kind]
     asked = {"get", "list", "create", "patch"} | ({"watch"} if row.news is News.WATCHED else set())
+    asked |= {"delete"} if row.build(fleet()) is None else set()
     assert asked <= verbs(row.kind)
 
 
 def test_queues_take_rights_that_the_operator_has_only_where_it_serves_them() -> None:
     assert verbs(WORKLOAD) == set()
+
+
+def test_the_operator_reads_no_secret_runs_nothing_in_pods_and_gives_no_rights_that_it_lacks() -> None:
+    objects: list[Any] = list(yaml.safe_load_all(MANIFESTS.read_text()))
+    rules = [rule for one in objects if one["kind"] in ("ClusterRole", "Role") for rule in one["rules"]]
+    resources = {resource for rule in rules for resource in rule["resources"]}
+    assert {"pods", "configmaps"} <= resources
+    assert not {one for one in resources if one in ("*", "secrets", "serviceaccounts/token") or one.startswith("pods/")}
+    assert not {verb for rule in rules for verb in rule["verbs"]} & {"*", "bind", "escalate", "impersonate"}
 
 
 @pytest.mark.parametrize("kind", [FLEET, POD], ids=str)

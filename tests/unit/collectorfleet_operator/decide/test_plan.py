@@ -16,6 +16,7 @@ from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.group_sizes import GroupSize, sizes_of
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.children.propagation import Propagation
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.role import ROLE
 from collectorfleet_operator.children.role_binding import ROLE_BINDING
@@ -50,6 +51,27 @@ def to_delete(world: World) -> list[str]:
 
 def size(world: World) -> GroupSize:
     return sizes_of(world.get(RAYCLUSTER))[names.WORKER_GROUP]
+
+
+def test_a_network_policy_comes_before_the_pods_and_goes_when_it_is_not_asked_for() -> None:
+    world = World({"spec.networkPolicy": {}})
+    assert kinds(world.carry_out()) == ["Create NetworkPolicy", *EVERYTHING]
+    world.edit({"spec.networkPolicy": {"ingress": [{}]}})
+    assert kinds(world.carry_out()) == ["Update NetworkPolicy"]
+    world.edit({})
+    assert kinds(world.carry_out()) == ["Delete NetworkPolicy"]
+    assert world.plan().actions == ()
+
+
+def test_a_changed_label_of_a_fleet_reaches_its_children_and_ends_no_pod() -> None:
+    world = running({"metadata.labels": {"team": "rl"}})
+    given = {"propagation": Propagation(labels=("team",))}
+    updated = kinds(world.carry_out(**given))
+    assert "Update RayCluster" in updated
+    assert not [one for one in updated if not one.startswith("Update") or one == "Update Job"]
+    assert world.plan(**given).actions == ()
+    template = world.get(RAYCLUSTER)["spec"]["headGroupSpec"]["template"]
+    assert template["metadata"]["labels"]["team"] == "rl"
 
 
 def test_everything_is_made_at_once_and_the_cluster_first() -> None:

@@ -111,7 +111,7 @@ def test_the_first_lists_concern_every_fleet_and_the_next_ones_none() -> None:
 # Only a fleet with a queue has a Workload.
 @pytest.mark.parametrize("kind", [kind for kind in LISTED if kind not in (LEASE, WORKLOAD)], ids=str)
 def test_what_a_watch_missed_concerns_the_fleet_it_is_about(kind: Kind) -> None:
-    watcher = Watcher(running())
+    watcher = Watcher(running({"spec.networkPolicy": {}}))
     watcher.list_all()
     key = next(key for of, key in watcher.lists.objects if of == kind)
     changed = {**metadata(watcher.lists.objects[kind, key])["labels"], "other": "one"} if kind != FLEET else {}

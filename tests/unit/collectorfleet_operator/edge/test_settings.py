@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from collectorfleet_api.log_lines import LogFormat
+from collectorfleet_operator.children.propagation import Propagation
 from collectorfleet_operator.edge.settings import from_arguments
 from collectorfleet_operator.objects import Key
 
@@ -29,6 +30,16 @@ def test_a_lease_is_named_with_its_namespace(capsys: pytest.CaptureFixture[str])
         with pytest.raises(SystemExit):
             from_arguments([f"--lease={incomplete}"])
         assert f"'{incomplete}': give the Lease as NAMESPACE/NAME" in capsys.readouterr().err
+
+
+def test_labels_are_given_on_by_key_or_by_what_they_begin_with(capsys: pytest.CaptureFixture[str]) -> None:
+    assert from_arguments([]).propagation == Propagation()
+    told = from_arguments(["--propagate-label=team", "--propagate-label=lab.example.com/*", "--propagate-annotation=*"])
+    assert told.propagation == Propagation(labels=("team", "lab.example.com/*"), annotations=("*",))
+    for refused, why in {"a*b": "a * at the end", "app.kubernetes.io/*": "never given on", "": "give a key"}.items():
+        with pytest.raises(SystemExit):
+            from_arguments([f"--propagate-label={refused}"])
+        assert why in capsys.readouterr().err
 
 
 def test_an_unknown_option_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

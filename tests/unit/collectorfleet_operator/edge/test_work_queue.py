@@ -114,3 +114,33 @@ def test_everybody_else_gets_a_turn_while_many_fleets_are_due() -> None:
 
     seen = asyncio.run(scenario())
     assert max(seen.count(turn) for turn in set(seen)) <= 4
+
+
+def test_what_is_worked_on_for_long_is_known_and_what_is_done_is_not() -> None:
+    async def scenario() -> tuple[float, float]:
+        began, end, enough = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def work(key: str) -> timedelta | None:
+            if key == "slow":
+                began.set()
+                await end.wait()
+                queue.add("last")
+            else:
+                enough.set()
+            return None
+
+        async def look() -> float:
+            await began.wait()
+            found = queue.longest_work_seconds
+            end.set()
+            return found
+
+        queue = WorkQueue(work, lambda *_: None)
+        queue.add("slow")
+        looking = asyncio.create_task(look())
+        await _run(queue, enough)
+        return await looking, queue.longest_work_seconds
+
+    while_working, afterwards = asyncio.run(scenario())
+    assert while_working > 0.0
+    assert afterwards == 0.0

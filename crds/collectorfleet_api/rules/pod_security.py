@@ -1,0 +1,76 @@
+"""What of a pod template a namespace refuses that enforces the Pod Security Standard `restricted`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from collectorfleet_api.rules.problem import Problem
+
+_VOLUMES: Final = frozenset(
+    {
+        *("configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"),
+        "name",
+    }
+)
+_HOST: Final = ("hostNetwork", "hostPID", "hostIPC")
+_ADDED: Final = frozenset({"NET_BIND_SERVICE"})
+
+
+def not_restricted(template: dict[str, Any], path: str, ours: str) -> Iterator[Problem]:
+    """Advice on a template without problems. ``ours`` is the container that is restricted unless the template says
+    otherwise; others have to say it themselves."""
+    spec, path = template.get("spec") or {}, f"{path}.spec"
+    for key in _HOST:
+        if spec.get(key):
+            yield _refused(f"{path}.{key}")
+    for index, volume in enumerate(spec.get("volumes") or []):
+        for kind in volume.keys() - _VOLUMES:
+            yield _refused(f"{path}.volumes[{index}].{kind}")
+    if "securityContext" in spec:
+        yield from _context(spec["securityContext"], f"{path}.securityContext")
+    for key in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(key) or []):
+            is_ours = key == "containers" and container["name"] == ours
+            yield from _container(container, f"{path}.{key}[{index}]", is_ours=is_ours)
+
+
+def _container(container: dict[str, Any], path: str, *, is_ours: bool) -> Iterator[Problem]:
+    if any(port.get("hostPort") for port in container.get("ports") or []):
+        yield _refused(f"{path}.ports")
+    if is_ours and "securityContext" not in container:
+        return
+    path, context = f"{path}.securityContext", container.get("securityContext")
+    if context is None:
+        yield Problem(path, f"absent, and {_WHERE}: set allowPrivilegeEscalation to false and capabilities to drop ALL")
+        return
+    yield from _context(context, path)
+    if context.get("privileged"):
+        yield _refused(f"{path}.privileged")
+    if context.get("allowPrivilegeEscalation", not is_ours) is not False:  # null takes ours out
+        yield _refused(f"{path}.allowPrivilegeEscalation", "set it to false")
+    capabilities = context.get("capabilities") or {}
+    if "ALL" not in capabilities.get("drop", ["ALL"] if is_ours else []):
+        yield _refused(f"{path}.capabilities.drop", "list ALL")
+    if set(capabilities.get("add") or []) - _ADDED:
+        yield _refused(f"{path}.capabilities.add")
+
+
+def _context(context: dict[str, Any] | None, path: str) -> Iterator[Problem]:
+    """What pods and containers have in common."""
+    if context is None:
+        yield _refused(path)
+        return
+    if context.get("runAsNonRoot") is False:
+        yield _refused(f"{path}.runAsNonRoot")
+    if context.get("runAsUser") == 0:
+        yield _refused(f"{path}.runAsUser")
+    if (context.get("seccompProfile") or {}).get("type") == "Unconfined":
+        yield _refused(f"{path}.seccompProfile")
+
+
+_WHERE: Final = "a namespace that enforces Pod Security restricted refuses the pod"
+
+
+def _refused(path: str, otherwise: str = "leave it out") -> Problem:
+    return Problem(path, f"{_WHERE}; {otherwise} where that is so")

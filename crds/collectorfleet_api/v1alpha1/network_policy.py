@@ -1,0 +1,32 @@
+"""``spec.networkPolicy``: who reaches the pods of a fleet, and whom they reach."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from collectorfleet_api.v1alpha1.base import Model
+from collectorfleet_api.v1alpha1.types import Preserved
+
+
+class NetworkPolicy(Model):
+    metrics_from: list[Preserved] = Field(
+        default_factory=list,
+        max_length=32,
+        description=(
+            "Who else reaches the port of the metrics: peers, as in `from` of a NetworkPolicy, such as the "
+            "`namespaceSelector` of a Prometheus."
+        ),
+    )
+    ingress: list[Preserved] = Field(
+        default_factory=list,
+        max_length=32,
+        description="Further rules, as in `spec.ingress` of a NetworkPolicy, such as one for Ray's dashboard (8265).",
+    )
+    egress: list[Preserved] | None = Field(
+        default=None,
+        max_length=32,
+        description=(
+            "Rules, as in `spec.egress` of a NetworkPolicy: pods reach each other, DNS, and what is listed here. The "
+            "driver needs the API server. Absent: they reach everything."
+        ),
+    )

@@ -1,0 +1,49 @@
+"""Who reaches the pods of a fleet, where it says so: they reach each other, and nobody else reaches Ray's ports.
+
+Whoever reaches them and has the token runs code in every pod. A NetworkPolicy is carried out by the cluster's network,
+or by nobody where that knows none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Final
+
+from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.owner import manifest
+from collectorfleet_operator.objects import Kind, Object
+
+NETWORK_POLICY: Final = Kind("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies")
+_ASKED: Final = f"{names.GROUP}/asked"
+_DNS: Final = 53
+
+
+def network_policy(fleet: CollectorFleet) -> Object | None:
+    """None where the fleet asks for none."""
+    asked = fleet.spec.network_policy
+    if asked is None:
+        return None
+    pods = {"matchLabels": {names.FLEET_LABEL: fleet.metadata.name}}
+    each_other = [{"podSelector": pods}]
+    ingress: list[Object] = [{"from": each_other}]
+    if asked.metrics_from:
+        # An empty `from` would be everybody.
+        ingress.append({"from": asked.metrics_from, "ports": [_port("TCP", names.METRICS_PORT)]})
+    spec: Object = {"podSelector": pods, "policyTypes": ["Ingress"], "ingress": [*ingress, *asked.ingress]}
+    if asked.egress is not None:
+        dns = {"ports": [_port("UDP", _DNS), _port("TCP", _DNS)]}
+        spec |= {"policyTypes": ["Ingress", "Egress"], "egress": [{"to": each_other}, dns, *asked.egress]}
+    made = manifest(fleet, NETWORK_POLICY, names.network_policy_name(fleet.metadata.name), spec=spec)
+    # A rule with less in it lets more through, and what is only left out does not show in what is stored.
+    made["metadata"]["annotations"] = {_ASKED: _hash(spec)}
+    return made
+
+
+def _port(protocol: str, port: int) -> Object:
+    return {"protocol": protocol, "port": port}
+
+
+def _hash(spec: Object) -> str:
+    return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:16]
