@@ -31,6 +31,11 @@ def told(cluster: Client, namespace: str, name: str, type_: str = "Admitted") ->
     return found.get("status", ""), found.get("reason", ""), found.get("message", "")
 
 
+def is_admitted(cluster: Client, namespace: str, name: str) -> bool:
+    """By Kueue's own word."""
+    return (condition(cluster.get(f"workload/{name}", namespace), "Admitted") or {}).get("status") == "True"
+
+
 def pods_of(cluster: Client, namespace: str, name: str) -> list[str]:
     found = cluster.items("pods", namespace, f"{names.FLEET_LABEL}={name}")
     return [one["metadata"]["name"] for one in found if one["status"].get("phase") not in ("Succeeded", "Failed")]
@@ -56,17 +61,16 @@ def test_of_two_fleets_on_quota_for_one_and_a_half_one_trains_and_one_waits_whol
     assert "memory" in waits[2]
 
     # The first trains; at no moment has the second anything of it but its Workload.
-    def looked() -> tuple[bool, bool]:
-        one, two = (told(cluster, namespace, name)[0] == "True" for name in (first, second))
-        if not two:
-            assert pods_of(cluster, namespace, second) == []
-            assert not cluster.items("jobs", namespace, f"{names.FLEET_LABEL}={second}")
-            assert not cluster.items("rayclusters", namespace, f"{names.FLEET_LABEL}={second}")
-        else:
-            assert pods_of(cluster, namespace, first) == []
-        return one, two
+    def looked() -> bool:
+        made = cluster.items("pods,jobs,rayclusters", namespace, f"{names.FLEET_LABEL}={second}")
+        # Asked for after what there is: nothing is made before it is admitted.
+        if not is_admitted(cluster, namespace, second):
+            assert made == []
+            return False
+        assert pods_of(cluster, namespace, first) == []
+        return True
 
-    eventually(looked, until=lambda both: both == (False, True), within=START_SECONDS, what="the second fleet's turn")
+    eventually(looked, until=bool, within=START_SECONDS, what="the second fleet's turn")
     assert told(cluster, namespace, first, "Completed")[0] == "True"
     workloads = [one["metadata"]["name"] for one in cluster.items("workloads", namespace)]
     assert workloads == [second], "what is done holds no quota"
@@ -103,15 +107,19 @@ def test_a_fleet_that_is_preempted_writes_its_checkpoint_first_and_goes_on_from_
     cluster.wait_for("cfleet/high", lambda f: condition(f, "Admitted") is not None, namespace, within=30)
 
     def change() -> tuple[bool, bool]:
-        has_pods = bool(pods_of(cluster, namespace, "low")), bool(pods_of(cluster, namespace, "high"))
-        assert has_pods != (True, True), "both hold pods"
-        return has_pods
+        # In this order: once the other has pods, this one has none any more.
+        high = bool(pods_of(cluster, namespace, "high"))
+        low = bool(pods_of(cluster, namespace, "low"))
+        assert not (low and high), "both hold pods"
+        return low, high
 
     eventually(change, until=lambda both: both == (False, True), within=180, what="the higher priority's turn")
     status = cluster.get("cfleet/low", namespace)["status"]
     before = status["progress"]["framesDelivered"]
     assert status["checkpoint"]["frames"] == before > 0
-    assert told(cluster, namespace, "low")[:2] == ("False", "WaitingForQuota")
+    eventually(
+        lambda: told(cluster, namespace, "low")[1], until=lambda it: it == "WaitingForQuota", within=30, what="reason"
+    )
 
     cluster.delete("cfleet/high", namespace)
 
