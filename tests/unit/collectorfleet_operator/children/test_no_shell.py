@@ -88,6 +88,37 @@ MANIFESTS: dict[str, dict[str, Any]] = {
         "spec.workers.gpu": {"mode": "DRA", "claimTemplate": "gpus"},
     },
     "a replay buffer": {"spec.replayBuffer": FACTORY},
+    "a group": {
+        "spec.collectors": {
+            "replicas": 4,
+            "groups": [
+                {
+                    "name": "fast",
+                    "replicas": 4,
+                    "environment": FACTORY,
+                    "resources": {"gpu": 0.5},
+                    "devices": dict.fromkeys(("device", "storingDevice", "envDevice", "policyDevice"), "cuda"),
+                    "workers": {
+                        "gpu": {"mode": "MIG", "resource": "nvidia.com/mig-1g.10gb"},
+                        "template": template("ray-worker"),
+                    },
+                }
+            ],
+        },
+    },
+    "a group with claims": {
+        "spec.collectors": {
+            "replicas": 4,
+            "groups": [
+                {
+                    "name": "fast",
+                    "replicas": 4,
+                    "resources": {"gpu": 0.5},
+                    "workers": {"gpu": {"mode": "DRA", "claimTemplate": "gpus"}},
+                }
+            ],
+        },
+    },
     "files": {
         "spec.driver": ABSENT,
         "spec.output": {"path": "/data", "format": "ReplayBuffer", "replayBuffer": FACTORY},
