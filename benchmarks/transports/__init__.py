@@ -1,1 +1,0 @@
-"""What each transport costs, side by side and beside TorchRL's classes."""
