@@ -39,6 +39,8 @@ OPTIONS_ONLY_IN_PYTHON = {
     "policy_factory": "a manifest's policy is built in the driver, which trains it",
     "ray_init_config": "the operator makes the Ray cluster, or `collectorfleet run` a local one",
     "launcher": "the surroundings of a run say what starts its processes",
+    "tensorpipe_options": "of transport rpc, whose collectors are processes of one machine",
+    "visible_devices": "of transport rpc, whose collectors are processes of one machine",
     "use_env_creator": "collectors build their environments themselves",
     "weight_updater": "refused",
     "weight_sync_schemes": "refused",
@@ -71,6 +73,7 @@ RULES_ONLY_IN_MANIFESTS = {
         "in Python the code is there",
     ),
     "groups-add-up": "in Python the list of groups is how many there are",
+    "groups-need-ray": "in Python a group is a name and what lists say, whatever carries the frames",
     "groups-differ-by-the-script": "in Python the loop says environments and devices",
     "log-goes-somewhere": "in Python a loop logs by itself",
     **dict.fromkeys(
@@ -129,6 +132,9 @@ RULES_ONLY_IN_PYTHON = {
     ),
     "weights-have-one-way": "no fields of a manifest",
     "launcher-of-a-gang": "transport-of-the-launcher says it of a manifest's",
+    **dict.fromkeys(
+        ("only-with-rpc", "tensorpipe-options-are-known", "visible-devices-are-known"), "no manifest has transport rpc"
+    ),
     "keywords-are-not-the-fleets": "keywords_said_once refuses these and more",
     "compact-observations-of-one-version": "manifests do not look into collectors.kwargs, but for what has a field",
 }

@@ -86,6 +86,7 @@ def test_every_field_arrives_under_its_own_name() -> None:
         "split_trajs": True,
         "trajs_per_batch": 10,
         "copy": False,
+        "transport": "object_store",
         "num_collectors": 4,
         "min_available": 2,
         # 2.5 CPUs are enough for three threads.
@@ -127,7 +128,7 @@ def test_what_is_absent_is_left_to_the_collector() -> None:
     assert set(options()) == {
         *("create_env_fn", "envs_per_collector", "remote_configs", "num_collectors", "min_available"),
         *("frames_per_batch", "sync", "exact_staleness", "reset_at_each_iter", "split_trajs", "copy"),
-        *("exploration_type", "rollout", "compact_observations"),
+        *("exploration_type", "rollout", "compact_observations", "transport"),
         *("collector_class", "num_workers_per_collector", "threads_per_collector"),
         *("request_timeout", "first_request_timeout", "available_timeout", "on_environment_error"),
         *("update_after_each_batch", "update_between_steps"),
