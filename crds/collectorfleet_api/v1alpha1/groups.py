@@ -14,7 +14,7 @@ from collectorfleet_api.v1alpha1.devices import Devices
 from collectorfleet_api.v1alpha1.gpus import WorkersGpu
 from collectorfleet_api.v1alpha1.types import Cpu, GroupName, ImportPath, Memory, PodTemplate, Preserved
 
-# Head and groups are the pod sets of a Kueue Workload, which has at most 18.
+# What anybody is known to need: each is rendered, watched and reported by itself. Kueue takes fewer (docs/queues.md).
 MOST_GROUPS: Final = 17
 
 _Part = TypeVar("_Part", bound=Model)
