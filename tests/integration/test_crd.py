@@ -100,7 +100,7 @@ def test_kubectl_get_shows_how_a_fleet_is(control_plane: ControlPlane, namespace
     ]
     assert row.split()[:-1] == ["cheetah", "True", "15/16", "410", "2", "81200", "1234.5", "Collecting"]
     wide = control_plane.kubectl("get", "torchrl", "-o", "wide", "-n", namespace)
-    assert wide.splitlines()[0].split()[-5:] == ["MODE", "PUBLISHED", "OF", "RESTARTS", "REASON"]
+    assert wide.splitlines()[0].split()[-6:] == ["MODE", "PUBLISHED", "OF", "GROUPS", "RESTARTS", "REASON"]
     assert wide.split()[-4:] == ["Sync", "412", "1", "AllAvailable"]
 
 

@@ -17,7 +17,7 @@ from tests.manifests import fleet
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.role import ROLE
 from collectorfleet_operator.children.role_binding import ROLE_BINDING
-from collectorfleet_operator.children.table import CHILDREN, manifests
+from collectorfleet_operator.children.table import manifests
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import ConflictError
 from collectorfleet_operator.objects import Kind, Object, metadata, uid_of
@@ -49,7 +49,7 @@ def owned(namespace: str) -> CollectorFleet:
     return found.model_copy(update={"metadata": found.metadata.model_copy(update={"namespace": namespace, "uid": uid})})
 
 
-@pytest.mark.parametrize("kind", CHILDREN, ids=str)
+@pytest.mark.parametrize("kind", manifests(owned("lab")), ids=str)
 def test_what_is_made_anew_is_made_only_where_there_is_nothing_of_its_name(
     ask: Callable[[Callable[[Kube], Awaitable[Object]]], Object], namespace: str, kind: Kind
 ) -> None:
