@@ -49,7 +49,7 @@ class _Host:
 class CollectorHosts:
     """Collectors of one FleetCollector in processes that are started elsewhere, with ``collectorfleet collect``.
 
-    It listens from the moment it is made; ``shutdown()`` of its FleetCollector ends it, and the hosts look for the next.
+    It listens from when it is made until ``shutdown()`` of its FleetCollector; then hosts look for the next driver.
 
     Args:
         host: the address of this machine that they reach it at; for gloo it is one address, not all of them.
