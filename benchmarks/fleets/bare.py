@@ -26,7 +26,7 @@ async def fleets_per_second(api: Api, count: int) -> float:
         stored = CollectorFleet.parse_stored(await api.create(FLEET, fleet(number, BARE)))
         now = datetime.now(UTC)
         children = list(manifests(stored).items())
-        told = [made(f"{kind} {number}", f"{kind}") for kind, child in CHILDREN.items() if child.announced]
+        told = [made(f"{kind} {number}", f"{kind}") for kind, _ in children if CHILDREN[kind].announced]
         asked.append([*children, *((EVENT, event(stored, change, now)) for change in told)])
         there = {
             kind: {**obj, "metadata": {**obj["metadata"], "uid": f"{kind}", "creationTimestamp": time_text()}}
@@ -46,6 +46,6 @@ async def fleets_per_second(api: Api, count: int) -> float:
     began = time.monotonic()
     await each(range(count), send)
     took = time.monotonic() - began
-    for kind in (FLEET, EVENT, *CHILDREN):
+    for kind in (FLEET, EVENT, *(kind for kind, _ in asked[0] if kind != EVENT)):
         await api.delete_all(kind, BARE)
     return count / took
