@@ -6,7 +6,6 @@ process group. A death breaks the group, and only that: rollouts of the others g
 
 from __future__ import annotations
 
-import queue
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -23,6 +22,7 @@ from collectorfleet.transport.distributed.courier import Courier
 from collectorfleet.transport.distributed.launcher import Launched, Launcher
 from collectorfleet.transport.distributed.link import Link, Listener
 from collectorfleet.transport.distributed.parcel import Parcel
+from collectorfleet.transport.mailbox import Mailbox
 
 ConfigOf = Callable[[str], CollectorConfig]
 
@@ -53,7 +53,7 @@ class DistributedTransport:
         self._seeds_environments = False
         self._collectors: dict[CollectorId, _Collector] = {}
         self._unanswered = Unanswered()
-        self._said: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._said = Mailbox()
         self._courier = Courier(launcher.host, self._said.put)
         self._listener = Listener((launcher.host, 0), launcher.token)
         self._hashing = ThreadPoolExecutor(1, "weights-digest")
@@ -115,17 +115,10 @@ class DistributedTransport:
         self._unanswered.lost(collector)
 
     def wait(self, timeout: float) -> Sequence[Message]:
-        found = []
-        try:
-            found.append(self._said.get(timeout=timeout))
-            while True:
-                found.append(self._said.get_nowait())
-        except queue.Empty:
-            pass
-        return [message for message in found if message is not None and message.collector in self._collectors]
+        return self._said.wait(timeout, self._collectors)
 
     def wake(self) -> None:
-        self._said.put(None)
+        self._said.wake()
 
     def close(self) -> None:
         for collector in list(self._collectors):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
-import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -38,6 +37,7 @@ from collectorfleet.messages import (
 from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed.asking import Asked, Unanswered
 from collectorfleet.transport.distributed.launcher import LocalProcess
+from collectorfleet.transport.mailbox import Mailbox
 from collectorfleet.transport.rpc import packed, station
 from collectorfleet.transport.rpc.member import Frames, Header, Place, member, obey
 from collectorfleet.transport.rpc.options import TensorPipeOptions
@@ -103,7 +103,7 @@ class RpcTransport:
         self._collectors: dict[CollectorId, _Collector] = {}
         self._changing = threading.Lock()
         self._unanswered = Unanswered()
-        self._said: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._said = Mailbox()
         self._hashing = ThreadPoolExecutor(1, "weights-digest")
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload([member.__module__])
@@ -178,17 +178,10 @@ class RpcTransport:
         self._unanswered.lost(collector)
 
     def wait(self, timeout: float) -> Sequence[Message]:
-        found = []
-        try:
-            found.append(self._said.get(timeout=timeout))
-            while True:
-                found.append(self._said.get_nowait())
-        except queue.Empty:
-            pass
-        return [message for message in found if message is not None and message.collector in self._collectors]
+        return self._said.wait(timeout, self._collectors)
 
     def wake(self) -> None:
-        self._said.put(None)
+        self._said.wake()
 
     def close(self) -> None:
         for collector in list(self._collectors):

@@ -1,0 +1,36 @@
+"""What collectors said and the gather thread has not heard yet, of a transport whose threads hear them."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Container
+
+from collectorfleet.messages import CollectorId, Message
+
+
+class Mailbox:
+    """Any thread puts messages in; the gather thread waits for them."""
+
+    def __init__(self) -> None:
+        self._said: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+
+    def put(self, message: Message) -> None:
+        self._said.put(message)
+
+    def wake(self) -> None:
+        """Make :meth:`wait` return."""
+        self._said.put(None)
+
+    def wait(self, timeout: float, present: Container[CollectorId]) -> list[Message]:
+        """Block until something is said, :meth:`wake` is called, or ``timeout`` seconds passed.
+
+        Returns all that was said by those who are ``present`` still, in its order; may be none.
+        """
+        found = []
+        try:
+            found.append(self._said.get(timeout=timeout))
+            while True:
+                found.append(self._said.get_nowait())
+        except queue.Empty:
+            pass
+        return [message for message in found if message is not None and message.collector in present]
