@@ -21,6 +21,8 @@ PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
 
 # The RayCluster has the fleet's name. KubeRay takes 53 characters, but cuts the name of its token's Secret to 50.
 MAX_NAME_LENGTH: Final = 50
+# A pod of an Indexed Job has its host name from it: NAME-collectors-INDEX, of which DNS takes 63 characters.
+MAX_NAME_LENGTH_OF_A_JOB: Final = 46
 
 # The Ray resource of worker pods, one unit for each collector slot: actors that ask for it land on no other pod.
 COLLECTOR_RESOURCE: Final = "collector"
@@ -100,7 +102,7 @@ def workload_name(fleet: str) -> str:
 
 
 def collectors_name(fleet: str) -> str:
-    """Name of the Job whose pods hold the collectors of a fleet without Ray, and of the Secret that they share."""
+    """Name of the Job whose pods hold the collectors of a fleet without Ray."""
     return f"{fleet}-collectors"
 
 

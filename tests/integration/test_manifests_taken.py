@@ -19,8 +19,7 @@ from tests.wait import eventually
 from collectorfleet_api.manifests.files import load_file
 from collectorfleet_api.schema.crd import schema
 from collectorfleet_api.v1alpha1 import CollectorFleet
-from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.children.table import manifests
+from collectorfleet_operator.children.table import RAYCLUSTER_CHILD, manifests
 
 pytestmark = pytest.mark.usefixtures("fleet_crd")
 
@@ -150,7 +149,7 @@ def test_what_validate_warns_of_is_what_the_restricted_pod_security_standard_ref
     pods = []
     for name, (spec, _) in SPECS.items():
         made = manifests(CollectorFleet.parse(manifest({"spec.ray.head.template": {"spec": spec}})))
-        template = made[RAYCLUSTER]["spec"]["headGroupSpec"]["template"]
+        template = made[RAYCLUSTER_CHILD]["spec"]["headGroupSpec"]["template"]
         kind = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace}}
         pods.append({**kind, "spec": template["spec"]})
     try:

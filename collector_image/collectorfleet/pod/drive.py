@@ -29,7 +29,7 @@ from collectorfleet.run.stop import StopRequest, stop_on_signals
 from collectorfleet.run.supervision import supervise
 from collectorfleet.run.timeline_keeper import TimelineKeeper, keeper_in
 from collectorfleet_api.log_lines import EXCEPTION
-from collectorfleet_api.names import CODE_MOUNT, METRICS_PORT
+from collectorfleet_api.names import CODE_MOUNT, METRICS_PORT, WORKER_GROUP
 from collectorfleet_api.packing.quantity import whole_cpus
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec
 
@@ -63,7 +63,8 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
         history = _history(fleet, settings, folder)
         enter_working_folder(Path(CODE_MOUNT))
         code = load_own_code(fleet.spec)
-        launcher = None if node else hosts_of(fleet, settings, _gpu_per_collector(fleet.spec), stop)
+        gpus = _gpu_per_collector(fleet.spec)
+        launcher = None if node else hosts_of(fleet, settings, gpus[WORKER_GROUP], stop)
         if node:
             _join(node, settings.ray_address)
         with (
@@ -74,7 +75,7 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
                 stop,
                 history,
                 folder,
-                gpu_per_collector=_gpu_per_collector(fleet.spec),
+                gpu_per_collector=gpus,
                 starting=starting_report(fleet.spec.collectors.replicas, last_report(fleet)),
                 launcher=launcher,
             ) as session,

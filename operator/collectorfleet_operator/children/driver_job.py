@@ -20,6 +20,7 @@ from collectorfleet_operator.children.grouped import templates_of_groups
 from collectorfleet_operator.children.hashes import hash_annotations, is_group_annotation
 from collectorfleet_operator.children.owner import manifest
 from collectorfleet_operator.children.pod_template import PodRole, pod_template
+from collectorfleet_operator.children.token_secret import token_name
 from collectorfleet_operator.objects import Kind, Object, annotation, metadata
 
 JOB: Final = Kind("batch/v1", "Job", "jobs")
@@ -29,7 +30,7 @@ GENERATION_ANNOTATION: Final = f"{names.GROUP}/generation"
 _WORKERS: Final = f"{names.GROUP}/workers-template"
 _GROUPS: Final = f"{names.GROUP}/workers-templates-of-groups"
 _RESTARTS: Final = f"{names.GROUP}/restarts"
-_TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name)
+_TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name, as templates may have it)
 _SPEC_VOLUME: Final = "spec"
 _SHM_VOLUME: Final = "shm"
 _CHECKPOINT_VOLUME: Final = "checkpoints"
@@ -209,7 +210,7 @@ def _token_volumes(fleet: CollectorFleet) -> list[Object]:
     """What proves to collectors that this is their driver; the pod waits for it, not the operator."""
     name = fleet.metadata.name
     # Ray's is made by KubeRay.
-    secret = names.cluster_name(name) if fleet.spec.has_ray else names.collectors_name(name)
+    secret = names.cluster_name(name) if fleet.spec.has_ray else token_name(fleet)
     return [{"name": _TOKEN_VOLUME, "secret": {"secretName": secret}}]
 
 

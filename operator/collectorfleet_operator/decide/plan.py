@@ -1,7 +1,8 @@
 """What to do next for a fleet, and when to look again. Pure: an observation in, a short list of steps out, in order.
 
-Nothing waits for what it does not need: RayCluster, accounts, Lease and Job are made in one go, and pods wait for each
-other by themselves. Nor does anything wait for an event that may not come: what time alone changes has a deadline.
+Nothing waits for what it does not need: accounts, Lease, the driver's Job and what holds collectors are made in one go,
+and pods wait for each other by themselves. Nor does anything wait for an event that may not come: what time alone
+changes has a deadline.
 Planning on the result of a plan gives no more steps.
 """
 
@@ -10,21 +11,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import assert_never
+from typing import Final, assert_never
 
+from collectorfleet_api import names
 from collectorfleet_api.conditions.outcome import Completed, Failed, Over, Pending, Running, Suspended
 from collectorfleet_api.v1alpha1 import ConditionType, Reason, WhenFinished
 from collectorfleet_operator.children.built import as_it_was_built
 from collectorfleet_operator.children.driver_job import JOB, has_taken_up_workers, started_again, with_workers_of
+from collectorfleet_operator.children.group_sizes import sized_in_place
 from collectorfleet_operator.children.hashes import changed_cluster_parts, is_group
 from collectorfleet_operator.children.placement import placed
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.propagation import propagated
-from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.children.table import CHILDREN, Child, News
+from collectorfleet_operator.children.table import (
+    CHILDREN,
+    COLLECTORS_CHILD,
+    DRIVER_CHILD,
+    RAYCLUSTER_CHILD,
+    WORKLOAD_CHILD,
+    Child,
+    News,
+)
+from collectorfleet_operator.children.token_secret import SECRET, token_secret
 from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide import queue
-from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus, Update
+from collectorfleet_operator.decide.actions import Action, Create, CreateSecret, Delete, SetStatus, Update
 from collectorfleet_operator.decide.deadlines import until_next_deadline, until_next_deadline_after
 from collectorfleet_operator.decide.limits import code_is_newer, recorded
 from collectorfleet_operator.decide.lost_nodes import given_up, is_marked, node_of
@@ -33,6 +44,8 @@ from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.decide.scaling import limited, sized
 from collectorfleet_operator.decide.stopping import has_stopped, is_rolled, only_workers_changed, stop_wanted, why_end
 from collectorfleet_operator.objects import Kind, Object, controller_uid, has_condition, name_of, uid_of
+
+_HOLD_COLLECTORS: Final = (RAYCLUSTER_CHILD, COLLECTORS_CHILD)
 
 
 @dataclass(frozen=True)
@@ -87,7 +100,7 @@ def _give_up(seen: Observed, now: datetime) -> Iterator[Action]:
         yield Delete(POD, name_of(pod), uid_of(pod), _told(POD, pod, node), at_once=True)
         if job is not None and isinstance(outcome(seen, now), Running) and stop_wanted(seen, now) is None:
             # As it ran: a changed spec that is held stays so.
-            again = _given(seen, _as_admitted(seen, started_again(seen.present, job)))
+            again = _given(seen, _as_admitted(seen, DRIVER_CHILD, started_again(seen.present, job)))
             yield Create(JOB, again, _told(JOB, again, "the driver, on another node"))
 
 
@@ -109,8 +122,13 @@ def _is_expired(seen: Observed, now: datetime) -> bool:
 
 
 def _free_the_cluster(seen: Observed, why: str) -> Iterator[Action]:
-    if seen.is_usable(seen.cluster):
-        yield _delete(RAYCLUSTER, seen.cluster, why)
+    for cluster in seen.clusters:
+        if seen.is_usable(cluster):
+            yield _delete(_kind_of(cluster), cluster, why)
+
+
+def _kind_of(cluster: Object) -> Kind:
+    return next(one.kind for one in _HOLD_COLLECTORS if one.kind.kind == cluster["kind"])
 
 
 def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
@@ -143,7 +161,7 @@ def _start(seen: Observed, now: datetime) -> Iterator[Action]:
             yield from _tend(seen)
         case queue.Waiting():
             yield from _free_the_cluster(seen, "the fleet waits for quota")
-            if seen.kuberay_installed and not seen.why_no_queues and not queue.in_use(seen):
+            if seen.can_be_made and not seen.why_no_queues and not queue.in_use(seen):
                 yield from _ask_for_quota(seen)
         case queue.Withdrawn(why):
             yield from _free_the_cluster(seen, why)
@@ -152,7 +170,7 @@ def _start(seen: Observed, now: datetime) -> Iterator[Action]:
 
 
 def _ask_for_quota(seen: Observed) -> Iterator[Action]:
-    wanted, child = queue.asked_for(seen), CHILDREN[WORKLOAD]
+    wanted, child = queue.asked_for(seen), WORKLOAD_CHILD
     if wanted is None:
         return
     if seen.workload is None:
@@ -218,20 +236,30 @@ def _why_replace(seen: Observed, job: Object) -> str:
 
 def _tend(seen: Observed) -> Iterator[Action]:
     """Make what is missing and put right what differs, by the spec that runs."""
-    if not seen.kuberay_installed:
+    if not seen.can_be_made:
         return
     if _has_room(seen):
-        for child in CHILDREN.values():
-            if child.kind != WORKLOAD:
+        yield from _share_a_token(seen)
+        for child in CHILDREN:
+            if child is not WORKLOAD_CHILD:
                 yield from _keep(seen, child)
     else:
         yield from _make_room(seen)
 
 
+def _share_a_token(seen: Observed) -> Iterator[Action]:
+    """Before the pods of a fleet without Ray, which wait for it."""
+    if seen.cluster is None and not seen.present.spec.has_ray:
+        made = _given(seen, token_secret(seen.present))
+        yield CreateSecret(SECRET, made, names.HOSTS_TOKEN_KEY, _told(SECRET, made, "what its pods know each other by"))
+
+
 def _has_room(seen: Observed) -> bool:
-    """Whether RayCluster and Job of this run exist or can be made: nothing of an earlier run is in their way."""
+    """Whether what this run consists of exists or can be made: nothing of an earlier run is in its way."""
+    if any(seen.is_ours(other) for other in _of_the_other_launcher(seen)):
+        return False
     if seen.cluster is None:
-        if seen.leftovers(seen.ray_pods, None):
+        if seen.leftovers(seen.cluster_pods, None):
             return False
     elif not seen.is_usable(seen.cluster) or _is_of_another_run(seen, seen.cluster):
         return False
@@ -242,36 +270,45 @@ def _has_room(seen: Observed) -> bool:
 
 
 def _is_of_another_run(seen: Observed, cluster: Object) -> bool:
-    """Whether the RayCluster has to be made anew; worker groups alone change in place where the driver goes on."""
+    """Whether the cluster has to be made anew; Ray's worker groups alone change in place where the driver goes on."""
     changed = changed_cluster_parts(cluster, seen.present.spec)
-    if seen.is_usable(seen.job) and has_taken_up_workers(seen.job):
+    if seen.present.spec.has_ray and seen.is_usable(seen.job) and has_taken_up_workers(seen.job):
         changed = {part for part in changed if not is_group(part)}
     return bool(changed)
 
 
 def _make_room(seen: Observed) -> Iterator[Action]:
-    cluster = seen.cluster
-    if seen.is_usable(cluster) and _is_of_another_run(seen, cluster):
-        generation = seen.fleet.metadata.generation
-        why = f"it was made from another spec; generation {generation} starts on a new one"
-        yield _delete(RAYCLUSTER, cluster, why)
+    generation = seen.fleet.metadata.generation
+    why = f"it was made from another spec; generation {generation} starts on a new one"
+    for cluster in seen.clusters:
+        if seen.is_usable(cluster) and (cluster is not seen.cluster or _is_of_another_run(seen, cluster)):
+            yield _delete(_kind_of(cluster), cluster, why)
+
+
+def _of_the_other_launcher(seen: Observed) -> list[Object]:
+    """What held collectors before the launcher was another one."""
+    return [cluster for cluster in seen.clusters if cluster is not seen.cluster]
 
 
 def _keep(seen: Observed, child: Child) -> Iterator[Action]:
     """Make a child that is missing, put right one that differs, and delete one that is not asked for."""
-    built, stored = child.build(seen.present), seen.children.get(child.kind)
+    built, stored = child.build(seen.present), seen.children.get(child)
     if built is None:
         if seen.is_usable(stored):
             yield _delete(child.kind, stored, "the fleet asks for none")
         return
-    desired = _as_admitted(seen, built)
+    desired = _as_admitted(seen, child, built)
     # One of a deleted fleet may be listed although it is gone, where its kind is not watched.
     if stored is None or (child.news is not News.WATCHED and not seen.is_ours(stored)):
         yield Create(child.kind, _given(seen, desired), _told(child.kind, desired, child.summary(desired)))
     elif seen.is_usable(stored):
-        if child.kind == RAYCLUSTER:
+        if child is RAYCLUSTER_CHILD:
             desired = sized(seen, stored, as_it_was_built(stored, desired))
-        yield from _put_right(child, stored, _given(seen, desired))
+        desired = _given(seen, desired)
+        if child is COLLECTORS_CHILD:
+            # Last, because nothing but its size can be changed.
+            desired = sized_in_place(stored, sized(seen, stored, desired))
+        yield from _put_right(child, stored, desired)
 
 
 def _given(seen: Observed, desired: Object) -> Object:
@@ -279,7 +316,7 @@ def _given(seen: Observed, desired: Object) -> Object:
     return propagated(desired, seen.propagation.of(seen.fleet.metadata))
 
 
-def _as_admitted(seen: Observed, desired: Object) -> Object:
+def _as_admitted(seen: Observed, child: Child, desired: Object) -> Object:
     """``desired`` where Kueue lets it run, and no larger than it lets it be."""
     name, found = queue.queue_of_run(seen), queue.state(seen)
     if not name:
@@ -288,7 +325,7 @@ def _as_admitted(seen: Observed, desired: Object) -> Object:
         # A driver that is made again while Kueue is away is still its queue's.
         return placed(desired, name, {})
     within = placed(desired, name, found.placements)
-    return limited(within, found.counts) if desired["kind"] == RAYCLUSTER.kind else within
+    return limited(within, found.counts) if child in _HOLD_COLLECTORS else within
 
 
 def _put_right(child: Child, stored: Object, desired: Object) -> Iterator[Action]:

@@ -13,6 +13,7 @@ from collectorfleet_api import names
 from collectorfleet_operator.children.collectors_job import collectors_job
 from collectorfleet_operator.children.driver_job import driver_job
 from collectorfleet_operator.children.driver_service import driver_service
+from collectorfleet_operator.children.token_secret import token_secret
 
 
 def job(changes: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -27,8 +28,10 @@ def container(made: dict[str, Any]) -> dict[str, Any]:
 def test_a_pod_that_is_lost_is_replaced_under_its_index_and_never_ends_the_job() -> None:
     spec = job({"spec.collectors.replicas": 5, "spec.workers.collectorsPerPod": 2})["spec"]
     assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == ("Indexed", 3, 3)
-    assert spec["backoffLimitPerIndex"] == spec["maxFailedIndexes"] == 2**31 - 1
-    assert spec["podReplacementPolicy"] == "Failed"
+    assert spec["backoffLimitPerIndex"] == 2**31 - 1
+    assert "maxFailedIndexes" not in spec
+    # One on a lost node never says that it has ended.
+    assert spec["podReplacementPolicy"] == "TerminatingOrFailed"
     assert spec["template"]["spec"]["restartPolicy"] == "Never"
 
 
@@ -47,6 +50,30 @@ def test_its_command_is_one_that_there_is(monkeypatch: pytest.MonkeyPatch) -> No
     options = parser().parse_args(arguments)
     assert (options.rank, options.collectors) == (3, 4)
     assert options.driver == ("cheetah-driver.lab.svc", names.HOSTS_PORT)
+
+
+def test_both_sides_have_the_secret_of_this_fleet_and_no_other_of_its_name() -> None:
+    of = fleet(JOB)
+    secret = token_secret(of)["metadata"]["name"]
+    assert secret == "cheetah-collectors-u-1"
+    templates = [made["spec"]["template"] for made in (collectors_job(of), driver_job(of))]
+    for template in templates:
+        assert secret in [one.get("secret", {}).get("secretName") for one in template["spec"]["volumes"]]
+        mounts = [one["mountPath"] for one in template["spec"]["containers"][0]["volumeMounts"]]
+        assert names.HOSTS_TOKEN_MOUNT in mounts
+
+
+def test_the_template_of_the_user_is_merged_over_its_pods() -> None:
+    own = {
+        "spec": {
+            "nodeSelector": {"pool": "cpu"},
+            "containers": [{"name": "collectors", "env": [{"name": "A", "value": "1"}]}],
+        }
+    }
+    pod = job({"spec.workers.template": own})["spec"]["template"]["spec"]
+    assert pod["nodeSelector"] == {"pool": "cpu"}
+    assert {"name": "A", "value": "1"} in pod["containers"][0]["env"]
+    assert len(pod["containers"]) == 1
 
 
 def test_the_service_finds_the_drivers_pods_also_before_they_are_ready() -> None:
