@@ -17,7 +17,7 @@ SCRIPT = {
     "spec.policy": ABSENT,
     "spec.collection": ABSENT,
 }
-# What `collectorfleet run` has alone.
+# A fleet without Ray.
 JOB = {"spec.launcher": "Job", "spec.collection.transport": "TorchDistributed"}
 # What a script says itself, each with a value that a manifest could have.
 OF_THE_SCRIPT = {
