@@ -29,7 +29,7 @@ def batches(fleet: Object) -> int:
     return int(fleet["status"]["progress"]["batches"])
 
 
-def goes_on(cluster: Client, namespace: str, collectors: str, within: float = 90) -> Object:
+def goes_on(cluster: Client, namespace: str, collectors: str, within: float = 180) -> Object:
     """Wait until all are there and two more batches have come."""
     before = batches(cluster.get("cfleet/cartpole", namespace))
     return cluster.wait_for(
@@ -42,29 +42,33 @@ def test_cartpole_trains_in_a_job_while_pods_are_killed_and_it_is_scaled(
 ) -> None:
     cluster = own_cluster
     fleet, code = yaml.safe_load_all(EXAMPLE.read_text())
-    # The example as it stands, and where a driver that is killed goes on from.
-    kept = {"spec.driver.checkpoint": {"claimName": claim, "everySeconds": 1}}
-    cluster.apply([code, changed(fleet, kept)], namespace)
-    cluster.wait_for("cfleet/cartpole", lambda f: batches(f) >= 2 and summary(f) == "2/2", namespace, within=120)
+    # The example as it stands, but that a driver goes on from where the one before it was, and that it trains for as
+    # long as there are pods to kill.
+    kept = {
+        "spec.driver.checkpoint": {"claimName": claim, "everySeconds": 1},
+        "spec.updateStrategy": {"type": "RollingUpdate"},
+    }
+    endless = {"spec.driver.train.kwargs": {"goal": 501}}
+    cluster.apply([code, changed(fleet, {**kept, **endless})], namespace)
+    cluster.wait_for("cfleet/cartpole", lambda f: batches(f) >= 2 and summary(f) == "2/2", namespace, within=180)
     assert cluster.items("rayclusters", namespace) == []
-    assert sorted(name.rpartition("-")[0] for name in pods(cluster, namespace, "worker").values()) == [
+    first = pods(cluster, namespace, "worker")
+    assert sorted(name.rpartition("-")[0] for name in first.values()) == [
         "cartpole-collectors-0",
         "cartpole-collectors-1",
     ]
 
-    cluster.kubectl("scale", "cfleet/cartpole", "--replicas=3", "-n", namespace)
-    goes_on(cluster, namespace, "3/3")
-    job = cluster.get("job/cartpole-collectors", namespace)["spec"]
-    assert (job["parallelism"], job["completions"]) == (3, 3)
-
-    lost, name = next(iter(pods(cluster, namespace, "worker").items()))
+    lost, name = next(iter(first.items()))
     cluster.kubectl("delete", f"pod/{name}", "-n", namespace, *NOW)
+    cluster.kubectl("scale", "cfleet/cartpole", "--replicas=3", "-n", namespace)
     eventually(
         lambda: pods(cluster, namespace, "worker"),
         until=lambda found: lost not in found and len(found) == 3,
         within=60,
-        what="another pod in the place of the killed one",
+        what="a pod more, and another in the place of the killed one",
     )
+    job = cluster.get("job/cartpole-collectors", namespace)
+    assert (job["spec"]["parallelism"], job["spec"]["completions"]) == (3, 3)
     goes_on(cluster, namespace, "3/3")
 
     ((killed, name),) = pods(cluster, namespace, "driver").items()
@@ -76,14 +80,18 @@ def test_cartpole_trains_in_a_job_while_pods_are_killed_and_it_is_scaled(
         within=60,
         what="another driver",
     )
-    after = goes_on(cluster, namespace, "3/3", within=120)
+    after = goes_on(cluster, namespace, "3/3")
     assert after["status"]["driverIncarnation"] == 2
-    # It finds its collectors waiting.
-    assert pods(cluster, namespace, "worker").keys() == waiting.keys()
+    # It found its collectors waiting.
+    assert pods(cluster, namespace, "worker") == waiting
 
-    done = cluster.wait_for("cfleet/cartpole", "Completed", namespace, within=480)["status"]
+    # Another driver once more, which ends when the pole stays up.
+    again = {"spec.collectors.replicas": 3}
+    cluster.apply([changed(fleet, {**kept, **again})], namespace)
+    done = cluster.wait_for("cfleet/cartpole", "Completed", namespace, within=300)["status"]
     assert done["progress"]["metrics"]["reward"] >= 475
     assert done["weights"]["transport"] == "TorchDistributed"
+    assert done["driverIncarnation"] == 3
     eventually(
         lambda: pods(cluster, namespace, "worker"), until=lambda left: not left, within=60, what="no pods of collectors"
     )
@@ -99,7 +107,7 @@ def test_a_fleet_without_ray_shrinks_is_suspended_and_comes_back(
         "spec.driver.train.kwargs": {"goal": 501},
     }
     cluster.apply([code, changed(fleet, kept)], namespace)
-    cluster.wait_for("cfleet/cartpole", lambda f: batches(f) >= 2 and summary(f) == "2/2", namespace, within=120)
+    cluster.wait_for("cfleet/cartpole", lambda f: batches(f) >= 2 and summary(f) == "2/2", namespace, within=180)
 
     cluster.kubectl("scale", "cfleet/cartpole", "--replicas=1", "-n", namespace)
     goes_on(cluster, namespace, "1/1")
