@@ -20,6 +20,7 @@ __all__ = ["claim", "namespace", "own_cluster", "pytest_runtest_makereport"]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--write", metavar="FILE", help="write what lost nodes cost there too")
+    parser.addoption("--write-cluster", metavar="FILE", help="write what other faults of the cluster cost there too")
 
 
 @pytest.fixture(scope="session")
@@ -33,12 +34,13 @@ def table(request: pytest.FixtureRequest) -> Iterator[Table]:
 
 
 @pytest.fixture(scope="session")
-def costs() -> Iterator[Costs]:
-    """What the other faults cost; shown at the end, and pasted into docs/failure-modes.md."""
+def costs(request: pytest.FixtureRequest) -> Iterator[Costs]:
+    """What the other faults cost; shown at the end."""
     made = Costs()
     yield made
-    if made.rows:
-        print(f"\n{made.page()}")
+    print(f"\n{made.page()}")
+    if path := request.config.getoption("--write-cluster"):
+        tables.write(path, made.page())
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ FRAMES = 200
 
 
 def fill(folder: Path) -> Path:
-    """Take what is left of the volume."""
+    """Take what is left of the volume, beside what it took before."""
     filler = folder / "filler"
-    with filler.open("wb", buffering=0) as file:
+    with filler.open("ab", buffering=0) as file:
         try:
             for _ in range(VOLUME_BYTES // 512):
                 file.write(bytes(512))
@@ -46,7 +46,12 @@ def test_a_full_claim_costs_checkpoints_and_no_frame(
     )
     filler = fill(small_volume)
     full = time.monotonic()
-    seen = cluster.wait_for("cfleet/fleet", lambda f: "No space left" in failure(f), namespace, within=60)
+
+    def says_so(found: Object) -> bool:
+        fill(small_volume)  # again: a checkpoint that is removed leaves room for the next one
+        return "No space left" in failure(found)
+
+    seen = cluster.wait_for("cfleet/fleet", says_so, namespace, within=60)
     said = time.monotonic() - full
     assert (condition(seen, "Ready") or {})["status"] == "True"
     kept = seen["status"]["checkpoint"]["frames"]
