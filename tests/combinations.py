@@ -66,6 +66,12 @@ REFUSED = [
         id="groups of collectors without Ray",
     ),
     pytest.param(
+        {**JOB, "spec.collectors.resources.custom": {"license": 1}, "spec.workers.customPerPod": {"license": 1}},
+        "spec.collectors.resources.custom: these are resources that Ray counts, and with launcher Job collectors are "
+        "not in Ray; use launcher RayCluster, or leave it out",
+        id="custom resources without Ray",
+    ),
+    pytest.param(
         {"spec.output": {"path": "/data"}},
         "spec.output: set driver.train, driver.script or output, one of them: who trains gets the batches",
         id="train and output",
@@ -445,6 +451,10 @@ GO_TOGETHER = [
         id="groups on CPUs and on GPUs",
     ),
     pytest.param(JOB, id="collectors without Ray"),
+    pytest.param(
+        {"spec.collectors.resources.custom": {"license": 0.5}, "spec.workers.customPerPod": {"license": 2, "disk": 1}},
+        id="custom resources",
+    ),
     pytest.param(
         {"spec.code": {"archive": {"url": "https://example.com/cheetah.tar.gz", "sha256": "0" * 64}, "path": "src"}},
         id="a tree",

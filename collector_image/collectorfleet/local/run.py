@@ -18,6 +18,7 @@ from collectorfleet.local.kept_timeline import ended_as, kept_timeline
 from collectorfleet.local.latest_report import LatestReport
 from collectorfleet.local.local_processes import gpus_here, local_processes, prepare_processes
 from collectorfleet.local.local_ray import local_ray, prepare_environment
+from collectorfleet.local.ray_resources import ray_resources
 from collectorfleet.local.run_folder import RunFolder
 from collectorfleet.local.status import final_status
 from collectorfleet.local.terminal import Terminal
@@ -98,13 +99,13 @@ class LocalRun:
             self._timeline = kept_timeline(self._name, checkpoints, self._options.report)
             log_milestone(Milestone.PYTHON)
             prepare_environment(import_path(self._fleet.spec.code, manifests, source, self._folder.code))
-            collectors = self._fleet.spec.collectors
-            replicas, groups = collectors.replicas, collectors.group_sizes
+            replicas = self._fleet.spec.collectors.replicas
             self._terminal.say(f"fleet {self._name}: starting, {replicas} collectors on this machine")
             if not self._fleet.spec.has_ray:
                 prepare_processes()
                 return self._work(None, checkpoints)
-            ray = local_ray(replicas, groups, self._folder.ray, show_output=self._terminal.verbose)
+            resources = ray_resources(self._fleet.spec)
+            ray = local_ray(replicas, resources, self._folder.ray, show_output=self._terminal.verbose)
             with ray as gpus, stop_on_signals(self._stop):  # again, because Ray took SIGTERM for itself
                 log_milestone(Milestone.RAY)
                 self._stop.raise_if_requested()

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from collectorfleet.pod.settings import DriverSettings
 from collectorfleet.run.stop import StopRequest
 from collectorfleet_api import names
-from collectorfleet_api.packing.pods import Refusal, pack_groups
+from collectorfleet_api.packing.pods import pack_groups
+from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
 if TYPE_CHECKING:

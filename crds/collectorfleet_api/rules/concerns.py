@@ -59,6 +59,7 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "collectors.scalingPolicy": _DRIVER,
     "workers.gpu": _DRIVER_AND_GROUP,
     "workers.collectorsPerPod": _DRIVER_AND_GROUP,
+    "workers.customPerPod": _DRIVER_AND_GROUP,
     "workers.template": _GROUP,
     "weights": _DRIVER,
     "replayBuffer": _DRIVER,

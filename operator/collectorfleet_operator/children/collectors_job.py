@@ -12,8 +12,9 @@ import math
 from typing import Final
 
 from collectorfleet_api import names
-from collectorfleet_api.packing.pods import Packing, Refusal, pack_groups
+from collectorfleet_api.packing.pods import Packing, pack_groups
 from collectorfleet_api.packing.quantity import format_cpu, format_memory, parse_quantity
+from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.code import import_code_first
 from collectorfleet_operator.children.driver_job import JOB
