@@ -200,5 +200,6 @@ RULES: Final[dict[str, list[Rule]]] = {
     ],
     "spec.collectors.resources.gpu": _SHARE,
     "spec.collectors.groups[].resources.gpu": _SHARE,
+    "spec.learners.gpus": _SHARE,
     "spec.ray.version": [_RAY_VERSION],
 }
