@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from collectorfleet_api import ray_settings
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 
 # What every collector needs. Ray's workers import it while the driver does the same, before the collectors ask.
 PRELOAD = "torch,torchrl.collectors"
@@ -33,21 +34,26 @@ def prepare_environment(import_path: list[Path]) -> None:
 
 
 @contextmanager
-def local_ray(slots: int, groups: Mapping[str, int], temp_dir: Path, *, show_output: bool) -> Iterator[float]:
-    """Start Ray with ``slots`` collector slots, yield the number of GPUs it found, and end it.
-
-    ``groups`` says how many of the slots each has; empty without groups.
-    """
+def local_ray(spec: CollectorFleetSpec, temp_dir: Path, *, show_output: bool) -> Iterator[float]:
+    """Start Ray with a slot for each collector and each learner, yield the number of GPUs it found, and end it."""
     import ray
 
-    from collectorfleet_api.names import COLLECTOR_RESOURCE, group_resource
+    from collectorfleet_api.names import COLLECTOR_RESOURCE, LEARNER_RESOURCE, group_resource
+    from collectorfleet_api.packing.pods import Refusal
 
+    slots, groups = spec.collectors.replicas, spec.collectors.group_sizes
+    resources = {COLLECTOR_RESOURCE: slots, **{group_resource(name): size for name, size in groups.items()}}
+    cpus = slots
+    pods = spec.learners.pods if spec.learners else None
+    if pods is not None and not isinstance(pods, Refusal):
+        cpus += pods.pods * pods.ray_cpus
+        resources[LEARNER_RESOURCE] = pods.pods * pods.actors
     try:
         ray.init(
             # Also where RAY_ADDRESS names a cluster.
             address="local",
-            num_cpus=slots,
-            resources={COLLECTOR_RESOURCE: slots, **{group_resource(name): size for name, size in groups.items()}},
+            num_cpus=cpus,
+            resources=resources,
             include_dashboard=False,
             log_to_driver=show_output,
             logging_level=logging.ERROR,

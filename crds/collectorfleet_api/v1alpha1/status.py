@@ -245,9 +245,7 @@ class LearnerPolicyStatus(Model):
     publish_lag: Count | None = Field(
         default=None, description="Of its versions, how many the slowest collector is behind."
     )
-    frames: Count | None = Field(
-        default=None, description="Frames in its buffer that say their version. Absent: the replay class does not tell."
-    )
+    frames: Count = Field(description="Frames in its buffer that say their version.")
     staleness: PolicyStaleness | None = Field(
         default=None, description="Of those frames, by its versions. Absent: there are none."
     )
