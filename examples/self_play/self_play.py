@@ -91,7 +91,7 @@ def moves_of_each(frames):
     last = games[:, None] == games[ends]  # [frames, games that ended]
     for_x = (last * won.squeeze(-1)[ends]).sum(-1)
     turn, ended = frames["turn"].squeeze(-1), last.any(-1)
-    found = frames.select("board", "action")
+    found = frames.select("board", "action", ("collector", "weights_version"))
     found["outcome"] = torch.where(turn == 0, for_x, -for_x)
     return {player: found[ended & (turn == index)] for index, player in enumerate(PLAYERS)}
 

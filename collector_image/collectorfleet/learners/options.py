@@ -39,9 +39,10 @@ class LearnerOptions:
         checkpoint_dir: an empty folder that all pods see. :meth:`LearnerShards.checkpoint` writes there, and an actor
             that died goes on from it; both classes then have ``state_dict()`` and ``load_state_dict()``. None: an actor
             that died is not replaced, as nobody would notice that it forgot all.
-        resume_from: a folder that other learner shards had as ``checkpoint_dir``. A policy that is added under an id that
-            is in it goes on from there, in its place if there are as many places as then, and so do its frames.
-        resources: what each actor asks Ray for besides, such as ``{"learner": 1}``; only nodes that have it hold shards.
+        resume_from: a folder that other learner shards had as ``checkpoint_dir``. A policy that is added under an id
+            that is in it goes on from there; in its place, where shards have as many places as then, and with its
+            frames.
+        resources: what each actor asks Ray for besides, such as ``{"learner": 1}``; nodes without it hold no shard.
         max_restarts: how often an actor is replaced, lost nodes included.
         start_timeout: how long a shard may wait for room, and an actor for its constructor.
     """
@@ -80,6 +81,10 @@ class LearnerOptions:
         """Raise InvalidOption for a class that has no way back from a checkpoint, if there are to be some."""
         if self.checkpoint_dir is not None:
             _has_to(policy_class, "policy_class", "state_dict", "load_state_dict")
+
+    @property
+    def resume_folder(self) -> Path | None:
+        return None if self.resume_from is None else Path(self.resume_from).absolute()
 
     def packed(self, nodes: Sequence[PodSize]) -> ShardPacking:
         """Places, where ``nodes`` are those that Ray has. Raises InvalidOption with the arithmetic."""

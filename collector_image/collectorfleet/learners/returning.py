@@ -61,7 +61,7 @@ def returning(of: type) -> type:
             self.__dict__[_STEPS] += 1
             return found
 
-        Returning.learn = learn  # type: ignore[attr-defined]
+        Returning.learn = learn
     Returning.__name__, Returning.__qualname__ = of.__name__, of.__qualname__
     return Returning
 

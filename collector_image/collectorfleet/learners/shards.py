@@ -58,7 +58,7 @@ class LearnerShards:
         self._options = options
         self.packing: ShardPacking = options.packed(nodes(options.resources))
         self._roster = Roster(self.packing.slots, Placement(options.placement))
-        self._earlier = Earlier(options.resume_from and Path(options.resume_from).absolute(), self.packing.slots)
+        self._earlier = Earlier(options.resume_folder, self.packing.slots)
         self._classes: dict[type, Any] = {}
         self._policies: dict[str, _Learner] = {}
         self._fed = Counter[str]()

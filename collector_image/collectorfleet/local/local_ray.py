@@ -42,7 +42,8 @@ def local_ray(spec: CollectorFleetSpec, temp_dir: Path, *, show_output: bool) ->
     from collectorfleet_api.packing.pods import Refusal
 
     slots, groups = spec.collectors.replicas, spec.collectors.group_sizes
-    resources = {COLLECTOR_RESOURCE: slots, **{group_resource(name): size for name, size in groups.items()}}
+    resources: dict[str, float] = {COLLECTOR_RESOURCE: slots}
+    resources |= {group_resource(name): size for name, size in groups.items()}
     cpus = slots
     pods = spec.learners.pods if spec.learners else None
     if pods is not None and not isinstance(pods, Refusal):

@@ -21,9 +21,9 @@ from collectorfleet.run.collector_options import GpuPerCollector, collector_opti
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
 from collectorfleet.run.history import RunHistory
+from collectorfleet.run.learners.run_learners import RunLearners, open_learners
 from collectorfleet.run.log.loggers import open_loggers
 from collectorfleet.run.log.run_log import RunLog
-from collectorfleet.run.learners.run_learners import RunLearners, open_learners
 from collectorfleet.run.making import Making
 from collectorfleet.run.milestones import Milestone, log_milestone
 from collectorfleet.run.output.formats import open_writer
@@ -89,7 +89,7 @@ class Session:
                 "replay_buffer_frames_lost": self.resume_point.buffer_frames_lost,
             }
         progress = (report.progress or Progress()).model_copy(update=own)
-        told = {"progress": progress, "checkpoint": self._making.checkpoints.status}
+        told: dict[str, Any] = {"progress": progress, "checkpoint": self._making.checkpoints.status}
         if self._learners is not None:
             told["learners"] = self._learners.status
         return report.model_copy(update=told)

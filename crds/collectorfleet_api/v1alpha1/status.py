@@ -59,7 +59,9 @@ class RayClusterStatus(Model):
     gpu_per_collector: float | None = Field(default=None, description="Share of a GPU that each collector gets.")
     surplus_gpu: float | None = Field(default=None, description="GPUs of the worker pods that no collector uses.")
     groups: list[WorkerGroupStatus] = Field(
-        default_factory=list, description="The same for each of `spec.collectors.groups`.", json_schema_extra=_BY_NAME
+        default_factory=list,
+        description="The same for each of `spec.collectors.groups`, and for the pods of learners, where there are any.",
+        json_schema_extra=_BY_NAME,
     )
 
 

@@ -24,7 +24,7 @@ from collectorfleet.run.learners.code import LearnerCode, parts_of
 from collectorfleet.run.learners.folders import LearnerFolders
 from collectorfleet_api.names import LEARNER_RESOURCE
 from collectorfleet_api.packing.learner_pods import LearnerPods
-from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Learners, LearnerPolicyStatus, LearnersStatus
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec, LearnerPolicyStatus, Learners, LearnersStatus
 from collectorfleet_api.v1alpha1.status import PolicyStaleness
 
 log = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ def open_learners(
         code.of_policies[asked.policies[0].id],
         **_shard_options(asked, on_gpus=on_gpus),
         replay_class=code.replay,
-        checkpoint_dir=folders and folders.own,
+        checkpoint_dir=folders.own if folders else None,
         resume_from=before,
         start_timeout=timedelta(seconds=spec.collectors.available_timeout_seconds),
     )

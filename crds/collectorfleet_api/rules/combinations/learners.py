@@ -82,8 +82,7 @@ LEARNERS: Final = (
         "group-or-learners",
         "collectors.groups",
         lambda spec: not _learns(spec) or all(group.name != LEARNER_GROUP for group in spec.collectors.groups),
-        f"!{LEARNS} || !has(self.collectors.groups)"
-        f" || !self.collectors.groups.exists(g, g.name == '{LEARNER_GROUP}')",
+        f"!{LEARNS} || !has(self.collectors.groups) || !self.collectors.groups.exists(g, g.name == '{LEARNER_GROUP}')",
         f"{LEARNER_GROUP} is the name of the pods of spec.learners; use another",
     ),
     Combination(
