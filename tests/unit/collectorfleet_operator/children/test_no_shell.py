@@ -88,6 +88,15 @@ MANIFESTS: dict[str, dict[str, Any]] = {
         "spec.workers.gpu": {"mode": "DRA", "claimTemplate": "gpus"},
     },
     "a replay buffer": {"spec.replayBuffer": FACTORY},
+    "learners": {
+        "spec.learners": {
+            **FACTORY,
+            "split": "a:b",
+            "policies": [{"id": "red", "module": "module.red", **FACTORY}],
+            "replay": FACTORY,
+            "template": template("ray-worker"),
+        },
+    },
     "a group": {
         "spec.collectors": {
             "replicas": 4,
