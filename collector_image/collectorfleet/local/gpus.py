@@ -59,8 +59,8 @@ def learner_gpus(spec: CollectorFleetSpec, gpus: float) -> LearnerGpus:
     left = any(spec.of_group(name).collectors.resources.gpu for name in spec.group_names)
     if not asked or ceil(asked) + left <= gpus:
         return LearnerGpus(ceil(asked))
-    here = f"this machine has {gpus:g}" if gpus else "this machine has no GPU"
-    return LearnerGpus(0, f"learners.gpus is {asked:g}, and {here}: policies learn on the CPU")
+    here = f"{gpus:g} for them and collectors" if gpus else "no GPU"
+    return LearnerGpus(0, f"learners.gpus is {asked:g}, and this machine has {here}: policies learn on the CPU")
 
 
 def gpu_share(collectors: Collectors, gpus: float) -> GpuShare:

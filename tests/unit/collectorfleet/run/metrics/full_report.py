@@ -10,6 +10,7 @@ from collectorfleet_api.v1alpha1 import (
     CollectorCounts,
     DriverReport,
     EpisodesStatus,
+    LearnersStatus,
     Progress,
     Publishes,
     PublishLag,
@@ -52,4 +53,5 @@ def report() -> DriverReport:
             collectors=CollectorCounts(desired=4, available=3, restarts=6, summary="3/4"),
         ),
         checkpoint=CheckpointStatus(frames=3800, time=NOON),
+        learners=LearnersStatus(shards=4, places=10, used=2, gpu_per_policy=0.3333),
     )
