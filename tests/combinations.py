@@ -123,6 +123,12 @@ REFUSED = [
         id="groups of collectors without Ray",
     ),
     pytest.param(
+        {**JOB, "spec.collectors.resources.custom": {"license": 1}, "spec.workers.customPerPod": {"license": 1}},
+        "spec.collectors.resources.custom: these are resources that Ray counts, and with launcher Job collectors are "
+        "not in Ray; use launcher RayCluster, or leave it out",
+        id="custom resources without Ray",
+    ),
+    pytest.param(
         {"spec.output": {"path": "/data"}},
         "spec.output: set driver.train, driver.script, learners or output, one of them: who trains gets the frames",
         id="train and output",
@@ -507,6 +513,10 @@ GO_TOGETHER = [
         id="groups on CPUs and on GPUs",
     ),
     pytest.param(JOB, id="collectors without Ray"),
+    pytest.param(
+        {"spec.collectors.resources.custom": {"license": 0.5}, "spec.workers.customPerPod": {"license": 2, "disk": 1}},
+        id="custom resources",
+    ),
     pytest.param(
         {"spec.code": {"archive": {"url": "https://example.com/cheetah.tar.gz", "sha256": "0" * 64}, "path": "src"}},
         id="a tree",

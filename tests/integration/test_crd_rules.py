@@ -66,6 +66,26 @@ def refusal(cluster: ControlPlane, namespace: str, fleet: dict[str, Any]) -> str
             id="too many in a pod",
         ),
         pytest.param(
+            {"spec.collectors.resources.custom": {"disk": 1, "license": 2.5}, "spec.workers.customPerPod": {"disk": 2}},
+            "a collector asks for 2.5 license and a worker pod has 0 (workers.customPerPod); set it to at least 3 "
+            "there, or ask for less",
+            id="more of a custom resource than a pod has",
+        ),
+        pytest.param(
+            {
+                "spec.collectors.resources.custom": {"license": 0.6},
+                "spec.workers": {"customPerPod": {"license": 2}, "collectorsPerPod": 4},
+            },
+            "4 collectors of 0.6 license do not fit into the 2 of a worker pod, which are enough for 3; use at most 3, "
+            "or raise workers.customPerPod",
+            id="too many for a custom resource",
+        ),
+        pytest.param(
+            {"spec.collectors.resources.custom": {"license": 0.00015}, "spec.workers.customPerPod": {"license": 2}},
+            "0.00015 of license is finer than 0.0001, the smallest step that Ray counts; use at most four decimals",
+            id="a fine part of a custom resource",
+        ),
+        pytest.param(
             {"spec.collectors.resources.gpu": "0.25"},
             ".spec.collectors.resources.gpu: expected numeric (int or float)",
             id="gpu in quotes",

@@ -319,7 +319,5 @@ def test_other_shards_go_on_where_these_were_with_their_frames_and_steps(make: M
 
 
 def test_shards_go_only_where_there_is_what_they_ask_for(make: Make) -> None:
-    with pytest.raises(
-        InvalidOption, match=r"^shards: a shard of 2 policies asks for 300m CPU in one pod"
-    ):
+    with pytest.raises(InvalidOption, match=r"^shards: a shard of 2 policies asks for 300m CPU in one pod"):
         make(resources={"nobody-has-this": 1})

@@ -13,8 +13,8 @@ from typing import Any
 from collectorfleet.errors import InvalidOption
 from collectorfleet.learners.replay import PolicyReplay
 from collectorfleet.learners.roster import Placement
-from collectorfleet_api.packing.pods import Refusal
 from collectorfleet_api.packing.quantity import parse_quantity
+from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.packing.shards import LearnerGroup, PodSize, ShardPacking, pack_shards
 
 

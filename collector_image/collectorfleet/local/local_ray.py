@@ -1,16 +1,15 @@
-"""A Ray of our own on this machine, with as many collector slots as the fleet has collectors."""
+"""A Ray of our own on this machine, with room for as many collectors as the fleet has."""
 
 from __future__ import annotations
 
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from collectorfleet_api import ray_settings
-from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 
 # What every collector needs. Ray's workers import it while the driver does the same, before the collectors ask.
 PRELOAD = "torch,torchrl.collectors"
@@ -34,27 +33,16 @@ def prepare_environment(import_path: list[Path]) -> None:
 
 
 @contextmanager
-def local_ray(spec: CollectorFleetSpec, temp_dir: Path, *, show_output: bool) -> Iterator[float]:
-    """Start Ray with a slot for each collector and each learner, yield the number of GPUs it found, and end it."""
+def local_ray(cpus: int, resources: Mapping[str, float], temp_dir: Path, *, show_output: bool) -> Iterator[float]:
+    """Start Ray with these CPUs and custom resources, yield the number of GPUs it found, and end it."""
     import ray
 
-    from collectorfleet_api.names import COLLECTOR_RESOURCE, LEARNER_RESOURCE, group_resource
-    from collectorfleet_api.packing.pods import Refusal
-
-    slots, groups = spec.collectors.replicas, spec.collectors.group_sizes
-    resources: dict[str, float] = {COLLECTOR_RESOURCE: slots}
-    resources |= {group_resource(name): size for name, size in groups.items()}
-    cpus = slots
-    pods = spec.learners.pods if spec.learners else None
-    if pods is not None and not isinstance(pods, Refusal):
-        cpus += pods.pods * pods.ray_cpus
-        resources[LEARNER_RESOURCE] = pods.pods * pods.actors
     try:
         ray.init(
             # Also where RAY_ADDRESS names a cluster.
             address="local",
             num_cpus=cpus,
-            resources=resources,
+            resources=dict(resources),
             include_dashboard=False,
             log_to_driver=show_output,
             logging_level=logging.ERROR,

@@ -18,6 +18,7 @@ from collectorfleet.local.kept_timeline import ended_as, kept_timeline
 from collectorfleet.local.latest_report import LatestReport
 from collectorfleet.local.local_processes import gpus_here, local_processes, prepare_processes
 from collectorfleet.local.local_ray import local_ray, prepare_environment
+from collectorfleet.local.ray_resources import ray_cpus, ray_resources
 from collectorfleet.local.run_folder import RunFolder
 from collectorfleet.local.status import final_status
 from collectorfleet.local.terminal import Terminal
@@ -103,7 +104,8 @@ class LocalRun:
             if not self._fleet.spec.has_ray:
                 prepare_processes()
                 return self._work(None, checkpoints)
-            ray = local_ray(self._fleet.spec, self._folder.ray, show_output=self._terminal.verbose)
+            cpus, resources = ray_cpus(self._fleet.spec), ray_resources(self._fleet.spec)
+            ray = local_ray(cpus, resources, self._folder.ray, show_output=self._terminal.verbose)
             with ray as gpus, stop_on_signals(self._stop):  # again, because Ray took SIGTERM for itself
                 log_milestone(Milestone.RAY)
                 self._stop.raise_if_requested()

@@ -56,7 +56,7 @@ def remote_config(spec: CollectorFleetSpec, gpus: float, group: str | None = Non
         "num_cpus": 1,
         "num_gpus": gpus,
         # Keeps collectors on worker pods: the head and the driver have none of it.
-        "resources": {COLLECTOR_RESOURCE: 1, **of_group},
+        "resources": {COLLECTOR_RESOURCE: 1, **of_group, **(spec.collectors.resources.custom or {})},
     }
 
 

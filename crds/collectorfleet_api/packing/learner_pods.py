@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from collectorfleet_api.packing.pods import UNITS_PER_GPU, Refusal
+from collectorfleet_api.packing.pods import UNITS_PER_GPU
+from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.packing.resources import (
     OBJECT_STORE_BYTES,
     OBJECT_STORE_BYTES_PER_COLLECTOR,

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from collectorfleet_api.packing.pods import UNITS_PER_GPU, Refusal, collectors_that_fit, gpu_units
+from collectorfleet_api.packing.pods import UNITS_PER_GPU, collectors_that_fit, gpu_units
 from collectorfleet_api.packing.quantity import format_cpu
+from collectorfleet_api.packing.refusal import Refusal
 
 
 @dataclass(frozen=True)

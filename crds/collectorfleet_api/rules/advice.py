@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from collectorfleet_api.packing.pods import Refusal, pack
+from collectorfleet_api.packing.pods import pack
+from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.packing.shares import shares
 from collectorfleet_api.rules.groups import place
 from collectorfleet_api.rules.learners import learner_advice

@@ -61,6 +61,7 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "collectors.scalingPolicy": _DRIVER,
     "workers.gpu": _DRIVER_AND_GROUP | _DRIVER_AND_LEARNERS,
     "workers.collectorsPerPod": _DRIVER_AND_GROUP,
+    "workers.customPerPod": _DRIVER_AND_GROUP,
     "workers.template": _GROUP,
     "weights": _DRIVER,
     "replayBuffer": _DRIVER,

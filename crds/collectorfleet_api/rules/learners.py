@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from collectorfleet_api.packing.pods import Refusal
 from collectorfleet_api.packing.quantity import parse_quantity
+from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.rules.templates import template_problems
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet

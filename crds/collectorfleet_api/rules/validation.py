@@ -14,11 +14,13 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from collectorfleet_api.names import MAX_NAME_LENGTH, MAX_SPEC_BYTES
-from collectorfleet_api.packing.pods import Refusal, pack
+from collectorfleet_api.packing.pods import pack
 from collectorfleet_api.packing.quantity import parse_quantity
+from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.rules.batch import first_shares_problems, share_problems
 from collectorfleet_api.rules.collector_kwargs import collector_kwargs_problems
 from collectorfleet_api.rules.combinations.table import COMBINATIONS
+from collectorfleet_api.rules.custom_resources import custom_resource_problems
 from collectorfleet_api.rules.groups import group_problems
 from collectorfleet_api.rules.learners import learner_problems
 from collectorfleet_api.rules.network import network_problems
@@ -166,6 +168,7 @@ CHECKS: Final[dict[str, Callable[[CollectorFleet], Iterator[Problem]]]] = {
     "batch-divides-into-shares": share_problems,
     "first-shares-below-collectors": first_shares_problems,
     "keywords-said-once": _collector_kwargs,
+    "custom-resources-have-names": custom_resource_problems,
     "collectors-fit-into-pods": _packing,
     "groups-add-up": group_problems,
     "learners-fit-into-shards": learner_problems,

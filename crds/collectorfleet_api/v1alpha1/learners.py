@@ -9,8 +9,8 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from collectorfleet_api.packing.learner_pods import LearnerPods, ShardMemory, learner_pods
-from collectorfleet_api.packing.pods import Refusal
 from collectorfleet_api.packing.quantity import parse_quantity, whole_cpus
+from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.packing.shards import LearnerGroup
 from collectorfleet_api.v1alpha1.base import Model, Positive
 from collectorfleet_api.v1alpha1.factory import Factory

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from collectorfleet_api.packing.quantity import PATTERN, QuantityError, parse_quantity
 
@@ -181,6 +181,13 @@ _POD_TEMPLATE = {
     },
 }
 PodTemplate = Annotated[dict[str, Any], WithJsonSchema(_POD_TEMPLATE)]
+
+
+# Custom resources of Ray by name: what one collector asks for, and what a pod has, which Ray takes in whole numbers.
+MOST_CUSTOM: Final = 16
+MOST_OF_ONE: Final = 1_000_000
+CustomAmounts = Annotated[dict[str, Annotated[float, Field(ge=0.0001, le=MOST_OF_ONE)]], Field(max_length=MOST_CUSTOM)]
+CustomPerPod = Annotated[dict[str, Annotated[int, Field(ge=1, le=MOST_OF_ONE)]], Field(max_length=MOST_CUSTOM)]
 
 
 def _is_quantity(value: object) -> object:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from collectorfleet_api import names
-from collectorfleet_api.packing.pods import Refusal
+from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.checkpoints import checkpoint_mounts, checkpoint_volumes
 from collectorfleet_operator.children.gpus import request_gpus

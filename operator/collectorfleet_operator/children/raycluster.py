@@ -11,7 +11,8 @@ import json
 from typing import Final
 
 from collectorfleet_api import names
-from collectorfleet_api.packing.pods import Refusal, pack_groups
+from collectorfleet_api.packing.pods import pack_groups
+from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.ray_settings import SYSTEM_CONFIG
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.built import BUILT, built_hash

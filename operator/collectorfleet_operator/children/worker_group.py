@@ -59,9 +59,10 @@ def worker_group(fleet: CollectorFleet, name: str, packing: Packing) -> Object:
 
 
 def _ray_resources(fleet: CollectorFleet, name: str, packing: Packing) -> dict[str, int]:
-    """A unit for each collector that fits; of a fleet with groups, one that is the group's alone, too."""
-    found = {names.COLLECTOR_RESOURCE: packing.per_pod}
-    return found | {names.group_resource(name): packing.per_pod} if fleet.spec.collectors.groups else found
+    """A unit for each collector that fits; of a fleet with groups, one that is the group's alone, too; custom ones."""
+    of_group = {names.group_resource(name): packing.per_pod} if fleet.spec.collectors.groups else {}
+    custom = fleet.spec.of_group(name).workers.custom_per_pod or {}
+    return {names.COLLECTOR_RESOURCE: packing.per_pod, **of_group, **custom}
 
 
 def template_label_of(pod: Object) -> str | None:

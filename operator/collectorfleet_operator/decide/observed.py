@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, TypeGuard
 
-from collectorfleet_api.packing.pods import Packing, Refusal, pack_groups
+from collectorfleet_api.packing.pods import Packing, pack_groups
+from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport, Reason
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.hashes import changed_parts

@@ -13,7 +13,8 @@ from typing import Final, assert_never
 from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import condition, is_true, stamped
 from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running, Suspended
-from collectorfleet_api.packing.pods import Packing, Refusal
+from collectorfleet_api.packing.pods import Packing
+from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.v1alpha1 import (
     CodeStatus,
     CollectorFleetStatus,

@@ -32,6 +32,7 @@ PARTS = ("environment", "policy", "collection", "collectors", "weights", "replay
 # ---------------------------------------------------------------- what one side has alone, and why
 FIELDS_ONLY_IN_MANIFESTS = {
     "collectors.resources.memory": "worker pods are sized by it; Ray reserves none for a collector",
+    "collectors.resources.custom": "in Python it stands in remote_configs, which is collectors.resources.gpu's",
     "replayBuffer.checkpoint": "who has checkpoints of their own dumps the buffer too",
 }
 OPTIONS_ONLY_IN_PYTHON = {
@@ -73,6 +74,7 @@ RULES_ONLY_IN_MANIFESTS = {
         "in Python the code is there",
     ),
     "groups-add-up": "in Python the list of groups is how many there are",
+    "custom-resources-need-ray": "in Python only-with-ray says it of remote_configs",
     "groups-need-ray": "in Python a group is a name and what lists say, whatever carries the frames",
     "groups-differ-by-the-script": "in Python the loop says environments and devices",
     "log-goes-somewhere": "in Python a loop logs by itself",
@@ -82,7 +84,7 @@ RULES_ONLY_IN_MANIFESTS = {
             *("mig-names-its-slice", "gpu-resource-where-pods-ask-for-one", "dra-names-its-claim"),
             "gpu-resource-is-a-devices",
             *("ray-knows-tokens", "secrets-named-once", "templates-can-be-merged", "spec-fits-an-annotation"),
-            "network-rules-are-known",
+            *("network-rules-are-known", "custom-resources-have-names"),
         ),
         "about pods and the cluster",
     ),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectorfleet_api.packing.learner_pods import LearnerPods, ShardMemory, learner_pods
-from collectorfleet_api.packing.pods import Refusal
+from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.packing.shards import LearnerGroup, ShardPacking, pack_shards
 
 GIB = Fraction(2**30)
