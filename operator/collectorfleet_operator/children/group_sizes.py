@@ -6,6 +6,7 @@ import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from collectorfleet_api import names
 from collectorfleet_operator.children.diff import DIFFERS, difference
 from collectorfleet_operator.children.worker_group import collectors_per_pod
 from collectorfleet_operator.objects import Object
@@ -42,7 +43,10 @@ def pods_text(cluster: Object) -> str:
     groups = worker_groups(cluster)
     if len(groups) == 1:
         return ", ".join(map(_group_text, groups.values()))
-    return ", ".join(f"{_group_text(group)} in {name}" for name, group in groups.items())
+    return ", ".join(
+        _group_text(group) if name == names.LEARNER_GROUP else f"{_group_text(group)} in {name}"
+        for name, group in groups.items()
+    )
 
 
 def cluster_difference(stored: Object, asked: Object) -> str:
@@ -74,5 +78,7 @@ def _pods(sizes: Mapping[str, GroupSize]) -> dict[str, int]:
 
 
 def _group_text(group: Object) -> str:
+    if group["groupName"] == names.LEARNER_GROUP:
+        return f"{group['replicas']} learner pod{'s' * (group['replicas'] != 1)}"
     pods, per_pod = int(group["replicas"]), collectors_per_pod(group)
     return f"{pods} worker pod{'s' * (pods != 1)} for {per_pod} collector{'s' * (per_pod != 1)} each"

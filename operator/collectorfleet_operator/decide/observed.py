@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TypeGuard
+from typing import Final, TypeGuard
 
 from collectorfleet_api.packing.pods import Packing, pack_groups
 from collectorfleet_api.packing.refusal import Refusal
@@ -28,6 +28,9 @@ from collectorfleet_operator.objects import (
     metadata,
     uid_of,
 )
+
+# What holds collectors, and what holds learners.
+_WORKERS: Final = (PodRole.WORKER, PodRole.LEARNER)
 
 
 @dataclass(frozen=True)
@@ -109,14 +112,14 @@ class Observed:
         return self.belonging(pods.of_role(self.pods, PodRole.HEAD), self.cluster)
 
     def workers(self, group: str | None = None) -> list[Object]:
-        """The worker pods of the present RayCluster, of one group or of all."""
-        found = self.belonging(pods.of_role(self.pods, PodRole.WORKER), self.cluster)
+        """The worker pods of the present RayCluster, those of learners too; of one group or of all."""
+        found = self.belonging(pods.of_role(self.pods, *_WORKERS), self.cluster)
         return [pod for pod in found if group is None or label(pod, GROUP_LABEL) == group]
 
     @property
     def ray_pods(self) -> list[Object]:
         """Those of head and workers, of this RayCluster and of earlier ones."""
-        return [*pods.of_role(self.pods, PodRole.HEAD), *pods.of_role(self.pods, PodRole.WORKER)]
+        return [*pods.of_role(self.pods, PodRole.HEAD), *pods.of_role(self.pods, *_WORKERS)]
 
     @property
     def driver_pods(self) -> list[Object]:
