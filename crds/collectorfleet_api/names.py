@@ -27,6 +27,9 @@ MAX_NAME_LENGTH_OF_A_JOB: Final = 46
 # The Ray resource of worker pods, one unit for each collector slot: actors that ask for it land on no other pod.
 COLLECTOR_RESOURCE: Final = "collector"
 WORKER_GROUP: Final = "collectors"
+# The same of learner pods, one unit for each actor of a shard; and their worker group.
+LEARNER_RESOURCE: Final = "learner"
+LEARNER_GROUP: Final = "learners"
 RAY_PORT: Final = 6379
 # Where KubeRay keeps a cluster's token: a Secret with the cluster's name.
 TOKEN_SECRET_KEY: Final = "auth_token"  # noqa: S105  (a key's name, no secret)

@@ -22,6 +22,7 @@ from collectorfleet_api.rules.collector_kwargs import collector_kwargs_problems
 from collectorfleet_api.rules.combinations.table import COMBINATIONS
 from collectorfleet_api.rules.custom_resources import custom_resource_problems
 from collectorfleet_api.rules.groups import group_problems
+from collectorfleet_api.rules.learners import learner_problems
 from collectorfleet_api.rules.network import network_problems
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.rules.sentences import did_you_mean, sentences
@@ -106,6 +107,9 @@ def _packing(fleet: CollectorFleet) -> Iterator[Problem]:
 def _memory(fleet: CollectorFleet) -> Iterator[Problem]:
     collectors = fleet.spec.collectors
     asked = {"driver": fleet.spec.driver.resources.memory, "collectors": collectors.resources.memory}
+    learners = fleet.spec.learners
+    if learners is not None:
+        asked |= {"learners": learners.resources.memory, "learners.replay": learners.replay.resources.memory}
     own = {f"collectors.groups[{index}]": group.resources.memory for index, group in enumerate(collectors.groups)}
     for part, memory in (asked | own).items():
         size_bytes = None if memory is None else parse_quantity(memory)
@@ -170,6 +174,7 @@ CHECKS: Final[dict[str, Callable[[CollectorFleet], Iterator[Problem]]]] = {
     "custom-resources-have-names": custom_resource_problems,
     "collectors-fit-into-pods": _packing,
     "groups-add-up": group_problems,
+    "learners-fit-into-shards": learner_problems,
     "memory-fits-a-process": _memory,
     "ray-knows-tokens": _ray_version,
     "secrets-named-once": _pull_secrets,

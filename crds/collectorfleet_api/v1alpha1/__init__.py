@@ -42,6 +42,13 @@ from collectorfleet_api.v1alpha1.gpus import GpuMode, WorkersGpu
 from collectorfleet_api.v1alpha1.groups import (
     Group,
 )
+from collectorfleet_api.v1alpha1.learners import (
+    LearnerPolicy,
+    LearnerReplay,
+    LearnerResources,
+    Learners,
+    ShardPlacement,
+)
 from collectorfleet_api.v1alpha1.lifecycle import (
     WhenFinished,
 )
@@ -85,6 +92,8 @@ from collectorfleet_api.v1alpha1.status import (
     DriverReport,
     EpisodesStatus,
     GroupCounts,
+    LearnerPolicyStatus,
+    LearnersStatus,
     OperatorStatus,
     Orders,
     Progress,
@@ -144,6 +153,12 @@ __all__ = [
     "Head",
     "ImagePullPolicy",
     "Launcher",
+    "LearnerPolicy",
+    "LearnerPolicyStatus",
+    "LearnerReplay",
+    "LearnerResources",
+    "Learners",
+    "LearnersStatus",
     "LocalObjectReference",
     "Log",
     "Metadata",
@@ -165,6 +180,7 @@ __all__ = [
     "Resources",
     "RollingUpdate",
     "Rollout",
+    "ShardPlacement",
     "Staleness",
     "Stragglers",
     "Train",

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from collectorfleet_api import names
 from collectorfleet_api.packing.quantity import format_cpu, format_memory, parse_quantity
-from collectorfleet_api.v1alpha1 import Checkpoint, CollectorFleet, DriverResources
+from collectorfleet_api.v1alpha1 import CollectorFleet, DriverResources
+from collectorfleet_operator.children.checkpoints import checkpoint_mounts, checkpoint_volumes
 from collectorfleet_operator.children.code import import_code_first
 from collectorfleet_operator.children.gpus import GPU_RESOURCE
 from collectorfleet_operator.children.grouped import templates_of_groups
@@ -33,7 +34,6 @@ _RESTARTS: Final = f"{names.GROUP}/restarts"
 _TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name, as templates may have it)
 _SPEC_VOLUME: Final = "spec"
 _SHM_VOLUME: Final = "shm"
-_CHECKPOINT_VOLUME: Final = "checkpoints"
 _SPEC_ITEM: Final = {
     "path": names.SPEC_FILE,
     "fieldRef": {"fieldPath": f"metadata.annotations['{names.SPEC_ANNOTATION}']"},
@@ -116,7 +116,7 @@ def _template(fleet: CollectorFleet) -> Object:
             {"name": _SPEC_VOLUME, "downwardAPI": {"items": [_SPEC_ITEM]}},
             # Ray's object store. What lies in it counts as the container's memory.
             {"name": _SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": _memory(driver.resources)}},
-            *_checkpoint_volumes(driver.checkpoint),
+            *checkpoint_volumes(driver.checkpoint),
         ],
     )
     # Whatever the user's template says.
@@ -174,7 +174,7 @@ def _container(fleet: CollectorFleet) -> Object:
             {"name": _TOKEN_VOLUME, "mountPath": _token_mount(fleet), "readOnly": True},
             {"name": _SPEC_VOLUME, "mountPath": names.SPEC_MOUNT, "readOnly": True},
             {"name": _SHM_VOLUME, "mountPath": "/dev/shm"},  # noqa: S108  (a mount point)
-            *_checkpoint_mounts(fleet.spec.driver.checkpoint),
+            *checkpoint_mounts(fleet.spec.driver.checkpoint),
         ],
         # What the driver writes as its last word; a driver that was killed leaves the end of its log instead.
         "terminationMessagePolicy": "FallbackToLogsOnError",
@@ -221,19 +221,6 @@ def _token_mount(fleet: CollectorFleet) -> str:
 def _ports(fleet: CollectorFleet) -> list[Object]:
     metrics = {"name": names.METRICS_PORT_NAME, "containerPort": names.METRICS_PORT}
     return [metrics] if fleet.spec.has_ray else [metrics, {"name": "hosts", "containerPort": names.HOSTS_PORT}]
-
-
-def _checkpoint_volumes(checkpoint: Checkpoint | None) -> list[Object]:
-    if checkpoint is None:
-        return []
-    return [{"name": _CHECKPOINT_VOLUME, "persistentVolumeClaim": {"claimName": checkpoint.claim_name}}]
-
-
-def _checkpoint_mounts(checkpoint: Checkpoint | None) -> list[Object]:
-    if checkpoint is None:
-        return []
-    mount = {"name": _CHECKPOINT_VOLUME, "mountPath": names.CHECKPOINT_MOUNT}
-    return [{**mount, "subPath": checkpoint.sub_path} if checkpoint.sub_path else mount]
 
 
 def _command(fleet: CollectorFleet) -> list[str]:

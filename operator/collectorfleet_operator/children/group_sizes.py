@@ -61,7 +61,10 @@ def pods_text(cluster: Object) -> str:
     groups = worker_groups(cluster)
     if len(groups) == 1:
         return ", ".join(map(_group_text, groups.values()))
-    return ", ".join(f"{_group_text(group)} in {name}" for name, group in groups.items())
+    return ", ".join(
+        _group_text(group) if name == names.LEARNER_GROUP else f"{_group_text(group)} in {name}"
+        for name, group in groups.items()
+    )
 
 
 def cluster_difference(stored: Object, asked: Object) -> str:
@@ -110,6 +113,8 @@ def _pods(sizes: Mapping[str, GroupSize]) -> dict[str, int]:
 
 
 def _group_text(group: Object) -> str:
+    if group["groupName"] == names.LEARNER_GROUP:
+        return f"{group['replicas']} learner pod{'s' * (group['replicas'] != 1)}"
     return _pods_text(int(group["replicas"]), collectors_per_pod(group))
 
 

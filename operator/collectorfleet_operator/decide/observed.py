@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TypeGuard
+from typing import Final, TypeGuard
 
 from collectorfleet_api.packing.pods import Packing, pack_groups
 from collectorfleet_api.packing.refusal import Refusal
@@ -32,6 +32,9 @@ from collectorfleet_operator.objects import (
     metadata,
     uid_of,
 )
+
+# What holds collectors, and what holds learners.
+_WORKERS: Final = (PodRole.WORKER, PodRole.LEARNER)
 
 
 @dataclass(frozen=True)
@@ -132,8 +135,8 @@ class Observed:
         return self.belonging(pods.of_role(self.pods, PodRole.HEAD), self.cluster)
 
     def workers(self, group: str | None = None) -> list[Object]:
-        """The worker pods of the present RayCluster or Job, of one group or of all."""
-        found = self.belonging(pods.of_role(self.pods, PodRole.WORKER), self.cluster)
+        """The worker pods of the present RayCluster or Job, those of learners too; of one group or of all."""
+        found = self.belonging(pods.of_role(self.pods, *_WORKERS), self.cluster)
         # A Job is one group, and nobody labels its pods.
         is_one = group is None or not self.present.spec.has_ray
         return [pod for pod in found if is_one or label(pod, GROUP_LABEL) == group]
@@ -141,7 +144,7 @@ class Observed:
     @property
     def cluster_pods(self) -> list[Object]:
         """Those of head and workers, of this RayCluster or Job and of earlier ones."""
-        return [*pods.of_role(self.pods, PodRole.HEAD), *pods.of_role(self.pods, PodRole.WORKER)]
+        return [*pods.of_role(self.pods, PodRole.HEAD), *pods.of_role(self.pods, *_WORKERS)]
 
     @property
     def driver_pods(self) -> list[Object]:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from collectorfleet_api.names import LEARNER_GROUP
 from collectorfleet_api.v1alpha1 import Orders
 from collectorfleet_operator.children.group_sizes import sizes_of, worker_groups
 from collectorfleet_operator.children.worker_group import GROUP_LABEL, template_label_of
@@ -57,9 +58,19 @@ def to_drain(seen: Observed) -> list[str]:
 
 
 def evicted(seen: Observed) -> list[Object]:
-    """Worker pods that are being deleted and can still be left; what ran on a lost node is lost already."""
+    """Worker pods that are being deleted and can still be left; what ran on a lost node is lost already.
+
+    Learners leave none: Ray builds them anew where their shard is placed next.
+    """
     empty = seen.report.drained_pods if seen.report else []
-    return [pod for pod in seen.workers() if is_terminating(pod) and not is_marked(pod) and name_of(pod) not in empty]
+    return [
+        pod
+        for pod in seen.workers()
+        if is_terminating(pod)
+        and not is_marked(pod)
+        and name_of(pod) not in empty
+        and label(pod, GROUP_LABEL) != LEARNER_GROUP
+    ]
 
 
 def to_replace(seen: Observed, group: str) -> list[str]:

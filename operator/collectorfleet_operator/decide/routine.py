@@ -39,6 +39,8 @@ def what_matters(fleet: Object) -> Object:
             (_without(one, _COLLECTOR) for one in status.get("collectors") or []), key=lambda one: str(one["name"])
         ),
     }
+    if "learners" in status:
+        kept["learners"] = _without(status["learners"], ("policies",))
     return {**fleet, "metadata": _without_time_of_report(metadata(fleet)), "status": kept}
 
 

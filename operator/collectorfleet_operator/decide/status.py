@@ -151,7 +151,7 @@ def _ray_cluster(seen: Observed) -> RayClusterStatus | None:
         worker_pods=_worker_pods(seen, seen.cluster),
         gpu_per_collector=_only({group.gpu_per_collector for group in gpus}),
         surplus_gpu=sum(group.surplus_gpu for group in gpus) if gpus else None,
-        groups=_groups(seen, seen.cluster) if seen.present.spec.collectors.groups else [],
+        groups=_groups(seen, seen.cluster) if len(sizes_of(seen.cluster)) > 1 else [],
     )
 
 

@@ -163,13 +163,15 @@ class World:
             self._pod("driver", job, job["spec"]["template"])
 
     def _resize(self, cluster: Object, group: Object) -> None:
+        role = label(group["template"], names.ROLE_LABEL) or ""
+
         def workers() -> list[Object]:
-            return [pod for pod in self.pods("worker") if label(pod, GROUP_LABEL) == group["groupName"]]
+            return [pod for pod in self.pods(role) if label(pod, GROUP_LABEL) == group["groupName"]]
 
         for name in group.get("scaleStrategy", {}).get("workersToDelete", []):
             self.collect(*(pod for pod in workers() if name_of(pod) == name))
         for _ in range(group["replicas"] - len(workers())):
-            self._pod("worker", cluster, group["template"], {GROUP_LABEL: group["groupName"]})
+            self._pod(role, cluster, group["template"], {GROUP_LABEL: group["groupName"]})
         self.collect(*workers()[group["replicas"] :])
 
     def _pod(self, role: str, owner: Object, template: Object, labels: Mapping[str, str] | None = None) -> None:
@@ -273,7 +275,7 @@ class World:
         """Up to where all pods run and all collectors are available."""
         self.carry_out()
         self.make_pods()
-        self.run_pods("head", "worker", "driver")
+        self.run_pods("head", "worker", "learner", "driver")
         self.renew_lease()
         self.report(self.get(FLEET)["spec"]["collectors"]["replicas"])
 
