@@ -1,7 +1,7 @@
-"""Who reaches the pods of a fleet, where it says so: they reach each other, and nobody else reaches Ray's ports.
+"""Who reaches the pods of a fleet, where it says so: they reach each other, and nobody else reaches their ports.
 
-Whoever reaches them and has the token runs code in every pod. A NetworkPolicy is carried out by the cluster's network,
-or by nobody where that knows none.
+Whoever reaches those of Ray and has the token runs code in every pod; a process group asks for no token at all. A
+NetworkPolicy is carried out by the cluster's network, or by nobody where that knows none.
 """
 
 from __future__ import annotations
