@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -30,11 +29,10 @@ def sizes_of(cluster: Object) -> dict[str, GroupSize]:
 
 def resized(cluster: Object, sizes: Mapping[str, GroupSize]) -> Object:
     """The same RayCluster with other sizes of the groups that are named."""
-    changed = copy.deepcopy(cluster)
-    for name, group in worker_groups(changed).items():
-        if name in sizes:
-            _resize(group, sizes[name])
-    return changed
+    groups = [
+        _resized(group, sizes[name]) if name in sizes else group for name, group in worker_groups(cluster).items()
+    ]
+    return {**cluster, "spec": {**cluster["spec"], "workerGroupSpecs": groups}}
 
 
 def pods_text(cluster: Object) -> str:
@@ -62,11 +60,10 @@ def _size_of(group: Object) -> GroupSize:
     return GroupSize(int(group.get("replicas", 0)), tuple(strategy.get("workersToDelete") or ()))
 
 
-def _resize(group: Object, size: GroupSize) -> None:
-    group["replicas"] = size.pods
-    group.pop("scaleStrategy", None)
-    if size.to_delete:
-        group["scaleStrategy"] = {"workersToDelete": sorted(size.to_delete)}
+def _resized(group: Object, size: GroupSize) -> Object:
+    rest = {key: value for key, value in group.items() if key != "scaleStrategy"}
+    strategy = {"scaleStrategy": {"workersToDelete": sorted(size.to_delete)}} if size.to_delete else {}
+    return {**rest, "replicas": size.pods, **strategy}
 
 
 def _pods(sizes: Mapping[str, GroupSize]) -> dict[str, int]:
