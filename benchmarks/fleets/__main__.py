@@ -47,7 +47,7 @@ same cores as the operator; what Kubernetes and drivers would do with a fleet is
 * *Quiet* is when no second of the process takes more than 0.15 of a core any more, counted from the start of the
   process (of the API server, after an outage).
 * *The longest step* is the longest that one callback of the event loop took; *of it CPU* is what it computed in that
-  time: the rest is what others did on these cores.
+  time: the rest is what others did on these cores. Garbage collection is in both.
 * Drivers here hold no Lease: a thousand of them renew theirs 200 times a second.
 """
 
