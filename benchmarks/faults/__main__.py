@@ -71,7 +71,8 @@ is disturbed in the middle of the 16th rollout. FleetCollector may collect one b
 * The driver that is killed has two collectors, batches of 40 frames and a checkpoint every 2 s. RayCollector's is a
   script; it has nothing to go on from.
 
-What nodes cost that a cluster loses is in [lost-nodes.md](lost-nodes.md).
+What nodes cost that a cluster loses is in [lost-nodes.md](lost-nodes.md), what parts of its control plane and full
+volumes cost in [cluster-faults.md](cluster-faults.md).
 
     python -m benchmarks.faults --write docs/faults.md
 """

@@ -6,6 +6,7 @@ in it. Otherwise one is built on this machine, which needs Linux and root.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Generator, Iterator
@@ -64,6 +65,13 @@ def claim(own_cluster: Cluster, namespace: str, tmp_path: Path) -> Iterator[str]
     folder = tmp_path / "checkpoints"
     folder.mkdir()
     folder.chmod(0o777)  # the kubelet leaves the owner of such a folder alone
+    with bound_claim(own_cluster, namespace, folder) as name:
+        yield name
+
+
+@contextlib.contextmanager
+def bound_claim(cluster: Cluster, namespace: str, folder: Path) -> Iterator[str]:
+    """The name of a claim in the namespace that is bound to a folder of this machine."""
     common = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
     volume = {
         "apiVersion": "v1",
@@ -77,10 +85,10 @@ def claim(own_cluster: Cluster, namespace: str, tmp_path: Path) -> Iterator[str]
         "metadata": {"name": "checkpoints"},
         "spec": {**common, "volumeName": namespace, "resources": {"requests": {"storage": "1Gi"}}},
     }
-    own_cluster.apply(volume)
-    own_cluster.apply(wanted, namespace)
+    cluster.apply(volume)
+    cluster.apply(wanted, namespace)
     yield "checkpoints"
-    own_cluster.delete(f"persistentvolume/{namespace}", wait=False)
+    cluster.delete(f"persistentvolume/{namespace}", wait=False)
 
 
 @pytest.hookimpl(hookwrapper=True)

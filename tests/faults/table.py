@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from benchmarks.common import tables
 from tests.cluster.client import Object
 
-INTRODUCTION = """# What a lost node costs
+LOST_NODES = """# What a lost node costs
 
 A fleet of one collector on two nodes, with a checkpoint every second, and Kubernetes' own delays: a silent node is
 called lost after 40 to 50 s, and the fleet's pods leave it 30 s later. One pod of the fleet is on the node that is
@@ -20,6 +20,19 @@ lost, the others are on the other one. One run of each; what one collector costs
 * **Restarts** are of the driver; **lost** are frames delivered after the newest checkpoint.
 
     make test-faults PYTEST="--write docs/lost-nodes.md"
+"""
+
+CLUSTER = """# What a fault of the cluster costs
+
+A small fleet that trains on a cluster of two nodes, while a part of the control plane, of its capacity or of its nodes
+goes away and comes back. One run of each. What a node costs that is lost for good is in [lost-nodes.md](lost-nodes.md),
+what a collector or driver costs in [faults.md](faults.md), and what a fleet does about each in
+[failure-modes.md](failure-modes.md).
+
+* **Frames lost**: handed out after the newest checkpoint by a driver that then died, or collected and thrown away.
+* **Restarts** are those that budgets count: `backoffLimit` for the driver, the collectors' own for collectors.
+
+    make test-faults PYTEST="--write-cluster docs/cluster-faults.md"
 """
 
 
@@ -39,7 +52,7 @@ class Table:
 
     def page(self) -> str:
         header = ("on the node", "the node", "evicted (s)", "collects (s)", "back (s)", "restarts", "frames lost")
-        return f"{INTRODUCTION}\n{tables.table(header, self.rows)}\n\n{tables.machine()}"
+        return f"{LOST_NODES}\n{tables.table(header, self.rows)}\n\n{tables.machine()}"
 
 
 @dataclass
@@ -58,4 +71,4 @@ class Costs:
 
     def page(self) -> str:
         header = ("fault", "what the status says", "how long", "frames lost", "restarts of driver / collectors")
-        return tables.table(header, self.rows)
+        return f"{CLUSTER}\n{tables.table(header, self.rows)}\n\n{tables.machine()}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -106,10 +107,12 @@ def _checkpoint_folder(fleet: CollectorFleet, settings: DriverSettings) -> Check
 def _history(fleet: CollectorFleet, settings: DriverSettings, folder: CheckpointFolder | None) -> RunHistory:
     """By the fleet's status, and by its checkpoints."""
     before = last_report(fleet)
-    reported = Position.of_report(before)
-    if folder:
-        return folder.history(reported)
-    return RunHistory(settings.uid, drivers=(before and before.driver_incarnation) or 0, records=(reported,))
+    reported, drivers = Position.of_report(before), (before and before.driver_incarnation) or 0
+    if folder is None:
+        return RunHistory(settings.uid, drivers=drivers, records=(reported,))
+    found = folder.history(reported)
+    # A full volume counts no driver, and a fleet that was made again has not had those that it counts.
+    return replace(found, drivers=max(found.drivers, drivers))
 
 
 def _gpu_per_collector(spec: CollectorFleetSpec) -> dict[str, float]:

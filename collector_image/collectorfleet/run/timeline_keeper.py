@@ -78,7 +78,7 @@ def keeper_in(
 ) -> TimelineKeeper:
     """Keeps it in ``folder``, beside the checkpoints, and goes on in what is there, or else in ``before``.
 
-    ``also`` is called with it too.
+    ``also`` is called with it too, whether or not the folder takes it.
     """
     file = folder / files.NAME
     try:
@@ -87,7 +87,7 @@ def keeper_in(
         log.warning("the timeline begins anew, the one before cannot be read: %s", error)
 
     def keep(timeline: Timeline) -> None:
+        also(timeline)  # first: the folder may be full
         write_json(file, timeline.to_wire())
-        also(timeline)
 
     return TimelineKeeper(fleet, keep, every_seconds=every_seconds, before=before)

@@ -28,7 +28,7 @@ from collectorfleet.run.checkpoint.checkpoint_files import (
     write_checkpoint,
 )
 from collectorfleet.run.checkpoint.journal import Journal
-from collectorfleet.run.checkpoint.owner import register_driver
+from collectorfleet.run.checkpoint.owner import count_driver, owner_of
 from collectorfleet.run.history import RunHistory
 from collectorfleet.run.position import Position
 
@@ -50,11 +50,13 @@ class CheckpointFolder:
         self.path = path
         try:
             path.mkdir(parents=True, exist_ok=True)
-            owner = register_driver(path, fleet, run)
+            owner = owner_of(path, fleet, run)
             self.run, self.starts = owner.run, owner.starts
-            self.journal = Journal(path / _JOURNAL)
+            # Before anything is written: it may be what fills the volume.
             for left in path.glob(f"{UNFINISHED}*"):
                 remove(left)
+            count_driver(path, fleet, owner)
+            self.journal = Journal(path / _JOURNAL)
             self.newest = self._newest()
         except CollectorFleetError:
             raise

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from collectorfleet.durable_files import UNFINISHED, write_json
-from collectorfleet.errors import InvalidOption
+from collectorfleet.errors import InvalidOption, describe
+
+log = logging.getLogger(__name__)
 
 _FILE: Final = "fleet.json"
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True)
@@ -21,23 +26,35 @@ class Owner:
     starts: int
 
 
-def register_driver(folder: Path, fleet: str, run: str) -> Owner:
-    """Make the folder ``fleet``'s, or find it so, and count this driver. ``run`` names the run if it begins here.
+def owner_of(folder: Path, fleet: str, run: str) -> Owner:
+    """Whose the folder is: ``fleet``'s, with the run that is in it, or with ``run``, which begins here.
 
     Raises InvalidOption if the folder is another fleet's or holds something else; OSError, ValueError or KeyError if
-    it cannot be read or written.
+    it cannot be read.
     """
     file = folder / _FILE
-    owner = Owner(run, starts=0)
     if file.exists():
-        owner = _read(file, fleet)
-    elif holds_anything(folder):
+        return _read(file, fleet)
+    if holds_anything(folder):
         raise InvalidOption(
             f"checkpoints in {folder}: the folder is not empty and holds no fleet's checkpoints; "
             "name another, or an empty one"
         )
-    write_json(file, {"fleet": fleet, "run": owner.run, "starts": owner.starts + 1})
-    return owner
+    return Owner(run, starts=0)
+
+
+def count_driver(folder: Path, fleet: str, owner: Owner) -> None:
+    """Make the folder ``fleet``'s, or find it so, and count this driver. Raises OSError.
+
+    A full volume costs the count of a later driver, and not its run: it is there to go on from a checkpoint.
+    """
+    file = folder / _FILE
+    try:
+        write_json(file, {"fleet": fleet, "run": owner.run, "starts": owner.starts + 1})
+    except OSError as error:
+        if not file.exists() or error.errno not in _FULL:
+            raise
+        log.warning("%s cannot be written, going on: %s", file, describe(error))
 
 
 def holds_anything(folder: Path) -> bool:

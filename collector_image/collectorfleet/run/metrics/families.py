@@ -64,6 +64,10 @@ GAUGES: Final = {
     "checkpoint_frames": "checkpoint.frames",
     "checkpoint_timestamp_seconds": "checkpoint.time",
 }
+# By metric with a label `group`: the field of each of `progress.collectors.groups`. Their names are not those of the
+# fleet's totals, which a sum over all series would count twice.
+OF_GROUPS: Final = {"group_collectors_desired": "desired", "group_collectors_available": "available"}
+GROUPS: Final = "progress.collectors.groups"
 REPORTED: Final = "reported"
 
 
@@ -91,10 +95,19 @@ def families(fleet: str, report: DriverReport) -> Iterator[Metric]:
                 found = family(PREFIX + name, description(path), labels=["fleet"])
                 found.add_metric([fleet], value)
                 yield found
+    yield from _of_groups(fleet, _at(status, GROUPS) or [])
     reported = GaugeMetricFamily(PREFIX + REPORTED, description("progress.metrics"), labels=["fleet", "name"])
     for name, value in status.get("progress", {}).get("metrics", {}).items():
         reported.add_metric([fleet, name], value)
     yield reported
+
+
+def _of_groups(fleet: str, groups: list[dict[str, Any]]) -> Iterator[Metric]:
+    for name, field in OF_GROUPS.items():
+        family = GaugeMetricFamily(PREFIX + name, description(f"{GROUPS}.{field}"), labels=["fleet", "group"])
+        for group in groups:
+            family.add_metric([fleet, group["name"]], group[field])
+        yield family
 
 
 def description(path: str) -> str:
@@ -110,9 +123,17 @@ def description(path: str) -> str:
 
 
 def _value(status: dict[str, Any], path: str) -> float | None:
+    found = _at(status, path)
+    if found is None:
+        return None
+    return datetime.fromisoformat(found).timestamp() if isinstance(found, str) else float(found)
+
+
+def _at(status: dict[str, Any], path: str) -> Any:
+    """The field of the status at ``path``; None where it is absent."""
     found: Any = status
     for name in path.split("."):
         found = found.get(name)
         if found is None:
             return None
-    return datetime.fromisoformat(found).timestamp() if isinstance(found, str) else float(found)
+    return found

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import shutil
 from pathlib import Path
 
 import pytest
 
-from collectorfleet.errors import UserCodeError
+from collectorfleet.errors import InvalidOption, UserCodeError
+from collectorfleet.run.checkpoint import owner
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.position import Position
 
@@ -103,6 +105,58 @@ def test_a_fleet_that_is_made_again_under_its_name_goes_on_with_the_run(folder: 
     assert (again.run, again.starts) == ("run-1", 1)
     assert again.newest is not None
     assert opened(folder).starts == 2
+
+
+class Volume:
+    """A full one has no room for a file until something on it is removed."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, error: int = errno.ENOSPC, room_without: Path | None = None):
+        self._write, self._error, self._room_without = owner.write_json, error, room_without
+        monkeypatch.setattr(owner, "write_json", self.write_json)
+
+    def write_json(self, file: Path, content: object) -> None:
+        if self._room_without is None or self._room_without.exists():
+            raise OSError(self._error, "no room")
+        self._write(file, content)
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT], ids=["volume", "quota"])
+def test_a_driver_that_finds_the_volume_full_goes_on_from_the_newest(
+    folder: Path, error: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    Volume(monkeypatch, error)
+    with caplog.at_level(logging.WARNING):
+        again = opened(folder)
+    assert again.newest is not None
+    assert again.newest.position == position(3)
+    assert (again.run, again.starts) == ("run-1", 1)
+    assert "fleet.json cannot be written, going on: OSError" in caplog.text
+
+
+def test_the_first_driver_of_a_run_needs_room_for_what_says_whose_the_folder_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Volume(monkeypatch)
+    with pytest.raises(UserCodeError, match=r"checkpoints in .*: OSError: .* no room"):
+        opened(tmp_path / "checkpoints")
+
+
+def test_what_a_killed_writer_left_makes_room_for_the_next_driver(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = folder / ".unfinished-checkpoint-000004"
+    left.mkdir()
+    Volume(monkeypatch, room_without=left)
+    assert opened(folder).starts == 1
+    assert opened(folder).starts == 2
+
+
+def test_what_is_another_fleets_is_left_alone(folder: Path) -> None:
+    left = folder / ".unfinished-checkpoint-000004"
+    left.mkdir()
+    with pytest.raises(InvalidOption, match="they are of fleet cheetah"):
+        CheckpointFolder(folder, fleet="ant", run="run-1")
+    assert left.exists()
 
 
 def test_a_folder_that_cannot_be_written_to_is_the_users_to_mend(tmp_path: Path) -> None:

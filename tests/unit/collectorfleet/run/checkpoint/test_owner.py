@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from collectorfleet.errors import InvalidOption
-from collectorfleet.run.checkpoint.owner import Owner, holds_anything, register_driver
+from collectorfleet.run.checkpoint.owner import Owner, count_driver, holds_anything, owner_of
+
+
+def register_driver(folder: Path, fleet: str, run: str) -> Owner:
+    owner = owner_of(folder, fleet, run)
+    count_driver(folder, fleet, owner)
+    return owner
 
 
 def test_an_empty_folder_is_whose_driver_comes_first_and_the_run_keeps_its_name(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from collectorfleet_api.v1alpha1 import (
     CollectorCounts,
     DriverReport,
     EpisodesStatus,
+    GroupCounts,
     Progress,
     Publishes,
     PublishLag,
@@ -49,7 +50,16 @@ def report() -> DriverReport:
                 ended=300, averaged=100, return_mean=87.5, return_min=9.0, return_max=200.0, length_mean=88.0
             ),
             metrics={"reward": 87.5, "loss": nan},
-            collectors=CollectorCounts(desired=4, available=3, restarts=6, summary="3/4"),
+            collectors=CollectorCounts(
+                desired=4,
+                available=3,
+                restarts=6,
+                summary="3/4",
+                groups=[
+                    GroupCounts(name="fast", desired=3, available=3),
+                    GroupCounts(name="big", desired=1, available=0),
+                ],
+            ),
         ),
         checkpoint=CheckpointStatus(frames=3800, time=NOON),
     )

@@ -13,7 +13,7 @@ from tests.cluster.process import free_ports
 from tests.unit.collectorfleet.run.metrics.full_report import NOON, report
 
 from collectorfleet.errors import InvalidOption
-from collectorfleet.run.metrics.families import COUNTERS, GAUGES, PREFIX, description, families
+from collectorfleet.run.metrics.families import COUNTERS, GAUGES, GROUPS, OF_GROUPS, PREFIX, description, families
 from collectorfleet.run.metrics.server import THIS_MACHINE, serve_metrics
 from collectorfleet_api.v1alpha1 import DriverReport, Progress
 
@@ -59,7 +59,7 @@ def test_values_are_those_of_the_status_and_descriptions_those_of_the_reference(
     assert found["collectorfleet_staleness_mean_versions"] == 1.235
     assert found["collectorfleet_last_batch_timestamp_seconds"] == NOON.timestamp()
     assert found["collectorfleet_checkpoint_frames"] == 3800
-    assert len(found) == len(COUNTERS) + len(GAUGES) + 1
+    assert len(found) == len(COUNTERS) + len(GAUGES) + len(OF_GROUPS) + 1
     assert description("weights.staleness.max") == "Largest staleness."
 
 
@@ -70,11 +70,26 @@ def test_what_the_training_function_reports_is_one_family_and_a_value_that_is_no
     ]
 
 
+def test_each_group_has_its_numbers_under_its_name() -> None:
+    found = {family.name: family for family in families("cheetah", report())}
+    available = found["collectorfleet_group_collectors_available"]
+    assert [(sample.labels, sample.value) for sample in available.samples] == [
+        ({"fleet": "cheetah", "group": "fast"}, 3),
+        ({"fleet": "cheetah", "group": "big"}, 0),
+    ]
+    assert available.documentation == "Collectors that run acknowledged weights."
+    assert [sample.value for sample in found["collectorfleet_group_collectors_desired"].samples] == [3, 1]
+
+
 def test_the_page_on_metrics_has_each_with_its_field() -> None:
     page = (ROOT / "docs/metrics.md").read_text()
     rows = [
         *(f"| `{PREFIX}{name}_total` | counter | `status.{path}` |" for name, path in COUNTERS.items()),
         *(f"| `{PREFIX}{name}` | gauge | `status.{path}` |" for name, path in GAUGES.items()),
+        *(
+            f'| `{PREFIX}{name}{{group="..."}}` | gauge | `status.{GROUPS}[].{one}` |'
+            for name, one in OF_GROUPS.items()
+        ),
     ]
     assert [row for row in rows if row not in page] == []
 
