@@ -140,9 +140,9 @@ class Operator:
             for (then, spent), (later, more) in zip(samples, samples[2:], strict=False)
             if (more - spent) / (later - then) > _BUSY
         ]
-        quiet = began
+        first = quiet = samples[0][0]
         for moment in busy:
-            if moment - quiet > settled_seconds and quiet > began:
+            if moment - quiet > settled_seconds and quiet > first:
                 break
             quiet = moment
         return quiet - began
