@@ -27,7 +27,6 @@ class PlayedKube:
         self.silent: list[str] = []  # kinds
         self.events: list[str] = []
         self.hidden: dict[Kind, Object] = {}  # there, and not in the cache
-        self.newer = 0  # so often the status is of a newer fleet
 
     async def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
         return self.hidden.get(kind) or self.world.cache.get(kind, Key(namespace, name))
@@ -40,9 +39,6 @@ class PlayedKube:
 
     async def apply_status(self, _stored: Object, status: Object) -> Object:
         self._answer("status")
-        if self.newer:
-            self.newer -= 1
-            raise ConflictError("apply status", "it has changed")
         fleet = self.world.get(FLEET)
         return self.world.store({**fleet, "status": {**fleet.get("status", {}), **status}})
 
@@ -96,21 +92,3 @@ def test_somebody_elses_object_of_a_childs_name_stays_as_it_is() -> None:
     refused = world.get(FLEET)["status"]["conditions"]
     assert {one["reason"] for one in refused if one["type"] == "Stalled"} == {"NameTaken"}
     assert world.cache.get(JOB, DRIVER) is None
-
-
-def test_a_fleet_that_changed_meanwhile_is_looked_at_again_at_once_and_then_as_after_a_failure() -> None:
-    world = World()
-    kube = PlayedKube(world)
-    reconciler = Reconciler(kube, world.cache, lambda: NOON)  # type: ignore[arg-type]
-    kube.newer = 2
-    again = asyncio.run(reconciler.reconcile(KEY))
-    assert again is not None
-    assert again <= timedelta(seconds=0.1)
-    with pytest.raises(ConflictError):
-        asyncio.run(reconciler.reconcile(KEY))
-    asyncio.run(reconciler.reconcile(KEY))
-    kube.newer = 1
-    world.report(1)
-    again = asyncio.run(reconciler.reconcile(KEY))
-    assert again is not None
-    assert again <= timedelta(seconds=0.1)
