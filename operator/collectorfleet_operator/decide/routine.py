@@ -65,12 +65,13 @@ def _weights(weights: Object) -> Object:
     published, acknowledged = weights.get("published"), weights.get("acknowledged")
     staleness, failure = weights.get("staleness") or {}, weights.get("lastFailure")
     bound, stalest = staleness.get("bound"), staleness.get("max")
+    too_old = bound is not None and stalest is not None and stalest > bound
     asked = {
         "published": published is not None,
         "acknowledged": acknowledged is not None,
         "allAcknowledged": published == acknowledged,
         "lastPublishTime": "lastPublishTime" in weights,
-        "staleness": {"bound": bound, "max": stalest if None not in (bound, stalest) and stalest > bound else None},
+        "staleness": {"bound": bound, "max": stalest if too_old else None},
         "lastFailure": failure if failure is not None and failure["version"] > (acknowledged or 0) else None,
     }
     return {**_without(weights, _WEIGHTS), **asked}

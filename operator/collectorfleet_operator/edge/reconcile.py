@@ -20,7 +20,7 @@ from collectorfleet_operator.decide.plan import again_after, plan
 from collectorfleet_operator.decide.status import invalid, status
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
-from collectorfleet_operator.edge.errors import NotFoundError
+from collectorfleet_operator.edge.errors import ConflictError, NotFoundError
 from collectorfleet_operator.edge.event_writer import EventWriter, Untold
 from collectorfleet_operator.edge.executor import Executor, Result
 from collectorfleet_operator.edge.logs import lines_are_about
@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 
 # What neither an event nor a deadline tells: the CRD was updated, and takes a field that was left out of the status.
 _AT_THE_LATEST: Final = timedelta(minutes=20)
+# A driver reported meanwhile: its news are here by then.
+_AFTER_A_CONFLICT: Final = timedelta(seconds=0.1)
 
 
 class Reconciler:
@@ -48,6 +50,8 @@ class Reconciler:
         self._queue_objects = QueueObjects(kube, time.monotonic)
         self._untold = Untold()
         self._said: dict[Key, Sequence[Refused]] = {}
+        # Fleets of which the last look ended with a conflict.
+        self._conflicted: set[Key] = set()
         # As the lists found it: nothing of a fleet is made before there is a KubeRay.
         self.kuberay_is_missing = False
         # Why no fleet can wait in a queue; empty if it can.
@@ -64,6 +68,7 @@ class Reconciler:
         if stored is None:
             self.warnings.pop(key, None)
             self._said.pop(key, None)
+            self._conflicted.discard(key)
             self._untold.forget(key)
             return None
         if is_terminating(stored):
@@ -72,7 +77,16 @@ class Reconciler:
         if found is None:
             await self._say_unreadable(key, stored)
             return _at_the_latest(None)
-        return await self._bring_on(key, stored, *found)
+        try:
+            again = await self._bring_on(key, stored, *found)
+        except ConflictError:
+            # Decided again from the newer object, and no failure; but where it is not there by then, there is a limit.
+            if key in self._conflicted:
+                raise
+            self._conflicted.add(key)
+            return _AFTER_A_CONFLICT
+        self._conflicted.discard(key)
+        return again
 
     async def _bring_on(
         self, key: Key, stored: Object, fleet: CollectorFleet, unreadable: Sequence[str]

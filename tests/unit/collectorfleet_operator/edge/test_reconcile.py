@@ -32,6 +32,7 @@ class PlayedKube:
         self.events: list[str] = []
         self.hidden: dict[Kind, Object] = {}  # there, and not in the cache
         self.secrets: dict[str, Object] = {}  # by name
+        self.newer = 0  # so often the status is of a newer fleet
 
     async def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
         return self.hidden.get(kind) or self.world.cache.get(kind, Key(namespace, name))
@@ -44,6 +45,9 @@ class PlayedKube:
 
     async def apply_status(self, _stored: Object, status: Object) -> Object:
         self._answer("status")
+        if self.newer:
+            self.newer -= 1
+            raise ConflictError("apply status", "it has changed")
         fleet = self.world.get(FLEET)
         return self.world.store({**fleet, "status": {**fleet.get("status", {}), **status}})
 
@@ -129,3 +133,21 @@ def test_without_an_answer_no_pods_are_made_that_would_wait_for_what_is_missing(
     assert world.cache.get(JOB, COLLECTORS) is None
     asyncio.run(reconciler.reconcile(KEY))
     assert world.get(JOB, COLLECTORS)
+
+
+def test_a_fleet_that_changed_meanwhile_is_looked_at_again_at_once_and_then_as_after_a_failure() -> None:
+    world = World()
+    kube = PlayedKube(world)
+    reconciler = Reconciler(kube, world.cache, lambda: NOON)  # type: ignore[arg-type]
+    kube.newer = 2
+    again = asyncio.run(reconciler.reconcile(KEY))
+    assert again is not None
+    assert again <= timedelta(seconds=0.1)
+    with pytest.raises(ConflictError):
+        asyncio.run(reconciler.reconcile(KEY))
+    asyncio.run(reconciler.reconcile(KEY))
+    kube.newer = 1
+    world.report(1)
+    again = asyncio.run(reconciler.reconcile(KEY))
+    assert again is not None
+    assert again <= timedelta(seconds=0.1)
