@@ -103,3 +103,40 @@ def test_without_a_training_function_each_learns_once_after_each_batch_and_goes_
     # Of o nothing is left, and of the first driver's files neither.
     assert rows["new"]["staleness"]["max"] <= 4
     assert [path.name for path in folder.glob("learners-*")] == ["learners-000001"]
+
+
+KILLER = """
+import os
+import signal
+
+import ray
+
+
+def train(collector, run):
+    for number, _ in enumerate(collector, 1):
+        run.learners.learn(64)
+        run.learners.feed.publish(collector)
+        if number == 2:
+            assert run.checkpoint()
+            for actor in run.learners.shards.get_replay_and_policy_actors("x"):
+                os.kill(ray.get(actor.__ray_call__.remote(lambda _: os.getpid())), signal.SIGKILL)
+"""
+
+
+def test_a_learner_and_its_replay_actor_that_are_killed_come_back_from_the_checkpoint_of_the_run(
+    tmp_path: Path,
+) -> None:
+    source = fleet(
+        tmp_path,
+        {
+            "spec.driver.train": {"function": "killer:train"},
+            "spec.collection.totalFrames": 2000,
+            "spec.collectors.replicas": 1,
+        },
+    )
+    objects = list(yaml.safe_load_all(source.read_text()))
+    objects[1]["data"]["killer.py"] = KILLER
+    status = ran(write(tmp_path, *objects), "--checkpoint", str(tmp_path / "kept"))
+    assert status["progress"]["framesDelivered"] == 2000
+    # Two before the kill, which it would not know of otherwise, and two after it.
+    assert {one["id"]: one["steps"] for one in status["learners"]["policies"]} == {"x": 4, "o": 4}
