@@ -22,7 +22,7 @@ LEARNERS = {
     "split": "my_learners:split",
     "policies": [{"id": "red"}, {"id": "blue", "module": "module.blue", "kwargs": {"lr": 1e-4}}],
 }
-# What `collectorfleet run` has alone.
+# A fleet without Ray.
 JOB = {"spec.launcher": "Job", "spec.collection.transport": "TorchDistributed"}
 # What a script says itself, each with a value that a manifest could have.
 OF_THE_SCRIPT = {

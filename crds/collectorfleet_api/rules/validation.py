@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from collectorfleet_api.names import MAX_NAME_LENGTH, MAX_SPEC_BYTES
+from collectorfleet_api.names import MAX_NAME_LENGTH, MAX_NAME_LENGTH_OF_A_JOB, MAX_SPEC_BYTES
 from collectorfleet_api.packing.pods import pack
 from collectorfleet_api.packing.quantity import parse_quantity
 from collectorfleet_api.packing.refusal import Refusal
@@ -75,6 +75,9 @@ def _name(fleet: CollectorFleet) -> Iterator[Problem]:
     if len(name) > MAX_NAME_LENGTH:
         text = f"{len(name)} characters are too long for the Ray cluster that is named after it; use at most"
         yield Problem("metadata.name", f"{text} {MAX_NAME_LENGTH}")
+    if not fleet.spec.has_ray and len(name) > MAX_NAME_LENGTH_OF_A_JOB:
+        text = f"{len(name)} characters are too long for the pods of launcher Job that are named after it; use at most"
+        yield Problem("metadata.name", f"{text} {MAX_NAME_LENGTH_OF_A_JOB}")
     if not re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", name):
         yield Problem(
             "metadata.name",

@@ -171,9 +171,8 @@ class CollectorFleetSpec(Model):
     launcher: Launcher = Field(
         default=Launcher.RAY_CLUSTER,
         description=(
-            "What holds the collectors. RayCluster: the worker pods of a Ray cluster. Job: processes without Ray, in a "
-            "process group with the driver; needs `collection.transport: TorchDistributed`, and `collectorfleet run`: "
-            "the operator makes RayClusters only."
+            "What holds the collectors. RayCluster: the worker pods of a Ray cluster. Job: those of an Indexed Job, "
+            "without Ray, in a process group with the driver; needs `collection.transport: TorchDistributed`."
         ),
     )
     collection: Collection = Field(default_factory=Collection, description="How batches are gathered.")

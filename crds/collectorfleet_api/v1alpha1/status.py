@@ -65,6 +65,13 @@ class RayClusterStatus(Model):
     )
 
 
+class CollectorsJobStatus(Model):
+    name: str = Field(description="Name of the Job.")
+    worker_pods: WorkerPods | None = Field(default=None, description="Its pods, desired and ready.")
+    gpu_per_collector: float | None = Field(default=None, description="Share of a GPU that each collector gets.")
+    surplus_gpu: float | None = Field(default=None, description="GPUs of its pods that no collector uses.")
+
+
 class DriverPodStatus(Model):
     pod: str | None = Field(default=None, description="Name of the newest driver pod.")
     restarts: Count = Field(default=0, description="Driver pods that failed before this one.")
@@ -381,6 +388,9 @@ class OperatorStatus(Model):
         ),
     )
     ray_cluster: RayClusterStatus | None = Field(default=None, description="The Ray cluster underneath.")
+    collectors_job: CollectorsJobStatus | None = Field(
+        default=None, description="The Job that holds the collectors, with `launcher: Job`."
+    )
     driver: DriverPodStatus | None = Field(default=None, description="The driver Job.")
     code: CodeStatus | None = Field(
         default=None, description="The tree that the pods run. Absent: `code` names none, or it is not unpacked yet."
