@@ -16,7 +16,8 @@ def spread(values: Sequence[float], unit: str = "") -> str:
         return "-"
     if len(values) == 1:
         return number(values[0]) + unit
-    return f"{number(statistics.median(values))}{unit} ({number(min(values))}-{number(max(values))})"
+    to = " to " if min(values) < 0 else "-"
+    return f"{number(statistics.median(values))}{unit} ({number(min(values))}{to}{number(max(values))})"
 
 
 def number(value: float) -> str:

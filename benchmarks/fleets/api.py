@@ -61,14 +61,30 @@ class Api:
         # Items of a list do not say what they are.
         return [{**one, "apiVersion": kind.api_version, "kind": kind.kind} for one in found["items"]]
 
-    async def watch(self, kind: Kind) -> AsyncIterator[Object]:
-        """Objects as they change from now on."""
-        now = await self._send("GET", path(kind), None, "application/json", limit="1")
+    async def follow(self, kind: Kind) -> AsyncIterator[Object]:
+        """All objects as they are now, and then as they change; for ever.
+
+        It begins again with a list where the server ends the watch, as it does with one that falls behind, or is away.
+        """
+        while True:
+            try:
+                async for one in self._list_and_watch(kind):
+                    yield one
+            except aiohttp.ClientError:
+                await asyncio.sleep(0.2)
+
+    async def _list_and_watch(self, kind: Kind) -> AsyncIterator[Object]:
+        now = await self._send("GET", path(kind), None, "application/json")
+        for one in now["items"]:
+            yield one
         query = {"watch": "true", "resourceVersion": now["metadata"]["resourceVersion"]}
         no_limit = aiohttp.ClientTimeout(total=None)
         async with self._session.get(path(kind), params=query, timeout=no_limit, read_bufsize=2**20) as answer:
             async for line in answer.content:
-                yield json.loads(line)["object"]
+                event = json.loads(line)
+                if event["type"] == "ERROR":
+                    return
+                yield event["object"]
 
     async def _send(self, method: str, where: str, body: Object | None, content_type: str, **query: str) -> Object:
         async with self._session.request(

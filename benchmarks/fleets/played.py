@@ -6,11 +6,12 @@ Drivers hold no Lease here: a thousand of them renew theirs 200 times a second, 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import random
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -29,6 +30,9 @@ NAMESPACES: Final = 10
 BARE: Final = "bare"
 NAMESPACE: Final = Kind("v1", "Namespace", "namespaces")
 ACCOUNT: Final = Kind("v1", "ServiceAccount", "serviceaccounts")
+# Reports under way.
+_AT_ONCE: Final = 16
+_CATCHES_UP_SECONDS: Final = 1.0
 _pods = itertools.count()
 
 
@@ -128,7 +132,7 @@ def report_of(stored: Object, batches: int) -> Object:
 
 
 class Drivers:
-    """They report in turn, ``every_seconds`` each, until cancelled."""
+    """They report in turn."""
 
     def __init__(self, api: Api, fleets: Sequence[Object]) -> None:
         self._api = api
@@ -140,15 +144,29 @@ class Drivers:
         self.batches += 1
         await each(self._fleets, self._report)
 
-    async def report(self, every_seconds: float) -> None:
-        began = time.monotonic()
+    @contextlib.asynccontextmanager
+    async def reporting(self, every_seconds: float) -> AsyncIterator[None]:
+        """Each every so many seconds; raises what a report raised."""
+        task = asyncio.create_task(self._report_in_turn(every_seconds / len(self._fleets)))
+        try:
+            yield
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def _report_in_turn(self, pause_seconds: float) -> None:
+        due, free = time.monotonic(), asyncio.Semaphore(_AT_ONCE)
         async with asyncio.TaskGroup() as sending:
             for number in itertools.count():
-                due = began + number * every_seconds / len(self._fleets)
                 await asyncio.sleep(max(0.0, due - time.monotonic()))
                 if number % len(self._fleets) == 0:
                     self.batches += 1
-                sending.create_task(self._report(self._fleets[number % len(self._fleets)]))
+                # A server that falls behind has so many to answer, and not more and more of them.
+                await free.acquire()
+                report = sending.create_task(self._report(self._fleets[number % len(self._fleets)]))
+                report.add_done_callback(lambda _: free.release())
+                due = max(due + pause_seconds, time.monotonic() - _CATCHES_UP_SECONDS)
 
     async def _report(self, stored: Object) -> None:
         await self._api.apply(FLEET, report_of(stored, self.batches), names.DRIVER_MANAGER, "status")

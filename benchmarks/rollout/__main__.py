@@ -41,7 +41,8 @@ say values too. *EnvPool* is its environments in one thread and the policy, as *
 fleet's loop on them. Others have no part in the environment of images, and Sample Factory takes a Gymnasium that is
 older than `HalfCheetah-v5`. PufferLib builds with sources that it downloads, and was not measured. Cells are median
 (min-max) over the rounds, of the best batch of each measurement; ratios are of the same round. `over bare` is what a
-step costs beyond the bare one, in µs of CPU for all environments of the collector.
+step costs beyond the bare one, in µs of CPU for all environments of the collector. Every side ran on one core; the
+machine's other one was left to whatever else there was.
 
     python -m venv rllib && rllib/bin/pip install "ray[rllib]" torch "gymnasium[mujoco]" psutil
     python -m venv sb3 && sb3/bin/pip install stable-baselines3 torch "gymnasium[mujoco]" psutil
@@ -50,9 +51,9 @@ step costs beyond the bare one, in µs of CPU for all environments of the collec
     for folder in .venv/lib/python3*/site-packages build/envpool
     do echo "import site; site.addsitedir('$PWD/$folder')"
     done > "$(echo envpool/lib/python3*/site-packages)/all.pth"
-    python -m benchmarks.rollout --beside RLlib=rllib/bin/python --beside Stable-Baselines3=sb3/bin/python \\
-        --beside "Sample Factory=sf/bin/python" --beside EnvPool=envpool/bin/python \\
-        --beside "ours on EnvPool=envpool/bin/python" --write docs/rollout.md
+    taskset -c 0 python -m benchmarks.rollout --rounds {rounds} --beside RLlib=rllib/bin/python \\
+        --beside Stable-Baselines3=sb3/bin/python --beside "Sample Factory=sf/bin/python" \\
+        --beside EnvPool=envpool/bin/python --beside "ours on EnvPool=envpool/bin/python" --write docs/rollout.md
 """
 
 MEMORY = """## Memory
@@ -138,7 +139,7 @@ def main() -> None:
     text = f"{table}\n\n{args.rounds} rounds. {machine}.\n\n{MEMORY}\n{memory}"
     print(f"\n{text}")
     if args.write:
-        tables.write(args.write, f"{INTRODUCTION}\n{text}")
+        tables.write(args.write, f"{INTRODUCTION.format(rounds=args.rounds)}\n{text}")
 
 
 if __name__ == "__main__":

@@ -19,14 +19,30 @@ from collectorfleet_api.v1alpha1 import CollectorFleet
 
 pytestmark = pytest.mark.usefixtures("fleet_crd")
 
-# What is free-form to the API server, and amounts that are text.
-ONLY_TOLD = {"templates-can-be-merged", "network-rules-are-known", "memory-fits-a-process", "keywords-said-once"}
+# What is free-form to the API server, amounts that are text, and arithmetic that CEL cannot afford.
+ONLY_TOLD = {
+    "templates-can-be-merged",
+    "network-rules-are-known",
+    "custom-resources-have-names",
+    "memory-fits-a-process",
+    "keywords-said-once",
+    "learners-fit-into-shards",
+}
 GPUS = [0, 0.25, 0.07, 0.3333, 0.33333, 0.6, 0.0001, 0.00005, 0.99999, 1, 1.5, 2, 4, 64, 65, -1, "0.5", True, 0.1 + 0.2]
 QUANTITIES = [1, 0.5, "500m", "2Gi", "x", -1, 0, True, None, "", [1], {"a": 1}, "1e3", "1E", "+1", "1.", "1e999", 1e-7]
 CHOICES: dict[str, list[Any]] = {
     "spec.collectors.resources.gpu": GPUS,
     "spec.driver.resources.gpu": GPUS,
     "spec.collectors.resources.cpu": QUANTITIES,
+    "spec.collectors.resources.custom": [
+        *({}, None, {"license": 1}, {"license": 0.5, "disk": 3}, {"license": 2.5}, {"license": 1_000_001}, {"a": None}),
+        *({"license": amount} for amount in (0, -1, 0.0001, 0.00005, 0.12345, 0.1 + 0.2, "1", True)),
+        {f"r{number}": 1 for number in range(17)},
+    ],
+    "spec.workers.customPerPod": [
+        *({}, None, {"license": 2}, {"license": 2, "disk": 4}, {"license": 0}, {"license": 1.5}, {"license": "2"}),
+        *({"license": 1_000_001}, {f"r{number}": 1 for number in range(17)}),
+    ],
     "spec.workers.gpu.perPod": [1, 2, 5, 64, 65, 0, None],
     "spec.workers.collectorsPerPod": [1, 3, 4, 7, 16, 1000, 1001, None],
     "spec.collectors.replicas": [1, 2, 3, 7, 10_000, 10_001, 0, 1.5, None],
@@ -63,6 +79,13 @@ CHOICES: dict[str, list[Any]] = {
                 {"resources": {"gpu": 0.3}, "workers": {"collectorsPerPod": 4}},
                 {"devices": {"device": "cuda:1"}, "resources": {"gpu": 1}},
                 {"devices": {"policyDevice": "cuda"}},
+                *({"resources": {"custom": {"license": amount}}} for amount in (0.5, 1, 0.00005)),
+                *({"workers": {"customPerPod": {"license": 1}, "collectorsPerPod": count}} for count in (1, 2)),
+                {
+                    "resources": {"custom": {"license": 0.5}},
+                    "workers": {"customPerPod": {"license": 1}, "collectorsPerPod": 3},
+                },
+                {"resources": {"custom": {}}},
                 *({"environment": environment} for environment in ({"factory": "a"}, {"kwargs": {"b": 1}}, None)),
                 {"workers": {"template": {"nodeSelector": {}}}},
             )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.cluster.client import KubectlError, manifest_text
 from tests.cluster.control_plane import ControlPlane
-from tests.combinations import GO_TOGETHER, REFUSED
+from tests.combinations import GO_TOGETHER, JOB, REFUSED
 from tests.manifests import ABSENT, manifest
 
 from collectorfleet_api.rules.validation import read
@@ -66,6 +66,26 @@ def refusal(cluster: ControlPlane, namespace: str, fleet: dict[str, Any]) -> str
             id="too many in a pod",
         ),
         pytest.param(
+            {"spec.collectors.resources.custom": {"disk": 1, "license": 2.5}, "spec.workers.customPerPod": {"disk": 2}},
+            "a collector asks for 2.5 license and a worker pod has 0 (workers.customPerPod); set it to at least 3 "
+            "there, or ask for less",
+            id="more of a custom resource than a pod has",
+        ),
+        pytest.param(
+            {
+                "spec.collectors.resources.custom": {"license": 0.6},
+                "spec.workers": {"customPerPod": {"license": 2}, "collectorsPerPod": 4},
+            },
+            "4 collectors of 0.6 license do not fit into the 2 of a worker pod, which are enough for 3; use at most 3, "
+            "or raise workers.customPerPod",
+            id="too many for a custom resource",
+        ),
+        pytest.param(
+            {"spec.collectors.resources.custom": {"license": 0.00015}, "spec.workers.customPerPod": {"license": 2}},
+            "0.00015 of license is finer than 0.0001, the smallest step that Ray counts; use at most four decimals",
+            id="a fine part of a custom resource",
+        ),
+        pytest.param(
             {"spec.collectors.resources.gpu": "0.25"},
             ".spec.collectors.resources.gpu: expected numeric (int or float)",
             id="gpu in quotes",
@@ -115,10 +135,14 @@ def test_options_that_go_together_are_accepted(
     control_plane.apply(manifest(changes), namespace)
 
 
-def test_names_that_no_ray_cluster_can_have_are_refused(control_plane: ControlPlane, namespace: str) -> None:
+def test_names_that_no_ray_cluster_and_no_job_can_have_are_refused(control_plane: ControlPlane, namespace: str) -> None:
     control_plane.apply(manifest(name="a" * 50), namespace)
     assert "51 characters are too long for the Ray cluster that is named after it; use at most 50" in refusal(
         control_plane, namespace, manifest(name="a" * 51)
+    )
+    control_plane.apply(manifest(JOB, name="a" * 46), namespace)
+    assert "47 characters are too long for the pods of launcher Job that are named after it; use at most 46" in refusal(
+        control_plane, namespace, manifest(JOB, name="a" * 47)
     )
     assert "lower-case letters, digits and '-', starting with a letter" in refusal(
         control_plane, namespace, manifest(name="5cheetah")

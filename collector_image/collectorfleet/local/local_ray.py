@@ -1,4 +1,4 @@
-"""A Ray of our own on this machine, with as many collector slots as the fleet has collectors."""
+"""A Ray of our own on this machine, with room for as many collectors as the fleet has."""
 
 from __future__ import annotations
 
@@ -33,21 +33,16 @@ def prepare_environment(import_path: list[Path]) -> None:
 
 
 @contextmanager
-def local_ray(slots: int, groups: Mapping[str, int], temp_dir: Path, *, show_output: bool) -> Iterator[float]:
-    """Start Ray with ``slots`` collector slots, yield the number of GPUs it found, and end it.
-
-    ``groups`` says how many of the slots each has; empty without groups.
-    """
+def local_ray(cpus: int, resources: Mapping[str, float], temp_dir: Path, *, show_output: bool) -> Iterator[float]:
+    """Start Ray with these CPUs and custom resources, yield the number of GPUs it found, and end it."""
     import ray
-
-    from collectorfleet_api.names import COLLECTOR_RESOURCE, group_resource
 
     try:
         ray.init(
             # Also where RAY_ADDRESS names a cluster.
             address="local",
-            num_cpus=slots,
-            resources={COLLECTOR_RESOURCE: slots, **{group_resource(name): size for name, size in groups.items()}},
+            num_cpus=cpus,
+            resources=dict(resources),
             include_dashboard=False,
             log_to_driver=show_output,
             logging_level=logging.ERROR,

@@ -148,7 +148,7 @@ def collector_options(spec: CollectorFleetSpec, gpu_per_collector: GpuPerCollect
     rows = {path: row for path, row in ARGUMENTS.items() if path.startswith(_OF_A_GROUP)}
     own = {name: _options(spec.of_group(name), gpu_per_collector[name], rows) for name in names}
     for name in names:
-        own[name]["remote_configs"] = remote_config(spec, gpu_per_collector[name], name)
+        own[name]["remote_configs"] = remote_config(spec.of_group(name), gpu_per_collector[name], name)
     for argument in sorted(set().union(*own.values())):
         values = {name: own[name].get(argument) for name in names}
         alike = all(value == values[names[0]] for value in values.values())

@@ -56,10 +56,10 @@ def remote_config(spec: CollectorFleetSpec, gpus: float, group: str | None = Non
         "num_cpus": 1,
         "num_gpus": gpus,
         # Keeps collectors on worker pods: the head and the driver have none of it.
-        "resources": {COLLECTOR_RESOURCE: 1, **of_group},
+        "resources": {COLLECTOR_RESOURCE: 1, **of_group, **(spec.collectors.resources.custom or {})},
     }
 
 
 def publishes_after_each_batch(spec: CollectorFleetSpec) -> bool:
-    """Without a training function the weights stay as they are."""
-    return spec.driver.train is not None and spec.weights.update_after_each_batch
+    """Without a training function the weights stay as they are, and what learners learned is published by itself."""
+    return spec.driver.train is not None and spec.learners is None and spec.weights.update_after_each_batch

@@ -1,6 +1,7 @@
 """How many collectors share a worker pod, and how many pods that makes.
 
-16 collectors of 0.25 GPU, 1 GPU a pod, CPU and memory to spare: 4 per GPU, 4 per pod, 4 pods, nothing left over.
+16 collectors of 0.25 GPU, 1 GPU a pod: 4 per GPU, 4 per pod, 4 pods, nothing left over. With a licence each, of which a
+pod has 3: 3 per pod, 6 pods. CPU and memory bound nothing, because a pod asks for what its collectors need.
 
 Whole arithmetic in ten-thousandths of a GPU, Ray's own resolution: ``1 // 0.1 == 9.0`` in floats. No collector
 spans two GPUs, so a GPU holds as many whole shares as fit and the rest of it is surplus; ``replicas * share``
@@ -10,8 +11,11 @@ would promise collectors to those leftovers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
+
+from collectorfleet_api.packing.custom import CustomResources, custom_fitting, too_many_for_custom
+from collectorfleet_api.packing.refusal import Refusal
 
 UNITS_PER_GPU: Final = 10_000
 # Floats that were computed rather than written, such as 0.1 + 0.2, miss their ten-thousandth by less than this.
@@ -20,7 +24,7 @@ _TOLERANCE_UNITS: Final = 1e-6
 
 @dataclass(frozen=True)
 class WorkerGroup:
-    """What is asked of the worker pods of one kind: ``replicas`` collectors of ``gpu`` GPUs each.
+    """What is asked of the worker pods of one kind: ``replicas`` collectors of ``gpu`` GPUs and ``custom`` each.
 
     ``collectors_per_pod`` overrides the number that fits.
     """
@@ -29,6 +33,7 @@ class WorkerGroup:
     gpu: float = 0.0
     gpus_per_pod: int = 1
     collectors_per_pod: int | None = None
+    custom: CustomResources = field(default_factory=CustomResources)
 
 
 @dataclass(frozen=True)
@@ -58,14 +63,6 @@ class Packing:
         return self.surplus_units / UNITS_PER_GPU
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """Why no pod can hold what was asked for, with the numbers."""
-
-    field: str
-    message: str
-
-
 def pack_groups(groups: Mapping[str, WorkerGroup]) -> dict[str, Packing] | Refusal:
     """Every group packed, in the order of their names; the first refusal where one cannot be."""
     packed: dict[str, Packing] = {}
@@ -78,19 +75,43 @@ def pack_groups(groups: Mapping[str, WorkerGroup]) -> dict[str, Packing] | Refus
 
 
 def pack(group: WorkerGroup) -> Packing | Refusal:
-    """Pack the collectors of a group into its pods; more of them in a pod than fit are refused."""
+    """Pack the collectors of a group into its pods; more of them in a pod than fit are refused.
+
+    As many as GPUs and custom resources of a pod are enough for; one, where collectors ask for neither.
+    """
     units = gpu_units(group.gpu)
     if isinstance(units, Refusal):
         return units
+    gpus = group.gpus_per_pod if units else 0
+    of_gpus = _fitting_gpus(units, gpus, group.collectors_per_pod)
+    if isinstance(of_gpus, Refusal):
+        return of_gpus
+    of_custom = _fitting_custom(group.custom, group.collectors_per_pod)
+    if isinstance(of_custom, Refusal):
+        return of_custom
+    bounds = [fitting for fitting in (of_gpus, of_custom) if fitting is not None]
+    per_pod = group.collectors_per_pod or min(bounds, default=1)
+    return _packing(group.replicas, per_pod=per_pod, gpus_per_pod=gpus, units=units)
+
+
+def _fitting_gpus(units: int, gpus: int, collectors_per_pod: int | None) -> int | Refusal | None:
+    """None where collectors ask for no GPU."""
     if units == 0:
-        return _packing(group.replicas, per_pod=group.collectors_per_pod or 1, gpus_per_pod=0, units=0)
-    fitting = collectors_that_fit(units, group.gpus_per_pod)
+        return None
+    fitting = collectors_that_fit(units, gpus)
     if fitting == 0:
-        return _too_small(units, group.gpus_per_pod)
-    if group.collectors_per_pod is not None and group.collectors_per_pod > fitting:
-        return _too_many(units, group.gpus_per_pod, group.collectors_per_pod, fitting)
-    per_pod = group.collectors_per_pod or fitting
-    return _packing(group.replicas, per_pod=per_pod, gpus_per_pod=group.gpus_per_pod, units=units)
+        return _too_small(units, gpus)
+    if collectors_per_pod is not None and collectors_per_pod > fitting:
+        return _too_many(units, gpus, collectors_per_pod, fitting)
+    return fitting
+
+
+def _fitting_custom(custom: CustomResources, collectors_per_pod: int | None) -> int | Refusal | None:
+    """None where collectors ask for none."""
+    fitting = custom_fitting(custom)
+    if fitting is None or isinstance(fitting, Refusal) or collectors_per_pod is None:
+        return fitting
+    return too_many_for_custom(custom, collectors_per_pod) or fitting
 
 
 def pods_for(replicas: int, per_pod: int) -> int:

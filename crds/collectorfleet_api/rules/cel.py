@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from collectorfleet_api.names import MAX_NAME_LENGTH
-from collectorfleet_api.rules import cel_groups
+from collectorfleet_api.names import MAX_NAME_LENGTH, MAX_NAME_LENGTH_OF_A_JOB
+from collectorfleet_api.rules import cel_custom, cel_groups
 from collectorfleet_api.rules.combinations.combination import Combination
 from collectorfleet_api.rules.combinations.questions import FIRST_SHARES
 from collectorfleet_api.rules.combinations.sinks import TRAIN_OR_OUTPUT
@@ -52,6 +52,13 @@ _NAME = [
         f"metadata.name: at most {MAX_NAME_LENGTH} characters, because its Ray cluster is named after it",
         f"'metadata.name: %d characters are too long for the Ray cluster that is named after it; "
         f"use at most {MAX_NAME_LENGTH}'.format([self.metadata.name.size()])",
+    ),
+    Rule(
+        f"self.spec.launcher == 'RayCluster' || self.metadata.name.size() <= {MAX_NAME_LENGTH_OF_A_JOB}",
+        f"metadata.name: at most {MAX_NAME_LENGTH_OF_A_JOB} characters with launcher Job, because its pods are named "
+        "after it",
+        f"'metadata.name: %d characters are too long for the pods of launcher Job that are named after it; "
+        f"use at most {MAX_NAME_LENGTH_OF_A_JOB}'.format([self.metadata.name.size()])",
     ),
     Rule(
         "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
@@ -140,6 +147,14 @@ _PER_POD = [
     ),
 ]
 
+_CUSTOM_PER_POD = [
+    Rule(cel_custom.ENOUGH, cel_custom.ENOUGH_SENTENCE, cel_custom.ENOUGH_TOLD, field=".collectors.resources.custom"),
+    Rule(cel_custom.FIT, cel_custom.FIT_SENTENCE, cel_custom.FIT_TOLD, field=".workers.collectorsPerPod"),
+    Rule(cel_custom.ENOUGH_IN_GROUPS, cel_custom.ENOUGH_SENTENCE, field=".collectors.groups"),
+    Rule(cel_custom.FIT_IN_GROUPS, cel_custom.FIT_SENTENCE, field=".collectors.groups"),
+]
+_CUSTOM = [Rule(cel_custom.COARSE, cel_custom.COARSE_SENTENCE, cel_custom.COARSE_TOLD)]
+
 _TOTAL_OF_GROUPS = Rule(
     cel_groups.TOTAL, cel_groups.TOTAL_SENTENCE, cel_groups.TOTAL_TOLD, field=".replicas", on_create_too=True
 )
@@ -192,6 +207,7 @@ RULES: Final[dict[str, list[Rule]]] = {
         *(_WHOLE_STEPS, _SHARES, _FIRST_SHARES),
         *_PER_POD,
         *_OF_GROUPS,
+        *_CUSTOM_PER_POD,
         *_rules(one for one in COMBINATIONS if one not in TRAIN_OR_OUTPUT),
     ],
     "spec.collectors": [_TOTAL_OF_GROUPS],
@@ -200,5 +216,8 @@ RULES: Final[dict[str, list[Rule]]] = {
     ],
     "spec.collectors.resources.gpu": _SHARE,
     "spec.collectors.groups[].resources.gpu": _SHARE,
+    "spec.learners.gpus": _SHARE,
+    "spec.collectors.resources.custom": _CUSTOM,
+    "spec.collectors.groups[].resources.custom": _CUSTOM,
     "spec.ray.version": [_RAY_VERSION],
 }

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from collectorfleet_api.packing.pods import Refusal, pack
+from collectorfleet_api.packing.pods import pack
+from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.rules.combinations.resources import OF_A_GROUP
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.rules.templates import template_problems

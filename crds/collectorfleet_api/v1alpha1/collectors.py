@@ -11,7 +11,14 @@ from collectorfleet_api.v1alpha1.base import Model, Positive, Seconds
 from collectorfleet_api.v1alpha1.devices import Devices
 from collectorfleet_api.v1alpha1.factory import Factory
 from collectorfleet_api.v1alpha1.groups import MOST_GROUPS, Group
-from collectorfleet_api.v1alpha1.types import Cpu, ImportPath, Memory, NumberOrPercentage, Preserved
+from collectorfleet_api.v1alpha1.types import (
+    Cpu,
+    CustomAmounts,
+    ImportPath,
+    Memory,
+    NumberOrPercentage,
+    Preserved,
+)
 
 
 class CollectorClass(StrEnum):
@@ -25,16 +32,26 @@ class OnEnvironmentError(StrEnum):
     RESTART = "Restart"
 
 
-class Resources(Model):
-    """Requests of one pod or one collector; CPU and memory are Kubernetes quantities."""
+class Requests(Model):
+    """Of the driver or one collector; CPU and memory are Kubernetes quantities."""
 
     cpu: Cpu = Field(default=1, description="CPU, a Kubernetes quantity such as 2, 0.5 or 500m.")
     memory: Memory = Field(default="2Gi", description="Memory, a Kubernetes quantity such as 2Gi.")
+
+
+class Resources(Requests):
     gpu: float = Field(
         default=0.0,
         ge=0,
         le=64,
         description="GPUs, a plain number: a share of one GPU from 0.0001 to 1, or whole GPUs.",
+    )
+    custom: CustomAmounts | None = Field(
+        default=None,
+        description=(
+            "Custom resources of Ray by name, such as `simulator_license: 1`; numbers down to 0.0001. A pod has what "
+            "`workers.customPerPod` says. Absent: none."
+        ),
     )
 
 

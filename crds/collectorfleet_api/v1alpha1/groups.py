@@ -12,7 +12,16 @@ from pydantic import Field
 from collectorfleet_api.v1alpha1.base import Model, Positive
 from collectorfleet_api.v1alpha1.devices import Devices
 from collectorfleet_api.v1alpha1.gpus import WorkersGpu
-from collectorfleet_api.v1alpha1.types import Cpu, GroupName, ImportPath, Memory, PodTemplate, Preserved
+from collectorfleet_api.v1alpha1.types import (
+    Cpu,
+    CustomAmounts,
+    CustomPerPod,
+    GroupName,
+    ImportPath,
+    Memory,
+    PodTemplate,
+    Preserved,
+)
 
 # What anybody is known to need: each is rendered, watched and reported by itself. Kueue takes fewer (docs/queues.md).
 MOST_GROUPS: Final = 17
@@ -42,6 +51,9 @@ class GroupResources(Model):
     gpu: Annotated[float, Field(ge=0, le=64)] | None = Field(
         default=None, description="GPUs of one collector, as `collectors.resources.gpu` has them."
     )
+    custom: CustomAmounts | None = Field(
+        default=None, description="Custom resources of Ray that one collector asks for, all of them; {} is none."
+    )
 
 
 class GroupWorkers(Model):
@@ -52,6 +64,10 @@ class GroupWorkers(Model):
     )
     collectors_per_pod: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         default=None, description="Collectors in one pod of the group. Absent: as `spec.workers` says."
+    )
+    custom_per_pod: CustomPerPod | None = Field(
+        default=None,
+        description="Custom resources of Ray that one pod of the group has, all. Absent: as `spec.workers` says.",
     )
     template: PodTemplate = Field(
         default_factory=dict,

@@ -11,20 +11,22 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from collectorfleet_api.names import WORKER_GROUP
+from collectorfleet_api.packing.custom import CustomResources
 from collectorfleet_api.packing.pods import WorkerGroup
 from collectorfleet_api.v1alpha1.base import LocalObjectReference, Model, Positive
 from collectorfleet_api.v1alpha1.checkpoint import Checkpoint
 from collectorfleet_api.v1alpha1.code import Code
 from collectorfleet_api.v1alpha1.collection import Collection
-from collectorfleet_api.v1alpha1.collectors import CollectorClass, Collectors, Resources
+from collectorfleet_api.v1alpha1.collectors import CollectorClass, Collectors, Requests
 from collectorfleet_api.v1alpha1.factory import Factory
 from collectorfleet_api.v1alpha1.gpus import WorkersGpu
 from collectorfleet_api.v1alpha1.groups import over
+from collectorfleet_api.v1alpha1.learners import Learners
 from collectorfleet_api.v1alpha1.lifecycle import WhenFinished
 from collectorfleet_api.v1alpha1.log import Log
 from collectorfleet_api.v1alpha1.network_policy import NetworkPolicy
 from collectorfleet_api.v1alpha1.output import Output, ReplayBuffer
-from collectorfleet_api.v1alpha1.types import ImportPath, PodTemplate, Preserved, RayVersion, ScriptPath
+from collectorfleet_api.v1alpha1.types import CustomPerPod, ImportPath, PodTemplate, Preserved, RayVersion, ScriptPath
 from collectorfleet_api.v1alpha1.update_strategy import UpdateStrategy
 from collectorfleet_api.v1alpha1.weights import Weights
 
@@ -67,7 +69,7 @@ class Train(Model):
     kwargs: Preserved = Field(default_factory=dict, description="Keyword arguments of the function.")
 
 
-class DriverResources(Resources):
+class DriverResources(Requests):
     gpu: float = Field(default=0.0, ge=0, le=64, description="Whole GPUs of the driver.")
 
 
@@ -110,7 +112,16 @@ class Workers(Model):
     collectors_per_pod: Positive | None = Field(
         default=None,
         le=1000,
-        description="Collectors in one worker pod. Default: as many as share the pod's GPUs; 1 without a GPU.",
+        description=(
+            "Collectors in one worker pod. Default: as many as share its GPUs and custom resources; 1 without either."
+        ),
+    )
+    custom_per_pod: CustomPerPod | None = Field(
+        default=None,
+        description=(
+            "Custom resources of Ray that one worker pod has, in whole numbers by name, such as `simulator_license: 4`."
+            " Collectors ask for theirs with `collectors.resources.custom`."
+        ),
     )
     template: PodTemplate = Field(
         default_factory=dict,
@@ -160,9 +171,8 @@ class CollectorFleetSpec(Model):
     launcher: Launcher = Field(
         default=Launcher.RAY_CLUSTER,
         description=(
-            "What holds the collectors. RayCluster: the worker pods of a Ray cluster. Job: processes without Ray, in a "
-            "process group with the driver; needs `collection.transport: TorchDistributed`, and `collectorfleet run`: "
-            "the operator makes RayClusters only."
+            "What holds the collectors. RayCluster: the worker pods of a Ray cluster. Job: those of an Indexed Job, "
+            "without Ray, in a process group with the driver; needs `collection.transport: TorchDistributed`."
         ),
     )
     collection: Collection = Field(default_factory=Collection, description="How batches are gathered.")
@@ -175,6 +185,14 @@ class CollectorFleetSpec(Model):
             'Builds, once in the driver, a `ReplayBuffer(service_backend="ray")` that the collectors write into; it '
             "is `collector.replay_buffer`, and iterating yields None. It ends with its driver, see `checkpoint`. "
             "Absent: batches go to the training function."
+        ),
+    )
+    learners: Learners | None = Field(
+        default=None,
+        description=(
+            "Policies that learn in actors of their own: collectors write each one's frames to the replay actor beside "
+            "it, iterating yields None, and what was learned is published as a version. `run.learners` has them in "
+            "`driver.train`; without it each learns once after each batch. Absent: the driver trains."
         ),
     )
     output: Output | None = Field(default=None, description="Where a fleet without `driver.train` puts its batches.")
@@ -281,7 +299,11 @@ class CollectorFleetSpec(Model):
             "devices": over(collectors.devices, group.devices),
             "groups": [],
         }
-        pods = {"gpu": group.workers.gpu, "collectors_per_pod": group.workers.collectors_per_pod}
+        pods = {
+            "gpu": group.workers.gpu,
+            "collectors_per_pod": group.workers.collectors_per_pod,
+            "custom_per_pod": group.workers.custom_per_pod,
+        }
         return self.model_copy(
             update={
                 "environment": environment,
@@ -305,4 +327,5 @@ class CollectorFleetSpec(Model):
             gpu=self.collectors.resources.gpu,
             gpus_per_pod=self.workers.gpu.per_pod,
             collectors_per_pod=self.workers.collectors_per_pod,
+            custom=CustomResources(self.collectors.resources.custom or {}, self.workers.custom_per_pod or {}),
         )

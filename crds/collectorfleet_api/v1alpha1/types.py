@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from collectorfleet_api.packing.quantity import PATTERN, QuantityError, parse_quantity
 
@@ -102,6 +102,15 @@ GroupName = Annotated[
     str,
     *_matching(f"^{_LABEL}$", 30, "is not a name of a group; write lower-case letters, digits and '-', such as big"),
 ]
+# Part of the name of a file.
+PolicyId = Annotated[
+    str,
+    *_matching(
+        "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$",
+        63,
+        "is not an id; use letters, digits, '-', '_' and '.', and begin with a letter or a digit",
+    ),
+]
 # A folder below the root of a volume: neither absolute nor on its way out of it.
 SubPath = Annotated[
     str,
@@ -172,6 +181,13 @@ _POD_TEMPLATE = {
     },
 }
 PodTemplate = Annotated[dict[str, Any], WithJsonSchema(_POD_TEMPLATE)]
+
+
+# Custom resources of Ray by name: what one collector asks for, and what a pod has, which Ray takes in whole numbers.
+MOST_CUSTOM: Final = 16
+MOST_OF_ONE: Final = 1_000_000
+CustomAmounts = Annotated[dict[str, Annotated[float, Field(ge=0.0001, le=MOST_OF_ONE)]], Field(max_length=MOST_CUSTOM)]
+CustomPerPod = Annotated[dict[str, Annotated[int, Field(ge=1, le=MOST_OF_ONE)]], Field(max_length=MOST_CUSTOM)]
 
 
 def _is_quantity(value: object) -> object:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from collectorfleet_api import names
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.decide.routine import what_matters
 from collectorfleet_operator.edge.renewals import Renewals
 from collectorfleet_operator.edge.summary import Summary, summary
 from collectorfleet_operator.edge.trimmed import trimmed
@@ -18,18 +19,22 @@ from collectorfleet_operator.objects import Key, Kind, Object, label, metadata, 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """An object as text: a fraction of its size, and nothing that the garbage collector would have to go through."""
+    """An object as text: a fraction of its size, and nothing that the garbage collector would have to go through.
+
+    ``matters`` stands for what of a fleet something is decided on.
+    """
 
     uid: str
     version: int
     text: bytes
+    matters: int
 
 
 class Cache:
     """Objects by kind and fleet. Older news never replaces newer: the three sources overtake each other.
 
     Every method that takes news returns the fleets that it concerns. What is read of an object is in ``trimmed``; news
-    that change nothing of that concern nobody.
+    that change nothing of that concern nobody, nor do those in which a driver says that all is as it should be.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -85,11 +90,15 @@ class Cache:
             return set()
         if kind == LEASE:
             self._renewals.note(key, obj)
-        text = json.dumps(trimmed(kind, obj), separators=(",", ":"), sort_keys=True).encode()
+        kept = trimmed(kind, obj)
+        text = _text(kept)
         if stored is not None and stored.text == text:
-            self._objects[kind][key] = _Stored(stored.uid, version, stored.text)
+            self._objects[kind][key] = replace(stored, version=version)
             return set()
-        self._objects.setdefault(kind, {})[key] = _Stored(uid_of(obj), version, text)
+        new = _Stored(uid_of(obj), version, text, hash(_text(what_matters(kept))) if kind == FLEET else hash(text))
+        self._objects.setdefault(kind, {})[key] = new
+        if stored is not None and stored.matters == new.matters:
+            return set()
         if kind == FLEET:
             self._summaries[key] = summary(obj)
         return self._index(kind, key, obj)
@@ -186,6 +195,10 @@ class Relist:
     def complete(self, resource_version: str) -> set[Key]:
         """That was all of it, at this version: what was not listed, and was there by then, is gone."""
         return self._cache._complete(self._kind, self._namespace, self._listed, int(resource_version))
+
+
+def _text(obj: Object) -> bytes:
+    return json.dumps(obj, separators=(",", ":"), sort_keys=True).encode()
 
 
 def _read(stored: _Stored) -> Object:

@@ -38,4 +38,12 @@ LAUNCHERS: Final = (
         "groups are kinds of worker pods of a RayCluster, and with launcher Job all collectors are alike; use launcher "
         "RayCluster, or leave groups out",
     ),
+    Combination(
+        "custom-resources-need-ray",
+        "collectors.resources.custom",
+        lambda spec: spec.has_ray or spec.collectors.resources.custom is None,
+        "self.launcher == 'RayCluster' || !has(self.collectors.resources.custom)",
+        "these are resources that Ray counts, and with launcher Job collectors are not in Ray; use launcher "
+        "RayCluster, or leave it out",
+    ),
 )

@@ -32,6 +32,7 @@ PARTS = ("environment", "policy", "collection", "collectors", "weights", "replay
 # ---------------------------------------------------------------- what one side has alone, and why
 FIELDS_ONLY_IN_MANIFESTS = {
     "collectors.resources.memory": "worker pods are sized by it; Ray reserves none for a collector",
+    "collectors.resources.custom": "in Python it stands in remote_configs, which is collectors.resources.gpu's",
     "replayBuffer.checkpoint": "who has checkpoints of their own dumps the buffer too",
 }
 OPTIONS_ONLY_IN_PYTHON = {
@@ -73,6 +74,7 @@ RULES_ONLY_IN_MANIFESTS = {
         "in Python the code is there",
     ),
     "groups-add-up": "in Python the list of groups is how many there are",
+    "custom-resources-need-ray": "in Python only-with-ray says it of remote_configs",
     "groups-need-ray": "in Python a group is a name and what lists say, whatever carries the frames",
     "groups-differ-by-the-script": "in Python the loop says environments and devices",
     "log-goes-somewhere": "in Python a loop logs by itself",
@@ -82,7 +84,7 @@ RULES_ONLY_IN_MANIFESTS = {
             *("mig-names-its-slice", "gpu-resource-where-pods-ask-for-one", "dra-names-its-claim"),
             "gpu-resource-is-a-devices",
             *("ray-knows-tokens", "secrets-named-once", "templates-can-be-merged", "spec-fits-an-annotation"),
-            "network-rules-are-known",
+            *("network-rules-are-known", "custom-resources-have-names"),
         ),
         "about pods and the cluster",
     ),
@@ -108,6 +110,18 @@ RULES_ONLY_IN_MANIFESTS = {
     "keywords-said-once": "in Python what is given for a collector wins over what is given for all",
     "transport-of-the-launcher": "in Python launcher is what starts the processes; launcher-of-a-gang is about that",
     "models-named-once": "a dict has each key once",
+    **dict.fromkeys(
+        ("policies-have-places", "shards-have-policies", "learners-fit-into-shards"),
+        "LearnerShards says it of its own arguments",
+    ),
+    **dict.fromkeys(
+        (
+            *("learners-need-a-policy", "learners-or-script", "learners-need-ray", "learners-or-replay-buffer"),
+            *("learners-publish-themselves", "group-or-learners"),
+        ),
+        "in Python LearnerFeed and FleetCollector are two objects, and their user's to put together",
+    ),
+    "learners-or-batches": "in Python it is the rule of replay buffers, which a feed's is one of",
     "split-trajs-or-trajs-per-batch": "it splits what traj_format='cat' leaves in one row",
 }
 RULES_ONLY_IN_PYTHON = {

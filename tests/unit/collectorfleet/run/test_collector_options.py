@@ -45,7 +45,7 @@ def test_every_field_arrives_under_its_own_name() -> None:
         "spec.collectors": {
             "replicas": 4,
             "minAvailable": 2,
-            "resources": {"cpu": "2500m", "gpu": 0.25},
+            "resources": {"cpu": "2500m", "gpu": 0.25, "custom": {"license": 0.5}},
             "class": "Sync",
             "numWorkersPerCollector": 2,
             "devices": {"device": "cuda", "storingDevice": "cpu", "envDevice": "cpu", "policyDevice": "cuda:0"},
@@ -111,7 +111,7 @@ def test_every_field_arrives_under_its_own_name() -> None:
         "weights_filter": ["actor."],
         "update_between_steps": True,
         # One CPU is one collector slot of a worker pod; the resource keeps collectors off head and driver.
-        "remote_configs": {"num_cpus": 1, "num_gpus": 0.25, "resources": {"collector": 1}},
+        "remote_configs": {"num_cpus": 1, "num_gpus": 0.25, "resources": {"collector": 1, "license": 0.5}},
     }
 
 
@@ -214,6 +214,16 @@ def test_what_differs_between_groups_is_a_list_of_their_turns() -> None:
     ]
     assert [one["num_gpus"] for one in found["remote_configs"]] == [0, 0.5, 0, 0]
     assert found["num_collectors"] == 4
+
+
+def test_each_group_asks_ray_for_its_own_custom_resources() -> None:
+    own = [GROUPS[0], {**GROUPS[1], "resources": {"gpu": 0.5, "custom": {"disk": 2}}}]
+    changes = {"spec.collectors.resources.custom": {"license": 0.5}, "spec.collectors.groups": own}
+    found = collector_options(fleet(changes).spec, {"small": 0, "big": 0.5})
+    assert [one["resources"] for one in found["remote_configs"][:2]] == [
+        {"collector": 1, "collector-small": 1, "license": 0.5},
+        {"collector": 1, "collector-big": 1, "disk": 2},
+    ]
 
 
 def test_what_groups_have_in_common_is_one_value() -> None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectorfleet_api.packing.pods import UNITS_PER_GPU, Packing, Refusal, WorkerGroup, pack, pack_groups
+from collectorfleet_api.packing.pods import UNITS_PER_GPU, Packing, WorkerGroup, pack, pack_groups
+from collectorfleet_api.packing.refusal import Refusal
 
 
 def packed(replicas: int, gpu: float, gpus_per_pod: int = 1, collectors_per_pod: int | None = None) -> Packing:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectorfleet_api.packing.pods import UNITS_PER_GPU, Refusal
+from collectorfleet_api.packing.pods import UNITS_PER_GPU
+from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.packing.shards import LearnerGroup, PodSize, ShardPacking, pack_shards
 
 ROOMY = Fraction(100)

@@ -62,6 +62,18 @@ def beside(**group: Any) -> dict[str, Any]:
             id="too many GPUs",
         ),
         pytest.param(
+            beside(resources={"custom": {"license": 2}}, workers={"customPerPod": {"license": 1}}),
+            "spec.collectors.groups[1].resources.custom.license: a collector asks for 2 license and a worker pod has 1 "
+            "(spec.workers.customPerPod); set it to at least 2 there, or ask for less",
+            id="too little of a custom resource",
+        ),
+        pytest.param(
+            beside(workers={"customPerPod": {"GPU": 1}}),
+            "spec.collectors.groups[1].workers.customPerPod: GPU is Ray's own; ask with cpu, gpu and memory of "
+            "collectors.resources",
+            id="a resource of Ray's",
+        ),
+        pytest.param(
             beside(devices={"device": "cuda"}),
             "spec.collectors.groups[1].devices: cuda needs a GPU; set collectors.resources.gpu, to a share such as "
             "0.25 or to whole GPUs, or use cpu",

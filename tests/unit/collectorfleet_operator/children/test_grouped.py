@@ -108,6 +108,24 @@ def test_collectors_of_a_group_find_room_on_its_pods_alone() -> None:
     assert resources == {"small": {"collector": 1, "collector-small": 1}, "big": {"collector": 1, "collector-big": 1}}
 
 
+def test_a_group_has_the_custom_resources_that_it_says_or_else_those_of_the_fleet() -> None:
+    made = worker_groups(
+        cluster(
+            {
+                "spec.workers.customPerPod": {"license": 3},
+                "spec.collectors.resources.custom": {"license": 1},
+                **groups(big={"resources": {"custom": {}}, "workers": {"customPerPod": {"disk": 1}}}),
+            }
+        )
+    )
+    resources = {name: json.loads(one["rayStartParams"]["resources"].strip("'")) for name, one in made.items()}
+    assert resources == {
+        "small": {"collector": 3, "collector-small": 3, "license": 3},
+        "big": {"collector": 1, "collector-big": 1, "disk": 1},
+    }
+    assert {name: one["replicas"] for name, one in made.items()} == {"small": 1, "big": 1}
+
+
 @pytest.mark.parametrize(
     ("changes", "parts"),
     [
@@ -117,6 +135,9 @@ def test_collectors_of_a_group_find_room_on_its_pods_alone() -> None:
         pytest.param(groups(big={"environment": {"kwargs": {"size": 3}}}), {"driver"}, id="environment"),
         pytest.param(groups(small={"resources": {"cpu": 2}}), {"driver", "group-small"}, id="resources"),
         pytest.param(groups(small={"workers": {"collectorsPerPod": 3}}), {"driver", "group-small"}, id="packing"),
+        pytest.param(
+            groups(small={"workers": {"customPerPod": {"license": 3}}}), {"driver", "group-small"}, id="custom"
+        ),
         pytest.param(
             {"spec.collectors.replicas": 6, **groups(small={"replicas": 5})}, {"driver"}, id="its part of the whole"
         ),

@@ -87,7 +87,20 @@ MANIFESTS: dict[str, dict[str, Any]] = {
         "spec.collectors.resources.gpu": 0.5,
         "spec.workers.gpu": {"mode": "DRA", "claimTemplate": "gpus"},
     },
+    "custom resources": {
+        "spec.collectors.resources.custom": {"license": 1},
+        "spec.workers.customPerPod": {"license": 2},
+    },
     "a replay buffer": {"spec.replayBuffer": FACTORY},
+    "learners": {
+        "spec.learners": {
+            **FACTORY,
+            "split": "a:b",
+            "policies": [{"id": "red", "module": "module.red", **FACTORY}],
+            "replay": FACTORY,
+            "template": template("ray-worker"),
+        },
+    },
     "a group": {
         "spec.collectors": {
             "replicas": 4,
@@ -205,6 +218,15 @@ def test_names_of_keys_are_no_part_of_what_runs() -> None:
         found = children(fleet)
         assert found
         assert MARK not in json.dumps(found)
+
+
+def test_the_name_of_a_custom_resource_is_in_what_runs_and_so_has_to_be_plain() -> None:
+    for hostile in HOSTILE:
+        for name in (hostile, f"license{hostile}"):
+            assert children(manifest({"spec.workers.customPerPod": {name: 1}})) is None
+    made = children(manifest({"spec.workers.customPerPod": {"my_license.v2-b": 1}}))
+    assert made
+    assert any("my_license.v2-b" in text for text in made)
 
 
 def test_the_folder_of_the_code_is_in_what_runs_and_so_has_to_be_plain() -> None:

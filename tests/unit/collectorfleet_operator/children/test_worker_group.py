@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,22 @@ def test_one_ray_cpu_is_one_collector() -> None:
     assert container["resources"]["limits"]["nvidia.com/gpu"] == 1
     assert container["resources"]["requests"]["cpu"] == "8200m"
     assert "NVIDIA_VISIBLE_DEVICES" not in env(worker(made))
+
+
+def test_pods_of_custom_resources_tell_ray_what_they_have() -> None:
+    made = cluster(
+        {
+            "spec.collectors": {"replicas": 5, "resources": {"custom": {"license": 0.5}}},
+            "spec.workers.customPerPod": {"license": 2, "disk": 1},
+        }
+    )
+    assert group(made)["replicas"] == 2
+    assert collectors_per_pod(group(made)) == 4
+    assert json.loads(group(made)["rayStartParams"]["resources"].strip("'")) == {
+        "collector": 4,
+        "license": 2,
+        "disk": 1,
+    }
 
 
 GPUS = {

@@ -1,0 +1,1 @@
+"""What each transport costs, side by side and beside TorchRL's classes."""

@@ -1,0 +1,73 @@
+"""Custom resources of Ray, such as licences of a simulator: for how many collectors those of a pod are enough.
+
+A pod with 4 licences is enough for 4 collectors of 1, 8 of 0.5, and one of 3. Ray counts them in ten-thousandths and,
+unlike GPUs, as one sum: three collectors of 0.6 fit into 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from collectorfleet_api.packing.refusal import Refusal
+
+UNITS: Final = 10_000
+# As for GPUs: floats that were computed rather than written miss their ten-thousandth by less than this.
+_TOLERANCE_UNITS: Final = 1e-6
+
+
+@dataclass(frozen=True)
+class CustomResources:
+    """What one collector asks for by name, and how much of it a pod has."""
+
+    asked: Mapping[str, float] = field(default_factory=dict)
+    per_pod: Mapping[str, int] = field(default_factory=dict)
+
+
+def custom_fitting(custom: CustomResources) -> int | Refusal | None:
+    """For how many collectors a pod's are enough; None where collectors ask for none.
+
+    Refused is an amount finer than Ray counts, and one of which a pod has too little for a single collector.
+    """
+    fitting = None
+    for name in sorted(custom.asked):
+        found = _fitting(name, custom.asked[name], custom.per_pod.get(name, 0))
+        if isinstance(found, Refusal):
+            return found
+        fitting = found if fitting is None else min(fitting, found)
+    return fitting
+
+
+def too_many_for_custom(custom: CustomResources, collectors_per_pod: int) -> Refusal | None:
+    """Refused where a pod's are not enough for so many, each of which it is enough for."""
+    for name in sorted(custom.asked):
+        units, per_pod = round(custom.asked[name] * UNITS), custom.per_pod[name]
+        fitting = per_pod * UNITS // units
+        if collectors_per_pod > fitting:
+            return Refusal(
+                "spec.workers.collectorsPerPod",
+                f"{collectors_per_pod} collectors of {_amount(units)} {name} do not fit into the {per_pod} of a worker "
+                f"pod, which are enough for {fitting}; use at most {fitting}, or a spec.workers.customPerPod of at "
+                f"least {-(-collectors_per_pod * units // UNITS)}",
+            )
+    return None
+
+
+def _fitting(name: str, asked: float, per_pod: int) -> int | Refusal:
+    place, scaled = f"spec.collectors.resources.custom.{name}", asked * UNITS
+    units = round(scaled)
+    if units < 1 or abs(scaled - units) > _TOLERANCE_UNITS:
+        near = f"{max(int(scaled), 1) / UNITS:.4f}"
+        return Refusal(place, f"{asked!r} is finer than 0.0001, the smallest step that Ray counts; use {near}")
+    if units > per_pod * UNITS:
+        return Refusal(
+            place,
+            f"a collector asks for {_amount(units)} {name} and a worker pod has {per_pod} (spec.workers.customPerPod); "
+            f"set it to at least {-(-units // UNITS)} there, or ask for less",
+        )
+    return per_pod * UNITS // units
+
+
+def _amount(units: int) -> str:
+    return f"{units / UNITS:.4f}".rstrip("0").rstrip(".")

@@ -1,0 +1,77 @@
+"""The rules about custom resources of Ray, in CEL: what ``packing.custom`` says in Python.
+
+``self`` is the spec and ``g`` a group; what a group does not say is the fleet's. Names stand in ``custom_resources``
+alone: the API server counts what a pattern costs by the longest key that fits into a request, and has no limit for one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_GROUPS: Final = "self.collectors.groups"
+_COLLECTORS_PER_POD: Final = "self.workers.collectorsPerPod"
+
+
+def _or_none(there: str, otherwise: str = "{}") -> str:
+    return f"(has({there}) ? {there} : {otherwise})"
+
+
+_ASKED: Final = _or_none("self.collectors.resources.custom")
+_PER_POD: Final = _or_none("self.workers.customPerPod")
+
+
+def _is_enough(asked: str, per_pod: str) -> str:
+    return f"(k in {per_pod} && {asked}[k] <= double({per_pod}[k]))"
+
+
+def _fit(asked: str, per_pod: str, collectors: str) -> str:
+    """Written as a product: a fraction of nothing is an error, and would hide what the schema says of it."""
+    units = f"int({asked}[k] * 10000.0 + 0.5)"
+    return f"(!(k in {per_pod}) || {asked}[k] > double({per_pod}[k]) || {collectors} * {units} <= {per_pod}[k] * 10000)"
+
+
+def _first(rule: str, told: str) -> str:
+    """The sentence about the first resource for which ``rule`` does not hold."""
+    return f"{_ASKED}.filter(k, !{rule}).map(k, {told})[0]"
+
+
+ENOUGH: Final = f"{_ASKED}.all(k, {_is_enough(_ASKED, _PER_POD)})"
+ENOUGH_SENTENCE: Final = (
+    "a collector asks for more of a custom resource than a worker pod has; raise workers.customPerPod, or ask for less"
+)
+ENOUGH_TOLD: Final = _first(
+    _is_enough(_ASKED, _PER_POD),
+    "'a collector asks for %s %s and a worker pod has %d (workers.customPerPod); set it to at least %d there, or ask "
+    f"for less'.format([{_ASKED}[k], k, k in {_PER_POD} ? {_PER_POD}[k] : 0, int({_ASKED}[k] + 0.9999)])",
+)
+
+_FITTING: Final = f"{_PER_POD}[k] * 10000 / int({_ASKED}[k] * 10000.0 + 0.5)"
+FIT: Final = f"!has({_COLLECTORS_PER_POD}) || {_ASKED}.all(k, {_fit(_ASKED, _PER_POD, _COLLECTORS_PER_POD)})"
+FIT_SENTENCE: Final = (
+    "a worker pod has too little of a custom resource for so many collectors; lower collectorsPerPod or raise "
+    "workers.customPerPod"
+)
+FIT_TOLD: Final = _first(
+    _fit(_ASKED, _PER_POD, _COLLECTORS_PER_POD),
+    "'%d collectors of %s %s do not fit into the %d of a worker pod, which are enough for %d; use at most %d, or raise "
+    f"workers.customPerPod'.format([{_COLLECTORS_PER_POD}, {_ASKED}[k], k, {_PER_POD}[k], {_FITTING}, {_FITTING}])",
+)
+
+_OWN_ASKED: Final = _or_none("g.resources.custom", _ASKED)
+_OWN_PER_POD: Final = _or_none("g.workers.customPerPod", _PER_POD)
+_OWN_COLLECTORS: Final = _or_none("g.workers.collectorsPerPod", _or_none(_COLLECTORS_PER_POD, "1"))
+ENOUGH_IN_GROUPS: Final = (
+    f"!has({_GROUPS}) || {_GROUPS}.all(g, {_OWN_ASKED}.all(k, {_is_enough(_OWN_ASKED, _OWN_PER_POD)}))"
+)
+FIT_IN_GROUPS: Final = (
+    f"!has({_GROUPS}) || {_GROUPS}.all(g, {_OWN_ASKED}.all(k, {_fit(_OWN_ASKED, _OWN_PER_POD, _OWN_COLLECTORS)}))"
+)
+
+# Below, `self` is what one collector asks for.
+_COARSE: Final = (
+    "self[k] * 10000.0 - double(int(self[k] * 10000.0 + 0.5)) < 0.000001"
+    " && double(int(self[k] * 10000.0 + 0.5)) - self[k] * 10000.0 < 0.000001"
+)
+COARSE: Final = f"self.all(k, {_COARSE})"
+COARSE_SENTENCE: Final = "finer than 0.0001, the smallest step that Ray counts; use at most four decimals"
+COARSE_TOLD: Final = f"self.filter(k, !({_COARSE})).map(k, '%s of %s is {COARSE_SENTENCE}'.format([self[k], k]))[0]"

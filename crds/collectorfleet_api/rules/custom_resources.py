@@ -1,0 +1,37 @@
+"""What a custom resource of Ray may be called: ``ray start`` gets it by way of a shell, and some names are taken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from collectorfleet_api.names import COLLECTOR_RESOURCE, LEARNER_RESOURCE
+from collectorfleet_api.rules.problem import Problem
+from collectorfleet_api.v1alpha1.fleet import CollectorFleet
+
+_NAME: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
+_OF_RAY: Final = ("CPU", "GPU", "memory", "object_store_memory")
+
+
+def custom_resource_problems(fleet: CollectorFleet) -> Iterator[Problem]:
+    collectors, workers = fleet.spec.collectors, fleet.spec.workers
+    yield from _names(collectors.resources.custom or (), "spec.collectors.resources.custom")
+    yield from _names(workers.custom_per_pod or (), "spec.workers.customPerPod")
+    for index, group in enumerate(collectors.groups):
+        path = f"spec.collectors.groups[{index}]"
+        yield from _names(group.resources.custom or (), f"{path}.resources.custom")
+        yield from _names(group.workers.custom_per_pod or (), f"{path}.workers.customPerPod")
+
+
+def _names(names: Iterable[str], path: str) -> Iterator[Problem]:
+    for name in names:
+        if not _NAME.fullmatch(name):
+            text = "is not a name of a resource; use at most 63 letters, digits, '_', '.' and '-', a letter first"
+            yield Problem(path, f'"{name}" {text}')
+        elif name in _OF_RAY:
+            yield Problem(path, f"{name} is Ray's own; ask with cpu, gpu and memory of collectors.resources")
+        elif name == COLLECTOR_RESOURCE or name.startswith(f"{COLLECTOR_RESOURCE}-"):
+            yield Problem(path, f"{name} is what collectors are placed by; use another name")
+        elif name == LEARNER_RESOURCE:
+            yield Problem(path, f"{name} is what learners are placed by; use another name")

@@ -1,0 +1,86 @@
+"""What a driver reports while all is as it should be: numbers that grow, on which nothing is decided. Pure.
+
+A thousand drivers report a hundred times a second, and a look at a fleet takes milliseconds. So news of a fleet are
+compared without these numbers, as long as its status says that it is as its spec asks. Whatever depends on one of them
+with the time, such as how long ago the last batch was, has a deadline at which the fleet is looked at anyway; and what
+tells one of them in words is told of fleets that are not as they should be.
+
+What is left out is named here and nothing else is: a field that this release does not know matters.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import ConditionType, Phase
+from collectorfleet_operator.objects import Object, has_condition, metadata
+
+_PROGRESS: Final = (
+    *("framesCollected", "framesDelivered", "framesDiscarded", "framesPerSecond", "summary", "entriesPickled"),
+    *("driverIdleRatio", "collectorIdleRatio", "spilledBytes", "episodes", "metrics"),
+)
+_WEIGHTS: Final = ("digest", "bytes", "lastPublishSeconds", "publishes", "publishLag")
+_COLLECTOR: Final = ("appliedVersion", "batches", "frames")
+_CHECKPOINT: Final = ("frames", "time")
+
+
+def what_matters(fleet: Object) -> Object:
+    """A stored fleet without what its driver reports of a run as it should be; all of one that is not."""
+    status: Object = fleet.get("status") or {}
+    if not _is_as_it_should_be(fleet, status):
+        return fleet
+    kept = {
+        **status,
+        "progress": _progress(status.get("progress") or {}),
+        "weights": _weights(status.get("weights") or {}),
+        "checkpoint": _without(status.get("checkpoint") or {}, _CHECKPOINT),
+        "collectors": sorted(
+            (_without(one, _COLLECTOR) for one in status.get("collectors") or []), key=lambda one: str(one["name"])
+        ),
+    }
+    if "learners" in status:
+        kept["learners"] = _without(status["learners"], ("policies",))
+    return {**fleet, "metadata": _without_time_of_report(metadata(fleet)), "status": kept}
+
+
+def _is_as_it_should_be(fleet: Object, status: Object) -> bool:
+    reconciling = {one["type"]: one["status"] for one in status.get("conditions") or []}.get(ConditionType.RECONCILING)
+    return (
+        status.get("phase") == Phase.COLLECTING
+        and reconciling == "False"
+        and has_condition(fleet, ConditionType.WEIGHTS_FRESH)
+        and status.get("observedGeneration") == metadata(fleet).get("generation")
+    )
+
+
+def _progress(progress: Object) -> Object:
+    # That there was a batch is what a new start would throw away; which was the last is asked at deadlines.
+    seen = {"batches": bool(progress.get("batches")), "lastBatchTime": "lastBatchTime" in progress}
+    return {**_without(progress, _PROGRESS), **seen}
+
+
+def _weights(weights: Object) -> Object:
+    """Versions as what is asked of them: whether there are any, all are acknowledged, one is too old or was refused."""
+    published, acknowledged = weights.get("published"), weights.get("acknowledged")
+    staleness, failure = weights.get("staleness") or {}, weights.get("lastFailure")
+    bound, stalest = staleness.get("bound"), staleness.get("max")
+    asked = {
+        "published": published is not None,
+        "acknowledged": acknowledged is not None,
+        "allAcknowledged": published == acknowledged,
+        "lastPublishTime": "lastPublishTime" in weights,
+        "staleness": {"bound": bound, "max": stalest if None not in (bound, stalest) and stalest > bound else None},
+        "lastFailure": failure if failure is not None and failure["version"] > (acknowledged or 0) else None,
+    }
+    return {**_without(weights, _WEIGHTS), **asked}
+
+
+def _without_time_of_report(meta: Object) -> Object:
+    writers = meta.get("managedFields") or []
+    by_driver = [_without(one, ("time",)) if one.get("manager") == names.DRIVER_MANAGER else one for one in writers]
+    return {**meta, "managedFields": by_driver}
+
+
+def _without(of: Object, fields: tuple[str, ...]) -> dict[str, Any]:
+    return {key: value for key, value in of.items() if key not in fields}
