@@ -24,8 +24,9 @@ def embedded(manifest: str, file: str, code: str) -> str:
 
 
 def pairs() -> list[tuple[Path, Path]]:
-    """Each manifest with the code that it carries."""
-    return [(path, path.with_suffix("") / f"{path.stem}.py") for path in sorted(FOLDER.glob("*.yaml"))]
+    """Each manifest with the code that it carries; `NAME_job` is `NAME` with another launcher."""
+    names = {path: path.stem.removesuffix("_job") for path in sorted(FOLDER.glob("*.yaml"))}
+    return [(path, FOLDER / name / f"{name}.py") for path, name in names.items()]
 
 
 def health() -> tuple[Path, str, Path]:

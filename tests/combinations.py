@@ -17,7 +17,12 @@ SCRIPT = {
     "spec.policy": ABSENT,
     "spec.collection": ABSENT,
 }
-# What `collectorfleet run` has alone.
+LEARNERS = {
+    "factory": "my_learners:Learner",
+    "split": "my_learners:split",
+    "policies": [{"id": "red"}, {"id": "blue", "module": "module.blue", "kwargs": {"lr": 1e-4}}],
+}
+# A fleet without Ray.
 JOB = {"spec.launcher": "Job", "spec.collection.transport": "TorchDistributed"}
 # What a script says itself, each with a value that a manifest could have.
 OF_THE_SCRIPT = {
@@ -41,6 +46,58 @@ ONLY_TOLD = ("collectors.kwargs",)
 GROUPS = [{"name": "fast", "replicas": 3}, {"name": "big", "environment": {"kwargs": {"size": 2}}}]
 
 REFUSED = [
+    pytest.param(
+        {"spec.learners": LEARNERS, "spec.policy": ABSENT},
+        "spec.learners: what learns is part of the policy that collectors act with; name its factory in spec.policy",
+        id="learners without a policy",
+    ),
+    pytest.param(
+        {**SCRIPT, "spec.learners": LEARNERS},
+        "spec.learners: driver.script makes the collector, and its LearnerShards; set driver.train, or leave learners "
+        "out",
+        id="learners and a script",
+    ),
+    pytest.param(
+        {**JOB, "spec.learners": LEARNERS},
+        "spec.learners: learners are Ray actors, which collectors write to, and with launcher Job those are not in "
+        "Ray; use launcher RayCluster",
+        id="learners without Ray",
+    ),
+    pytest.param(
+        {"spec.learners": LEARNERS, "spec.replayBuffer": RING},
+        "spec.learners: collectors write to the replay actors of learners; leave replayBuffer out, learners.replay is "
+        "in its place",
+        id="learners and a replay buffer",
+    ),
+    pytest.param(
+        {"spec.learners": LEARNERS, "spec.collection.compactObservations": True},
+        "spec.learners: collectors write to replay actors themselves, and no batch is handed out; leave "
+        "collection.postproc, splitTrajs, copy and compactObservations out",
+        id="learners and batches",
+    ),
+    pytest.param(
+        {
+            "spec.learners": LEARNERS,
+            "spec.weights": {"updateAfterEachBatch": False, "maxWeightUpdateInterval": 2},
+        },
+        "spec.weights.maxWeightUpdateInterval: what learners learned is published where it changed; leave it out",
+        id="learners and an interval",
+    ),
+    pytest.param(
+        {"spec.learners": LEARNERS, "spec.collectors.groups": [{"name": "learners", "replicas": 4}]},
+        "spec.collectors.groups: learners is the name of the pods of spec.learners; use another",
+        id="a group that is called learners",
+    ),
+    pytest.param(
+        {"spec.learners": {**LEARNERS, "maxPolicies": 1}},
+        "spec.learners.policies: 2 policies, and learners.maxPolicies is 1; raise it to 2, or leave policies out",
+        id="more policies than places",
+    ),
+    pytest.param(
+        {"spec.learners": {**LEARNERS, "shards": 3}},
+        "spec.learners.shards: 3 shards for 2 policies; use 1 to 2, or raise learners.maxPolicies",
+        id="more shards than places",
+    ),
     pytest.param(
         {**SCRIPT, "spec.collectors.groups": [GROUPS[0], {"name": "big", "devices": {"device": "cpu"}}]},
         "spec.collectors.groups: driver.script makes the collector and says its environments and devices there; leave "
@@ -73,13 +130,13 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.output": {"path": "/data"}},
-        "spec.output: set driver.train, driver.script or output, one of them: who trains gets the batches",
+        "spec.output: set driver.train, driver.script, learners or output, one of them: who trains gets the frames",
         id="train and output",
     ),
     pytest.param(
         {"spec.driver": ABSENT},
-        "spec: set driver.train or driver.script to train on the batches, or output to write them to files; with none "
-        "of them they would be lost",
+        "spec: set driver.train, driver.script or learners to train on the frames, or output to write them to files; "
+        "with none of them they would be lost",
         id="neither train nor output",
     ),
     pytest.param(
@@ -434,6 +491,11 @@ REFUSED = [
 
 
 GO_TOGETHER = [
+    pytest.param({"spec.learners": LEARNERS}, id="learners"),
+    pytest.param(
+        {"spec.learners": {**LEARNERS, "maxPolicies": 10, "gpus": 4}, "spec.driver.train": ABSENT},
+        id="learners that learn by themselves",
+    ),
     pytest.param({"spec.collectors.groups": GROUPS}, id="groups"),
     pytest.param(
         {

@@ -10,7 +10,7 @@ from benchmarks.fleets.played import BARE, fleet, time_text
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.owner import FLEET
-from collectorfleet_operator.children.table import CHILDREN, manifests
+from collectorfleet_operator.children.table import manifests
 from collectorfleet_operator.decide.events import EVENT, event, made
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.status import status
@@ -26,11 +26,13 @@ async def fleets_per_second(api: Api, count: int) -> float:
         stored = CollectorFleet.parse_stored(await api.create(FLEET, fleet(number, BARE)))
         now = datetime.now(UTC)
         children = list(manifests(stored).items())
-        told = [made(f"{kind} {number}", f"{kind}") for kind, _ in children if CHILDREN[kind].announced]
-        asked.append([*children, *((EVENT, event(stored, change, now)) for change in told)])
+        told = [made(f"{child.kind} {number}", f"{child.kind}") for child, _ in children if child.announced]
+        asked.append(
+            [*((child.kind, obj) for child, obj in children), *((EVENT, event(stored, change, now)) for change in told)]
+        )
         there = {
-            kind: {**obj, "metadata": {**obj["metadata"], "uid": f"{kind}", "creationTimestamp": time_text()}}
-            for kind, obj in children
+            child: {**obj, "metadata": {**obj["metadata"], "uid": f"{child}", "creationTimestamp": time_text()}}
+            for child, obj in children
         }
         seen = Observed(stored, children=there)
         identity = {"name": stored.metadata.name, "namespace": BARE}

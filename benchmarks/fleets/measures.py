@@ -60,9 +60,9 @@ class Fleets:
         began = await self.operator.ready()
         await self.until(FLEET, lambda one: one["status"]["observedGeneration"] > 0)
         took = time.monotonic() - began
-        for kind in manifests(CollectorFleet.parse_stored(self.stored[0])):
-            there = len(await self.api.list(kind))
-            assert there >= self.count, f"{there} {kind}; see {self.operator.component.log}"
+        for child in manifests(CollectorFleet.parse_stored(self.stored[0])):
+            there = len(await self.api.list(child.kind))
+            assert there >= self.count, f"{there} {child.kind}; see {self.operator.component.log}"
         requests = await self.operator.requests()
         step = await self.operator.longest_step()
         return {

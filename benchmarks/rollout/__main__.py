@@ -52,8 +52,8 @@ machine's other one was left to whatever else there was.
     do echo "import site; site.addsitedir('$PWD/$folder')"
     done > "$(echo envpool/lib/python3*/site-packages)/all.pth"
     taskset -c 0 python -m benchmarks.rollout --rounds {rounds} --beside RLlib=rllib/bin/python \\
-        --beside Stable-Baselines3=sb3/bin/python --beside "Sample Factory=sf/bin/python" --beside EnvPool=envpool/bin/python \\
-        --beside "ours on EnvPool=envpool/bin/python" --write docs/rollout.md
+        --beside Stable-Baselines3=sb3/bin/python --beside "Sample Factory=sf/bin/python" \\
+        --beside EnvPool=envpool/bin/python --beside "ours on EnvPool=envpool/bin/python" --write docs/rollout.md
 """
 
 MEMORY = """## Memory

@@ -21,14 +21,24 @@ PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
 
 # The RayCluster has the fleet's name. KubeRay takes 53 characters, but cuts the name of its token's Secret to 50.
 MAX_NAME_LENGTH: Final = 50
+# A pod of an Indexed Job has its host name from it: NAME-collectors-INDEX, of which DNS takes 63 characters.
+MAX_NAME_LENGTH_OF_A_JOB: Final = 46
 
 # The Ray resource of worker pods, one unit for each collector slot: actors that ask for it land on no other pod.
 COLLECTOR_RESOURCE: Final = "collector"
 WORKER_GROUP: Final = "collectors"
+# The same of learner pods, one unit for each actor of a shard; and their worker group.
+LEARNER_RESOURCE: Final = "learner"
+LEARNER_GROUP: Final = "learners"
 RAY_PORT: Final = 6379
 # Where KubeRay keeps a cluster's token: a Secret with the cluster's name.
 TOKEN_SECRET_KEY: Final = "auth_token"  # noqa: S105  (a key's name, no secret)
 TOKEN_MOUNT: Final = "/var/run/secrets/collectorfleet/ray"  # noqa: S105  (a path)
+
+# Where the driver of a fleet without Ray listens for the hosts of its collectors, and the secret that they share.
+HOSTS_PORT: Final = 29400
+HOSTS_TOKEN_KEY: Final = "token"  # noqa: S105  (a key's name, no secret)
+HOSTS_TOKEN_MOUNT: Final = "/var/run/secrets/collectorfleet/hosts"  # noqa: S105  (a path)
 
 CODE_MOUNT: Final = "/opt/collectorfleet/code"
 # What puts a tree there before a pod's own container starts, and where it finds a ConfigMap's archive, and a Secret.
@@ -58,6 +68,7 @@ ENV_NAMESPACE: Final = "COLLECTORFLEET_NAMESPACE"
 ENV_NAME: Final = "COLLECTORFLEET_NAME"
 ENV_UID: Final = "COLLECTORFLEET_UID"
 ENV_RAY_ADDRESS: Final = "COLLECTORFLEET_RAY_ADDRESS"
+ENV_POD_IP: Final = "COLLECTORFLEET_POD_IP"
 ENV_POD: Final = "COLLECTORFLEET_POD"
 ENV_SPEC: Final = "COLLECTORFLEET_SPEC"
 ENV_CODE: Final = "COLLECTORFLEET_CODE"
@@ -91,6 +102,16 @@ def driver_name(fleet: str) -> str:
 def workload_name(fleet: str) -> str:
     """Name of the Workload by which Kueue counts the fleet."""
     return fleet
+
+
+def collectors_name(fleet: str) -> str:
+    """Name of the Job whose pods hold the collectors of a fleet without Ray."""
+    return f"{fleet}-collectors"
+
+
+def driver_address(fleet: str, namespace: str) -> str:
+    """Where hosts of collectors find the driver, by its headless Service, in whatever domain the cluster has."""
+    return f"{driver_name(fleet)}.{namespace}.svc:{HOSTS_PORT}"
 
 
 def timeline_name(fleet: str) -> str:

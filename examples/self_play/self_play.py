@@ -1,6 +1,7 @@
 """Two policies learn tic-tac-toe from each other: x begins, o answers, each in a learner shard of its own.
 
-    python examples/self_play/self_play.py
+    collectorfleet run examples/self_play.yaml     as a fleet; the manifest names what is in this file
+    python examples/self_play/self_play.py         the same by hand, on a Ray of your own
 
 Collectors play, and write the moves of each policy to its replay buffer themselves; learners sample beside it. Each
 value is learned from how its game ended: 1 for a win, -1 for a loss, 0 for a draw.
@@ -75,6 +76,14 @@ class Learner:
         self.adam.load_state_dict(state["adam"])
 
 
+def make_env():
+    return TicTacToeEnv()
+
+
+def make_policy():
+    return TensorDictModule(Both(), in_keys=["board", "mask", "turn"], out_keys=["action"])
+
+
 def moves_of_each(frames):
     """The moves of games that ended in this rollout, with how they ended for who made them. Runs in the collectors."""
     games, ends = frames["collector", "traj_ids"], frames["next", "done"].squeeze(-1)
@@ -82,7 +91,7 @@ def moves_of_each(frames):
     last = games[:, None] == games[ends]  # [frames, games that ended]
     for_x = (last * won.squeeze(-1)[ends]).sum(-1)
     turn, ended = frames["turn"].squeeze(-1), last.any(-1)
-    found = frames.select("board", "action")
+    found = frames.select("board", "action", ("collector", "weights_version"))
     found["outcome"] = torch.where(turn == 0, for_x, -for_x)
     return {player: found[ended & (turn == index)] for index, player in enumerate(PLAYERS)}
 
@@ -105,6 +114,18 @@ def against_random(policy, player, games=1000):
     return (score > 0).float().mean().item(), (score < 0).float().mean().item()
 
 
+def train(collector, run, *, batch_size=4096):
+    """What the manifest names; without it each policy learns once after each batch, too."""
+    learners = run.learners
+    for _ in collector:  # None: frames are where they are learned from
+        shards = learners.shards
+        ray.get([learner.learn.remote(replay.sample.remote(player, batch_size)) for player, learner, replay in shards])
+        learners.feed.publish(collector)
+    for index, player in enumerate(PLAYERS):
+        wins, losses = against_random(collector.policy.module, index)
+        run.report(**{f"{player}_wins": wins, f"{player}_loses": losses})
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--frames", type=int, default=60_000)
@@ -122,11 +143,11 @@ def main():
     )
     for player in PLAYERS:
         shards.add_policy(player)
-    policy = Both()
-    feed = LearnerFeed(shards, {player: getattr(policy, player) for player in PLAYERS}, moves_of_each)
+    policy = make_policy()
+    feed = LearnerFeed(shards, {player: getattr(policy.module, player) for player in PLAYERS}, moves_of_each)
     collector = FleetCollector(
-        TicTacToeEnv,
-        TensorDictModule(policy, in_keys=["board", "mask", "turn"], out_keys=["action"]),
+        make_env,
+        policy,
         frames_per_batch=500,
         total_frames=args.frames,
         num_collectors=2,
@@ -138,7 +159,7 @@ def main():
         if number % 20 == 0:
             print(f"{500 * number} frames", *(f"{name} {it.published}" for name, it in feed.status(collector).items()))
     for index, player in enumerate(PLAYERS):
-        wins, losses = against_random(policy, index)
+        wins, losses = against_random(policy.module, index)
         print(f"{player} against random moves: wins {wins:.1%}, loses {losses:.1%}")
     shards.stop()
     ray.shutdown()

@@ -19,13 +19,14 @@ from collectorfleet_api.v1alpha1 import CollectorFleet
 
 pytestmark = pytest.mark.usefixtures("fleet_crd")
 
-# What is free-form to the API server, and amounts that are text.
+# What is free-form to the API server, amounts that are text, and arithmetic that CEL cannot afford.
 ONLY_TOLD = {
     "templates-can-be-merged",
     "network-rules-are-known",
     "custom-resources-have-names",
     "memory-fits-a-process",
     "keywords-said-once",
+    "learners-fit-into-shards",
 }
 GPUS = [0, 0.25, 0.07, 0.3333, 0.33333, 0.6, 0.0001, 0.00005, 0.99999, 1, 1.5, 2, 4, 64, 65, -1, "0.5", True, 0.1 + 0.2]
 QUANTITIES = [1, 0.5, "500m", "2Gi", "x", -1, 0, True, None, "", [1], {"a": 1}, "1e3", "1E", "+1", "1.", "1e999", 1e-7]

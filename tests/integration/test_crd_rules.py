@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.cluster.client import KubectlError, manifest_text
 from tests.cluster.control_plane import ControlPlane
-from tests.combinations import GO_TOGETHER, REFUSED
+from tests.combinations import GO_TOGETHER, JOB, REFUSED
 from tests.manifests import ABSENT, manifest
 
 from collectorfleet_api.rules.validation import read
@@ -135,10 +135,14 @@ def test_options_that_go_together_are_accepted(
     control_plane.apply(manifest(changes), namespace)
 
 
-def test_names_that_no_ray_cluster_can_have_are_refused(control_plane: ControlPlane, namespace: str) -> None:
+def test_names_that_no_ray_cluster_and_no_job_can_have_are_refused(control_plane: ControlPlane, namespace: str) -> None:
     control_plane.apply(manifest(name="a" * 50), namespace)
     assert "51 characters are too long for the Ray cluster that is named after it; use at most 50" in refusal(
         control_plane, namespace, manifest(name="a" * 51)
+    )
+    control_plane.apply(manifest(JOB, name="a" * 46), namespace)
+    assert "47 characters are too long for the pods of launcher Job that are named after it; use at most 46" in refusal(
+        control_plane, namespace, manifest(JOB, name="a" * 47)
     )
     assert "lower-case letters, digits and '-', starting with a letter" in refusal(
         control_plane, namespace, manifest(name="5cheetah")

@@ -11,6 +11,7 @@ import pytest
 from tests.cluster.binaries import ROOT
 from tests.cluster.client import KubectlError, Object, manifest_text
 from tests.cluster.control_plane import ControlPlane
+from tests.combinations import JOB
 from tests.integration.played import Pods
 from tests.manifests import manifest
 from tests.pod_templates import SPECS
@@ -19,8 +20,7 @@ from tests.wait import eventually
 from collectorfleet_api.manifests.files import load_file
 from collectorfleet_api.schema.crd import schema
 from collectorfleet_api.v1alpha1 import CollectorFleet
-from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.children.table import manifests
+from collectorfleet_operator.children.table import RAYCLUSTER_CHILD, manifests
 
 pytestmark = pytest.mark.usefixtures("fleet_crd")
 
@@ -42,6 +42,7 @@ KINDS: dict[str, dict[str, Any]] = {
             "spec": {"schedulerName": "kai-scheduler"},
         },
     },
+    "without-ray": {**JOB, "spec.workers.gpu.perPod": 2},
     "config-map": {"spec.code.configMap": "code"},
     "archive": {"spec.code": {"archive": {"configMap": "code", "sha256": SHA}, "path": "src"}},
     "git": {
@@ -138,7 +139,7 @@ def test_every_kind_of_pod_fits_the_restricted_pod_security_standard(
     control_plane.apply([of_kind(name) for name in KINDS], namespace)
     for name in KINDS:
         pods = Pods(control_plane, namespace, name)
-        for role in ("head", "worker", "driver"):
+        for role in ("worker", "driver") if name == "without-ray" else ("head", "worker", "driver"):
             # As KubeRay and the Job controller make them, init containers of both included.
             eventually(lambda pods=pods, role=role: pods.of(role), within=60, what=f"{role} of {name}")  # type: ignore[misc]
 
@@ -150,7 +151,7 @@ def test_what_validate_warns_of_is_what_the_restricted_pod_security_standard_ref
     pods = []
     for name, (spec, _) in SPECS.items():
         made = manifests(CollectorFleet.parse(manifest({"spec.ray.head.template": {"spec": spec}})))
-        template = made[RAYCLUSTER]["spec"]["headGroupSpec"]["template"]
+        template = made[RAYCLUSTER_CHILD]["spec"]["headGroupSpec"]["template"]
         kind = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace}}
         pods.append({**kind, "spec": template["spec"]})
     try:

@@ -5,22 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import aiohttp
 import pytest
 from kubernetes.aio.config import kube_config
 from tests.cluster.control_plane import ControlPlane
+from tests.combinations import JOB
 from tests.integration.operator_process import kubeconfig
 from tests.manifests import fleet
 
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.role import ROLE
 from collectorfleet_operator.children.role_binding import ROLE_BINDING
-from collectorfleet_operator.children.table import manifests
+from collectorfleet_operator.children.table import Child, manifests
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import ConflictError
-from collectorfleet_operator.objects import Kind, Object, metadata, uid_of
+from collectorfleet_operator.objects import Object, metadata, uid_of
 
 T = TypeVar("T")
 
@@ -43,24 +44,30 @@ def ask(
     return run
 
 
-def owned(namespace: str) -> CollectorFleet:
-    found = fleet({"spec.networkPolicy": {}})
+# What a fleet without Ray has.
+BESIDES = [row for row in manifests(fleet(JOB)) if row not in manifests(fleet())]
+
+
+def owned(namespace: str, changes: dict[str, Any] | None = None) -> CollectorFleet:
+    found = fleet({"spec.networkPolicy": {}, **(changes or {})})
     uid = "00000000-0000-4000-8000-000000000000"
     return found.model_copy(update={"metadata": found.metadata.model_copy(update={"namespace": namespace, "uid": uid})})
 
 
-@pytest.mark.parametrize("kind", manifests(owned("lab")), ids=str)
+@pytest.mark.parametrize("row", [*manifests(owned("lab")), *BESIDES], ids=str)
 def test_what_is_made_anew_is_made_only_where_there_is_nothing_of_its_name(
-    ask: Callable[[Callable[[Kube], Awaitable[Object]]], Object], namespace: str, kind: Kind
+    ask: Callable[[Callable[[Kube], Awaitable[Object]]], Object], namespace: str, row: Child
 ) -> None:
-    children = manifests(owned(namespace))
+    children = manifests(owned(namespace, {} if row not in BESIDES else JOB))
+    kind = row.kind
     for child in children.values():
         # Of an owner that is not there, it would be collected meanwhile.
         del child["metadata"]["ownerReferences"]
-    manifest = children[kind]
+    manifest = children[row]
     if kind == ROLE_BINDING:
         # Nobody can bind what is not there.
-        ask(lambda kube: kube.apply_new(ROLE, children[ROLE]))
+        role = next(made for child, made in children.items() if child.kind == ROLE)
+        ask(lambda kube: kube.apply_new(ROLE, role))
     made = ask(lambda kube: kube.apply_new(kind, manifest))
     # It is applied: a later apply takes out what it does not have any more.
     assert [one["operation"] for one in metadata(made)["managedFields"]] == ["Apply"]

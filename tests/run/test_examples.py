@@ -16,8 +16,10 @@ EXAMPLES = ROOT / "examples"
 # These have tests of their own.
 ELSEWHERE = {
     "cartpole": "tests/run/test_run.py",
+    "cartpole_job": "tests/run/test_processes.py",
     "groups": "tests/run/test_groups.py",
     "ppo_script": "tests/run/test_scripts.py",
+    "self_play": "tests/run/test_self_play.py",
 }
 SMALL: dict[str, dict[str, Any]] = {
     "catch": {

@@ -37,9 +37,9 @@ for batch in collector:
 
 
 def test_the_example_trains_in_processes(tmp_path: Path) -> None:
-    fleet, code = yaml.safe_load_all((ROOT / "examples/cartpole.yaml").read_text())
+    fleet, code = yaml.safe_load_all((ROOT / "examples/cartpole_job.yaml").read_text())
     small = {"spec.collection.totalFrames": 4096, "spec.driver.train.kwargs": {"goal": 0}}
-    done = run(write(tmp_path, changed(fleet, {**JOB, **small}), code), "-o", "json")
+    done = run(write(tmp_path, changed(fleet, small), code), "-o", "json")
     assert done.returncode == 0, done.stderr
     status = json.loads(done.stdout)
     assert status["weights"]["transport"] == "TorchDistributed"

@@ -142,7 +142,7 @@ def test_a_killed_replay_actor_comes_back_with_its_checkpoint_and_collection_goe
     kill(replay)
     list(islice(batches, 4))
     checkpoint = PolicyReplay()
-    checkpoint.load_state_dict(torch.load(tmp_path / "replay-0.pt", weights_only=False))
+    checkpoint.load_state_dict(torch.load(tmp_path / "replay-0.pt", weights_only=False)["state"])
     kept, found = checkpoint._buffers["acting"][:], training.stored("acting")
     assert len(found) > len(kept) > 0
     assert (found[: len(kept)] == kept).all()

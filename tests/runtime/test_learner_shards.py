@@ -20,6 +20,7 @@ from tests.runtime.learners import Forgetful, Heard, Mean, frames, pid_of
 from tests.wait import eventually
 
 from collectorfleet import CollectorClosed, InfrastructureError, InvalidOption, LearnerShards, UserCodeError
+from collectorfleet.learners.returning import steps_of
 
 pytestmark = pytest.mark.usefixtures("local_ray")
 
@@ -285,3 +286,38 @@ def test_who_drops_them_leaves_no_actors_behind(make: Make) -> None:
 def test_they_do_not_travel(make: Make) -> None:
     with pytest.raises(TypeError, match="a copy would not know what is added later"):
         pickle.dumps(make(1, shards=1))
+
+
+def test_other_shards_go_on_where_these_were_with_their_frames_and_steps(make: Make, tmp_path: Path) -> None:
+    before = make(checkpoint_dir=tmp_path / "before")
+    for policy_id in ("a", "b", "leaves"):
+        ray.get(before.add_policy(policy_id).learn.remote(frames(3.0)))
+        replay, _ = before.get_replay_and_policy_actors(policy_id)
+        ray.get(replay.extend.remote(policy_id, frames(1.0, 8)))
+    before.checkpoint()
+    before.stop()
+
+    after = make(checkpoint_dir=tmp_path / "after", resume_from=tmp_path / "before")
+    assert after.resumes == {"a", "b", "leaves"}
+    # Whatever is added first.
+    policy = after.add_policy("b")
+    after.add_policy("a")
+    assert (after.shard_of("a"), after.shard_of("b")) == (0, 1)
+    assert ray.get(policy.seen.remote()) == 3.0
+    assert ray.get(policy.__ray_call__.remote(steps_of)) == 1
+    first, second = after.get_replay_actors()
+    sizes = [first.size.remote("a"), first.size.remote("leaves"), second.size.remote("b")]
+    assert ray.get(sizes) == [8, 8, 8]
+    after.checkpoint()
+    assert ray.get(first.size.remote("leaves")) == 0
+    # One that dies comes back from its own file, and not from the one before.
+    ray.get(policy.learn.remote(frames(5.0)))
+    after.checkpoint()
+    kill(policy)
+    assert again(policy.seen.remote) == 5.0
+    assert ray.get(policy.__ray_call__.remote(steps_of)) == 2
+
+
+def test_shards_go_only_where_there_is_what_they_ask_for(make: Make) -> None:
+    with pytest.raises(InvalidOption, match=r"^shards: a shard of 2 policies asks for 300m CPU in one pod"):
+        make(resources={"nobody-has-this": 1})

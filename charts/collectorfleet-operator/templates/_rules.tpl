@@ -32,6 +32,14 @@
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [get, list, create, patch, delete]
+# Of fleets with launcher Job: where hosts of collectors find the driver, and what they know each other by. The operator
+# makes such a Secret, and reads, changes and deletes none.
+- apiGroups: [""]
+  resources: [services]
+  verbs: [get, list, create, patch, delete]
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [create]
 - apiGroups: [""]
   resources: [serviceaccounts]
   verbs: [get, list, create, patch]

@@ -14,8 +14,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     render = commands.add_parser(
         "render",
         help="show what the operator makes of a fleet",
-        description="The children of the fleets of a manifest as YAML: RayCluster, Job, ServiceAccount, Role, "
-        "RoleBinding, Lease, ConfigMap and NetworkPolicy, without the reference to their owner. No cluster is asked.",
+        description="The children of the fleets of a manifest as YAML: RayCluster, or with launcher Job a Service "
+        "and a second Job; Job, ServiceAccount, Role, RoleBinding, Lease, ConfigMap and NetworkPolicy. They are "
+        "without the reference to their owner. No cluster is asked.",
         epilog="exit codes: 0 shown, 1 the manifest is wrong",
     )
     render.add_argument("file", metavar="FILE", help="manifests; '-' is standard input")
@@ -25,7 +26,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def _render(options: argparse.Namespace) -> int:
     # The one place where the runtime knows the operator: what it shows is what the operator applies.
     from collectorfleet_operator.children.table import manifests as built
-    from collectorfleet_operator.children.table import unmade
 
     found = manifests.read(options.file)
     if found is None:
@@ -33,12 +33,6 @@ def _render(options: argparse.Namespace) -> int:
     for finding in found.findings:
         print(finding, file=sys.stderr)
     if found.errors:
-        return 1
-    refused = [
-        f"error: {options.file}: fleet {one.metadata.name}: {why}" for one in found.fleets for why in unmade(one)
-    ]
-    if refused:
-        print(*refused, sep="\n", file=sys.stderr)
         return 1
     children = [child for fleet in found.fleets for child in built(fleet).values()]
     for child in children:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
@@ -14,6 +15,7 @@ from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.collector import FleetCollector
 from collectorfleet.learners.calls import Deadline, answers
+from collectorfleet.learners.returning import steps_of
 from collectorfleet.learners.router import FrameRouter, Split
 from collectorfleet.learners.shards import LearnerShards
 from collectorfleet.learners.versions import PolicyStatus, PolicyVersions
@@ -66,6 +68,7 @@ class LearnerFeed:
         self._modules = dict(policies)
         self._timeout = timeout
         self._digests: dict[str, str] = {}
+        self._steps: dict[str, int] = {}
         self._versions = PolicyVersions(policies)
         self._collector: weakref.ref[FleetCollector] | None = None
         self.replay_buffer = FrameRouter(self._replays, split, timeout)
@@ -115,16 +118,28 @@ class LearnerFeed:
             if hasattr(replay, "weights_versions")
         }
         stored = answers(asks, Deadline(self._timeout))
-        return {
+        found = {
             policy_id: self._versions.status(
                 policy_id, published, acknowledged, stored.get(f"replay actor of policy {policy_id}", {})
             )
             for policy_id in self._modules
         }
+        return {policy_id: replace(row, steps=self._steps[policy_id]) for policy_id, row in found.items()}
 
     def end(self) -> None:
         """Let the policies be removed; once the FleetCollector is shut down. Further calls do nothing."""
         self._held()
+
+    def state_dict(self) -> dict[str, list[int]]:
+        """The versions of each policy so far, for :meth:`go_on_from`."""
+        return self._versions.state_dict()
+
+    def go_on_from(self, state: Mapping[str, list[int]], first_version: int) -> None:
+        """Count versions on from ``state``, which another driver's feed had.
+
+        Before the FleetCollector is made, which publishes ``first_version`` first: with that every policy changes.
+        """
+        self._versions.go_on_from(state, first_version)
 
     def version_of(self, policy_id: str, weights_version: int) -> int:
         """The version of a policy that acted in a frame with that ``("collector", "weights_version")``, from 1 on."""
@@ -139,7 +154,7 @@ class LearnerFeed:
         }
         learned = answers(asks, Deadline(self._timeout))
         for policy_id, module in self._modules.items():
-            new = learned[f"policy {policy_id}"]
+            self._steps[policy_id], new = learned[f"policy {policy_id}"]
             if new is not None:
                 digest, weights = new
                 _load(policy_id, module, weights)
@@ -153,11 +168,14 @@ class LearnerFeed:
             raise InvalidOption("LearnerFeed: it belongs to another FleetCollector; make one for each")
 
 
-def _learned(learner: Any, known: str | None) -> tuple[str, dict[str, Tensor]] | None:
-    """Digest and weights, unless they are what is known. In the learner's process: what is known need not travel."""
+def _learned(learner: Any, known: str | None) -> tuple[int, tuple[str, dict[str, Tensor]] | None]:
+    """Its steps; and digest and weights, unless they are what is known.
+
+    In the learner's process: what is known need not travel.
+    """
     weights = {name: tensor.detach().cpu() for name, tensor in learner.weights().items()}
     digest = snapshots.digest(snapshots.take(weights).arrays)
-    return None if digest == known else (digest, weights)
+    return steps_of(learner), None if digest == known else (digest, weights)
 
 
 def _load(policy_id: str, module: nn.Module, weights: Mapping[str, Tensor]) -> None:

@@ -35,10 +35,14 @@ class LearnerOptions:
         replay_class: what a shard's replay actor is; it has ``forget(policy_id)``, which drops a policy's frames.
         replay_config: its keywords.
         policy_cpus, replay_cpus: CPUs of one actor.
-        pods: sizes of what may hold shards. None: the nodes that Ray has now.
+        pods: sizes of what may hold shards. None: the nodes that Ray has now, those with ``resources``.
         checkpoint_dir: an empty folder that all pods see. :meth:`LearnerShards.checkpoint` writes there, and an actor
             that died goes on from it; both classes then have ``state_dict()`` and ``load_state_dict()``. None: an actor
             that died is not replaced, as nobody would notice that it forgot all.
+        resume_from: a folder that other learner shards had as ``checkpoint_dir``. A policy that is added under an id
+            that is in it goes on from there; in its place, where shards have as many places as then, and with its
+            frames.
+        resources: what each actor asks Ray for besides, such as ``{"learner": 1}``; nodes without it hold no shard.
         max_restarts: how often an actor is replaced, lost nodes included.
         start_timeout: how long a shard may wait for room, and an actor for its constructor.
     """
@@ -57,13 +61,15 @@ class LearnerOptions:
     replay_cpus: float = 1.0
     pods: Sequence[PodSize] | None = None
     checkpoint_dir: str | Path | None = None
+    resume_from: str | Path | None = None
+    resources: Mapping[str, float] = field(default_factory=dict)
     max_restarts: int = 10
     start_timeout: timedelta = timedelta(minutes=5)
 
     def __post_init__(self) -> None:
         if self.placement not in list(Placement):
             raise InvalidOption(f"placement: {self.placement!r}; use {' or '.join(Placement)}")
-        for name in ("config", "replay_config"):
+        for name in ("config", "replay_config", "resources"):
             object.__setattr__(self, name, merged(getattr(self, name), {}))
         object.__setattr__(self, "checkpoint_dir", _empty_folder(self.checkpoint_dir))
         _has_to(self.replay_class, "replay_class", "forget")
@@ -75,6 +81,10 @@ class LearnerOptions:
         """Raise InvalidOption for a class that has no way back from a checkpoint, if there are to be some."""
         if self.checkpoint_dir is not None:
             _has_to(policy_class, "policy_class", "state_dict", "load_state_dict")
+
+    @property
+    def resume_folder(self) -> Path | None:
+        return None if self.resume_from is None else Path(self.resume_from).absolute()
 
     def packed(self, nodes: Sequence[PodSize]) -> ShardPacking:
         """Places, where ``nodes`` are those that Ray has. Raises InvalidOption with the arithmetic."""

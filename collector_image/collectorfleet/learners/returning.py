@@ -1,16 +1,20 @@
 """The actor that a class of the user's becomes: where it is built anew, it goes on from the file it was kept in.
 
+It also counts how often it learned.
+
 Ray itself builds a dead actor anew, in the same place and behind the same handle, and with the same arguments; so the
 way back to what was learned is the constructor.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 import io
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import torch
 
@@ -18,18 +22,28 @@ from collectorfleet.durable_files import write_bytes
 
 log = logging.getLogger(__name__)
 
+# Of the actor's own attributes; not one of the user's.
+_STEPS: Final = "_collectorfleet_steps"
+
 
 def returning(of: type) -> type:
-    """A subclass of ``of`` for Ray, built with a file or None, its share of a GPU, and the keywords of ``of``."""
+    """A subclass of ``of`` for Ray, built with files, its share of a GPU, and the keywords of ``of``.
+
+    It goes on from the first of the files that is there.
+    """
 
     class Returning(of):  # type: ignore[misc]
-        def __init__(self, kept_in: Path | None, gpu: float, keywords: Mapping[str, Any]) -> None:
+        def __init__(self, files: Sequence[Path], gpu: float, keywords: Mapping[str, Any]) -> None:
             if 0 < gpu < 1 and torch.cuda.is_available():
                 torch.cuda.set_per_process_memory_fraction(gpu)
             super().__init__(**keywords)
-            if kept_in is not None and kept_in.exists():
+            self.__dict__[_STEPS] = 0
+            kept_in = next((file for file in files if file.exists()), None)
+            if kept_in is not None:
                 # With the user's own classes; whoever can write there can run code here, as with the image.
-                self.load_state_dict(torch.load(kept_in, map_location="cpu", weights_only=False))
+                kept = torch.load(kept_in, map_location="cpu", weights_only=False)
+                self.load_state_dict(kept["state"])
+                self.__dict__[_STEPS] = kept["steps"]
                 log.info("%s goes on from %s", of.__qualname__, kept_in)
 
         def __bool__(self) -> bool:
@@ -37,6 +51,17 @@ def returning(of: type) -> type:
             # as well, and hide why.
             return True
 
+    own: Any = getattr(of, "learn", None)
+    # A coroutine would have learned later; nobody is told of its steps.
+    if own is not None and not inspect.iscoroutinefunction(own):
+
+        @functools.wraps(own)
+        def learn(self: Any, *args: Any, **keywords: Any) -> Any:
+            found = own(self, *args, **keywords)
+            self.__dict__[_STEPS] += 1
+            return found
+
+        Returning.learn = learn
     Returning.__name__, Returning.__qualname__ = of.__name__, of.__qualname__
     return Returning
 
@@ -44,8 +69,14 @@ def returning(of: type) -> type:
 def keep(actor: Any, file: Path) -> None:
     """Write what the actor is now; it is called in the actor's process."""
     out = io.BytesIO()
-    torch.save(actor.state_dict(), out)
+    torch.save({"state": actor.state_dict(), "steps": steps_of(actor)}, out)
     write_bytes(file, out.getbuffer())
+
+
+def steps_of(actor: Any) -> int:
+    """How often it has learned; 0 for one that has no ``learn``, or an asynchronous one."""
+    steps: int = actor.__dict__[_STEPS]
+    return steps
 
 
 def drained(_: Any) -> None:

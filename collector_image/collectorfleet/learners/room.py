@@ -6,7 +6,7 @@ built anew there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -32,9 +32,11 @@ class Room:
     def start(self, actor_class: Any, bundle: int, max_restarts: int, *arguments: Any) -> Any:
         """An actor in that bundle, all of whose resources it takes; returns its handle at once."""
         resources = self._bundles[bundle]
+        further = {name: amount for name, amount in resources.items() if name not in ("CPU", "GPU")}
         options = {
             "num_cpus": resources["CPU"],
             "num_gpus": resources.get("GPU", 0),
+            "resources": further,
             "max_restarts": max_restarts,
             "scheduling_strategy": PlacementGroupSchedulingStrategy(self._group, placement_group_bundle_index=bundle),
         }
@@ -45,11 +47,12 @@ class Room:
         remove_placement_group(self._group)
 
 
-def bundle(cpus: float, gpu: float = 0.0) -> dict[str, float]:
-    return {"CPU": cpus, "GPU": gpu} if gpu else {"CPU": cpus}
+def bundle(cpus: float, gpu: float, further: Mapping[str, float]) -> dict[str, float]:
+    return {"CPU": cpus, **({"GPU": gpu} if gpu else {}), **further}
 
 
-def nodes() -> list[PodSize]:
-    """What Ray's nodes have, used or not."""
+def nodes(having: Iterable[str]) -> list[PodSize]:
+    """What Ray's nodes have, used or not; of those that have all of these resources."""
     found = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    return [PodSize(Fraction(str(one.get("CPU", 0))), int(one.get("GPU", 0))) for one in found]
+    names = set(having)
+    return [PodSize(Fraction(str(one.get("CPU", 0))), int(one.get("GPU", 0))) for one in found if names <= one.keys()]

@@ -48,8 +48,11 @@ class Roster:
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
 
-    def add(self, policy_id: str) -> Place:
-        """Give the policy a place. Raises InvalidOption if its id is taken or cannot be one, or all places are."""
+    def add(self, policy_id: str, wish: Place | None = None) -> Place:
+        """Give the policy a place, ``wish`` if that is free.
+
+        Raises InvalidOption if its id is taken or cannot be one, or all places are.
+        """
         if not _ID.fullmatch(policy_id):
             raise InvalidOption(
                 f"policy {policy_id!r}: not an id; use at most 63 letters, digits, '-', '_' and '.', and begin with a "
@@ -64,7 +67,11 @@ class Roster:
                 f"policy {policy_id!r}: all {len(self)} places are taken ({taken} in {len(self._slots)} shards); "
                 f"remove a policy, or raise max_policies ({len(self)})"
             )
-        place = Place(shard, self._free[shard].pop(0))
+        if wish is not None and wish.shard < len(self._free) and wish.slot in self._free[wish.shard]:
+            place = wish
+            self._free[wish.shard].remove(wish.slot)
+        else:
+            place = Place(shard, self._free[shard].pop(0))
         self._places[policy_id] = place
         return place
 

@@ -18,6 +18,7 @@ from collectorfleet.errors import CollectorClosed, InfrastructureError, InvalidO
 from collectorfleet.fleet.signature import takes
 from collectorfleet.learners.calls import Deadline, answer, answers
 from collectorfleet.learners.options import LearnerOptions, merged
+from collectorfleet.learners.record import Earlier, Kept, replay_file, write_record
 from collectorfleet.learners.returning import drained, keep, returning
 from collectorfleet.learners.room import Room, bundle, nodes
 from collectorfleet.learners.roster import Placement, Roster
@@ -55,16 +56,18 @@ class LearnerShards:
         if not ray.is_initialized():
             raise InvalidOption("LearnerShards: Ray is not initialized; call ray.init() first")
         self._options = options
-        self.packing: ShardPacking = options.packed(nodes())
+        self.packing: ShardPacking = options.packed(nodes(options.resources))
         self._roster = Roster(self.packing.slots, Placement(options.placement))
+        self._earlier = Earlier(options.resume_folder, self.packing.slots)
         self._classes: dict[type, Any] = {}
         self._policies: dict[str, _Learner] = {}
         self._fed = Counter[str]()
         self._added = 0
         gpu = 0.0 if options.fake_gpus else self.packing.gpu_per_policy
         self._gpu_per_actor = gpu
-        policy = bundle(options.policy_cpus, gpu)
-        self._rooms = [Room([bundle(options.replay_cpus), *[policy] * slots]) for slots in self.packing.slots]
+        policy = bundle(options.policy_cpus, gpu, options.resources)
+        replay = bundle(options.replay_cpus, 0.0, options.resources)
+        self._rooms = [Room([replay, *[policy] * slots]) for slots in self.packing.slots]
         # Who is dropped without stop() leaves no actors behind.
         self._end = weakref.finalize(self, _end, self._rooms)
         self._end.atexit = False
@@ -93,11 +96,12 @@ class LearnerShards:
         self._check_open()
         actor_class = self._class(policy_class or self._options.policy_class)
         keywords = merged(self._options.config, config or {})
-        place = self._roster.add(policy_id)
+        place = self._roster.add(policy_id, self._earlier.place(policy_id))
         self._added += 1
         file = self._file(f"policy-{policy_id}-{self._added}.pt")
+        files = [*_present(file), *self._earlier.policy_files(policy_id)]
         actor = self._rooms[place.shard].start(
-            actor_class, 1 + place.slot, self._restarts, file, self._gpu_per_actor, keywords
+            actor_class, 1 + place.slot, self._restarts, files, self._gpu_per_actor, keywords
         )
         try:
             answer(f"policy {policy_id}", actor.__ray_ready__.remote, Deadline(self._options.start_timeout))
@@ -106,6 +110,7 @@ class LearnerShards:
             self._roster.remove(policy_id)
             raise
         self._policies[policy_id] = _Learner(actor, file)
+        self._earlier.settled(policy_id, place)
         log.info("policy %s learns in shard %d, %d of %d places", policy_id, place.shard, len(self), self._places)
         return actor
 
@@ -133,6 +138,7 @@ class LearnerShards:
             log.warning("policy %s was still busy after %g s, and is ended", policy_id, deadline.seconds)
         ray.kill(actor, no_restart=True)
         del self._policies[policy_id]
+        self._earlier.forget(policy_id)
         self._roster.remove(policy_id)
         if file is not None:
             file.unlink(missing_ok=True)
@@ -179,6 +185,8 @@ class LearnerShards:
     def checkpoint(self, timeout: timedelta = _MINUTE) -> None:
         """Write what every actor is now, each between two of its calls; from there it goes on if it dies.
 
+        The first one drops the frames of those policies in ``resume_from`` that were not added again.
+
         Raises:
             InvalidOption: there is no ``checkpoint_dir``.
             UserCodeError: a ``state_dict()`` raised, or the folder is not there in some pod. All others are written,
@@ -188,6 +196,11 @@ class LearnerShards:
         self._check_open()
         if self._options.checkpoint_dir is None:
             raise InvalidOption("checkpoint: there is no checkpoint_dir; give LearnerShards one")
+        left = {
+            f"replay actor of shard {shard}, policy {policy_id}": partial(self._replays[shard].forget.remote, policy_id)
+            for policy_id, shard in self._earlier.take_left().items()
+        }
+        answers(left, Deadline(timeout))
         asks = {
             f"replay actor of shard {shard}": partial(replay.__ray_call__.remote, keep, self._replay_file(shard))
             for shard, replay in enumerate(self._replays)
@@ -195,6 +208,21 @@ class LearnerShards:
         for policy_id, learner in self._policies.items():
             asks[f"policy {policy_id}"] = partial(learner.actor.__ray_call__.remote, keep, learner.kept_in)
         answers(asks, Deadline(timeout))
+        kept = {
+            policy_id: Kept(self._roster.place(policy_id), learner.kept_in.name)
+            for policy_id, learner in self._policies.items()
+            if learner.kept_in is not None
+        }
+        write_record(Path(self._options.checkpoint_dir), self.packing.slots, kept)
+
+    @property
+    def resumes(self) -> frozenset[str]:
+        """Policies that are in ``resume_from`` and were not added again yet."""
+        return self._earlier.policies
+
+    def shard_of(self, policy_id: str) -> int:
+        """The shard that the policy learns in, counted from 0."""
+        return self._roster.place(policy_id).shard
 
     def stop(self) -> None:
         """End all actors, whatever they do, and give their room back. Further calls do nothing."""
@@ -224,7 +252,7 @@ class LearnerShards:
         replay_class = self._class(self._options.replay_class)
         config = self._options.replay_config
         replays = [
-            room.start(replay_class, _REPLAY, self._restarts, self._replay_file(shard), 0.0, config)
+            room.start(replay_class, _REPLAY, self._restarts, self._replay_files(shard), 0.0, config)
             for shard, room in enumerate(self._rooms)
         ]
         answers({f"replay actor of shard {at}": it.__ray_ready__.remote for at, it in enumerate(replays)}, deadline)
@@ -252,8 +280,11 @@ class LearnerShards:
         self._check_open()
         return self._replays[self._roster.place(policy_id).shard]
 
+    def _replay_files(self, shard: int) -> list[Path]:
+        return [*_present(self._replay_file(shard)), *self._earlier.replay_files(shard)]
+
     def _replay_file(self, shard: int) -> Path | None:
-        return self._file(f"replay-{shard}.pt")
+        return self._file(replay_file(shard))
 
     def _file(self, name: str) -> Path | None:
         folder = self._options.checkpoint_dir
@@ -262,6 +293,10 @@ class LearnerShards:
     def _check_open(self) -> None:
         if not self._end.alive:
             raise CollectorClosed("learner shards: used after stop()")
+
+
+def _present(file: Path | None) -> list[Path]:
+    return [] if file is None else [file]
 
 
 def _end(rooms: Sequence[Room]) -> None:

@@ -27,13 +27,15 @@ class PolicyStatus:
     """Of one policy; its versions count from 1.
 
     ``published`` is what is current, ``acknowledged`` what every available collector has or a newer one; None: not
-    known yet. ``frames`` are those in its buffer that say their version, and ``staleness`` is theirs.
+    known yet. ``frames`` are those in its buffer that say their version, and ``staleness`` is theirs. ``steps`` is how
+    often its learner has learned, None where that is not counted.
     """
 
     published: int | None
     acknowledged: int | None
     frames: int = 0
     staleness: Staleness | None = None
+    steps: int | None = None
 
     @property
     def publish_lag(self) -> int | None:
@@ -73,6 +75,15 @@ class PolicyVersions:
             staleness = Staleness(min(behind)[0], mean, max(behind)[0])
         had = None if acknowledged is None else self.of(policy_id, acknowledged)
         return PolicyStatus(current, had, frames, staleness)
+
+    def state_dict(self) -> dict[str, list[int]]:
+        """For :meth:`go_on_from`, of another driver."""
+        return {policy_id: list(began) for policy_id, began in self._begun().items()}
+
+    def go_on_from(self, state: Mapping[str, list[int]], fleet_version: int) -> None:
+        """Count on from what another had, before anything is staged: all policies change with ``fleet_version``."""
+        for policy_id, began in self._began.items():
+            began[:] = [*state[policy_id], fleet_version] if policy_id in state else []
 
     def _begun(self) -> dict[str, list[int]]:
         while self._staged:

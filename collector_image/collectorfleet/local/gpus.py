@@ -45,6 +45,24 @@ def gpu_shares(spec: CollectorFleetSpec, gpus: float) -> GpuShares:
     return GpuShares({name: equal if asked[name] else 0.0 for name in own}, note)
 
 
+@dataclass(frozen=True)
+class LearnerGpus:
+    """GPUs that learners take here, 0 where they learn on the CPU; ``note`` is for the user."""
+
+    taken: int
+    note: str = ""
+
+
+def learner_gpus(spec: CollectorFleetSpec, gpus: float) -> LearnerGpus:
+    """As the manifest says where that leaves one for collectors that ask for some; else none."""
+    asked = spec.learners.gpus if spec.learners else 0.0
+    left = any(spec.of_group(name).collectors.resources.gpu for name in spec.group_names)
+    if not asked or ceil(asked) + left <= gpus:
+        return LearnerGpus(ceil(asked))
+    here = f"{gpus:g} for them and collectors" if gpus else "no GPU"
+    return LearnerGpus(0, f"learners.gpus is {asked:g}, and this machine has {here}: policies learn on the CPU")
+
+
 def gpu_share(collectors: Collectors, gpus: float) -> GpuShare:
     """As the manifest says if that fits; an equal share of what is there, or none, if it does not.
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 
-from collectorfleet_api.names import COLLECTOR_RESOURCE, group_resource
+from collectorfleet_api.names import COLLECTOR_RESOURCE, LEARNER_RESOURCE, group_resource
+from collectorfleet_api.packing.learner_pods import LearnerPods
 from collectorfleet_api.packing.pods import pack_groups
 from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 
 
 def ray_resources(spec: CollectorFleetSpec) -> dict[str, int]:
-    """A slot for each collector, slots of each group, and the custom resources that pods of its size would have.
+    """A slot for each collector, slots of each group, the custom resources that pods of its size would have, and a slot
+    for each learner and replay actor.
 
     The spec is one that can be packed, as every validated one is.
     """
@@ -21,4 +23,18 @@ def ray_resources(spec: CollectorFleetSpec) -> dict[str, int]:
     for name, packing in {} if isinstance(packed, Refusal) else packed.items():
         per_pod = spec.of_group(name).workers.custom_per_pod or {}
         found.update({resource: packing.pods * count for resource, count in per_pod.items()})
+    learners = _learner_pods(spec)
+    if learners is not None:
+        found[LEARNER_RESOURCE] = learners.pods * learners.actors
     return dict(found)
+
+
+def ray_cpus(spec: CollectorFleetSpec) -> int:
+    """One for each collector, and what learners count with."""
+    learners = _learner_pods(spec)
+    return spec.collectors.replicas + (learners.pods * learners.ray_cpus if learners is not None else 0)
+
+
+def _learner_pods(spec: CollectorFleetSpec) -> LearnerPods | None:
+    pods = spec.learners.pods if spec.learners is not None else None
+    return None if isinstance(pods, Refusal) else pods

@@ -13,12 +13,12 @@ from uuid import uuid4
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet.local.code_files import import_path
-from collectorfleet.local.gpus import gpu_shares
+from collectorfleet.local.gpus import gpu_shares, learner_gpus
 from collectorfleet.local.kept_timeline import ended_as, kept_timeline
 from collectorfleet.local.latest_report import LatestReport
 from collectorfleet.local.local_processes import gpus_here, local_processes, prepare_processes
 from collectorfleet.local.local_ray import local_ray, prepare_environment
-from collectorfleet.local.ray_resources import ray_resources
+from collectorfleet.local.ray_resources import ray_cpus, ray_resources
 from collectorfleet.local.run_folder import RunFolder
 from collectorfleet.local.status import final_status
 from collectorfleet.local.terminal import Terminal
@@ -104,8 +104,8 @@ class LocalRun:
             if not self._fleet.spec.has_ray:
                 prepare_processes()
                 return self._work(None, checkpoints)
-            resources = ray_resources(self._fleet.spec)
-            ray = local_ray(replicas, resources, self._folder.ray, show_output=self._terminal.verbose)
+            cpus, resources = ray_cpus(self._fleet.spec), ray_resources(self._fleet.spec)
+            ray = local_ray(cpus, resources, self._folder.ray, show_output=self._terminal.verbose)
             with ray as gpus, stop_on_signals(self._stop):  # again, because Ray took SIGTERM for itself
                 log_milestone(Milestone.RAY)
                 self._stop.raise_if_requested()
@@ -119,9 +119,11 @@ class LocalRun:
 
         log_milestone(Milestone.IMPORTS)
         self._stop.raise_if_requested()
-        share = gpu_shares(self._fleet.spec, gpus_here() if gpus is None else gpus)
-        if share.note:
-            self._terminal.say(f"note: {share.note}")
+        here = gpus_here() if gpus is None else gpus
+        learners = learner_gpus(self._fleet.spec, here)
+        share = gpu_shares(self._fleet.spec, here - learners.taken)
+        for note in filter(None, (learners.note, share.note)):
+            self._terminal.say(f"note: {note}")
         code = load_own_code(self._fleet.spec)
         history = checkpoints.history() if checkpoints else RunHistory(str(uuid4()))
         with open_session(
@@ -131,6 +133,7 @@ class LocalRun:
             history,
             checkpoints,
             gpu_per_collector=share.per_collector,
+            learners_on_gpus=not learners.note,
             starting=starting_report(self._fleet.spec.collectors.replicas, None),
             say=self._say_resumed,
             launcher=self._launcher(share.per_collector[WORKER_GROUP]) if gpus is None else None,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from collectorfleet.display.lines import ProgressLines
+from collectorfleet.pod.hosts import hosts_of
 from collectorfleet.pod.ray_node import RayNode
 from collectorfleet.pod.reporter import Reporter
 from collectorfleet.pod.settings import TERMINATION_LOG, DriverSettings
@@ -29,7 +29,7 @@ from collectorfleet.run.stop import StopRequest, stop_on_signals
 from collectorfleet.run.supervision import supervise
 from collectorfleet.run.timeline_keeper import TimelineKeeper, keeper_in
 from collectorfleet_api.log_lines import EXCEPTION
-from collectorfleet_api.names import CODE_MOUNT, METRICS_PORT
+from collectorfleet_api.names import CODE_MOUNT, METRICS_PORT, WORKER_GROUP
 from collectorfleet_api.packing.quantity import whole_cpus
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec
 
@@ -51,10 +51,8 @@ def drive(settings: DriverSettings) -> int:
 
 def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
     with Reporter(settings, stop) as reporter, BackgroundMetrics(settings.name, reporter.report, METRICS_PORT):
-        node = RayNode(settings.ray_address, stop)
+        node = RayNode(settings.ray_address, stop) if settings.ray_address else None
         # Here and not above, because these imports take seconds and everything else goes on meanwhile.
-        import ray
-
         from collectorfleet.run.own_code import load_own_code
         from collectorfleet.run.session import open_session
 
@@ -65,9 +63,10 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
         history = _history(fleet, settings, folder)
         enter_working_folder(Path(CODE_MOUNT))
         code = load_own_code(fleet.spec)
-        node.wait_until_joined()
-        ray.init(address=settings.ray_address, log_to_driver=True, logging_level=logging.WARNING)
-        log_milestone(Milestone.RAY)
+        gpus = _gpu_per_collector(fleet.spec)
+        launcher = None if node else hosts_of(fleet, settings, gpus[WORKER_GROUP], stop)
+        if node:
+            _join(node, settings.ray_address)
         with (
             stop_on_signals(stop),  # again, because Ray took SIGTERM for itself
             open_session(
@@ -76,8 +75,9 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
                 stop,
                 history,
                 folder,
-                gpu_per_collector=_gpu_per_collector(fleet.spec),
+                gpu_per_collector=gpus,
                 starting=starting_report(fleet.spec.collectors.replicas, last_report(fleet)),
+                launcher=launcher,
             ) as session,
         ):
             reporter.attach(session)
@@ -86,6 +86,14 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
                 completed = session.execute()
             timeline.end(f"completed: {completed.message}")
             return completed
+
+
+def _join(node: RayNode, address: str) -> None:
+    import ray
+
+    node.wait_until_joined()
+    ray.init(address=address, log_to_driver=True, logging_level=logging.WARNING)
+    log_milestone(Milestone.RAY)
 
 
 def _timeline_keeper(fleet: str, folder: CheckpointFolder | None, reporter: Reporter) -> TimelineKeeper:
@@ -110,9 +118,7 @@ def _history(fleet: CollectorFleet, settings: DriverSettings, folder: Checkpoint
     reported, drivers = Position.of_report(before), (before and before.driver_incarnation) or 0
     if folder is None:
         return RunHistory(settings.uid, drivers=drivers, records=(reported,))
-    found = folder.history(reported)
-    # A full volume counts no driver, and a fleet that was made again has not had those that it counts.
-    return replace(found, drivers=max(found.drivers, drivers))
+    return folder.history(reported, drivers=drivers)
 
 
 def _gpu_per_collector(spec: CollectorFleetSpec) -> dict[str, float]:

@@ -19,14 +19,15 @@ class MissingSetting(Exception):
 
 @dataclass(frozen=True)
 class DriverSettings:
-    """Whose driver this is and where its Ray cluster listens."""
+    """Whose driver this is, and where its Ray cluster listens, or it itself."""
 
     namespace: str
     name: str
     uid: str
     pod: str
-    ray_address: str  # host:port of the head's GCS
     spec: dict[str, Any]  # the fleet's as the driver was started with it, whatever is stored by now
+    ray_address: str = ""  # host:port of the head's GCS
+    pod_ip: str = ""  # where hosts of collectors come to, without Ray
     checkpoints: Path | None = None  # where `driver.checkpoint` is mounted
 
     @property
@@ -42,8 +43,12 @@ class DriverSettings:
             "name": names.ENV_NAME,
             "uid": names.ENV_UID,
             "pod": names.ENV_POD,
-            "ray_address": names.ENV_RAY_ADDRESS,
             "spec": names.ENV_SPEC,
+        }
+        launcher = {"ray_address": names.ENV_RAY_ADDRESS, "pod_ip": names.ENV_POD_IP}
+        # One of the two, by the launcher.
+        variables |= {field: one for field, one in launcher.items() if env.get(one)} or {
+            "ray_address": names.ENV_RAY_ADDRESS
         }
         missing = [variable for variable in variables.values() if not env.get(variable)]
         if missing:

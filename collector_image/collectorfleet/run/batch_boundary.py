@@ -25,11 +25,18 @@ class BatchBoundary:
     def __init__(self, stop: StopRequest, checkpoints: Checkpoints) -> None:
         self._stop = stop
         self._checkpoints = checkpoints
+        self._looks: list[Callable[[], None]] = []
+
+    def look_between(self, look: Callable[[], None]) -> None:
+        """Call ``look`` before each batch is asked for, when the last one is worked off."""
+        self._looks.append(look)
 
     def batches(self, batches: Iterator[T], position: Callable[[], Position]) -> Iterator[T]:
         """``batches``, until there are no more or the run is asked to stop; ``position`` says how far it is."""
         first = True
         while not self._stop.requested():
+            for look in self._looks:
+                look()
             if self._checkpoints.due:
                 self._checkpoints.write_in_background(position())
             held = self._next(batches, position)

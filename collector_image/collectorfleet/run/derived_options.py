@@ -61,5 +61,5 @@ def remote_config(spec: CollectorFleetSpec, gpus: float, group: str | None = Non
 
 
 def publishes_after_each_batch(spec: CollectorFleetSpec) -> bool:
-    """Without a training function the weights stay as they are."""
-    return spec.driver.train is not None and spec.weights.update_after_each_batch
+    """Without a training function the weights stay as they are, and what learners learned is published by itself."""
+    return spec.driver.train is not None and spec.learners is None and spec.weights.update_after_each_batch

@@ -6,8 +6,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from collectorfleet.errors import InvalidOption
+
 if TYPE_CHECKING:
     from torchrl.record.loggers import Logger
+
+    from collectorfleet.run.learners.run_learners import RunLearners
 
 # A status has to stay small: it is one object in the API server.
 MOST_METRICS: Final = 100
@@ -35,6 +39,7 @@ class Run:
         self._log = log
         self._started = time.monotonic()
         self._metrics: Mapping[str, float] = {}
+        self._learners: RunLearners | None = None
 
     def report(self, **metrics: Any) -> None:
         """Show numbers in ``status.progress.metrics``, the newest value of each name; ``driver.log`` gets them all.
@@ -89,6 +94,20 @@ class Run:
         from collectorfleet.run.log.report_logger import ReportLogger
 
         return ReportLogger(self.report)
+
+    @property
+    def learners(self) -> RunLearners:
+        """The policies of ``spec.learners``: iterate over ``learners.shards``, and call ``learners.feed.publish``.
+
+        Raises InvalidOption in a fleet without them.
+        """
+        if self._learners is None:
+            raise InvalidOption("run.learners: the fleet has none; name them in spec.learners")
+        return self._learners
+
+    def learns_with(self, learners: RunLearners) -> None:
+        """What :attr:`learners` is from now on."""
+        self._learners = learners
 
     @property
     def metrics(self) -> Mapping[str, float]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from collectorfleet.errors import UserCodeError
 from collectorfleet.run.collector_options import ARGUMENTS, Built
+from collectorfleet.run.learners.code import LearnerCode, load_learner_code
 from collectorfleet.user_code import load
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Factory
 
@@ -36,12 +37,14 @@ class Script:
 class OwnCode:
     """The training function, imported, or the script; a fleet that only collects has neither.
 
-    ``built`` are the policy and further arguments of FleetCollector, by their names there.
+    ``built`` are the policy and further arguments of FleetCollector, by their names there. ``learners`` are what
+    ``spec.learners`` names, None without it.
     """
 
     train: TrainingFunction | None
     script: Script | None
     built: dict[str, Any]
+    learners: LearnerCode | None = None
 
 
 def modules_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,7 +63,7 @@ def load_own_code(spec: CollectorFleetSpec) -> OwnCode:
     train, script = spec.driver.train, spec.driver.script
     function = TrainingFunction(train.function, load(train.function), train.kwargs) if train else None
     program = Script(script, _found(script), spec.driver.args) if script else None
-    return OwnCode(function, program, built_options(spec, on_ray=False))
+    return OwnCode(function, program, built_options(spec, on_ray=False), load_learner_code(spec))
 
 
 def _found(script: str) -> Path:

@@ -8,6 +8,7 @@ from typing import Any
 from tensordict import TensorDictBase
 
 from collectorfleet.fleet.collector import FleetCollector
+from collectorfleet.gather.shared import Staged
 from collectorfleet.run.batch_boundary import BatchBoundary
 from collectorfleet.run.position import Position
 
@@ -16,7 +17,7 @@ class RunCollector(FleetCollector):
     """Asks ``boundary`` between batches and before the user publishes; is a FleetCollector in everything else.
 
     A subclass and no wrapper, because the user's code and TorchRL's trainers ask ``isinstance(collector,
-    BaseCollector)``, may call any method, and some methods call these two: ``start()`` iterates. What a run adds is all
+    BaseCollector)``, may call any method, and some methods call these: ``start()`` iterates. What a run adds is all
     in ``boundary``.
     """
 
@@ -32,6 +33,10 @@ class RunCollector(FleetCollector):
 
     def iterator(self) -> Iterator[TensorDictBase | None]:
         return self._boundary.batches(super().iterator(), self.position)
+
+    def publish(self) -> Staged:
+        self._boundary.before_publish(self.position())
+        return super().publish()
 
     def update_policy_weights_(self, *args: Any, **kwargs: Any) -> Any:
         self._boundary.before_publish(self.position())

@@ -21,6 +21,7 @@ from collectorfleet.run.collector_options import GpuPerCollector, collector_opti
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
 from collectorfleet.run.history import RunHistory
+from collectorfleet.run.learners.run_learners import RunLearners, open_learners
 from collectorfleet.run.log.loggers import open_loggers
 from collectorfleet.run.log.run_log import RunLog
 from collectorfleet.run.making import Making
@@ -33,7 +34,7 @@ from collectorfleet.run.resume_point import ResumePoint
 from collectorfleet.run.run_collector import RunCollector
 from collectorfleet.run.script_collector import ScriptCollectors
 from collectorfleet.run.stop import StopRequest
-from collectorfleet.run.work import run_script, train, write_out
+from collectorfleet.run.work import learn, run_script, train, write_out
 from collectorfleet.transport.distributed.launcher import Launcher
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec, DriverReport, Log, Progress
 
@@ -57,6 +58,12 @@ class Session:
         self._size: tuple[int, int] | None = None
         self._drained: Collection[str] = ()
         self._work: Callable[[], Completed] | None = None
+        self._learners: RunLearners | None = None
+
+    def learns_with(self, learners: RunLearners) -> None:
+        """They are there, before the collector that writes to them, and end after it."""
+        self._learners = learners
+        self._run.learns_with(learners)
 
     def begin(self, collector: RunCollector, resume_point: ResumePoint) -> None:
         """The collector is there. On the main thread."""
@@ -82,7 +89,10 @@ class Session:
                 "replay_buffer_frames_lost": self.resume_point.buffer_frames_lost,
             }
         progress = (report.progress or Progress()).model_copy(update=own)
-        return report.model_copy(update={"progress": progress, "checkpoint": self._making.checkpoints.status})
+        told: dict[str, Any] = {"progress": progress, "checkpoint": self._making.checkpoints.status}
+        if self._learners is not None:
+            told["learners"] = self._learners.status
+        return report.model_copy(update=told)
 
     def wait_for_change(self, seen: int, timeout_seconds: float) -> int:
         """Block until something turned that a reader wants to know at once; see FleetCollector.wait_for_change."""
@@ -114,8 +124,10 @@ class Session:
         Raises UserCodeError when the user's code raises, another CollectorFleetError when the fleet cannot go on.
         """
         if self._work is None:
-            raise InvalidOption("spec: neither driver.train, driver.script nor output says what to do with the batches")
+            raise InvalidOption("spec: no driver.train, driver.script, learners or output says what to do with frames")
         done = self._work()
+        if self._learners is not None and self._collector is not None:
+            self._learners.look(self._collector, now=True)
         self._making.checkpoints.write(self.position(), completed=not self._run.stop_requested)
         return done
 
@@ -124,9 +136,11 @@ class Session:
         return self.resume_point.position if self._collector is None else self._collector.position()
 
     def close(self) -> None:
-        """End the collectors."""
+        """End the collectors, and the learners after them."""
         if self._collector is not None:
             self._collector.shutdown(timeout=SHUTDOWN_SECONDS, raise_on_error=False)
+        if self._learners is not None:
+            self._learners.close()
 
 
 @contextmanager
@@ -138,6 +152,7 @@ def open_session(
     folder: CheckpointFolder | None,
     *,
     gpu_per_collector: GpuPerCollector,
+    learners_on_gpus: bool = True,
     starting: DriverReport,
     say: Callable[[str], None] = log.warning,
     launcher: Launcher | None = None,
@@ -146,7 +161,8 @@ def open_session(
     collectors end with it.
 
     The run goes on from what ``history`` has, which ``say`` tells, and keeps its checkpoints in ``folder``, if there is
-    one. ``starting`` is its report as long as it has no collector.
+    one. Where the machine has not the GPUs that ``spec.learners`` asks for, they are not ``learners_on_gpus``.
+    ``starting`` is its report as long as it has no collector.
     """
     making = Making(fleet.spec, stop, history, folder, say)
     options = collector_options(fleet.spec, gpu_per_collector)
@@ -162,7 +178,10 @@ def open_session(
     run_log = _run_log(fleet, session.report)
     with run_log, _open(session, stop):
         if code.script is None:
-            _begin_with_collector(session, fleet, code, making, run, history, options)
+            learners = None
+            if code.learners is not None:
+                learners = partial(open_learners, fleet.spec, code.learners, folder=folder, on_gpus=learners_on_gpus)
+            _begin_with_collector(session, fleet, code, making, run, history, options, learners)
         else:
             built = code.built | built_options(fleet.spec, on_ray=True)
             collectors = ScriptCollectors(fleet.spec, built, making, options, session.begin)
@@ -192,8 +211,12 @@ def _begin_with_collector(
     run: Run,
     history: RunHistory,
     options: dict[str, Any],
+    open_learners: Callable[[Any], RunLearners] | None,
 ) -> None:
-    """The collector that the manifest describes, and what is done with its batches."""
+    """The collector that the manifest describes, and what is done with its batches.
+
+    ``open_learners`` starts those of ``spec.learners`` for the policy that it is given.
+    """
     spec = fleet.spec
     writer = _writer(fleet, history.run_id)
     making.restore(code.built)
@@ -205,6 +228,12 @@ def _begin_with_collector(
     built = built_options(spec, on_ray=True)
     if spec.replay_buffer is not None and spec.replay_buffer.checkpoint:
         making.checkpoints.keep_buffer(built["replay_buffer"])
+    learners = None
+    if open_learners is not None:
+        learners = open_learners(code.built["policy"])
+        session.learns_with(learners)
+        built["replay_buffer"] = learners.feed.replay_buffer
+        making.keep_learners(learners, resume.position)
     collector = RunCollector(
         making.boundary,
         resume.position.frames_lost,
@@ -214,9 +243,13 @@ def _begin_with_collector(
         **built,
     )
     making.made(collector, spec.collectors.replicas)
+    if learners is not None:
+        making.boundary.look_between(partial(learners.look, collector))
     session.begin(collector, resume)
     if code.train is not None:
         session.does(partial(train, code.train, collector, run))
+    elif spec.learners is not None:
+        session.does(partial(learn, collector, run, spec.learners.batch_size))
     elif writer is not None:
         session.does(partial(write_out, collector, writer))
 
@@ -231,5 +264,5 @@ def _writer(fleet: CollectorFleet, run_id: str) -> OutputWriter | None:
 
 def _buffer_begins_empty(spec: CollectorFleetSpec, checkpoint: Checkpoint | None) -> bool:
     if spec.replay_buffer is None:
-        return False
+        return False  # or what learners have, which comes back with them
     return not (spec.replay_buffer.checkpoint and checkpoint is not None and checkpoint.replay_buffer is not None)

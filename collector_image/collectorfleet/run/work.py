@@ -7,10 +7,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
+from ray.exceptions import RayActorError
 from tensordict import TensorDictBase
 
 import collectorfleet
-from collectorfleet.errors import CollectorFleetError, UserCodeError
+from collectorfleet.errors import CollectorFleetError, InfrastructureError, UserCodeError
 from collectorfleet.fleet.collector import FleetCollector
 from collectorfleet.run.current import as_current
 from collectorfleet.run.exit import Completed
@@ -26,12 +27,14 @@ def train(training: TrainingFunction, collector: FleetCollector, run: Run) -> Co
     """Call the training function.
 
     Raises UserCodeError when it raises, another CollectorFleetError as it is; ReplayBufferLost when it raises because
-    the replay buffer is lost, which it samples from.
+    the replay buffer is lost, which it samples from, and InfrastructureError where that is an actor, as of a learner.
     """
     try:
         training.function(collector, run, **training.kwargs)
     except CollectorFleetError:
         raise
+    except RayActorError as error:
+        raise InfrastructureError.of(f"train {training.path}", error) from error
     except Exception as error:
         lost = None if collector.replay_buffer is None else loss_of(collector.replay_buffer)
         raise lost or UserCodeError.of(f"train {training.path}", error) from error
@@ -42,6 +45,20 @@ def train(training: TrainingFunction, collector: FleetCollector, run: Run) -> Co
     progress = collector.status().progress or Progress()
     done = f"{progress.frames_delivered} frames in {progress.batches} batches"
     return Completed(f"{training.path} returned after {done}")
+
+
+def learn(collector: FleetCollector, run: Run, batch_size: int) -> Completed:
+    """Have every policy of ``run.learners`` learn once after each batch, and publish those that changed, to the end.
+
+    Raises UserCodeError when a learner raises, another CollectorFleetError when one is lost for good.
+    """
+    learners = run.learners
+    for _ in collector:
+        run.report(**learners.learn(batch_size))
+        learners.feed.publish(collector)
+    progress = collector.status().progress or Progress()
+    done = f"{progress.frames_delivered} frames in {progress.batches} batches"
+    return Completed(f"{len(learners.shards)} policies learned from {done}")
 
 
 def run_script(

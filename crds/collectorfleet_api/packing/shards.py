@@ -104,7 +104,7 @@ def _share(units: int, shards: int, slots: int) -> int:
 
 def _not_held(packing: ShardPacking, group: LearnerGroup, pods: Sequence[PodSize]) -> Refusal | None:
     wanted, slots = len(packing.slots), packing.slots[0]
-    shard = PodSize(group.replay_cpus + slots * group.policy_cpus, _gpus_touched(slots, packing.gpu_units))
+    shard = PodSize(group.replay_cpus + slots * group.policy_cpus, gpus_touched(slots, packing.gpu_units))
     held = [_held(pod, shard, slots, packing.gpu_units) for pod in pods]
     if sum(held) >= wanted:
         return None
@@ -130,8 +130,8 @@ def _held(pod: PodSize, shard: PodSize, slots: int, share: int) -> int:
     return min(by_cpu, collectors_that_fit(share, pod.gpus) // slots) if share else by_cpu
 
 
-def _gpus_touched(slots: int, share: int) -> int:
-    """Whole GPUs that have policies of one shard."""
+def gpus_touched(slots: int, share: int) -> int:
+    """Whole GPUs that ``slots`` policies of one pod need."""
     if share >= UNITS_PER_GPU:
         return slots * share // UNITS_PER_GPU
     return _ceil(slots, UNITS_PER_GPU // share) if share else 0

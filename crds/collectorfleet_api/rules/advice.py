@@ -9,6 +9,7 @@ from collectorfleet_api.packing.pods import pack
 from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.packing.shares import shares
 from collectorfleet_api.rules.groups import place
+from collectorfleet_api.rules.learners import learner_advice
 from collectorfleet_api.rules.pod_security import not_restricted
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.v1alpha1.base import Model
@@ -139,6 +140,8 @@ def _not_restricted(fleet: CollectorFleet) -> Iterator[Problem]:
     yield from not_restricted(spec.driver.template, "spec.driver.template", "driver")
     yield from not_restricted(spec.workers.template, "spec.workers.template", "ray-worker")
     yield from not_restricted(spec.ray.head.template, "spec.ray.head.template", "ray-head")
+    if spec.learners is not None:
+        yield from not_restricted(spec.learners.template, "spec.learners.template", "ray-worker")
 
 
 def _gpu_without_device(fleet: CollectorFleet) -> Iterator[Problem]:
@@ -208,6 +211,7 @@ _CHECKS: Final[tuple[Callable[[CollectorFleet], Iterator[Problem]], ...]] = (
     _parts_of_a_gpu,
     _gpus_of_the_template,
     _gpu_without_device,
+    learner_advice,
     _not_restricted,
     _older_than_bounded,
     _buffer_that_begins_empty,

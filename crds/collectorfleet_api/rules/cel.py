@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from collectorfleet_api.names import MAX_NAME_LENGTH
+from collectorfleet_api.names import MAX_NAME_LENGTH, MAX_NAME_LENGTH_OF_A_JOB
 from collectorfleet_api.rules import cel_custom, cel_groups
 from collectorfleet_api.rules.combinations.combination import Combination
 from collectorfleet_api.rules.combinations.questions import FIRST_SHARES
@@ -52,6 +52,13 @@ _NAME = [
         f"metadata.name: at most {MAX_NAME_LENGTH} characters, because its Ray cluster is named after it",
         f"'metadata.name: %d characters are too long for the Ray cluster that is named after it; "
         f"use at most {MAX_NAME_LENGTH}'.format([self.metadata.name.size()])",
+    ),
+    Rule(
+        f"self.spec.launcher == 'RayCluster' || self.metadata.name.size() <= {MAX_NAME_LENGTH_OF_A_JOB}",
+        f"metadata.name: at most {MAX_NAME_LENGTH_OF_A_JOB} characters with launcher Job, because its pods are named "
+        "after it",
+        f"'metadata.name: %d characters are too long for the pods of launcher Job that are named after it; "
+        f"use at most {MAX_NAME_LENGTH_OF_A_JOB}'.format([self.metadata.name.size()])",
     ),
     Rule(
         "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
@@ -209,6 +216,7 @@ RULES: Final[dict[str, list[Rule]]] = {
     ],
     "spec.collectors.resources.gpu": _SHARE,
     "spec.collectors.groups[].resources.gpu": _SHARE,
+    "spec.learners.gpus": _SHARE,
     "spec.collectors.resources.custom": _CUSTOM,
     "spec.collectors.groups[].resources.custom": _CUSTOM,
     "spec.ray.version": [_RAY_VERSION],

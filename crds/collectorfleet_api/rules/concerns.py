@@ -20,6 +20,7 @@ class Part(StrEnum):
     DRIVER = "driver"
     HEAD = "head"
     GROUP = "group"  # the worker pods of a group, each group by itself
+    LEARNERS = "learners"  # the pods of learner shards
 
 
 _NOBODY: Final[frozenset[Part]] = frozenset()
@@ -27,6 +28,7 @@ _ALL: Final = frozenset(Part)
 _DRIVER: Final = frozenset({Part.DRIVER})
 _GROUP: Final = frozenset({Part.GROUP})
 _DRIVER_AND_GROUP: Final = _DRIVER | _GROUP
+_DRIVER_AND_LEARNERS: Final = _DRIVER | {Part.LEARNERS}
 
 # By path below `spec`, as manifests have it; a path stands for everything in it.
 CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
@@ -57,12 +59,27 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "collectors.onEnvironmentError": _DRIVER,
     "collectors.failurePolicy": _DRIVER,
     "collectors.scalingPolicy": _DRIVER,
-    "workers.gpu": _DRIVER_AND_GROUP,
+    "workers.gpu": _DRIVER_AND_GROUP | _DRIVER_AND_LEARNERS,
     "workers.collectorsPerPod": _DRIVER_AND_GROUP,
     "workers.customPerPod": _DRIVER_AND_GROUP,
     "workers.template": _GROUP,
     "weights": _DRIVER,
     "replayBuffer": _DRIVER,
+    "learners.factory": _DRIVER,
+    "learners.kwargs": _DRIVER,
+    "learners.split": _DRIVER,
+    "learners.policies": _DRIVER,
+    "learners.placement": _DRIVER,
+    "learners.batchSize": _DRIVER,
+    "learners.replay.factory": _DRIVER,
+    "learners.replay.kwargs": _DRIVER,
+    # No learner leaves its pod while the driver runs: what makes their pods anew starts the driver anew.
+    "learners.maxPolicies": _DRIVER_AND_LEARNERS,
+    "learners.gpus": _DRIVER_AND_LEARNERS,
+    "learners.shards": _DRIVER_AND_LEARNERS,
+    "learners.resources": _DRIVER_AND_LEARNERS,
+    "learners.replay.resources": _DRIVER_AND_LEARNERS,
+    "learners.template": _DRIVER_AND_LEARNERS,
     "output": _DRIVER,
     "ray": _ALL,
     "networkPolicy": _NOBODY,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from collectorfleet_api.names import COLLECTOR_RESOURCE
+from collectorfleet_api.names import COLLECTOR_RESOURCE, LEARNER_RESOURCE
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
 
@@ -33,3 +33,5 @@ def _names(names: Iterable[str], path: str) -> Iterator[Problem]:
             yield Problem(path, f"{name} is Ray's own; ask with cpu, gpu and memory of collectors.resources")
         elif name == COLLECTOR_RESOURCE or name.startswith(f"{COLLECTOR_RESOURCE}-"):
             yield Problem(path, f"{name} is what collectors are placed by; use another name")
+        elif name == LEARNER_RESOURCE:
+            yield Problem(path, f"{name} is what learners are placed by; use another name")

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from collectorfleet_api.names import MAX_NAME_LENGTH, MAX_SPEC_BYTES
+from collectorfleet_api.names import MAX_NAME_LENGTH, MAX_NAME_LENGTH_OF_A_JOB, MAX_SPEC_BYTES
 from collectorfleet_api.packing.pods import pack
 from collectorfleet_api.packing.quantity import parse_quantity
 from collectorfleet_api.packing.refusal import Refusal
@@ -22,6 +22,7 @@ from collectorfleet_api.rules.collector_kwargs import collector_kwargs_problems
 from collectorfleet_api.rules.combinations.table import COMBINATIONS
 from collectorfleet_api.rules.custom_resources import custom_resource_problems
 from collectorfleet_api.rules.groups import group_problems
+from collectorfleet_api.rules.learners import learner_problems
 from collectorfleet_api.rules.network import network_problems
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.rules.sentences import did_you_mean, sentences
@@ -74,6 +75,9 @@ def _name(fleet: CollectorFleet) -> Iterator[Problem]:
     if len(name) > MAX_NAME_LENGTH:
         text = f"{len(name)} characters are too long for the Ray cluster that is named after it; use at most"
         yield Problem("metadata.name", f"{text} {MAX_NAME_LENGTH}")
+    if not fleet.spec.has_ray and len(name) > MAX_NAME_LENGTH_OF_A_JOB:
+        text = f"{len(name)} characters are too long for the pods of launcher Job that are named after it; use at most"
+        yield Problem("metadata.name", f"{text} {MAX_NAME_LENGTH_OF_A_JOB}")
     if not re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", name):
         yield Problem(
             "metadata.name",
@@ -103,6 +107,9 @@ def _packing(fleet: CollectorFleet) -> Iterator[Problem]:
 def _memory(fleet: CollectorFleet) -> Iterator[Problem]:
     collectors = fleet.spec.collectors
     asked = {"driver": fleet.spec.driver.resources.memory, "collectors": collectors.resources.memory}
+    learners = fleet.spec.learners
+    if learners is not None:
+        asked |= {"learners": learners.resources.memory, "learners.replay": learners.replay.resources.memory}
     own = {f"collectors.groups[{index}]": group.resources.memory for index, group in enumerate(collectors.groups)}
     for part, memory in (asked | own).items():
         size_bytes = None if memory is None else parse_quantity(memory)
@@ -167,6 +174,7 @@ CHECKS: Final[dict[str, Callable[[CollectorFleet], Iterator[Problem]]]] = {
     "custom-resources-have-names": custom_resource_problems,
     "collectors-fit-into-pods": _packing,
     "groups-add-up": group_problems,
+    "learners-fit-into-shards": learner_problems,
     "memory-fits-a-process": _memory,
     "ray-knows-tokens": _ray_version,
     "secrets-named-once": _pull_secrets,

@@ -42,6 +42,13 @@ from collectorfleet_api.v1alpha1.gpus import GpuMode, WorkersGpu
 from collectorfleet_api.v1alpha1.groups import (
     Group,
 )
+from collectorfleet_api.v1alpha1.learners import (
+    LearnerPolicy,
+    LearnerReplay,
+    LearnerResources,
+    Learners,
+    ShardPlacement,
+)
 from collectorfleet_api.v1alpha1.lifecycle import (
     WhenFinished,
 )
@@ -76,6 +83,7 @@ from collectorfleet_api.v1alpha1.status import (
     CodeStatus,
     CollectorCounts,
     CollectorFleetStatus,
+    CollectorsJobStatus,
     CollectorState,
     CollectorStatus,
     Condition,
@@ -84,6 +92,8 @@ from collectorfleet_api.v1alpha1.status import (
     DriverReport,
     EpisodesStatus,
     GroupCounts,
+    LearnerPolicyStatus,
+    LearnersStatus,
     OperatorStatus,
     Orders,
     Progress,
@@ -123,6 +133,7 @@ __all__ = [
     "CollectorState",
     "CollectorStatus",
     "Collectors",
+    "CollectorsJobStatus",
     "Condition",
     "ConditionStatus",
     "ConditionType",
@@ -142,6 +153,12 @@ __all__ = [
     "Head",
     "ImagePullPolicy",
     "Launcher",
+    "LearnerPolicy",
+    "LearnerPolicyStatus",
+    "LearnerReplay",
+    "LearnerResources",
+    "Learners",
+    "LearnersStatus",
     "LocalObjectReference",
     "Log",
     "Metadata",
@@ -163,6 +180,7 @@ __all__ = [
     "Resources",
     "RollingUpdate",
     "Rollout",
+    "ShardPlacement",
     "Staleness",
     "Stragglers",
     "Train",

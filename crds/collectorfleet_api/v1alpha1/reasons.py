@@ -15,6 +15,7 @@ class ConditionType(StrEnum):
     RECONCILING = "Reconciling"
     STALLED = "Stalled"
     RAY_CLUSTER_READY = "RayClusterReady"
+    COLLECTORS_JOB_READY = "CollectorsJobReady"  # in its place, of a fleet with launcher Job
     DRIVER_RUNNING = "DriverRunning"
     COLLECTORS_AVAILABLE = "CollectorsAvailable"
     WEIGHTS_FRESH = "WeightsFresh"
@@ -33,7 +34,7 @@ class Reason(StrEnum):
     INVALID_SPEC = "InvalidSpec"  # UpToDate gives it too
     PROGRESS_DEADLINE_EXCEEDED = "ProgressDeadlineExceeded"
 
-    # RayClusterReady and DriverRunning
+    # RayClusterReady or CollectorsJobReady, and DriverRunning
     PENDING = "Pending"
     WAITING_FOR_DELETION = "WaitingForDeletion"
     NAME_TAKEN = "NameTaken"
@@ -41,14 +42,16 @@ class Reason(StrEnum):
     CONTAINER_FAILED = "ContainerFailed"
     NODE_LOST = "NodeLost"
 
-    # RayClusterReady
+    # RayClusterReady or CollectorsJobReady
     READY = "Ready"
+    WORKERS_STARTING = "WorkersStarting"
+    COLLECTOR_UNSCHEDULABLE = "CollectorUnschedulable"
+
+    # RayClusterReady
     KUBERAY_MISSING = "KubeRayMissing"
     HEAD_PENDING = "HeadPending"
     HEAD_STARTING = "HeadStarting"
     HEAD_UNSCHEDULABLE = "HeadUnschedulable"
-    WORKERS_STARTING = "WorkersStarting"
-    COLLECTOR_UNSCHEDULABLE = "CollectorUnschedulable"
 
     # DriverRunning
     STARTING = "Starting"

@@ -21,6 +21,7 @@ from collectorfleet_api.v1alpha1.collectors import CollectorClass, Collectors, R
 from collectorfleet_api.v1alpha1.factory import Factory
 from collectorfleet_api.v1alpha1.gpus import WorkersGpu
 from collectorfleet_api.v1alpha1.groups import over
+from collectorfleet_api.v1alpha1.learners import Learners
 from collectorfleet_api.v1alpha1.lifecycle import WhenFinished
 from collectorfleet_api.v1alpha1.log import Log
 from collectorfleet_api.v1alpha1.network_policy import NetworkPolicy
@@ -170,9 +171,8 @@ class CollectorFleetSpec(Model):
     launcher: Launcher = Field(
         default=Launcher.RAY_CLUSTER,
         description=(
-            "What holds the collectors. RayCluster: the worker pods of a Ray cluster. Job: processes without Ray, in a "
-            "process group with the driver; needs `collection.transport: TorchDistributed`, and `collectorfleet run`: "
-            "the operator makes RayClusters only."
+            "What holds the collectors. RayCluster: the worker pods of a Ray cluster. Job: those of an Indexed Job, "
+            "without Ray, in a process group with the driver; needs `collection.transport: TorchDistributed`."
         ),
     )
     collection: Collection = Field(default_factory=Collection, description="How batches are gathered.")
@@ -185,6 +185,14 @@ class CollectorFleetSpec(Model):
             'Builds, once in the driver, a `ReplayBuffer(service_backend="ray")` that the collectors write into; it '
             "is `collector.replay_buffer`, and iterating yields None. It ends with its driver, see `checkpoint`. "
             "Absent: batches go to the training function."
+        ),
+    )
+    learners: Learners | None = Field(
+        default=None,
+        description=(
+            "Policies that learn in actors of their own: collectors write each one's frames to the replay actor beside "
+            "it, iterating yields None, and what was learned is published as a version. `run.learners` has them in "
+            "`driver.train`; without it each learns once after each batch. Absent: the driver trains."
         ),
     )
     output: Output | None = Field(default=None, description="Where a fleet without `driver.train` puts its batches.")

@@ -59,8 +59,17 @@ class RayClusterStatus(Model):
     gpu_per_collector: float | None = Field(default=None, description="Share of a GPU that each collector gets.")
     surplus_gpu: float | None = Field(default=None, description="GPUs of the worker pods that no collector uses.")
     groups: list[WorkerGroupStatus] = Field(
-        default_factory=list, description="The same for each of `spec.collectors.groups`.", json_schema_extra=_BY_NAME
+        default_factory=list,
+        description="The same for each of `spec.collectors.groups`, and for the pods of learners, where there are any.",
+        json_schema_extra=_BY_NAME,
     )
+
+
+class CollectorsJobStatus(Model):
+    name: str = Field(description="Name of the Job.")
+    worker_pods: WorkerPods | None = Field(default=None, description="Its pods, desired and ready.")
+    gpu_per_collector: float | None = Field(default=None, description="Share of a GPU that each collector gets.")
+    surplus_gpu: float | None = Field(default=None, description="GPUs of its pods that no collector uses.")
 
 
 class DriverPodStatus(Model):
@@ -225,6 +234,49 @@ class Progress(Model):
     collectors: CollectorCounts | None = Field(default=None, description="Collectors by number.")
 
 
+class PolicyStaleness(Model):
+    """Of the frames that a policy learns from: how many of its versions they are behind."""
+
+    min: Count = Field(description="Least staleness.")
+    mean: Measured = Field(ge=0, description="Mean staleness.")
+    max: Count = Field(description="Largest staleness.")
+
+
+class LearnerPolicyStatus(Model):
+    id: str = Field(description="Its id, of `spec.learners.policies`.")
+    shard: Count = Field(description="The shard that it learns in, from 0.")
+    published: int | None = Field(
+        default=None, description="Its newest version; it is 1 first, and goes on where it changed only."
+    )
+    acknowledged: int | None = Field(
+        default=None, description="Its lowest version among the available collectors; absent when one is unknown."
+    )
+    publish_lag: Count | None = Field(
+        default=None, description="Of its versions, how many the slowest collector is behind."
+    )
+    frames: Count = Field(description="Frames in its buffer that say their version.")
+    staleness: PolicyStaleness | None = Field(
+        default=None, description="Of those frames, by its versions. Absent: there are none."
+    )
+    steps: Count | None = Field(
+        default=None, description="Calls of its learner's `learn`, those before its last checkpoint included."
+    )
+
+
+class LearnersStatus(Model):
+    shards: Count = Field(description="Shards, each whole in one pod.")
+    places: Count = Field(description="Places for policies, of all shards.")
+    used: Count = Field(description="Places that have a policy.")
+    gpu_per_policy: float | None = Field(
+        default=None, description="Share of a GPU that each policy gets. Absent: policies have no GPU."
+    )
+    policies: list[LearnerPolicyStatus] = Field(
+        default_factory=list,
+        description="Each policy, as it was where the newest batch ended.",
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["id"]},
+    )
+
+
 class CheckpointStatus(Model):
     frames: Count = Field(description="Frames handed out before the newest checkpoint.")
     time: Time | None = Field(default=None, description="When it was written.")
@@ -276,6 +328,9 @@ class DriverReport(Model):
     progress: Progress | None = Field(default=None, description="The state of the collection.")
     checkpoint: CheckpointStatus | None = Field(
         default=None, description="The newest checkpoint. Absent: there is none yet, or no `driver.checkpoint`."
+    )
+    learners: LearnersStatus | None = Field(
+        default=None, description="The policies of `spec.learners`. Absent: there are none, or not yet."
     )
     collectors: list[CollectorStatus] = Field(
         default_factory=list,
@@ -333,6 +388,9 @@ class OperatorStatus(Model):
         ),
     )
     ray_cluster: RayClusterStatus | None = Field(default=None, description="The Ray cluster underneath.")
+    collectors_job: CollectorsJobStatus | None = Field(
+        default=None, description="The Job that holds the collectors, with `launcher: Job`."
+    )
     driver: DriverPodStatus | None = Field(default=None, description="The driver Job.")
     code: CodeStatus | None = Field(
         default=None, description="The tree that the pods run. Absent: `code` names none, or it is not unpacked yet."

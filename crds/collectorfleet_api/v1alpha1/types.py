@@ -102,6 +102,15 @@ GroupName = Annotated[
     str,
     *_matching(f"^{_LABEL}$", 30, "is not a name of a group; write lower-case letters, digits and '-', such as big"),
 ]
+# Part of the name of a file.
+PolicyId = Annotated[
+    str,
+    *_matching(
+        "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$",
+        63,
+        "is not an id; use letters, digits, '-', '_' and '.', and begin with a letter or a digit",
+    ),
+]
 # A folder below the root of a volume: neither absolute nor on its way out of it.
 SubPath = Annotated[
     str,

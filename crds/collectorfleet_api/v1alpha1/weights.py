@@ -34,7 +34,8 @@ class Weights(Model):
         default=True,
         description=(
             "Publish the policy's weights when the training function asks for the next batch. False: only when it "
-            "calls `collector.update_policy_weights_()`, or at `maxWeightUpdateInterval`."
+            "calls `collector.update_policy_weights_()`, or at `maxWeightUpdateInterval`. With `spec.learners` what "
+            "they learned is published, and this says nothing."
         ),
     )
     max_weight_update_interval: Positive | None = Field(

@@ -1,4 +1,5 @@
-"""The driver's Job: one pod that joins the Ray cluster as a node without CPUs, gathers, and trains.
+"""The driver's Job: one pod that joins the Ray cluster as a node without CPUs, or has hosts of collectors come to it;
+it gathers, and trains.
 
 Kubernetes retries it after a loss of infrastructure; exit code 64 says that the user's code or spec is wrong, and that
 trying again would not help, 65 that the driver ended because the operator asked it to, and 143 that its pod was
@@ -12,13 +13,15 @@ from typing import Any, Final
 
 from collectorfleet_api import names
 from collectorfleet_api.packing.quantity import format_cpu, format_memory, parse_quantity
-from collectorfleet_api.v1alpha1 import Checkpoint, CollectorFleet, DriverResources
+from collectorfleet_api.v1alpha1 import CollectorFleet, DriverResources
+from collectorfleet_operator.children.checkpoints import checkpoint_mounts, checkpoint_volumes
 from collectorfleet_operator.children.code import import_code_first
 from collectorfleet_operator.children.gpus import GPU_RESOURCE
 from collectorfleet_operator.children.grouped import templates_of_groups
 from collectorfleet_operator.children.hashes import hash_annotations, is_group_annotation
 from collectorfleet_operator.children.owner import manifest
 from collectorfleet_operator.children.pod_template import PodRole, pod_template
+from collectorfleet_operator.children.token_secret import token_name
 from collectorfleet_operator.objects import Kind, Object, annotation, metadata
 
 JOB: Final = Kind("batch/v1", "Job", "jobs")
@@ -28,10 +31,9 @@ GENERATION_ANNOTATION: Final = f"{names.GROUP}/generation"
 _WORKERS: Final = f"{names.GROUP}/workers-template"
 _GROUPS: Final = f"{names.GROUP}/workers-templates-of-groups"
 _RESTARTS: Final = f"{names.GROUP}/restarts"
-_TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name)
+_TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name, as templates may have it)
 _SPEC_VOLUME: Final = "spec"
 _SHM_VOLUME: Final = "shm"
-_CHECKPOINT_VOLUME: Final = "checkpoints"
 _SPEC_ITEM: Final = {
     "path": names.SPEC_FILE,
     "fieldRef": {"fieldPath": f"metadata.annotations['{names.SPEC_ANNOTATION}']"},
@@ -110,12 +112,11 @@ def _template(fleet: CollectorFleet) -> Object:
         restartPolicy="Never",
         serviceAccountName=names.driver_name(fleet.metadata.name),
         volumes=[
-            # Made by KubeRay; the pod waits for it, not the operator.
-            {"name": _TOKEN_VOLUME, "secret": {"secretName": names.cluster_name(fleet.metadata.name)}},
+            *_token_volumes(fleet),
             {"name": _SPEC_VOLUME, "downwardAPI": {"items": [_SPEC_ITEM]}},
             # Ray's object store. What lies in it counts as the container's memory.
             {"name": _SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": _memory(driver.resources)}},
-            *_checkpoint_volumes(driver.checkpoint),
+            *checkpoint_volumes(driver.checkpoint),
         ],
     )
     # Whatever the user's template says.
@@ -167,13 +168,13 @@ def _container(fleet: CollectorFleet) -> Object:
         "name": CONTAINER,
         "command": _command(fleet),
         "resources": _resources(fleet.spec.driver.resources),
-        "ports": [{"name": names.METRICS_PORT_NAME, "containerPort": names.METRICS_PORT}],
+        "ports": _ports(fleet),
         "env": _env(fleet),
         "volumeMounts": [
-            {"name": _TOKEN_VOLUME, "mountPath": names.TOKEN_MOUNT, "readOnly": True},
+            {"name": _TOKEN_VOLUME, "mountPath": _token_mount(fleet), "readOnly": True},
             {"name": _SPEC_VOLUME, "mountPath": names.SPEC_MOUNT, "readOnly": True},
             {"name": _SHM_VOLUME, "mountPath": "/dev/shm"},  # noqa: S108  (a mount point)
-            *_checkpoint_mounts(fleet.spec.driver.checkpoint),
+            *checkpoint_mounts(fleet.spec.driver.checkpoint),
         ],
         # What the driver writes as its last word; a driver that was killed leaves the end of its log instead.
         "terminationMessagePolicy": "FallbackToLogsOnError",
@@ -188,26 +189,38 @@ def _env(fleet: CollectorFleet) -> list[Object]:
         {"name": names.ENV_UID, "value": fleet.metadata.uid},
         {"name": names.ENV_POD, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
         {"name": names.ENV_SPEC, "value": f"{names.SPEC_MOUNT}/{names.SPEC_FILE}"},
-        {"name": names.ENV_RAY_ADDRESS, "value": names.head_address(name, namespace)},
-        {"name": "RAY_AUTH_MODE", "value": "token"},
-        {"name": "RAY_AUTH_TOKEN_PATH", "value": f"{names.TOKEN_MOUNT}/{names.TOKEN_SECRET_KEY}"},
+        *_env_of_the_launcher(fleet),
     ]
     if fleet.spec.driver.checkpoint is not None:
         env.append({"name": names.ENV_CHECKPOINTS, "value": names.CHECKPOINT_MOUNT})
     return env
 
 
-def _checkpoint_volumes(checkpoint: Checkpoint | None) -> list[Object]:
-    if checkpoint is None:
-        return []
-    return [{"name": _CHECKPOINT_VOLUME, "persistentVolumeClaim": {"claimName": checkpoint.claim_name}}]
+def _env_of_the_launcher(fleet: CollectorFleet) -> list[Object]:
+    if not fleet.spec.has_ray:
+        return [{"name": names.ENV_POD_IP, "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]
+    return [
+        {"name": names.ENV_RAY_ADDRESS, "value": names.head_address(fleet.metadata.name, fleet.metadata.namespace)},
+        {"name": "RAY_AUTH_MODE", "value": "token"},
+        {"name": "RAY_AUTH_TOKEN_PATH", "value": f"{names.TOKEN_MOUNT}/{names.TOKEN_SECRET_KEY}"},
+    ]
 
 
-def _checkpoint_mounts(checkpoint: Checkpoint | None) -> list[Object]:
-    if checkpoint is None:
-        return []
-    mount = {"name": _CHECKPOINT_VOLUME, "mountPath": names.CHECKPOINT_MOUNT}
-    return [{**mount, "subPath": checkpoint.sub_path} if checkpoint.sub_path else mount]
+def _token_volumes(fleet: CollectorFleet) -> list[Object]:
+    """What proves to collectors that this is their driver; the pod waits for it, not the operator."""
+    name = fleet.metadata.name
+    # Ray's is made by KubeRay.
+    secret = names.cluster_name(name) if fleet.spec.has_ray else token_name(fleet)
+    return [{"name": _TOKEN_VOLUME, "secret": {"secretName": secret}}]
+
+
+def _token_mount(fleet: CollectorFleet) -> str:
+    return names.TOKEN_MOUNT if fleet.spec.has_ray else names.HOSTS_TOKEN_MOUNT
+
+
+def _ports(fleet: CollectorFleet) -> list[Object]:
+    metrics = {"name": names.METRICS_PORT_NAME, "containerPort": names.METRICS_PORT}
+    return [metrics] if fleet.spec.has_ray else [metrics, {"name": "hosts", "containerPort": names.HOSTS_PORT}]
 
 
 def _command(fleet: CollectorFleet) -> list[str]:

@@ -1,13 +1,22 @@
-"""How many pods each worker group of a RayCluster has, and which of them are to go: read from it, written into it."""
+"""How many pods each worker group has, and which of them are to go: read from what holds them, written into it.
+
+That is a RayCluster, or the Job of a fleet without Ray, whose one group loses its highest indexes first by itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
+from collectorfleet_api import names
 from collectorfleet_operator.children.diff import DIFFERS, difference
+from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.worker_group import collectors_per_pod
-from collectorfleet_operator.objects import Object
+from collectorfleet_operator.objects import Object, annotation
+
+# On the Job, for people: in its command it is one option of many.
+COLLECTORS_PER_POD: Final = f"{names.GROUP}/collectors-per-pod"
 
 
 @dataclass(frozen=True)
@@ -24,11 +33,18 @@ def worker_groups(cluster: Object) -> dict[str, Object]:
 
 
 def sizes_of(cluster: Object) -> dict[str, GroupSize]:
+    if _is_job(cluster):
+        return {names.WORKER_GROUP: GroupSize(int(cluster["spec"]["completions"]))}
     return {name: _size_of(group) for name, group in worker_groups(cluster).items()}
 
 
 def resized(cluster: Object, sizes: Mapping[str, GroupSize]) -> Object:
-    """The same RayCluster with other sizes of the groups that are named."""
+    """The same RayCluster or Job with other sizes of the groups that are named."""
+    if _is_job(cluster):
+        size = sizes.get(names.WORKER_GROUP)
+        # One without the other is refused, or would leave indexes without a pod.
+        changed = {} if size is None else {"completions": size.pods, "parallelism": size.pods}
+        return {**cluster, "spec": {**cluster["spec"], **changed}}
     groups = [
         _resized(group, sizes[name]) if name in sizes else group for name, group in worker_groups(cluster).items()
     ]
@@ -37,10 +53,15 @@ def resized(cluster: Object, sizes: Mapping[str, GroupSize]) -> Object:
 
 def pods_text(cluster: Object) -> str:
     """``4 worker pods for 1 collector each``, of every group."""
+    if _is_job(cluster):
+        return _pods_text(int(cluster["spec"]["completions"]), int(annotation(cluster, COLLECTORS_PER_POD) or 1))
     groups = worker_groups(cluster)
     if len(groups) == 1:
         return ", ".join(map(_group_text, groups.values()))
-    return ", ".join(f"{_group_text(group)} in {name}" for name, group in groups.items())
+    return ", ".join(
+        _group_text(group) if name == names.LEARNER_GROUP else f"{_group_text(group)} in {name}"
+        for name, group in groups.items()
+    )
 
 
 def cluster_difference(stored: Object, asked: Object) -> str:
@@ -53,6 +74,23 @@ def cluster_difference(stored: Object, asked: Object) -> str:
         return f"another pod in the place of {', '.join(sorted(new))}"
     # An absent list asks for nothing, so one that has to go is looked at by itself.
     return difference(stored, asked) if before == after else DIFFERS
+
+
+def job_difference(stored: Object, asked: Object) -> str:
+    """The same of a Job, of which nothing else can be changed while it is there."""
+    pods = int(asked["spec"]["completions"])
+    if pods == int(stored["spec"]["completions"]) == int(stored["spec"]["parallelism"]):
+        return ""
+    return f"from {stored['spec']['parallelism']} to {pods_text(asked)}"
+
+
+def sized_in_place(stored: Object, asked: Object) -> Object:
+    """``asked`` to be applied over the stored Job: what cannot be changed any more as it is, its size as asked."""
+    return resized({**asked, "spec": stored["spec"]}, sizes_of(asked))
+
+
+def _is_job(cluster: Object) -> bool:
+    return bool(cluster["kind"] == JOB.kind)
 
 
 def _size_of(group: Object) -> GroupSize:
@@ -71,5 +109,10 @@ def _pods(sizes: Mapping[str, GroupSize]) -> dict[str, int]:
 
 
 def _group_text(group: Object) -> str:
-    pods, per_pod = int(group["replicas"]), collectors_per_pod(group)
+    if group["groupName"] == names.LEARNER_GROUP:
+        return f"{group['replicas']} learner pod{'s' * (group['replicas'] != 1)}"
+    return _pods_text(int(group["replicas"]), collectors_per_pod(group))
+
+
+def _pods_text(pods: int, per_pod: int) -> str:
     return f"{pods} worker pod{'s' * (pods != 1)} for {per_pod} collector{'s' * (per_pod != 1)} each"

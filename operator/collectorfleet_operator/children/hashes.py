@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from collectorfleet_api import names
 from collectorfleet_api.rules.concerns import Part, fields_by_part
-from collectorfleet_api.v1alpha1 import CollectorFleetSpec
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Learners
 from collectorfleet_operator.children.grouped import spec_of_group
 from collectorfleet_operator.objects import Object, metadata
 
@@ -51,7 +51,15 @@ def _hashes_of(this: _This) -> Mapping[str, str]:
     fields = fields_by_part(spec)
     hashes = {part.value: _hash(fields[part]) for part in (Part.DRIVER, Part.HEAD)}
     groups = {name: fields_by_part(spec_of_group(spec, name))[Part.GROUP] for name in spec.group_names}
+    if spec.learners is not None:
+        groups[names.LEARNER_GROUP] = {**fields[Part.LEARNERS], **_of_learner_pods(spec, spec.learners)}
     return hashes | {f"{Part.GROUP}-{name}": _hash(found) for name, found in groups.items()}
+
+
+def _of_learner_pods(spec: CollectorFleetSpec, learners: Learners) -> dict[str, Any]:
+    """What learner pods are made from besides: fields that are the driver's, as far as these pods see them."""
+    kept = spec.driver.checkpoint
+    return {"places": learners.places, "checkpoints": kept and [kept.claim_name, kept.sub_path]}
 
 
 def group_hash(spec: CollectorFleetSpec, name: str) -> str:

@@ -10,9 +10,10 @@ from typing import Any, Final
 from collectorfleet_api import names
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.group_sizes import worker_groups
+from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.workload import DRIVER, HEAD, workers_of
-from collectorfleet_operator.objects import Object, annotation
+from collectorfleet_operator.objects import Object, annotation, label
 
 # On the Job of a driver that was started by a queue, whatever labels the fleet gets later.
 _QUEUE: Final = f"{names.GROUP}/queue"
@@ -33,7 +34,9 @@ def placed(made: Object, queue: str, placements: Mapping[str, Placement]) -> Obj
     found = copy.deepcopy(made)
     if made["kind"] == JOB.kind:
         found["metadata"]["annotations"][_QUEUE] = queue
-        _place(found["spec"]["template"], placements.get(DRIVER))
+        template = found["spec"]["template"]
+        is_driver = label(template, names.ROLE_LABEL) == PodRole.DRIVER
+        _place(template, placements.get(DRIVER if is_driver else workers_of(names.WORKER_GROUP)))
     elif made["kind"] == RAYCLUSTER.kind:
         _place(found["spec"]["headGroupSpec"]["template"], placements.get(HEAD))
         for name, group in worker_groups(found).items():

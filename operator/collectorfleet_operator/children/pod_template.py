@@ -26,6 +26,7 @@ class PodRole(StrEnum):
 
     HEAD = "head"
     WORKER = "worker"
+    LEARNER = "learner"
     DRIVER = "driver"
 
 

@@ -1,4 +1,5 @@
-"""The RayCluster: a head that runs no user code, and groups of worker pods with one Ray CPU for each collector.
+"""The RayCluster: a head that runs no user code, groups of worker pods with one Ray CPU for each collector, and, of a
+fleet with learners, one of learner pods.
 
 One Ray CPU is one collector slot, so the Ray workers that ``RAY_enable_worker_prestart`` starts, one for each CPU, are
 the processes that collectors will run in: they import torch while the driver still starts.
@@ -16,6 +17,7 @@ from collectorfleet_api.ray_settings import SYSTEM_CONFIG
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.built import BUILT, built_hash
 from collectorfleet_operator.children.hashes import cluster_hash_annotations
+from collectorfleet_operator.children.learner_group import learner_groups
 from collectorfleet_operator.children.owner import manifest
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.children.ray_pod import ray_pod_template
@@ -42,7 +44,10 @@ def raycluster(fleet: CollectorFleet) -> Object:
             "rayVersion": fleet.spec.ray.version,
             "authOptions": {"mode": "token"},
             "headGroupSpec": _head_group(fleet),
-            "workerGroupSpecs": [worker_group(fleet, name, packing) for name, packing in groups.items()],
+            "workerGroupSpecs": [
+                *(worker_group(fleet, name, packing) for name, packing in groups.items()),
+                *learner_groups(fleet),
+            ],
         },
     )
     cluster["metadata"]["annotations"] = {

@@ -5,16 +5,18 @@ A further kind is a file beside this one and a row here: what lists, watches, lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.collectors_job import collectors_job
 from collectorfleet_operator.children.diff import difference
 from collectorfleet_operator.children.driver_job import JOB, driver_job
-from collectorfleet_operator.children.group_sizes import cluster_difference, pods_text
+from collectorfleet_operator.children.driver_service import SERVICE, driver_service
+from collectorfleet_operator.children.group_sizes import cluster_difference, job_difference, pods_text
 from collectorfleet_operator.children.lease import LEASE, lease
 from collectorfleet_operator.children.network_policy import NETWORK_POLICY, network_policy
 from collectorfleet_operator.children.owner import FLEET
@@ -36,9 +38,9 @@ class News(Enum):
     LISTED_OFTEN = "by lists of their own, several times as often"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Child:
-    """A row of the table.
+    """A row of the table, known by itself: a fleet may have two children of one kind, under two names.
 
     ``build`` makes the manifest; None where the fleet asks for no such child. ``difference`` says why a manifest is to
     be applied over what is stored, and is empty where it is not. ``summary`` is what people are told beside the name
@@ -59,70 +61,90 @@ class Child:
     def key(self, fleet: Key) -> Key:
         return Key(fleet.namespace, self.name(fleet.name))
 
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name('FLEET')}"
+
 
 def _immutable(_stored: Object, _asked: Object) -> str:
     return ""
 
 
-_ROWS: Final = (
-    # Only of a fleet with a queue, and before everything else of it.
-    Child(
-        WORKLOAD,
-        names.workload_name,
-        lambda fleet: workload(fleet) if queue_of(fleet) else None,
-        summary=lambda made: f"waits in LocalQueue {made['spec']['queueName']}",
-        news=News.WATCHED,
-        announced=True,
-        provider="Kueue",
-    ),
-    # In the order in which they are made: no pod runs before it is kept apart, and where a driver is refused, nothing
-    # is to hold GPUs without one.
+# Only of a fleet with a queue, and before everything else of it.
+WORKLOAD_CHILD: Final = Child(
+    WORKLOAD,
+    names.workload_name,
+    lambda fleet: workload(fleet) if queue_of(fleet) else None,
+    summary=lambda made: f"waits in LocalQueue {made['spec']['queueName']}",
+    news=News.WATCHED,
+    announced=True,
+    provider="Kueue",
+)
+DRIVER_CHILD: Final = Child(
+    JOB,
+    names.driver_name,
+    driver_job,
+    difference=_immutable,
+    summary=lambda _: "the driver",
+    news=News.WATCHED,
+    announced=True,
+)
+RAYCLUSTER_CHILD: Final = Child(
+    RAYCLUSTER,
+    names.cluster_name,
+    lambda fleet: raycluster(fleet) if fleet.spec.has_ray else None,
+    difference=cluster_difference,
+    summary=pods_text,
+    news=News.WATCHED,
+    announced=True,
+    provider="KubeRay",
+)
+COLLECTORS_CHILD: Final = Child(
+    JOB,
+    names.collectors_name,
+    lambda fleet: None if fleet.spec.has_ray else collectors_job(fleet),
+    difference=job_difference,
+    summary=pods_text,
+    news=News.WATCHED,
+    announced=True,
+)
+LEASE_CHILD: Final = Child(LEASE, names.driver_name, lease, news=News.LISTED_OFTEN)
+
+# In the order in which they are made: no pod runs before it is kept apart, and where a driver is refused, nothing is to
+# hold GPUs without one.
+CHILDREN: Final = (
+    WORKLOAD_CHILD,
     Child(NETWORK_POLICY, names.network_policy_name, network_policy),
     Child(SERVICE_ACCOUNT, names.driver_name, service_account),
-    Child(
-        JOB,
-        names.driver_name,
-        driver_job,
-        difference=_immutable,
-        summary=lambda _: "the driver",
-        news=News.WATCHED,
-        announced=True,
-    ),
-    Child(
-        RAYCLUSTER,
-        names.cluster_name,
-        raycluster,
-        difference=cluster_difference,
-        summary=pods_text,
-        news=News.WATCHED,
-        announced=True,
-        provider="KubeRay",
-    ),
+    DRIVER_CHILD,
+    RAYCLUSTER_CHILD,
+    Child(SERVICE, names.driver_name, lambda fleet: None if fleet.spec.has_ray else driver_service(fleet)),
+    COLLECTORS_CHILD,
     Child(ROLE, names.driver_name, role),
     Child(ROLE_BINDING, names.driver_name, role_binding),
-    Child(LEASE, names.driver_name, lease, news=News.LISTED_OFTEN),
+    LEASE_CHILD,
     Child(CONFIG_MAP, names.timeline_name, timeline, metadata_alone=True),
 )
-CHILDREN: Final[Mapping[Kind, Child]] = {row.kind: row for row in _ROWS}
 
 
-def unmade(fleet: CollectorFleet) -> list[str]:
-    """What a fleet asks for that no row makes, in sentences; a fleet without problems may still have some."""
-    if fleet.spec.has_ray:
-        return []
-    why = "Job is for `collectorfleet run`, and the operator makes RayClusters only"
-    return [f"spec.launcher: {why}; use RayCluster, with collection.transport ObjectStore"]
+def child_named(kind: Kind, name: str, fleet: str) -> Child | None:
+    """The row of an object of that kind and name among the children of ``fleet``; None for a pod, which has none."""
+    return next((row for row in CHILDREN if row.kind == kind and row.name(fleet) == name), None)
 
 
-def manifests(fleet: CollectorFleet) -> dict[Kind, Object]:
+def manifests(fleet: CollectorFleet) -> dict[Child, Object]:
     """The children that the fleet asks for, in the order in which they are made."""
-    return {row.kind: made for row in _ROWS if (made := row.build(fleet)) is not None}
+    return {row: made for row in CHILDREN if (made := row.build(fleet)) is not None}
+
+
+def _kinds(rows: Iterable[Child]) -> tuple[Kind, ...]:
+    """Each once."""
+    return tuple(dict.fromkeys(row.kind for row in rows))
 
 
 # With the fleets themselves and their pods, which KubeRay and the Job controller make.
-WATCHED: Final = (FLEET, POD, *(row.kind for row in _ROWS if row.news is News.WATCHED))
-LISTED: Final = (FLEET, POD, *(row.kind for row in _ROWS))
-LISTED_OFTEN: Final = tuple(row.kind for row in _ROWS if row.news is News.LISTED_OFTEN)
-METADATA_ALONE: Final = tuple(row.kind for row in _ROWS if row.metadata_alone)
+WATCHED: Final = (FLEET, POD, *_kinds(row for row in CHILDREN if row.news is News.WATCHED))
+LISTED: Final = (FLEET, POD, *_kinds(CHILDREN))
+LISTED_OFTEN: Final = _kinds(row for row in CHILDREN if row.news is News.LISTED_OFTEN)
+METADATA_ALONE: Final = _kinds(row for row in CHILDREN if row.metadata_alone)
 # Kinds that somebody else brings, by who.
-PROVIDERS: Final[Mapping[Kind, str]] = {row.kind: row.provider for row in _ROWS if row.provider}
+PROVIDERS: Final[Mapping[Kind, str]] = {row.kind: row.provider for row in CHILDREN if row.provider}

@@ -19,10 +19,15 @@ from collectorfleet_operator.objects import Object, label
 
 # What KubeRay writes onto the pods of a group.
 GROUP_LABEL: Final = "ray.io/group"
-_TEMPLATE_LABEL: Final = f"{names.GROUP}/template"
+TEMPLATE_LABEL: Final = f"{names.GROUP}/template"
 WORKER_CONTAINER: Final = "ray-worker"
 
-_MAX_PODS: Final = 2**31 - 1
+MAX_PODS: Final = 2**31 - 1
+# Ray imports these into every worker process before a collector asks for one.
+_PRESTART: Final = [
+    {"name": "RAY_preload_python_modules", "value": "torch,torchrl.collectors"},
+    {"name": "RAY_enable_worker_prestart", "value": "1"},
+]
 
 
 def worker_group(fleet: CollectorFleet, name: str, packing: Packing) -> Object:
@@ -34,13 +39,14 @@ def worker_group(fleet: CollectorFleet, name: str, packing: Packing) -> Object:
     template = fleet.spec.workers.template
     request = request_gpus(fleet.spec.workers.gpu, pod.gpus)
     claims = {"resourceClaims": request.pod_claims} if request.pod_claims else {}
-    made = ray_pod_template(fleet, PodRole.WORKER, _container(pod, request), template, gpus=pod.gpus, **claims)
-    made["metadata"]["labels"][_TEMPLATE_LABEL] = label_hash
+    container = {**worker_container(pod, request), "env": _PRESTART}
+    made = ray_pod_template(fleet, PodRole.WORKER, container, template, gpus=pod.gpus, **claims)
+    made["metadata"]["labels"][TEMPLATE_LABEL] = label_hash
     return {
         "groupName": name,
         "replicas": packing.pods,
         "minReplicas": 0,
-        "maxReplicas": _MAX_PODS,
+        "maxReplicas": MAX_PODS,
         "rayStartParams": {
             "num-cpus": str(packing.per_pod),
             "num-gpus": str(pod.gpus),
@@ -61,7 +67,7 @@ def _ray_resources(fleet: CollectorFleet, name: str, packing: Packing) -> dict[s
 
 def template_label_of(pod: Object) -> str | None:
     """Which template a pod was made from, or a group makes its pods from: a hash of the spec's fields."""
-    return label(pod, _TEMPLATE_LABEL)
+    return label(pod, TEMPLATE_LABEL)
 
 
 def collectors_per_pod(group: Object) -> int:
@@ -69,7 +75,8 @@ def collectors_per_pod(group: Object) -> int:
     return int(group["rayStartParams"]["num-cpus"])
 
 
-def _container(pod: PodResources, gpus: GpuRequest) -> Object:
+def worker_container(pod: PodResources, gpus: GpuRequest) -> Object:
+    """The container that Ray runs in."""
     memory = format_memory(pod.memory_bytes)
     # No CPU limit: a collector that may use idle CPUs starts and steps faster, and takes none from its neighbours.
     resources: Object = {
@@ -78,12 +85,4 @@ def _container(pod: PodResources, gpus: GpuRequest) -> Object:
     }
     if gpus.claims:
         resources["claims"] = gpus.claims
-    return {
-        "name": WORKER_CONTAINER,
-        "resources": resources,
-        "env": [
-            # Ray imports these into every worker process before a collector asks for one.
-            {"name": "RAY_preload_python_modules", "value": "torch,torchrl.collectors"},
-            {"name": "RAY_enable_worker_prestart", "value": "1"},
-        ],
-    }
+    return {"name": WORKER_CONTAINER, "resources": resources}

@@ -1,4 +1,4 @@
-"""The fleet as Kueue counts it: one Workload for the driver, the head and all worker pods.
+"""The fleet as Kueue counts it: one Workload for the driver, the head where there is one, and all worker pods.
 
 Kueue admits a Workload as a whole or not at all. A RayCluster and a Job with its label would be two, and of two fleets
 each might hold one and wait for the other for ever.
@@ -12,6 +12,7 @@ from typing import Final
 
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.collectors_job import collectors_job
 from collectorfleet_operator.children.driver_job import driver_job
 from collectorfleet_operator.children.owner import manifest
 from collectorfleet_operator.children.raycluster import raycluster
@@ -82,11 +83,16 @@ def holds(stored: Object, wanted: Object) -> bool:
 
 
 def _pod_sets(fleet: CollectorFleet) -> list[Object]:
-    cluster = raycluster(fleet)["spec"]
-    found = [(DRIVER, 1, driver_job(fleet)["spec"]["template"]), (HEAD, 1, cluster["headGroupSpec"]["template"])]
-    found += [
-        (workers_of(group["groupName"]), group["replicas"], group["template"]) for group in cluster["workerGroupSpecs"]
-    ]
+    found = [(DRIVER, 1, driver_job(fleet)["spec"]["template"])]
+    if fleet.spec.has_ray:
+        cluster = raycluster(fleet)["spec"]
+        found.append((HEAD, 1, cluster["headGroupSpec"]["template"]))
+        found += [
+            (workers_of(one["groupName"]), one["replicas"], one["template"]) for one in cluster["workerGroupSpecs"]
+        ]
+    else:
+        job = collectors_job(fleet)["spec"]
+        found.append((workers_of(names.WORKER_GROUP), job["completions"], job["template"]))
     return [{"name": name, "count": count, "template": _trimmed(template)} for name, count, template in found]
 
 

@@ -17,6 +17,16 @@ class Create:
 
 
 @dataclass(frozen=True)
+class CreateSecret:
+    """Make a Secret with a random token under ``key``; one that is there stays as it is, and nobody looks at it."""
+
+    kind: Kind
+    manifest: Object
+    key: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Update:
     """Apply over the child with this uid, and no other."""
 
@@ -50,4 +60,4 @@ class SetStatus:
     why: str
 
 
-Action = Create | Update | Delete | SetStatus
+Action = Create | CreateSecret | Update | Delete | SetStatus

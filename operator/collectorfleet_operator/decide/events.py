@@ -35,6 +35,7 @@ _LONGEST_MESSAGE: Final = 1024
 # Told, under their own names, when they become true.
 _GOOD: Final = (
     ConditionType.RAY_CLUSTER_READY,
+    ConditionType.COLLECTORS_JOB_READY,
     ConditionType.DRIVER_RUNNING,
     ConditionType.COLLECTORS_AVAILABLE,
     ConditionType.COMPLETED,
@@ -47,6 +48,9 @@ _ORDINARY: Final[Mapping[str, Collection[str]]] = {
     ConditionType.RAY_CLUSTER_READY: (
         *(Reason.PENDING, Reason.HEAD_PENDING, Reason.HEAD_STARTING, Reason.WORKERS_STARTING),
         *(Reason.WAITING_FOR_DELETION, *_AT_THE_END),
+    ),
+    ConditionType.COLLECTORS_JOB_READY: (
+        *(Reason.PENDING, Reason.WORKERS_STARTING, Reason.WAITING_FOR_DELETION, *_AT_THE_END),
     ),
     ConditionType.DRIVER_RUNNING: (Reason.PENDING, Reason.STARTING, Reason.WAITING_FOR_DELETION, *_AT_THE_END),
     ConditionType.COLLECTORS_AVAILABLE: (Reason.COLLECTORS_STARTING, Reason.DRIVER_NOT_RUNNING, *_AT_THE_END),

@@ -51,7 +51,7 @@ def node_of(pod: Object) -> str:
 
 
 def _marked(seen: Observed) -> Sequence[Object]:
-    return [pod for pod in (*seen.ray_pods, *seen.driver_pods) if is_marked(pod)]
+    return [pod for pod in (*seen.cluster_pods, *seen.driver_pods) if is_marked(pod)]
 
 
 def _given_up_at(seen: Observed, pod: Object) -> datetime:

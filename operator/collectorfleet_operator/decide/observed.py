@@ -6,18 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TypeGuard
+from typing import Final, TypeGuard
 
 from collectorfleet_api.packing.pods import Packing, pack_groups
 from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport, Reason
-from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.hashes import changed_parts
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.children.propagation import NOTHING, Propagation
-from collectorfleet_operator.children.raycluster import RAYCLUSTER
+from collectorfleet_operator.children.table import (
+    COLLECTORS_CHILD,
+    DRIVER_CHILD,
+    RAYCLUSTER_CHILD,
+    WORKLOAD_CHILD,
+    Child,
+)
 from collectorfleet_operator.children.worker_group import GROUP_LABEL
-from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.lost import TAKES_LEASE_WITHIN, is_lost
 from collectorfleet_operator.objects import (
@@ -30,6 +34,9 @@ from collectorfleet_operator.objects import (
     uid_of,
 )
 
+# What holds collectors, and what holds learners.
+_WORKERS: Final = (PodRole.WORKER, PodRole.LEARNER)
+
 
 @dataclass(frozen=True)
 class Refused:
@@ -38,6 +45,7 @@ class Refused:
     kind: Kind
     reason: Reason
     message: str  # names the object
+    holds_collectors: bool = False  # it, or what its pods cannot begin without
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,7 @@ class Observed:
 
     fleet: CollectorFleet
     running: CollectorFleet | None = None
-    children: Mapping[Kind, Object] = field(default_factory=dict)
+    children: Mapping[Child, Object] = field(default_factory=dict)
     pods: Sequence[Object] = ()
     problems: Sequence[str] = ()
     kuberay_installed: bool = True
@@ -84,16 +92,34 @@ class Observed:
     reported_at: str | None = None
 
     @property
+    def clusters(self) -> list[Object]:
+        """What holds collectors, or held them before the launcher was another one."""
+        found = (self.children.get(child) for child in (RAYCLUSTER_CHILD, COLLECTORS_CHILD))
+        return [one for one in found if one is not None]
+
+    @property
     def cluster(self) -> Object | None:
-        return self.children.get(RAYCLUSTER)
+        """What holds the collectors of this launcher: a RayCluster, or a Job."""
+        return self.children.get(RAYCLUSTER_CHILD if self.present.spec.has_ray else COLLECTORS_CHILD)
+
+    @property
+    def cluster_in_words(self) -> str:
+        """What holds the collectors of this launcher, whether it is there or not."""
+        return "RayCluster" if self.present.spec.has_ray else "collectors' Job"
 
     @property
     def job(self) -> Object | None:
-        return self.children.get(JOB)
+        """The driver's."""
+        return self.children.get(DRIVER_CHILD)
 
     @property
     def workload(self) -> Object | None:
-        return self.children.get(WORKLOAD)
+        return self.children.get(WORKLOAD_CHILD)
+
+    @property
+    def can_be_made(self) -> bool:
+        """Whether this Kubernetes has what the launcher needs."""
+        return self.kuberay_installed or not self.present.spec.has_ray
 
     @property
     def present(self) -> CollectorFleet:
@@ -110,14 +136,16 @@ class Observed:
         return self.belonging(pods.of_role(self.pods, PodRole.HEAD), self.cluster)
 
     def workers(self, group: str | None = None) -> list[Object]:
-        """The worker pods of the present RayCluster, of one group or of all."""
-        found = self.belonging(pods.of_role(self.pods, PodRole.WORKER), self.cluster)
-        return [pod for pod in found if group is None or label(pod, GROUP_LABEL) == group]
+        """The worker pods of the present RayCluster or Job, those of learners too; of one group or of all."""
+        found = self.belonging(pods.of_role(self.pods, *_WORKERS), self.cluster)
+        # A Job is one group, and nobody labels its pods.
+        is_one = group is None or not self.present.spec.has_ray
+        return [pod for pod in found if is_one or label(pod, GROUP_LABEL) == group]
 
     @property
-    def ray_pods(self) -> list[Object]:
-        """Those of head and workers, of this RayCluster and of earlier ones."""
-        return [*pods.of_role(self.pods, PodRole.HEAD), *pods.of_role(self.pods, PodRole.WORKER)]
+    def cluster_pods(self) -> list[Object]:
+        """Those of head and workers, of this RayCluster or Job and of earlier ones."""
+        return [*pods.of_role(self.pods, PodRole.HEAD), *pods.of_role(self.pods, *_WORKERS)]
 
     @cached_property
     def driver_pods(self) -> list[Object]:

@@ -106,7 +106,8 @@ def _failed(seen: Observed, job: Object) -> str:
 
 def _cluster(seen: Observed) -> str:
     kept = seen.fleet.spec.when_finished is WhenFinished.KEEP
-    return "the RayCluster is kept (spec.whenFinished)" if kept else "the RayCluster is deleted"
+    what = seen.cluster_in_words
+    return f"the {what} is kept (spec.whenFinished)" if kept else f"the {what} is deleted"
 
 
 def _try_again(seen: Observed, other: str) -> str:

@@ -1,7 +1,8 @@
 """What to do next for a fleet, and when to look again. Pure: an observation in, a short list of steps out, in order.
 
-Nothing waits for what it does not need: RayCluster, accounts, Lease and Job are made in one go, and pods wait for each
-other by themselves. Nor does anything wait for an event that may not come: what time alone changes has a deadline.
+Nothing waits for what it does not need: accounts, Lease, the driver's Job and what holds collectors are made in one go,
+and pods wait for each other by themselves. Nor does anything wait for an event that may not come: what time alone
+changes has a deadline.
 Planning on the result of a plan gives no more steps.
 """
 
@@ -14,25 +15,23 @@ from typing import assert_never
 
 from collectorfleet_api.conditions.outcome import Completed, Failed, Over, Pending, Running, Suspended
 from collectorfleet_api.v1alpha1 import ConditionType, Reason, WhenFinished
-from collectorfleet_operator.children.built import as_it_was_built
-from collectorfleet_operator.children.driver_job import JOB, has_taken_up_workers, started_again, with_workers_of
-from collectorfleet_operator.children.hashes import changed_cluster_parts, is_group
-from collectorfleet_operator.children.placement import placed
+from collectorfleet_operator.children.driver_job import JOB, started_again, with_workers_of
 from collectorfleet_operator.children.pod_template import POD
-from collectorfleet_operator.children.propagation import propagated
-from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.children.table import CHILDREN, Child, News
+from collectorfleet_operator.children.table import (
+    DRIVER_CHILD,
+    WORKLOAD_CHILD,
+)
 from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus, Update
 from collectorfleet_operator.decide.deadlines import until_next_deadline, until_next_deadline_after
 from collectorfleet_operator.decide.limits import code_is_newer, recorded
-from collectorfleet_operator.decide.lost_nodes import given_up, is_marked, node_of
+from collectorfleet_operator.decide.lost_nodes import given_up, node_of
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
-from collectorfleet_operator.decide.scaling import limited, sized
 from collectorfleet_operator.decide.stopping import has_stopped, is_rolled, only_workers_changed, stop_wanted, why_end
-from collectorfleet_operator.objects import Kind, Object, controller_uid, has_condition, name_of, uid_of
+from collectorfleet_operator.decide.upkeep import as_admitted, delete, given, kind_of, put_right, tend, told
+from collectorfleet_operator.objects import Object, controller_uid, has_condition, name_of, uid_of
 
 
 @dataclass(frozen=True)
@@ -83,12 +82,12 @@ def _give_up(seen: Observed, now: datetime) -> Iterator[Action]:
         job = seen.job if seen.is_usable(seen.job) and controller_uid(pod) == uid_of(seen.job) else None
         node = f"node {node_of(pod)} is lost"
         if job is not None:
-            yield Delete(JOB, name_of(job), uid_of(job), _told(JOB, job, node), at_once=True)
-        yield Delete(POD, name_of(pod), uid_of(pod), _told(POD, pod, node), at_once=True)
+            yield Delete(JOB, name_of(job), uid_of(job), told(JOB, job, node), at_once=True)
+        yield Delete(POD, name_of(pod), uid_of(pod), told(POD, pod, node), at_once=True)
         if job is not None and isinstance(outcome(seen, now), Running) and stop_wanted(seen, now) is None:
             # As it ran: a changed spec that is held stays so.
-            again = _given(seen, _as_admitted(seen, started_again(seen.present, job)))
-            yield Create(JOB, again, _told(JOB, again, "the driver, on another node"))
+            again = given(seen, as_admitted(seen, DRIVER_CHILD, started_again(seen.present, job)))
+            yield Create(JOB, again, told(JOB, again, "the driver, on another node"))
 
 
 def _clear_up(seen: Observed, end: Over, now: datetime) -> Iterator[Action]:
@@ -98,9 +97,9 @@ def _clear_up(seen: Observed, end: Over, now: datetime) -> Iterator[Action]:
         yield from _free_the_cluster(seen, f"the fleet {end.verb}")
     if seen.is_usable(seen.job):
         if is_expired:
-            yield _delete(JOB, seen.job, f"spec.ttlSecondsAfterFinished is over since the fleet {end.verb}")
+            yield delete(JOB, seen.job, f"spec.ttlSecondsAfterFinished is over since the fleet {end.verb}")
         elif recorded(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED):
-            yield _delete(JOB, seen.job, end.message)
+            yield delete(JOB, seen.job, end.message)
 
 
 def _is_expired(seen: Observed, now: datetime) -> bool:
@@ -109,8 +108,9 @@ def _is_expired(seen: Observed, now: datetime) -> bool:
 
 
 def _free_the_cluster(seen: Observed, why: str) -> Iterator[Action]:
-    if seen.is_usable(seen.cluster):
-        yield _delete(RAYCLUSTER, seen.cluster, why)
+    for cluster in seen.clusters:
+        if seen.is_usable(cluster):
+            yield delete(kind_of(cluster), cluster, why)
 
 
 def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
@@ -123,13 +123,13 @@ def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
         return
     why = _why_stop(seen, now) or _why_replace(seen, job)
     if why:
-        yield _delete(JOB, job, why)
+        yield delete(JOB, job, why)
     elif is_rolled(seen) and only_workers_changed(seen):
         generation = seen.fleet.metadata.generation
-        told = _told(JOB, job, f"worker pods are of generation {generation} from now on")
-        yield Update(JOB, with_workers_of(job, seen.fleet), uid_of(job), told)
+        why = told(JOB, job, f"worker pods are of generation {generation} from now on")
+        yield Update(JOB, with_workers_of(job, seen.fleet), uid_of(job), why)
     elif seen.running is not None and queue.is_placed(seen):
-        yield from _tend(seen)
+        yield from tend(seen)
         yield from _tell_ready(seen, now)
 
 
@@ -138,12 +138,12 @@ def _start(seen: Observed, now: datetime) -> Iterator[Action]:
     match queue.state(seen):
         case queue.Unqueued():
             yield from _leave_the_queue(seen, "the fleet has no queue any more")
-            yield from _tend(seen)
+            yield from tend(seen)
         case queue.Admitted():
-            yield from _tend(seen)
+            yield from tend(seen)
         case queue.Waiting():
             yield from _free_the_cluster(seen, "the fleet waits for quota")
-            if seen.kuberay_installed and not seen.why_no_queues and not queue.in_use(seen):
+            if seen.can_be_made and not seen.why_no_queues and not queue.in_use(seen):
                 yield from _ask_for_quota(seen)
         case queue.Withdrawn(why):
             yield from _free_the_cluster(seen, why)
@@ -152,13 +152,13 @@ def _start(seen: Observed, now: datetime) -> Iterator[Action]:
 
 
 def _ask_for_quota(seen: Observed) -> Iterator[Action]:
-    wanted, child = queue.asked_for(seen), CHILDREN[WORKLOAD]
+    wanted, child = queue.asked_for(seen), WORKLOAD_CHILD
     if wanted is None:
         return
     if seen.workload is None:
-        yield Create(WORKLOAD, _given(seen, wanted), _told(WORKLOAD, wanted, child.summary(wanted)))
+        yield Create(WORKLOAD, given(seen, wanted), told(WORKLOAD, wanted, child.summary(wanted)))
     elif seen.is_usable(seen.workload) and not queue.is_reserved(seen.workload):
-        yield from _put_right(child, seen.workload, _given(seen, wanted))
+        yield from put_right(child, seen.workload, given(seen, wanted))
 
 
 def _give_quota_back(seen: Observed, why: str, now: datetime) -> Iterator[Action]:
@@ -168,16 +168,16 @@ def _give_quota_back(seen: Observed, why: str, now: datetime) -> Iterator[Action
         return
     if has_condition(found, "Evicted"):
         yield SetStatus(
-            WORKLOAD, found, queue.status_given_back(found, now), _told(WORKLOAD, found, "gives its quota back")
+            WORKLOAD, found, queue.status_given_back(found, now), told(WORKLOAD, found, "gives its quota back")
         )
     else:
-        yield _delete(WORKLOAD, found, why)
+        yield delete(WORKLOAD, found, why)
 
 
 def _leave_the_queue(seen: Observed, why: str) -> Iterator[Action]:
     """Quota is held for as long as there are pods that it is for."""
     if seen.is_usable(seen.workload) and not queue.in_use(seen):
-        yield _delete(WORKLOAD, seen.workload, why)
+        yield delete(WORKLOAD, seen.workload, why)
 
 
 def _tell_ready(seen: Observed, now: datetime) -> Iterator[Action]:
@@ -186,7 +186,7 @@ def _tell_ready(seen: Observed, now: datetime) -> Iterator[Action]:
     if not seen.is_usable(found) or queue.says_ready(found) or not has_condition(found, "Admitted"):
         return
     if queue.is_everything_ready(seen):
-        yield SetStatus(WORKLOAD, found, queue.status_ready(found, now), _told(WORKLOAD, found, "all pods are ready"))
+        yield SetStatus(WORKLOAD, found, queue.status_ready(found, now), told(WORKLOAD, found, "all pods are ready"))
 
 
 def _why_stop(seen: Observed, now: datetime) -> str:
@@ -214,92 +214,3 @@ def _why_replace(seen: Observed, job: Object) -> str:
     if has_condition(job, "Failed"):
         return f"it failed, {again}"
     return "" if seen.has_progress else f"it has delivered no batch, {again}"
-
-
-def _tend(seen: Observed) -> Iterator[Action]:
-    """Make what is missing and put right what differs, by the spec that runs."""
-    if not seen.kuberay_installed:
-        return
-    if _has_room(seen):
-        for child in CHILDREN.values():
-            if child.kind != WORKLOAD:
-                yield from _keep(seen, child)
-    else:
-        yield from _make_room(seen)
-
-
-def _has_room(seen: Observed) -> bool:
-    """Whether RayCluster and Job of this run exist or can be made: nothing of an earlier run is in their way."""
-    if seen.cluster is None:
-        if seen.leftovers(seen.ray_pods, None):
-            return False
-    elif not seen.is_usable(seen.cluster) or _is_of_another_run(seen, seen.cluster):
-        return False
-    if seen.job is None:
-        # One on a lost node may hang for long: the Lease keeps it from what is not its any more.
-        return not [pod for pod in seen.leftovers(seen.driver_pods, None) if not is_marked(pod)]
-    return seen.is_usable(seen.job)
-
-
-def _is_of_another_run(seen: Observed, cluster: Object) -> bool:
-    """Whether the RayCluster has to be made anew; worker groups alone change in place where the driver goes on."""
-    changed = changed_cluster_parts(cluster, seen.present.spec)
-    if seen.is_usable(seen.job) and has_taken_up_workers(seen.job):
-        changed = {part for part in changed if not is_group(part)}
-    return bool(changed)
-
-
-def _make_room(seen: Observed) -> Iterator[Action]:
-    cluster = seen.cluster
-    if seen.is_usable(cluster) and _is_of_another_run(seen, cluster):
-        generation = seen.fleet.metadata.generation
-        why = f"it was made from another spec; generation {generation} starts on a new one"
-        yield _delete(RAYCLUSTER, cluster, why)
-
-
-def _keep(seen: Observed, child: Child) -> Iterator[Action]:
-    """Make a child that is missing, put right one that differs, and delete one that is not asked for."""
-    built, stored = child.build(seen.present), seen.children.get(child.kind)
-    if built is None:
-        if seen.is_usable(stored):
-            yield _delete(child.kind, stored, "the fleet asks for none")
-        return
-    desired = _as_admitted(seen, built)
-    # One of a deleted fleet may be listed although it is gone, where its kind is not watched.
-    if stored is None or (child.news is not News.WATCHED and not seen.is_ours(stored)):
-        yield Create(child.kind, _given(seen, desired), _told(child.kind, desired, child.summary(desired)))
-    elif seen.is_usable(stored):
-        if child.kind == RAYCLUSTER:
-            desired = sized(seen, stored, as_it_was_built(stored, desired))
-        yield from _put_right(child, stored, _given(seen, desired))
-
-
-def _given(seen: Observed, desired: Object) -> Object:
-    """With what the fleet's metadata has for all of its children: no part of what a child is made from."""
-    return propagated(desired, seen.propagation.of(seen.fleet.metadata))
-
-
-def _as_admitted(seen: Observed, desired: Object) -> Object:
-    """``desired`` where Kueue lets it run, and no larger than it lets it be."""
-    name, found = queue.queue_of_run(seen), queue.state(seen)
-    if not name:
-        return desired
-    if not isinstance(found, queue.Admitted):
-        # A driver that is made again while Kueue is away is still its queue's.
-        return placed(desired, name, {})
-    within = placed(desired, name, found.placements)
-    return limited(within, found.counts) if desired["kind"] == RAYCLUSTER.kind else within
-
-
-def _put_right(child: Child, stored: Object, desired: Object) -> Iterator[Action]:
-    why = child.difference(stored, desired)
-    if why:
-        yield Update(child.kind, desired, uid_of(stored), _told(child.kind, stored, why))
-
-
-def _delete(kind: Kind, child: Object, why: str) -> Delete:
-    return Delete(kind, name_of(child), uid_of(child), _told(kind, child, why))
-
-
-def _told(kind: Kind, child: Object, what: str) -> str:
-    return f"{kind} {name_of(child)}: {what}" if what else f"{kind} {name_of(child)}"

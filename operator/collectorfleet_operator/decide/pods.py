@@ -42,8 +42,8 @@ class Exit:
     message: str
 
 
-def of_role(pods: Iterable[Object], role: PodRole) -> list[Object]:
-    return [pod for pod in pods if label(pod, names.ROLE_LABEL) == role]
+def of_role(pods: Iterable[Object], *roles: PodRole) -> list[Object]:
+    return [pod for pod in pods if label(pod, names.ROLE_LABEL) in roles]
 
 
 def is_ready(pod: Object) -> bool:

@@ -125,7 +125,7 @@ def asked_for(seen: Observed) -> Object | None:
 
 def in_use(seen: Observed) -> bool:
     """Whether there is still something that the quota is for."""
-    if seen.cluster is not None and seen.is_ours(seen.cluster):
+    if any(seen.is_ours(cluster) for cluster in seen.clusters):
         return True
     return any(pods.phase_of(pod) not in _ENDED for pod in seen.pods)
 

@@ -4,6 +4,8 @@ One that was made from another template than its group has now is replaced once 
 driver says when it has left it, and KubeRay then deletes it by name and makes another one, of the group's template. One
 that somebody else deletes, as an eviction does, has its grace to be left in; KubeRay, which would count it until it is
 gone, is told its name and makes another one at once.
+
+None of it concerns a fleet without Ray: its Job is made anew with its template, and replaces what is lost by itself.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from collectorfleet_api.names import LEARNER_GROUP
 from collectorfleet_api.v1alpha1 import Orders
 from collectorfleet_operator.children.group_sizes import sizes_of, worker_groups
 from collectorfleet_operator.children.worker_group import GROUP_LABEL, template_label_of
@@ -25,7 +28,7 @@ _ALL: Final = 100  # percent
 
 def stale(seen: Observed) -> list[Object]:
     """Worker pods that are not of their group's template, by name; those that are on their way out are not listed."""
-    if not seen.is_usable(seen.cluster):
+    if not seen.is_usable(seen.cluster) or not seen.present.spec.has_ray:
         return []
     wanted = {name: template_label_of(group["template"]) for name, group in worker_groups(seen.cluster).items()}
     found = [
@@ -38,7 +41,7 @@ def stale(seen: Observed) -> list[Object]:
 
 def to_drain(seen: Observed) -> list[str]:
     """The pods that the driver is to leave now: as many as may be unavailable at a time, until they are gone."""
-    if not seen.is_usable(seen.cluster):
+    if not seen.is_usable(seen.cluster) or not seen.present.spec.has_ray:
         return []
     old, sizes = stale(seen), sizes_of(seen.cluster)
     going = {name for size in sizes.values() for name in size.to_delete}
@@ -55,9 +58,19 @@ def to_drain(seen: Observed) -> list[str]:
 
 
 def evicted(seen: Observed) -> list[Object]:
-    """Worker pods that are being deleted and can still be left; what ran on a lost node is lost already."""
+    """Worker pods that are being deleted and can still be left; what ran on a lost node is lost already.
+
+    Learners leave none: Ray builds them anew where their shard is placed next.
+    """
     empty = seen.report.drained_pods if seen.report else []
-    return [pod for pod in seen.workers() if is_terminating(pod) and not is_marked(pod) and name_of(pod) not in empty]
+    return [
+        pod
+        for pod in seen.workers()
+        if is_terminating(pod)
+        and not is_marked(pod)
+        and name_of(pod) not in empty
+        and label(pod, GROUP_LABEL) != LEARNER_GROUP
+    ]
 
 
 def to_replace(seen: Observed, group: str) -> list[str]:

@@ -21,7 +21,10 @@ _GONE = (CollectorState.RETIRED, CollectorState.FAILED)
 
 
 def sized(seen: Observed, stored: Object, desired: Object) -> Object:
-    """``desired`` with as many worker pods as ``stored`` can go to by now, and the names of those that go."""
+    """``desired`` with as many worker pods as ``stored`` can go to by now, and the names of those that go.
+
+    Of a Job the highest indexes go, which the driver has left first.
+    """
     present = sizes_of(stored)
     return resized(
         desired,

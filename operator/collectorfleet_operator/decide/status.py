@@ -18,6 +18,7 @@ from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.v1alpha1 import (
     CodeStatus,
     CollectorFleetStatus,
+    CollectorsJobStatus,
     Condition,
     ConditionType,
     DriverPodStatus,
@@ -56,6 +57,7 @@ def status(seen: Observed, now: datetime) -> OperatorStatus:
         replicas=_available(seen) if is_true(conditions[ConditionType.DRIVER_RUNNING]) else 0,
         selector=_selector(seen),
         ray_cluster=_ray_cluster(seen),
+        collectors_job=_collectors_job(seen),
         driver=_driver(seen, found, before),
         code=_code(seen, before),
         orders=orders(seen, now),
@@ -139,20 +141,35 @@ def _selector(seen: Observed) -> str:
 
 
 def _ray_cluster(seen: Observed) -> RayClusterStatus | None:
-    if seen.cluster is None or not seen.is_ours(seen.cluster):
+    if seen.cluster is None or not seen.is_ours(seen.cluster) or not seen.present.spec.has_ray:
         return None
     head = pods.newest(seen.heads)
-    ready = sum(pods.is_ready(pod) for pod in seen.workers() if not is_terminating(pod))
-    desired = sum(size.pods for size in sizes_of(seen.cluster).values())
     gpus = _gpus(seen)
     return RayClusterStatus(
         name=name_of(seen.cluster),
         head=name_of(head) if head else None,
-        worker_pods=WorkerPods(desired=desired, ready=ready),
+        worker_pods=_worker_pods(seen, seen.cluster),
         gpu_per_collector=_only({group.gpu_per_collector for group in gpus}),
         surplus_gpu=sum(group.surplus_gpu for group in gpus) if gpus else None,
-        groups=_groups(seen, seen.cluster) if seen.present.spec.collectors.groups else [],
+        groups=_groups(seen, seen.cluster) if len(sizes_of(seen.cluster)) > 1 else [],
     )
+
+
+def _collectors_job(seen: Observed) -> CollectorsJobStatus | None:
+    if seen.cluster is None or not seen.is_ours(seen.cluster) or seen.present.spec.has_ray:
+        return None
+    gpus = _gpus(seen)
+    return CollectorsJobStatus(
+        name=name_of(seen.cluster),
+        worker_pods=_worker_pods(seen, seen.cluster),
+        gpu_per_collector=_only({group.gpu_per_collector for group in gpus}),
+        surplus_gpu=sum(group.surplus_gpu for group in gpus) if gpus else None,
+    )
+
+
+def _worker_pods(seen: Observed, cluster: Object) -> WorkerPods:
+    ready = sum(pods.is_ready(pod) for pod in seen.workers() if not is_terminating(pod))
+    return WorkerPods(desired=sum(size.pods for size in sizes_of(cluster).values()), ready=ready)
 
 
 def _groups(seen: Observed, cluster: Object) -> list[WorkerGroupStatus]:

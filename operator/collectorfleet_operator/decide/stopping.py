@@ -58,7 +58,7 @@ def _outlives_its_head(seen: Observed) -> bool:
     Collectors answer it for that long, and a checkpoint needs no head: asked now, it loses nothing.
     """
     pod = seen.driver_pod
-    if pod is None or why_not_asked(seen) or not _goes_on(seen.present.spec):
+    if pod is None or why_not_asked(seen) or not _goes_on(seen.present.spec) or not seen.present.spec.has_ray:
         return False
     heads = [head for head in seen.heads if not is_terminating(head)]
     asked = _asked_since(seen, name_of(pod))

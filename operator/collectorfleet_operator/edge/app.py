@@ -148,7 +148,7 @@ class Session:
         if missing is None:
             return
         for kind in missing:
-            whose = "fleets with a queue" if kind == WORKLOAD else "fleets"
+            whose = "fleets with a queue" if kind == WORKLOAD else "fleets in Ray"
             what = (kind.full_name, whose, PROVIDERS[kind])
             log.warning("no %s in this Kubernetes: %s wait until %s is installed", *what)
         self._reconciler.kuberay_is_missing = RAYCLUSTER in missing

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import logging
+import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import Reason
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.children.table import CHILDREN, News
-from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus, Update
+from collectorfleet_operator.children.table import COLLECTORS_CHILD, RAYCLUSTER_CHILD, News, child_named
+from collectorfleet_operator.decide.actions import Action, Create, CreateSecret, Delete, SetStatus, Update
 from collectorfleet_operator.decide.events import Change, deleted, made
 from collectorfleet_operator.decide.observed import Refused
 from collectorfleet_operator.edge.cache import Cache
@@ -19,6 +23,9 @@ from collectorfleet_operator.edge.errors import ConflictError, KubeError, NotSer
 from collectorfleet_operator.objects import Key, Kind, Object, controller_uid, metadata, name_of, namespace_of, uid_of
 
 log = logging.getLogger(__name__)
+
+_TOKEN_BYTES: Final = 32
+_HOLD_COLLECTORS: Final = (RAYCLUSTER_CHILD, COLLECTORS_CHILD)
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,7 @@ class Executor:
                     return Result(changes, interrupted=error)
                 return Result(changes, kuberay_installed=False)
             except RefusedError as error:
-                became = Refused(action.kind, Reason.REFUSED, str(error))
+                became = Refused(action.kind, Reason.REFUSED, str(error), _holds_collectors(key, action))
             except KubeError as error:
                 return Result(changes, interrupted=error)
             if isinstance(became, Refused):
@@ -61,6 +68,8 @@ class Executor:
         match action:
             case Create(kind, manifest, why):
                 return await self._create(key, kind, manifest, why)
+            case CreateSecret(kind, manifest, field, why):
+                await self._create_secret(key, kind, manifest, field, why)
             case Update(kind, manifest, uid, why):
                 # With its uid, one that was replaced meanwhile is not touched, and one that is gone not made again.
                 body = {**manifest, "metadata": {**manifest["metadata"], "uid": uid}}
@@ -71,16 +80,24 @@ class Executor:
                 log.info("%s: %s", key, why)
             case Delete(kind, name, uid, why, at_once):
                 await self._kube.delete(kind, Key(key.namespace, name), uid, at_once=at_once)
-                self._forget(kind, Key(key.namespace, name))
+                child = child_named(kind, name, key.name)
+                if child is not None and child.news is not News.WATCHED:
+                    self._forget(kind, Key(key.namespace, name))
                 log.info("%s: deleted %s", key, why)
-                return deleted(why, uid) if kind not in CHILDREN or CHILDREN[kind].announced else None
+                return deleted(why, uid) if child is None or child.announced else None
         return None
 
     def _forget(self, kind: Kind, key: Key) -> None:
         """No watch tells that it is gone, and nobody has to wait for its end."""
         stored = self._cache.get(kind, key)
-        if stored is not None and kind in CHILDREN and CHILDREN[kind].news is not News.WATCHED:
+        if stored is not None:
             self._cache.remove(kind, stored)
+
+    async def _create_secret(self, key: Key, kind: Kind, manifest: Object, field: str, why: str) -> None:
+        token = base64.b64encode(secrets.token_hex(_TOKEN_BYTES).encode()).decode()
+        with contextlib.suppress(ConflictError):
+            await self._kube.create(kind, {**manifest, "data": {field: token}})
+            log.info("%s: created %s", key, why)
 
     async def _create(self, key: Key, kind: Kind, manifest: Object, why: str) -> Change | Refused | None:
         try:
@@ -92,17 +109,31 @@ class Executor:
             return self._in_the_way(key, kind, manifest, there)
         self._cache.put(kind, child)
         log.info("%s: created %s", key, why)
-        return made(why, uid_of(child)) if CHILDREN[kind].announced else None
+        row = child_named(kind, name_of(manifest), key.name)
+        return made(why, uid_of(child)) if row is not None and row.announced else None
 
     def _in_the_way(self, key: Key, kind: Kind, manifest: Object, there: Object) -> Refused:
         if not _belongs_to_a_fleet_named(there, key.name):
             text = (
                 f"{kind} {name_of(manifest)} exists and is not this fleet's; delete it, or give the fleet another name"
             )
-            return Refused(kind, Reason.NAME_TAKEN, text)
+            row = child_named(kind, name_of(manifest), key.name)
+            return Refused(kind, Reason.NAME_TAKEN, text, row in _HOLD_COLLECTORS)
         self._cache.put(kind, there)
         mine = metadata(manifest)["ownerReferences"][0]["uid"]
         raise ConflictError(f"create {kind} {key}", _stands_there(there, mine))
+
+
+def _holds_collectors(key: Key, action: Action) -> bool:
+    match action:
+        case CreateSecret():
+            return True
+        case Create(kind, manifest) | Update(kind, manifest):
+            return child_named(kind, name_of(manifest), key.name) in _HOLD_COLLECTORS
+        case Delete(kind, name):
+            return child_named(kind, name, key.name) in _HOLD_COLLECTORS
+        case SetStatus():
+            return False
 
 
 def _belongs_to_a_fleet_named(child: Object, name: str) -> bool:

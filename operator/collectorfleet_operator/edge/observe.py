@@ -13,15 +13,14 @@ from collectorfleet_api.rules.followed import as_run, with_followed
 from collectorfleet_api.rules.validation import problems, read_stored
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.driver_job import CONTAINER, JOB, started_with
-from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.propagation import NOTHING, Propagation
-from collectorfleet_operator.children.table import CHILDREN, unmade
+from collectorfleet_operator.children.table import CHILDREN, DRIVER_CHILD, LEASE_CHILD, Child
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.decide.pods import began_at
 from collectorfleet_operator.edge.cache import Cache
-from collectorfleet_operator.objects import Key, Kind, Object, controller_uid, is_terminating, metadata, name_of, uid_of
+from collectorfleet_operator.objects import Key, Object, controller_uid, is_terminating, metadata, name_of, uid_of
 
 
 def observe(
@@ -40,7 +39,7 @@ def observe(
     code_changed_at: datetime | None = None,
     now: datetime,
 ) -> Observed:
-    wrong = unreadable or [*map(str, problems(fleet)), *unmade(fleet)]
+    wrong = unreadable or [str(problem) for problem in problems(fleet)]
     seen = Observed(
         fleet=fleet,
         running=running(cache, key, None if wrong else fleet),
@@ -57,11 +56,11 @@ def observe(
         code_changed_at=code_changed_at,
         reported_at=_reported_at(cache.get(FLEET, key)),
     )
-    lease, pod = seen.children.get(LEASE), seen.driver_pod
+    lease, pod = seen.children.get(LEASE_CHILD), seen.driver_pod
     if pod is None:
         return seen
     if lease is not None and _holds(pod, lease):
-        of = CHILDREN[LEASE].key(key)
+        of = LEASE_CHILD.key(key)
         return replace(seen, driver_quiet_for=cache.quiet_for(of), driver_ahead=cache.driver_ahead(of))
     began = began_at(pod, CONTAINER)
     return replace(seen, driver_unheld_for=now - began) if began is not None else seen
@@ -90,7 +89,7 @@ def running(cache: Cache, key: Key, fleet: CollectorFleet | None = None) -> Coll
 
     That is mostly ``fleet``, which is stored and has no problems, and then that very one.
     """
-    stored, job = cache.get(FLEET, key), cache.get(JOB, CHILDREN[JOB].key(key))
+    stored, job = cache.get(FLEET, key), cache.get(JOB, DRIVER_CHILD.key(key))
     if stored is None or job is None or controller_uid(job) != uid_of(stored) or is_terminating(job):
         return None
     spec = started_with(job)
@@ -102,10 +101,10 @@ def running(cache: Cache, key: Key, fleet: CollectorFleet | None = None) -> Coll
     return found if isinstance(found, CollectorFleet) else None
 
 
-def children_of(cache: Cache, key: Key) -> dict[Kind, Object]:
+def children_of(cache: Cache, key: Key) -> dict[Child, Object]:
     """What stands under the names of the fleet's children, whoever owns it."""
-    found = {kind: cache.get(kind, child.key(key)) for kind, child in CHILDREN.items()}
-    return {kind: child for kind, child in found.items() if child is not None}
+    found = {child: cache.get(child.kind, child.key(key)) for child in CHILDREN}
+    return {child: stored for child, stored in found.items() if stored is not None}
 
 
 def _holds(pod: Object, lease: Object) -> bool:

@@ -13,8 +13,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus, Re
 from collectorfleet_api.v1alpha1.understood import understood
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.propagation import NOTHING, Propagation
-from collectorfleet_operator.children.table import CHILDREN
-from collectorfleet_operator.children.workload import WORKLOAD
+from collectorfleet_operator.children.table import WORKLOAD_CHILD
 from collectorfleet_operator.decide.events import story
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.decide.plan import again_after, plan
@@ -111,7 +110,7 @@ class Reconciler:
 
     async def _queued(self, key: Key, fleet: CollectorFleet) -> dict[str, Any]:
         """What of Kueue's a fleet with a queue refers to."""
-        workload = self._cache.get(WORKLOAD, CHILDREN[WORKLOAD].key(key))
+        workload = self._cache.get(WORKLOAD_CHILD.kind, WORKLOAD_CHILD.key(key))
         flavors = await self._queue_objects.flavors(workload)
         return {"flavors": flavors, "priority_class": await self._queue_objects.priority_class(fleet)}
 

@@ -8,10 +8,16 @@ from datetime import datetime
 from typing import Final
 
 from collectorfleet_api import names
-from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
-from collectorfleet_operator.children.table import CHILDREN, LISTED, LISTED_OFTEN, METADATA_ALONE, PROVIDERS
+from collectorfleet_operator.children.table import (
+    CHILDREN,
+    LEASE_CHILD,
+    LISTED,
+    LISTED_OFTEN,
+    METADATA_ALONE,
+    PROVIDERS,
+)
 from collectorfleet_operator.children.timeline import CONFIG_MAP
 from collectorfleet_operator.decide.events import EVENT
 from collectorfleet_operator.decide.lost import is_lost
@@ -157,10 +163,10 @@ class Resync:
         return True
 
     def _lost(self) -> set[Key]:
-        return {fleet for fleet, lease in self._cache.quiet(is_lost) if CHILDREN[LEASE].key(fleet) == lease}
+        return {fleet for fleet, lease in self._cache.quiet(is_lost) if LEASE_CHILD.key(fleet) == lease}
 
     def _uids(self, key: Key) -> set[str]:
         """Of the fleet's children and pods."""
         objects = [(POD, pod) for pod in self._cache.keys_of_fleet(POD, key)]
-        objects += [(kind, child.key(key)) for kind, child in CHILDREN.items()]
+        objects += [(child.kind, child.key(key)) for child in CHILDREN]
         return {uid for kind, name in objects if (uid := self._cache.uid(kind, name))}

@@ -24,7 +24,7 @@ from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import LISTED
 from collectorfleet_operator.children.worker_group import GROUP_LABEL
 from collectorfleet_operator.decide import pods
-from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus, Update
+from collectorfleet_operator.decide.actions import Action, Create, CreateSecret, Delete, SetStatus, Update
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.plan import Plan, plan
 from collectorfleet_operator.decide.status import status
@@ -37,6 +37,7 @@ NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
 NAME = "cheetah"
 KEY = Key("default", NAME)
 DRIVER = Key("default", f"{NAME}-driver")
+COLLECTORS = Key("default", f"{NAME}-collectors")
 KINDS = {(kind.api_version, kind.kind): kind for kind in LISTED}
 # Longer than a Lease may be quiet.
 LONG_SECONDS = 600.0
@@ -54,6 +55,7 @@ class World:
         self.seconds = 0.0
         self._listed_at = 0.0
         self.flavors: dict[str, Object] = {}  # Kueue's, by name
+        self.secrets: set[str] = set()  # by name; nobody reads them
         self.cache = Cache(lambda: self._listed_at)
         self._numbers = itertools.count(1)
         fleet = manifest(changes, NAME)
@@ -129,6 +131,8 @@ class World:
             match action:
                 case Create(_, made):
                     self.store(made)
+                case CreateSecret(_, made):
+                    self.secrets.add(name_of(made))
                 case Update(kind, made, uid):
                     stored = self.get(kind, Key(KEY.namespace, name_of(made)))
                     assert uid_of(stored) == uid
@@ -143,23 +147,31 @@ class World:
     def make_pods(self) -> None:
         """What KubeRay and the Job controller do."""
         cluster, job = self.cache.get(RAYCLUSTER, KEY), self.cache.get(JOB, DRIVER)
+        collectors = self.cache.get(JOB, COLLECTORS)
         if cluster is not None:
             spec = cluster["spec"]
             if not self.pods("head"):
                 self._pod("head", cluster, spec["headGroupSpec"]["template"])
             for group in worker_groups(cluster).values():
                 self._resize(cluster, group)
+        if collectors is not None:
+            spec = collectors["spec"]
+            for _ in range(spec["parallelism"] - len(self.pods("worker"))):
+                self._pod("worker", collectors, spec["template"])
+            self.collect(*self.pods("worker")[spec["completions"] :])
         if job is not None and not self.pods("driver"):
             self._pod("driver", job, job["spec"]["template"])
 
     def _resize(self, cluster: Object, group: Object) -> None:
+        role = label(group["template"], names.ROLE_LABEL) or ""
+
         def workers() -> list[Object]:
-            return [pod for pod in self.pods("worker") if label(pod, GROUP_LABEL) == group["groupName"]]
+            return [pod for pod in self.pods(role) if label(pod, GROUP_LABEL) == group["groupName"]]
 
         for name in group.get("scaleStrategy", {}).get("workersToDelete", []):
             self.collect(*(pod for pod in workers() if name_of(pod) == name))
         for _ in range(group["replicas"] - len(workers())):
-            self._pod("worker", cluster, group["template"], {GROUP_LABEL: group["groupName"]})
+            self._pod(role, cluster, group["template"], {GROUP_LABEL: group["groupName"]})
         self.collect(*workers()[group["replicas"] :])
 
     def _pod(self, role: str, owner: Object, template: Object, labels: Mapping[str, str] | None = None) -> None:
@@ -263,7 +275,7 @@ class World:
         """Up to where all pods run and all collectors are available."""
         self.carry_out()
         self.make_pods()
-        self.run_pods("head", "worker", "driver")
+        self.run_pods("head", "worker", "learner", "driver")
         self.renew_lease()
         self.report(self.get(FLEET)["spec"]["collectors"]["replicas"])
 

@@ -52,6 +52,7 @@ class Checkpointer:
         self._last = clock()
         self._failure: str | None = None
         self._buffer: KeptBuffer | None = None
+        self._beside: list[Callable[[], None]] = []
         self._writing: threading.Thread | None = None
 
     @property
@@ -75,6 +76,9 @@ class Checkpointer:
         newest = self._folder.newest
         if newest is not None and newest.replay_buffer is not None:
             self._buffer.load(newest.replay_buffer)
+
+    def keep_beside(self, write: Callable[[], None]) -> None:
+        self._beside.append(write)
 
     def note(self, position: Position) -> None:
         try:
@@ -110,6 +114,8 @@ class Checkpointer:
             self._writing.join()
 
     def _snapshot(self) -> _Snapshot:
+        for write in self._beside:
+            write()
         state, buffer = self._state.dumps(), self._buffer
         if buffer is None:
             return _Snapshot(state)

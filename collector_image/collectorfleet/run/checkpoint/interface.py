@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from collectorfleet.run.position import Position
@@ -29,13 +29,19 @@ class Checkpoints(Protocol):
         Before anybody writes to it. Blocks; raises UserCodeError or ReplayBufferLost.
         """
 
+    def keep_beside(self, write: Callable[[], None]) -> None:
+        """Call ``write`` before each checkpoint is taken: what it writes is kept in places of its own.
+
+        It raises CollectorFleetError or OSError where it cannot, and there is no checkpoint then.
+        """
+
     def note(self, position: Position) -> None:
         """Note how far the run is, in microseconds: as a batch is handed out, and before versions are published."""
 
     def write_in_background(self, position: Position) -> None:
         """Take a snapshot now, and write it while the training goes on.
 
-        Raises UserCodeError or ReplayBufferLost if what is kept cannot be written, before there ever was a checkpoint.
+        Raises CollectorFleetError if what is kept cannot be written, before there ever was a checkpoint.
         """
 
     def write(self, position: Position, *, completed: bool = False) -> bool:
@@ -52,6 +58,8 @@ class NoCheckpoints:
         return False
 
     def keep_buffer(self, buffer: Any) -> None: ...
+
+    def keep_beside(self, write: Callable[[], None]) -> None: ...
 
     def note(self, position: Position) -> None: ...
 

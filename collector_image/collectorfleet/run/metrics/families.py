@@ -61,6 +61,10 @@ GAUGES: Final = {
     "last_batch_timestamp_seconds": "progress.lastBatchTime",
     "collectors_desired": "progress.collectors.desired",
     "collectors_available": "progress.collectors.available",
+    "learner_shards": "learners.shards",
+    "learner_places": "learners.places",
+    "learner_places_used": "learners.used",
+    "learner_gpu_per_policy": "learners.gpuPerPolicy",
     "checkpoint_frames": "checkpoint.frames",
     "checkpoint_timestamp_seconds": "checkpoint.time",
 }

@@ -7,14 +7,15 @@ from typing import Final
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 SCRIPT: Final = "has(self.driver.script)"
-TRAINS: Final = f"(has(self.driver.train) || {SCRIPT})"
+LEARNS: Final = "has(self.learners)"
+TRAINS: Final = f"(has(self.driver.train) || {SCRIPT} || {LEARNS})"
 STRAGGLERS: Final = "has(self.collection.stragglers)"
 FIRST_SHARES: Final = f"{STRAGGLERS} && has(self.collection.stragglers.firstShares)"
 THRESHOLD: Final = f"{STRAGGLERS} && has(self.collection.stragglers.preemptiveThreshold)"
 
 
 def trains(spec: CollectorFleetSpec) -> bool:
-    return spec.driver.train is not None or spec.driver.script is not None
+    return spec.driver.train is not None or spec.driver.script is not None or spec.learners is not None
 
 
 def first_shares(spec: CollectorFleetSpec) -> int | None:

@@ -14,15 +14,15 @@ TRAIN_OR_OUTPUT: Final = (
         "output",
         lambda spec: not (trains(spec) and spec.output is not None),
         f"!({TRAINS} && has(self.output))",
-        "set driver.train, driver.script or output, one of them: who trains gets the batches",
+        "set driver.train, driver.script, learners or output, one of them: who trains gets the frames",
     ),
     Combination(
         "train-or-output",
         "",
         lambda spec: trains(spec) or spec.output is not None,
         f"{TRAINS} || has(self.output)",
-        "set driver.train or driver.script to train on the batches, or output to write them to files; with none of "
-        "them they would be lost",
+        "set driver.train, driver.script or learners to train on the frames, or output to write them to files; with "
+        "none of them they would be lost",
     ),
 )
 

@@ -7,6 +7,7 @@ from typing import Final
 from collectorfleet_api.rules.combinations.batches import ASYNC_ONLY, STRAGGLING, SYNC_ONLY
 from collectorfleet_api.rules.combinations.code import CODE
 from collectorfleet_api.rules.combinations.launchers import LAUNCHERS
+from collectorfleet_api.rules.combinations.learners import LEARNERS
 from collectorfleet_api.rules.combinations.resources import DRIVER, INSIDE_COLLECTORS, PODS
 from collectorfleet_api.rules.combinations.scripts import SCRIPTS
 from collectorfleet_api.rules.combinations.sinks import SINKS, TRAIN_OR_OUTPUT
@@ -25,4 +26,5 @@ COMBINATIONS: Final = (
     *SINKS,
     *DRIVER,
     *LAUNCHERS,
+    *LEARNERS,
 )

@@ -8,7 +8,6 @@ from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.conditions.outcome import Pending, Running, Underway
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
-from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, stuck, waiting
 from collectorfleet_operator.decide.lost import LOST_AFTER, TAKES_LEASE_WITHIN, is_lost
@@ -21,7 +20,7 @@ _TYPE: Final = ConditionType.DRIVER_RUNNING
 
 
 def driver_running(seen: Observed, run: Underway) -> Finding:
-    refused = next((one for one in seen.refused if one.kind != RAYCLUSTER), None)
+    refused = next((one for one in seen.refused if not one.holds_collectors), None)
     if refused is not None:
         return stuck(_TYPE, refused.reason, refused.message)
     job = seen.job
@@ -41,7 +40,7 @@ def _why_no_job(seen: Observed) -> str:
     left = seen.leftovers(seen.driver_pods, None)
     if left:
         return f"driver pod {name_of(left[0])} of an earlier run is being deleted"
-    return "the driver's Job is made together with the RayCluster"
+    return f"the driver's Job is made together with the {seen.cluster_in_words}"
 
 
 def _driver(seen: Observed, job: Object) -> Finding:

@@ -6,6 +6,7 @@ from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.conditions.outcome import Over
 from collectorfleet_api.conditions.summary import completed, ready, stalled
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, WhenFinished
+from collectorfleet_operator.decide.conditions.pods_told import cluster_type
 from collectorfleet_operator.decide.conditions.up_to_date import up_to_date_after
 from collectorfleet_operator.decide.observed import Observed
 
@@ -16,7 +17,7 @@ def conditions_after(seen: Observed, end: Over) -> list[Condition]:
         ready(end, []),
         condition(ConditionType.RECONCILING, False, end.reason, "nothing is on its way"),
         stalled(end),
-        _gone(ConditionType.RAY_CLUSTER_READY, end, _cluster(seen, end)),
+        _gone(cluster_type(seen), end, _cluster(seen, end)),
         _gone(ConditionType.DRIVER_RUNNING, end, end.message),
         _gone(ConditionType.COLLECTORS_AVAILABLE, end, collectors),
         _gone(ConditionType.WEIGHTS_FRESH, end, collectors),
@@ -28,8 +29,8 @@ def conditions_after(seen: Observed, end: Over) -> list[Condition]:
 
 def _cluster(seen: Observed, end: Over) -> str:
     if seen.fleet.spec.when_finished is WhenFinished.KEEP and seen.is_usable(seen.cluster):
-        return f"the fleet {end.verb}; the RayCluster is kept because spec.whenFinished is Keep"
-    return f"the RayCluster is deleted because the fleet {end.verb}"
+        return f"the fleet {end.verb}; the {seen.cluster_in_words} is kept because spec.whenFinished is Keep"
+    return f"the {seen.cluster_in_words} is deleted because the fleet {end.verb}"
 
 
 def _gone(type_: ConditionType, end: Over, message: str) -> Condition:

@@ -12,13 +12,12 @@ from collectorfleet_operator.children.group_sizes import GroupSize, sizes_of
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, stuck, waiting
-from collectorfleet_operator.decide.lost_nodes import does_not_answer, is_marked, node_of
+from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods, staying
 from collectorfleet_operator.decide.observed import Observed, Warned
 from collectorfleet_operator.decide.pods import PodProblem
 from collectorfleet_operator.objects import Object, is_terminating, name_of, uid_of
 
 _TYPE: Final = ConditionType.RAY_CLUSTER_READY
-_MOST_TOLD: Final = 3
 # The kubelet's words about a Secret that is there: KubeRay makes one with a token in it, or takes what has its name.
 _NO_TOKEN: Final = f"couldn't find key {names.TOKEN_SECRET_KEY} in Secret"
 _INSTALL: Final = (
@@ -30,7 +29,7 @@ _INSTALL: Final = (
 def raycluster_ready(seen: Observed) -> Finding:
     if not seen.kuberay_installed:
         return stuck(_TYPE, Reason.KUBERAY_MISSING, _INSTALL)
-    refused = next((one for one in seen.refused if one.kind == RAYCLUSTER), None)
+    refused = next((one for one in seen.refused if one.holds_collectors), None)
     if refused is not None:
         return stuck(_TYPE, refused.reason, refused.message)
     earlier = _earlier(seen)
@@ -43,16 +42,19 @@ def raycluster_ready(seen: Observed) -> Finding:
 
 def _earlier(seen: Observed) -> str | None:
     cluster = seen.cluster
+    other = next((one for one in seen.clusters if one is not cluster), None)
+    if other is not None and seen.is_ours(other):
+        return f"{other['kind']} {name_of(other)} of an earlier run is being deleted"
     if cluster is not None and (not seen.is_ours(cluster) or is_terminating(cluster)):
         return f"RayCluster {name_of(cluster)} of an earlier run is being deleted"
-    left = seen.leftovers(seen.ray_pods, cluster)
+    left = seen.leftovers(seen.cluster_pods, cluster)
     if cluster is None and left:
         return f"{len(left)} pods of an earlier RayCluster are being deleted: {', '.join(map(name_of, left[:3]))}"
     return None
 
 
 def _pods(seen: Observed, cluster: Object) -> Finding:
-    heads, workers = _staying(seen.heads), _staying(seen.workers())
+    heads, workers = staying(seen.heads), staying(seen.workers())
     sizes = sizes_of(cluster)
     wanted = sum(size.pods for size in sizes.values())
     ready_pods = {group: _ready_pods(seen, group, size) for group, size in sizes.items()}
@@ -61,7 +63,7 @@ def _pods(seen: Observed, cluster: Object) -> Finding:
     if head_ready and ready >= wanted:
         text = f"the head and {ready} of {wanted} worker pods are ready"
         return Finding(condition(_TYPE, True, Reason.READY, text))
-    lost = _lost(seen)
+    lost = lost_pods(seen)
     if lost:
         return hindered(_TYPE, Reason.NODE_LOST, lost)
     found = _problem(seen, cluster, heads, workers, list(sizes))
@@ -74,7 +76,7 @@ def _pods(seen: Observed, cluster: Object) -> Finding:
         return waiting(_TYPE, Reason.HEAD_PENDING, text)
     if not head_ready:
         return waiting(_TYPE, Reason.HEAD_STARTING, f"head pod {name_of(heads[0])} is not ready yet")
-    text = f"{ready} of {wanted} worker pods are ready{_lacking(sizes, ready_pods)}{_going(seen.workers())}"
+    text = f"{ready} of {wanted} worker pods are ready{_lacking(sizes, ready_pods)}{going(seen.workers())}"
     if len(workers) < wanted:
         text += f"; KubeRay has made {len(workers)} of them: is its operator running?"
     return waiting(_TYPE, Reason.WORKERS_STARTING, text)
@@ -88,18 +90,6 @@ def _lacking(sizes: Mapping[str, GroupSize], ready: Mapping[str, int]) -> str:
     return f" ({', '.join(told)})"
 
 
-def _lost(seen: Observed) -> str:
-    """Pods whose node is lost or silent, each by name; empty if there are none."""
-    found = [*seen.heads, *seen.workers()]
-    told = [f"pod {name_of(pod)} is lost with node {node_of(pod)}" for pod in found if is_marked(pod)]
-    told += [
-        f"pod {name_of(pod)} does not answer: node {node_of(pod)} is silent"
-        for pod in found
-        if not is_terminating(pod) and does_not_answer(pod)
-    ]
-    return "; ".join(told[:_MOST_TOLD])
-
-
 def _secret_taken(cluster: Object) -> str:
     return (
         f"Secret {name_of(cluster)} is not KubeRay's: it has no key {names.TOKEN_SECRET_KEY}; delete it, or give the "
@@ -109,16 +99,7 @@ def _secret_taken(cluster: Object) -> str:
 
 def _ready_pods(seen: Observed, group: str, size: GroupSize) -> int:
     # One that is to go may still be ready.
-    return min(sum(map(pods.is_ready, _staying(seen.workers(group)))), size.pods)
-
-
-def _going(workers: Sequence[Object]) -> str:
-    names_ = [name_of(pod) for pod in workers if is_terminating(pod)]
-    return f"; being deleted: {', '.join(names_[:_MOST_TOLD])}" if names_ else ""
-
-
-def _staying(found: Sequence[Object]) -> list[Object]:
-    return [pod for pod in found if not is_terminating(pod)]
+    return min(sum(map(pods.is_ready, staying(seen.workers(group)))), size.pods)
 
 
 def _problem(
@@ -138,4 +119,4 @@ def _of_workers(seen: Observed, workers: Sequence[Object], groups: Sequence[str]
     """The commonest problem of the worker pods; of each group by its name, where there are several."""
     if len(groups) == 1:
         return [pods.common_problem(workers, "worker pods")]
-    return [pods.common_problem(_staying(seen.workers(name)), f"worker pods of group {name}") for name in groups]
+    return [pods.common_problem(staying(seen.workers(name)), f"worker pods of group {name}") for name in groups]

@@ -12,6 +12,7 @@ from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.conditions.outcome import Suspended
 from collectorfleet_api.conditions.summary import completed, stalled
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
+from collectorfleet_operator.decide.conditions.pods_told import cluster_type
 from collectorfleet_operator.decide.conditions.up_to_date import up_to_date
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.stopping import Stop, why_suspended_idle
@@ -31,7 +32,7 @@ def conditions_suspended(seen: Observed, run: Suspended) -> list[Condition]:
         *([condition(ConditionType.READY, False, reason, text)] if left else []),
         condition(ConditionType.RECONCILING, bool(left), reason, text if left else "nothing is on its way"),
         _stalled(seen, run),
-        condition(ConditionType.RAY_CLUSTER_READY, False, reason, "a suspended fleet has no RayCluster"),
+        condition(cluster_type(seen), False, reason, f"a suspended fleet has no {seen.cluster_in_words}"),
         condition(ConditionType.DRIVER_RUNNING, False, reason, "a suspended fleet has no driver"),
         condition(ConditionType.COLLECTORS_AVAILABLE, False, reason, "a suspended fleet has no collectors"),
         condition(ConditionType.WEIGHTS_FRESH, None, reason, "a suspended fleet has no collectors"),
@@ -56,12 +57,12 @@ def suspending(seen: Observed, stop: Stop) -> Condition:
 
 def _left(seen: Observed) -> str:
     """What has not gone yet, in words; empty if nothing is left."""
-    found = [*seen.driver_pods, *seen.ray_pods]
+    found = [*seen.driver_pods, *seen.cluster_pods]
     if found:
         named = ", ".join(name_of(pod) for pod in found[:_MOST_NAMES])
         more = f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
         return f"{len(found)} pod{'s' * (len(found) != 1)} ({named}{more}) are"
-    children = [child for child in (seen.job, seen.cluster) if child is not None and seen.is_ours(child)]
+    children = [child for child in (seen.job, *seen.clusters) if child is not None and seen.is_ours(child)]
     return " and ".join(f"{child['kind']} {name_of(child)}" for child in children) + " are" if children else ""
 
 

@@ -11,6 +11,7 @@ from collectorfleet_api.conditions.summary import completed, ready, stalled
 from collectorfleet_api.conditions.weights import weights_fresh
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
 from collectorfleet_operator.decide.conditions.admitted import admitted
+from collectorfleet_operator.decide.conditions.collectors_job import collectors_job_ready
 from collectorfleet_operator.decide.conditions.driver import driver_running
 from collectorfleet_operator.decide.conditions.finding import Finding
 from collectorfleet_operator.decide.conditions.raycluster import raycluster_ready
@@ -24,19 +25,20 @@ from collectorfleet_operator.decide.stopping import did_not_end, is_overdue, sto
 
 
 def conditions_of(seen: Observed, run: Underway, now: datetime) -> list[Condition]:
-    ray, driver = raycluster_ready(seen), driver_running(seen, run)
+    ready_of_the_launcher = raycluster_ready if seen.present.spec.has_ray else collectors_job_ready
+    cluster, driver = ready_of_the_launcher(seen), driver_running(seen, run)
     collectors, weights = _collectors(seen, driver.condition), _weights(seen, driver.condition, now)
     is_suspended, is_up_to_date = _suspended(seen, now), up_to_date(seen)
     quota = admitted(seen)
-    is_ready = _ready(seen, run, ray, driver, collectors, quota)
+    is_ready = _ready(seen, run, cluster, driver, collectors, quota)
     if is_suspended.reason != Reason.NOT_SUSPENDED:
         is_ready = condition(ConditionType.READY, False, is_suspended.reason, is_suspended.message)
-    is_stalled = _stalled(seen, run, is_ready, now, ray, driver, *([quota] if quota else []))
+    is_stalled = _stalled(seen, run, is_ready, now, cluster, driver, *([quota] if quota else []))
     return [
         is_ready,
         _reconciling(is_ready, is_stalled, is_up_to_date, collectors),
         is_stalled,
-        ray.condition,
+        cluster.condition,
         driver.condition,
         collectors,
         weights,
@@ -65,14 +67,14 @@ def _weights(seen: Observed, driver: Condition, now: datetime) -> Condition:
 
 
 def _ready(
-    seen: Observed, run: Underway, ray: Finding, driver: Finding, collectors: Condition, quota: Finding | None
+    seen: Observed, run: Underway, cluster: Finding, driver: Finding, collectors: Condition, quota: Finding | None
 ) -> Condition:
     if seen.problems and not seen.spec_is_held:
         return condition(ConditionType.READY, False, Reason.INVALID_SPEC, "; ".join(seen.problems))
     required = [driver, Finding(collectors)]
     if not is_true(collectors):
         # A lost worker pod alone does not make a fleet unready, but it explains one that is.
-        required.insert(0, ray)
+        required.insert(0, cluster)
     # A problem explains more than waiting: a driver that cannot pull its image before a head that starts.
     required.sort(key=lambda one: not one.problem)
     if quota is not None and quota.condition.reason != Reason.NOT_QUEUED:

@@ -32,12 +32,15 @@ def test_a_manifest_that_is_wrong_is_said_and_not_rendered(tmp_path: Path, capsy
     assert "replicaz" in said.err
 
 
-def test_a_fleet_that_the_operator_makes_nothing_of_is_said_and_not_rendered(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_fleet_without_ray_is_two_jobs_and_a_service(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "fleet.yaml"
     file.write_text(to_yaml(manifest(JOB)))
-    assert main(["render", str(file)]) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "fleet cheetah: spec.launcher: Job is for `collectorfleet run`" in said.err
+    assert main(["render", str(file)]) == 0
+    children = list(yaml.safe_load_all(capsys.readouterr().out))
+    assert [one["metadata"]["name"] for one in children if one["kind"] == "Job"] == [
+        "cheetah-driver",
+        "cheetah-collectors",
+    ]
+    assert {"Service"} == {one["kind"] for one in children} - {
+        *("Job", "ServiceAccount", "Role", "RoleBinding", "Lease", "ConfigMap")
+    }

@@ -78,3 +78,10 @@ def test_whoever_comes_and_goes_none_moves_and_no_place_is_taken_twice(
         assert {name: roster.place(name) for name in roster} == places
         assert len(set(places.values())) == len(places)
         assert all(place.slot < slots[place.shard] for place in places.values())
+
+
+def test_a_place_that_is_wished_for_is_given_if_it_is_free() -> None:
+    roster = filled(Placement.SPREAD, 1, 2, 2)
+    assert roster.add("back", Place(0, 1)) == Place(0, 1)
+    assert roster.add("late", Place(0, 0)) == Place(1, 0)
+    assert roster.add("of-more-shards", Place(7, 0)) == Place(1, 1)

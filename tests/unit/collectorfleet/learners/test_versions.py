@@ -62,3 +62,15 @@ def test_frames_of_a_version_that_is_newer_than_the_status_are_not_stale() -> No
     versions = PolicyVersions(POLICIES)
     versions.staged(staged(2), ["a"])
     assert versions.status("a", 1, 1, {2: 5}).staleness == Staleness(0, 0.0, 0)
+
+
+def test_versions_count_on_from_another_drivers_and_all_change_with_the_first() -> None:
+    before = PolicyVersions(["a", "b"])
+    before.staged(staged(2), ["a"])
+    before.staged(staged(3), ["a", "b"])
+    after = PolicyVersions(["a", "b", "new"])
+    after.go_on_from(before.state_dict(), 6)
+    assert [after.of(policy, 5) for policy in ("a", "b", "new")] == [3, 2, 1]
+    assert [after.of(policy, 6) for policy in ("a", "b", "new")] == [4, 3, 1]
+    after.staged(staged(7), ["new"])
+    assert [after.of(policy, 7) for policy in ("a", "b", "new")] == [4, 3, 2]

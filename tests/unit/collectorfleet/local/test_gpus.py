@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.combinations import LEARNERS
 from tests.manifests import fleet
 
-from collectorfleet.local.gpus import GpuShare, GpuShares, gpu_share, gpu_shares
+from collectorfleet.local.gpus import GpuShare, GpuShares, LearnerGpus, gpu_share, gpu_shares, learner_gpus
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Collectors, Resources
 
 
@@ -62,3 +63,14 @@ def test_groups_that_ask_for_too_much_share_what_there_is() -> None:
         "groups ask for GPUs for 1 collectors, and this machine has no GPU: collectors run on the CPU",
     )
     assert gpu_shares(groups(0.5, 1), gpus=1).per_collector == {"small": 0.25, "big": 0.25}
+
+
+def test_learners_have_gpus_where_there_are_enough_for_them_and_one_for_collectors_that_ask() -> None:
+    spec = fleet({"spec.learners": {**LEARNERS, "gpus": 2}}).spec
+    shared = fleet({"spec.learners": {**LEARNERS, "gpus": 2}, "spec.collectors.resources.gpu": 0.25}).spec
+    assert learner_gpus(spec, 2) == learner_gpus(shared, 3) == LearnerGpus(2)
+    assert learner_gpus(shared, 2) == LearnerGpus(
+        0, "learners.gpus is 2, and this machine has 2 for them and collectors: policies learn on the CPU"
+    )
+    assert learner_gpus(spec, 0).note == "learners.gpus is 2, and this machine has no GPU: policies learn on the CPU"
+    assert learner_gpus(fleet().spec, 0) == LearnerGpus(0)

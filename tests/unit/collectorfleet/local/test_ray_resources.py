@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from tests.combinations import LEARNERS
 from tests.manifests import fleet
 
-from collectorfleet.local.ray_resources import ray_resources
+from collectorfleet.local.ray_resources import ray_cpus, ray_resources
 
 
 def test_a_slot_for_each_collector() -> None:
@@ -36,3 +37,10 @@ def test_each_group_brings_its_own() -> None:
         "collector-big": 1,
         "license": 8,
     }
+
+
+def test_learners_have_slots_and_cpus_of_their_own() -> None:
+    asked = fleet({"spec.learners": {**LEARNERS, "resources": {"cpu": "1500m"}}, "spec.collectors.replicas": 3}).spec
+    # Two shards of a replay actor, which counts 1, and a policy, which counts 2.
+    assert ray_resources(asked) == {"collector": 3, "learner": 4}
+    assert (ray_cpus(asked), ray_cpus(fleet().spec)) == (9, 4)

@@ -110,6 +110,18 @@ RULES_ONLY_IN_MANIFESTS = {
     "keywords-said-once": "in Python what is given for a collector wins over what is given for all",
     "transport-of-the-launcher": "in Python launcher is what starts the processes; launcher-of-a-gang is about that",
     "models-named-once": "a dict has each key once",
+    **dict.fromkeys(
+        ("policies-have-places", "shards-have-policies", "learners-fit-into-shards"),
+        "LearnerShards says it of its own arguments",
+    ),
+    **dict.fromkeys(
+        (
+            *("learners-need-a-policy", "learners-or-script", "learners-need-ray", "learners-or-replay-buffer"),
+            *("learners-publish-themselves", "group-or-learners"),
+        ),
+        "in Python LearnerFeed and FleetCollector are two objects, and their user's to put together",
+    ),
+    "learners-or-batches": "in Python it is the rule of replay buffers, which a feed's is one of",
     "split-trajs-or-trajs-per-batch": "it splits what traj_format='cat' leaves in one row",
 }
 RULES_ONLY_IN_PYTHON = {

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.combinations import LEARNERS
 from tests.manifests import fleet
 
 from collectorfleet_api.rules.concerns import CONCERNS, Part, fields_by_part
@@ -71,6 +72,8 @@ def test_only_what_the_fleet_follows_while_it_runs_concerns_nobody() -> None:
         pytest.param({"spec.workers.template": {"spec": {}}}, {Part.GROUP}, id="worker template"),
         pytest.param({"spec.collectors.resources.cpu": 2}, {Part.DRIVER, Part.GROUP}, id="resources"),
         pytest.param({"spec.workers.collectorsPerPod": 2}, {Part.DRIVER, Part.GROUP}, id="packing"),
+        pytest.param({"spec.learners": LEARNERS}, {Part.DRIVER}, id="learners on pods of the default size"),
+        pytest.param({"spec.learners": {**LEARNERS, "gpus": 2}}, {Part.DRIVER, Part.LEARNERS}, id="learners with GPUs"),
         pytest.param(
             {"spec.workers.customPerPod": {"license": 2}}, {Part.DRIVER, Part.GROUP}, id="custom resources of a pod"
         ),

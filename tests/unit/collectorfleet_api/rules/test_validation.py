@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.combinations import JOB
 from tests.manifests import manifest
 
 from collectorfleet_api.rules.validation import problems, read, read_stored
@@ -180,6 +181,11 @@ def test_long_and_odd_names_are_refused() -> None:
     # KubeRay takes up to 53, but then looks for its token in a Secret of another name.
     assert wrong({}, name="a" * 51) == [
         "metadata.name: 51 characters are too long for the Ray cluster that is named after it; use at most 50"
+    ]
+    # With a Job, of which pods and their indexes are to be names of hosts.
+    assert not isinstance(read(manifest(JOB, name="a" * 46)), list)
+    assert wrong(JOB, name="a" * 47) == [
+        "metadata.name: 47 characters are too long for the pods of launcher Job that are named after it; use at most 46"
     ]
     (found,) = wrong({}, name="5cheetah")
     assert found.startswith('metadata.name: "5cheetah" cannot name a Service; use lower-case letters, digits and "-"')

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.combinations import LEARNERS
 from tests.manifests import fleet
 
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec
@@ -38,11 +39,39 @@ def test_replicas_and_min_available_are_followed_by_a_run() -> None:
     [
         pytest.param({"spec.driver.train": {"function": "my_train:other"}}, {"driver"}, id="training"),
         pytest.param({"spec.workers.template": {"spec": {}}}, {"group-collectors"}, id="worker pods"),
+        pytest.param({"spec.learners": LEARNERS}, {"driver", "group-learners"}, id="learners"),
         pytest.param({"spec.image": "cheetah:2"}, {"driver", "head", "group-collectors"}, id="image"),
     ],
 )
 def test_what_has_changed_is_known_part_by_part(changes: dict[str, Any], parts: set[str]) -> None:
     assert changed_parts(made_from(), spec(changes)) == parts
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        pytest.param({"batchSize": 64}, {"driver"}, id="what the driver does with them"),
+        pytest.param({"policies": [{"id": "red"}]}, {"driver"}, id="a policy, in as many places"),
+        pytest.param({"maxPolicies": 4}, {"driver", "group-learners"}, id="places"),
+        pytest.param({"template": {"spec": {}}}, {"driver", "group-learners"}, id="their pods"),
+    ],
+)
+def test_a_change_of_learners_makes_their_pods_anew_only_where_those_see_it(
+    changes: dict[str, Any], parts: set[str]
+) -> None:
+    before = {**LEARNERS, "maxPolicies": 2}
+    assert changed_parts(made_from({"spec.learners": before}), spec({"spec.learners": {**before, **changes}})) == parts
+
+
+def test_learner_pods_are_made_anew_where_there_are_as_many_places_as_policies_and_one_comes() -> None:
+    more = {**LEARNERS, "policies": [*LEARNERS["policies"], {"id": "green"}]}
+    found = changed_parts(made_from({"spec.learners": LEARNERS}), spec({"spec.learners": more}))
+    assert found == {"driver", "group-learners"}
+
+
+def test_learner_pods_that_keep_checkpoints_elsewhere_are_others() -> None:
+    kept = {"spec.learners": LEARNERS, "spec.driver.checkpoint": {"claimName": "runs"}}
+    assert changed_parts(made_from({"spec.learners": LEARNERS}), spec(kept)) == {"driver", "group-learners"}
 
 
 def test_of_a_child_that_says_nothing_everything_has_changed() -> None:

@@ -92,6 +92,15 @@ MANIFESTS: dict[str, dict[str, Any]] = {
         "spec.workers.customPerPod": {"license": 2},
     },
     "a replay buffer": {"spec.replayBuffer": FACTORY},
+    "learners": {
+        "spec.learners": {
+            **FACTORY,
+            "split": "a:b",
+            "policies": [{"id": "red", "module": "module.red", **FACTORY}],
+            "replay": FACTORY,
+            "template": template("ray-worker"),
+        },
+    },
     "a group": {
         "spec.collectors": {
             "replicas": 4,

@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 from tests.unit.collectorfleet_operator.children.fleets import fleet, group, head
 
-from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.propagation import Propagation, propagated
-from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.children.table import manifests
+from collectorfleet_operator.children.table import DRIVER_CHILD, RAYCLUSTER_CHILD, manifests
 from collectorfleet_operator.objects import Object
 
 LABELS = {"team": "rl", "cost-center": "7", "lab.example.com/site": "north", "other": "x"}
@@ -30,7 +28,7 @@ def with_metadata(changes: dict[str, Any] | None = None) -> dict[Any, Object]:
 
 def test_what_is_listed_reaches_every_child_and_every_pod() -> None:
     made = with_metadata()
-    cluster, job = made[RAYCLUSTER], made[JOB]
+    cluster, job = made[RAYCLUSTER_CHILD], made[DRIVER_CHILD]
     templates = [head(cluster), group(cluster)["template"], job["spec"]["template"]]
     for one in (*made.values(), *templates):
         labels = one["metadata"]["labels"]
@@ -43,8 +41,8 @@ def test_what_is_listed_reaches_every_child_and_every_pod() -> None:
 def test_what_a_child_or_a_template_says_itself_stays() -> None:
     template = {"metadata": {"labels": {"team": "workers"}}}
     made = with_metadata({"spec.workers.template": template})
-    assert group(made[RAYCLUSTER])["template"]["metadata"]["labels"]["team"] == "workers"
-    assert head(made[RAYCLUSTER])["metadata"]["labels"]["team"] == "rl"
+    assert group(made[RAYCLUSTER_CHILD])["template"]["metadata"]["labels"]["team"] == "workers"
+    assert head(made[RAYCLUSTER_CHILD])["metadata"]["labels"]["team"] == "rl"
 
 
 @pytest.mark.parametrize("key", NEVER)
@@ -56,5 +54,5 @@ def test_what_kubernetes_and_other_tools_know_objects_by_is_never_given_on(key: 
 
 def test_without_a_list_nothing_is_given_on() -> None:
     made = fleet({"metadata.labels": LABELS})
-    child = manifests(made)[JOB]
+    child = manifests(made)[DRIVER_CHILD]
     assert propagated(child, Propagation().of(made.metadata)) == child

@@ -7,17 +7,29 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.combinations import JOB
 from tests.unit.collectorfleet_operator.children.fleets import fleet
 
 from collectorfleet_api import names
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
-from collectorfleet_operator.children.table import CHILDREN, LISTED, LISTED_OFTEN, PROVIDERS, WATCHED, Child, News
+from collectorfleet_operator.children.table import (
+    CHILDREN,
+    LISTED,
+    LISTED_OFTEN,
+    PROVIDERS,
+    WATCHED,
+    WORKLOAD_CHILD,
+    Child,
+    News,
+    manifests,
+)
+from collectorfleet_operator.children.token_secret import SECRET
 from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.objects import Key, Kind, Object, controller_uid, name_of, namespace_of
 
 MANIFESTS = Path(__file__).parents[4] / "operator" / "manifests" / "operator.yaml"
-ROWS = pytest.mark.parametrize("row", CHILDREN.values(), ids=map(str, CHILDREN))
+ROWS = pytest.mark.parametrize("row", CHILDREN, ids=str)
 
 
 def verbs(kind: Kind) -> set[str]:
@@ -33,7 +45,8 @@ OPTIONAL = {"spec.networkPolicy": {}, "metadata.labels": {names.QUEUE_LABEL: "te
 
 
 def built(row: Child) -> Object:
-    made = row.build(fleet(OPTIONAL))
+    """Of a fleet in Ray, and where that has no such child, of one without."""
+    made = row.build(fleet(OPTIONAL)) or row.build(fleet({**OPTIONAL, **JOB}))
     assert made is not None
     return made
 
@@ -51,9 +64,8 @@ def test_a_child_does_not_differ_from_itself(row: Child) -> None:
     assert row.difference(built(row), built(row)) == ""
 
 
-@pytest.mark.parametrize("kind", [kind for kind in CHILDREN if kind != WORKLOAD], ids=str)
-def test_the_operator_may_do_what_a_row_asks_of_it(kind: Kind) -> None:
-    row = CHILDREN[kind]
+@pytest.mark.parametrize("row", [row for row in CHILDREN if row is not WORKLOAD_CHILD], ids=str)
+def test_the_operator_may_do_what_a_row_asks_of_it(row: Child) -> None:
     asked = {"get", "list", "create", "patch"} | ({"watch"} if row.news is News.WATCHED else set())
     asked |= {"delete"} if row.build(fleet()) is None else set()
     assert asked <= verbs(row.kind)
@@ -63,12 +75,25 @@ def test_queues_take_rights_that_the_operator_has_only_where_it_serves_them() ->
     assert verbs(WORKLOAD) == set()
 
 
+def test_of_secrets_the_operator_may_make_them_and_nothing_else() -> None:
+    assert verbs(SECRET) == {"create"}
+
+
+def test_a_fleet_has_what_its_launcher_needs_and_nothing_of_the_other() -> None:
+    of_ray, of_jobs = (
+        {str(row) for row in manifests(fleet(changes))} - {str(row) for row in manifests(fleet(other))}
+        for changes, other in (({}, JOB), (JOB, {}))
+    )
+    assert of_ray == {"RayCluster FLEET"}
+    assert of_jobs == {"Service FLEET-driver", "Job FLEET-collectors"}
+
+
 def test_the_operator_reads_no_secret_runs_nothing_in_pods_and_gives_no_rights_that_it_lacks() -> None:
     objects: list[Any] = list(yaml.safe_load_all(MANIFESTS.read_text()))
     rules = [rule for one in objects if one["kind"] in ("ClusterRole", "Role") for rule in one["rules"]]
     resources = {resource for rule in rules for resource in rule["resources"]}
     assert {"pods", "configmaps"} <= resources
-    assert not {one for one in resources if one in ("*", "secrets", "serviceaccounts/token") or one.startswith("pods/")}
+    assert not {one for one in resources if one in ("*", "serviceaccounts/token") or one.startswith("pods/")}
     assert not {verb for rule in rules for verb in rule["verbs"]} & {"*", "bind", "escalate", "impersonate"}
 
 
@@ -80,4 +105,4 @@ def test_fleets_and_pods_are_followed_as_well(kind: Kind) -> None:
 
 def test_what_is_watched_or_listed_often_is_listed_too() -> None:
     assert {*WATCHED, *LISTED_OFTEN, *PROVIDERS} <= set(LISTED)
-    assert len(LISTED) == len(set(LISTED)) == len(CHILDREN) + 2
+    assert len(LISTED) == len(set(LISTED)) == len({row.kind for row in CHILDREN}) + 2

@@ -59,7 +59,18 @@ reports = st.fixed_dictionaries(
             lambda rows: [{"name": f"c{n}", **one} for n, one in enumerate(rows)]
         ),
     },
-    optional={"checkpoint": st.fixed_dictionaries({"frames": counts}, optional={"failure": st.just("disk full")})},
+    optional={
+        "learners": st.builds(
+            lambda steps: {
+                "shards": 1,
+                "places": 1,
+                "used": 1,
+                "policies": [{"id": "red", "shard": 0, "frames": steps}],
+            },
+            counts,
+        ),
+        "checkpoint": st.fixed_dictionaries({"frames": counts}, optional={"failure": st.just("disk full")}),
+    },
 )
 
 

@@ -14,8 +14,9 @@ def test_every_condition_is_there_from_the_first_look() -> None:
     world = World()
     world.carry_out()
     seen = world.look()
-    # Admitted is only a queued fleet's.
-    assert [one.type for one in seen.conditions] == [one for one in ConditionType if one != ConditionType.ADMITTED]
+    # Admitted is only a queued fleet's, and CollectorsJobReady only one's without Ray.
+    others = (ConditionType.ADMITTED, ConditionType.COLLECTORS_JOB_READY)
+    assert [one.type for one in seen.conditions] == [one for one in ConditionType if one not in others]
     assert {one.observed_generation for one in seen.conditions} == {1}
     assert seen.observed_generation == 1
     assert seen.phase is Phase.PENDING

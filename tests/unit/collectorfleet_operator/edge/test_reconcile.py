@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import copy
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.unit.collectorfleet_operator.world import DRIVER, KEY, NOON, World, running
+from tests.combinations import JOB as WITHOUT_RAY
+from tests.unit.collectorfleet_operator.world import COLLECTORS, DRIVER, KEY, NOON, World, running
 
+from collectorfleet_api import names
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.token_secret import SECRET
 from collectorfleet_operator.decide.plan import plan
 from collectorfleet_operator.edge import reconcile
 from collectorfleet_operator.edge.errors import ConflictError, UnavailableError
 from collectorfleet_operator.edge.reconcile import Reconciler
-from collectorfleet_operator.objects import Key, Kind, Object
+from collectorfleet_operator.objects import Key, Kind, Object, name_of
 
 
 class PlayedKube:
@@ -27,6 +31,7 @@ class PlayedKube:
         self.silent: list[str] = []  # kinds
         self.events: list[str] = []
         self.hidden: dict[Kind, Object] = {}  # there, and not in the cache
+        self.secrets: dict[str, Object] = {}  # by name
 
     async def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
         return self.hidden.get(kind) or self.world.cache.get(kind, Key(namespace, name))
@@ -44,6 +49,11 @@ class PlayedKube:
 
     async def create(self, kind: Kind, manifest: Object) -> Object:
         self._answer(kind.kind)
+        if kind == SECRET:
+            if name_of(manifest) in self.secrets:
+                raise ConflictError(f"create {kind}", "it exists already")
+            self.secrets[name_of(manifest)] = manifest
+            return manifest
         self.events.append(f"{manifest['reason']} {manifest['message'].split()[0]}")
         return manifest
 
@@ -92,3 +102,30 @@ def test_somebody_elses_object_of_a_childs_name_stays_as_it_is() -> None:
     refused = world.get(FLEET)["status"]["conditions"]
     assert {one["reason"] for one in refused if one["type"] == "Stalled"} == {"NameTaken"}
     assert world.cache.get(JOB, DRIVER) is None
+
+
+def test_a_token_is_made_once_and_stays_when_its_job_is_made_again() -> None:
+    world = World(WITHOUT_RAY)
+    kube = PlayedKube(world)
+    reconciler = Reconciler(kube, world.cache, lambda: NOON)  # type: ignore[arg-type]
+    asyncio.run(reconciler.reconcile(KEY))
+    [(name, secret)] = kube.secrets.items()
+    assert name == "cheetah-collectors-fleet-1"
+    assert len(base64.b64decode(secret["data"][names.HOSTS_TOKEN_KEY])) == 64
+    world.collect(world.get(JOB, COLLECTORS))
+    asyncio.run(reconciler.reconcile(KEY))
+    assert world.get(JOB, COLLECTORS)
+    assert kube.secrets == {name: secret}
+
+
+@pytest.mark.parametrize("away", ["Secret", "Service"])
+def test_without_an_answer_no_pods_are_made_that_would_wait_for_what_is_missing(away: str) -> None:
+    world = World(WITHOUT_RAY)
+    kube = PlayedKube(world)
+    kube.silent = [away]
+    reconciler = Reconciler(kube, world.cache, lambda: NOON)  # type: ignore[arg-type]
+    with pytest.raises(UnavailableError):
+        asyncio.run(reconciler.reconcile(KEY))
+    assert world.cache.get(JOB, COLLECTORS) is None
+    asyncio.run(reconciler.reconcile(KEY))
+    assert world.get(JOB, COLLECTORS)

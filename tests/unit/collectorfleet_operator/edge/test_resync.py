@@ -11,6 +11,7 @@ import pytest
 from tests.unit.collectorfleet_operator.world import KEY, NOON, World, running
 
 from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.children.driver_service import SERVICE
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
@@ -108,8 +109,8 @@ def test_the_first_lists_concern_every_fleet_and_the_next_ones_none() -> None:
     assert watcher.list_all() == set()
 
 
-# Only a fleet with a queue has a Workload.
-@pytest.mark.parametrize("kind", [kind for kind in LISTED if kind not in (LEASE, WORKLOAD)], ids=str)
+# Only a fleet with a queue has a Workload, and only one without Ray a Service.
+@pytest.mark.parametrize("kind", [kind for kind in LISTED if kind not in (LEASE, WORKLOAD, SERVICE)], ids=str)
 def test_what_a_watch_missed_concerns_the_fleet_it_is_about(kind: Kind) -> None:
     watcher = Watcher(running({"spec.networkPolicy": {}}))
     watcher.list_all()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from collectorfleet.errors import UserCodeError
+from collectorfleet.errors import InfrastructureError, UserCodeError
 from collectorfleet.run.checkpoint.checkpointer import Checkpointer
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.checkpoint.training_state import TrainingState
@@ -146,3 +146,20 @@ def test_why_there_is_no_newer_one_is_a_sentence_however_much_is_said(training: 
     assert status is not None
     assert "first words and more" in (status.failure or "")
     assert len(status.failure or "") == 1000
+
+
+def test_what_is_kept_beside_is_written_first_and_if_it_cannot_be_there_is_no_checkpoint(training: Training) -> None:
+    seen: list[int] = []
+    training.checkpoints.keep_beside(lambda: seen.append(len(list(training.path.glob("checkpoint-*")))))
+    assert training.write()
+    assert seen == [0]
+
+    def fails() -> None:
+        raise InfrastructureError("policy red: it is busy or stuck")
+
+    training.checkpoints.keep_beside(fails)
+    training.batch(seconds=1)
+    assert not training.write()
+    assert training.checkpoints.status is not None
+    assert training.checkpoints.status.frames == 0
+    assert training.checkpoints.status.failure == "InfrastructureError: policy red: it is busy or stuck"

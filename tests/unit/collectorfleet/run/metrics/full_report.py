@@ -11,6 +11,7 @@ from collectorfleet_api.v1alpha1 import (
     DriverReport,
     EpisodesStatus,
     GroupCounts,
+    LearnersStatus,
     Progress,
     Publishes,
     PublishLag,
@@ -62,4 +63,5 @@ def report() -> DriverReport:
             ),
         ),
         checkpoint=CheckpointStatus(frames=3800, time=NOON),
+        learners=LearnersStatus(shards=4, places=10, used=2, gpu_per_policy=0.3333),
     )

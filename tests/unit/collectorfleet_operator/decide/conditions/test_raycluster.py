@@ -94,7 +94,10 @@ def test_without_kuberay_the_fleet_is_stalled_and_says_how_to_install_it() -> No
 
 def test_a_child_that_is_refused_stalls_the_fleet_in_the_api_servers_words() -> None:
     refused = Refused(
-        RAYCLUSTER, Reason.REFUSED, "apply RayCluster default/cheetah: .spec.x: field not declared in schema"
+        RAYCLUSTER,
+        Reason.REFUSED,
+        "apply RayCluster default/cheetah: .spec.x: field not declared in schema",
+        holds_collectors=True,
     )
     seen = World().look(refused=[refused])
     for type_, status in (("Stalled", "True"), ("RayClusterReady", "False"), ("Ready", "False")):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.combinations import JOB
 from tests.unit.collectorfleet_operator.world import World, later, running, started, told
 
 from collectorfleet_api.v1alpha1 import Phase
@@ -50,14 +49,6 @@ def test_an_invalid_spec_stalls_the_fleet_with_all_its_problems() -> None:
     assert "the driver gets whole GPUs" in message
     assert told(seen, "Ready")[:2] == ("False", "InvalidSpec")
     assert seen.phase is Phase.FAILED
-
-
-def test_a_launcher_that_the_operator_does_not_have_stalls_the_fleet_and_makes_nothing() -> None:
-    world = World(JOB)
-    status, reason, message = told(world.look(), "Stalled")
-    assert (status, reason) == ("True", "InvalidSpec")
-    assert "Job is for `collectorfleet run`, and the operator makes RayClusters only" in message
-    assert world.plan().actions == ()
 
 
 def test_a_run_goes_on_while_its_changed_spec_is_invalid() -> None:

@@ -1,0 +1,41 @@
+"""Where the pods of a fleet without Ray come to: this pod, by the headless Service of its Job."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from collectorfleet.pod.settings import DriverSettings
+from collectorfleet.run.stop import StopRequest
+from collectorfleet_api import names
+from collectorfleet_api.packing.pods import pack_groups
+from collectorfleet_api.packing.refusal import Refusal
+from collectorfleet_api.v1alpha1 import CollectorFleet
+
+if TYPE_CHECKING:
+    from collectorfleet.transport.distributed.hosts import CollectorHosts
+
+_TOKEN: Final = Path(names.HOSTS_TOKEN_MOUNT) / names.HOSTS_TOKEN_KEY
+_LOOK_SECONDS: Final = 0.2
+
+
+def hosts_of(
+    fleet: CollectorFleet, settings: DriverSettings, gpus_per_collector: float, stop: StopRequest, token: Path = _TOKEN
+) -> CollectorHosts:
+    """Listen for them, once the token is there. Raises ValueError for a spec that no pod can hold, or StopNow."""
+    from collectorfleet.transport.distributed.hosts import CollectorHosts
+
+    groups = pack_groups(fleet.spec.worker_groups)
+    if isinstance(groups, Refusal):
+        raise ValueError(f"{groups.field}: {groups.message}")
+    while not token.exists():
+        stop.raise_if_requested()
+        time.sleep(_LOOK_SECONDS)
+    return CollectorHosts(
+        settings.pod_ip,
+        names.HOSTS_PORT,
+        token.read_bytes().strip(),
+        collectors_per_host=groups[names.WORKER_GROUP].per_pod,
+        gpus_per_collector=gpus_per_collector,
+    )

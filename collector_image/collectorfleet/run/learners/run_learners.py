@@ -1,0 +1,202 @@
+"""``run.learners``: the shards and the feed of a fleet whose manifest has ``spec.learners``.
+
+On the driver's main thread, but for :attr:`RunLearners.status`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import partial
+from numbers import Real
+from typing import Any, Final
+
+from torch import nn
+
+from collectorfleet.errors import CollectorFleetError, describe
+from collectorfleet.fleet.collector import FleetCollector
+from collectorfleet.learners.calls import Deadline, answers
+from collectorfleet.learners.feed import LearnerFeed
+from collectorfleet.learners.shards import LearnerShards
+from collectorfleet.learners.versions import PolicyStatus
+from collectorfleet.run.checkpoint.folder import CheckpointFolder
+from collectorfleet.run.learners.code import LearnerCode, parts_of
+from collectorfleet.run.learners.folders import LearnerFolders
+from collectorfleet_api.names import LEARNER_RESOURCE
+from collectorfleet_api.packing.learner_pods import LearnerPods
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec, LearnerPolicyStatus, Learners, LearnersStatus
+from collectorfleet_api.v1alpha1.status import PolicyStaleness
+
+log = logging.getLogger(__name__)
+
+# As often as a status is written.
+LOOK_SECONDS: Final = 2.0
+_MINUTES: Final = timedelta(minutes=5)
+
+
+class RunLearners:
+    """``shards`` and ``feed`` are what a training function works with; it publishes by ``feed.publish(collector)``."""
+
+    def __init__(self, shards: LearnerShards, feed: LearnerFeed, folders: LearnerFolders | None) -> None:
+        self.shards = shards
+        self.feed = feed
+        self.status = _status(shards, {})
+        self._folders = folders
+        self._looked = -LOOK_SECONDS
+
+    def learn(self, batch_size: int) -> dict[str, float]:
+        """Have each policy that has frames learn from ``batch_size`` of them, all at once; blocks until they have.
+
+        Returns what ``learn`` returned where that is a number, as ``learn/<id>``. Asks again while an actor is built
+        anew. Raises UserCodeError or InfrastructureError.
+        """
+        deadline, rows = Deadline(_MINUTES), list(self.shards)
+        sizes = answers({_replay(name): partial(replay.size.remote, name) for name, _, replay in rows}, deadline)
+        asks = {
+            name: partial(_learned, learner, replay, name, batch_size)
+            for name, learner, replay in rows
+            if sizes[_replay(name)]
+        }
+        told = answers({f"policy {name}": ask for name, ask in asks.items()}, deadline)
+        found = {name: told[f"policy {name}"] for name in asks}
+        return {f"learn/{name}": float(value) for name, value in found.items() if isinstance(value, Real)}
+
+    def look(self, collector: FleetCollector, *, now: bool = False) -> None:
+        """Say in :attr:`status` how each policy is, if the last look is long ago or it is to be ``now``."""
+        if not now and time.monotonic() - self._looked < LOOK_SECONDS:
+            return
+        try:
+            self.status = _status(self.shards, self.feed.status(collector))
+        except CollectorFleetError as error:
+            # Whoever learns or writes next says it as an error.
+            log.warning("the learners' status stays as it was: %s", describe(error))
+        self._looked = time.monotonic()
+
+    def checkpoint(self) -> None:
+        """Write all actors, where the run has checkpoints. Raises CollectorFleetError or OSError."""
+        if self._folders is not None:
+            self.shards.checkpoint()
+            self._folders.tidy()
+
+    def close(self) -> None:
+        """End all of them; once the collector is shut down."""
+        self.feed.end()
+        self.shards.stop()
+
+
+class KeptParts:
+    """The policy of a fleet with learners in a checkpoint: where some of them come and go, so do parts of it."""
+
+    def __init__(self, policy: nn.Module) -> None:
+        self._policy = policy
+
+    def state_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = self._policy.state_dict()
+        return found
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Of parts that are new nothing is known, and they stay as they were built. Raises RuntimeError."""
+        self._policy.load_state_dict(state, strict=False)
+
+
+class KeptVersions:
+    """The policies' versions as part of a checkpoint's state."""
+
+    def __init__(self, feed: LearnerFeed, first_version: int) -> None:
+        """``first_version`` of the fleet is the one that this driver publishes first."""
+        self._feed = feed
+        self._first_version = first_version
+
+    def state_dict(self) -> dict[str, list[int]]:
+        return self._feed.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, list[int]]) -> None:
+        self._feed.go_on_from(state, self._first_version)
+
+
+def open_learners(
+    spec: CollectorFleetSpec, code: LearnerCode, policy: Any, folder: CheckpointFolder | None, *, on_gpus: bool
+) -> RunLearners:
+    """Start the shards and policies of ``spec.learners``; blocks until all have room and are built.
+
+    They go on from what earlier drivers left in ``folder``, if those have a checkpoint there. Without ``on_gpus`` GPUs
+    are counted, and not used. Raises CollectorFleetError.
+    """
+    asked = spec.learners
+    if asked is None:
+        raise ValueError("spec.learners is absent")
+    parts = parts_of(policy, asked)
+    folders = LearnerFolders(folder.path, folder.starts) if folder else None
+    before = folders.newest() if folders and folder and folder.newest is not None else None
+    shards = LearnerShards(
+        code.of_policies[asked.policies[0].id],
+        **_shard_options(asked, on_gpus=on_gpus),
+        replay_class=code.replay,
+        checkpoint_dir=folders.own if folders else None,
+        resume_from=before,
+        start_timeout=timedelta(seconds=spec.collectors.available_timeout_seconds),
+    )
+    try:
+        # Who was there has its place back before anybody new gets one.
+        for one in sorted(asked.policies, key=lambda policy: policy.id not in shards.resumes):
+            shards.add_policy(one.id, one.kwargs, policy_class=code.of_policies[one.id])
+        feed = LearnerFeed(shards, parts, code.split)
+    except BaseException:
+        shards.stop()
+        raise
+    return RunLearners(shards, feed, folders)
+
+
+def _shard_options(asked: Learners, *, on_gpus: bool) -> dict[str, Any]:
+    pods = asked.pods
+    return {
+        "max_policies": asked.places,
+        "config": asked.kwargs,
+        "gpus": asked.gpus,
+        "shards": asked.shards,
+        "placement": asked.placement.value,
+        "fake_gpus": not on_gpus,
+        "replay_config": asked.replay.kwargs,
+        "policy_cpus": float(asked.group.policy_cpus),
+        "replay_cpus": float(asked.group.replay_cpus),
+        # They may come later than the driver.
+        "pods": pods.sizes if isinstance(pods, LearnerPods) else [],
+        "resources": {LEARNER_RESOURCE: 1},
+    }
+
+
+def _learned(learner: Any, replay: Any, policy_id: str, batch_size: int) -> Any:
+    return learner.learn.remote(replay.sample.remote(policy_id, batch_size))
+
+
+def _replay(policy_id: str) -> str:
+    return f"replay actor of policy {policy_id}"
+
+
+def _status(shards: LearnerShards, found: Mapping[str, PolicyStatus]) -> LearnersStatus:
+    packing = shards.packing
+    return LearnersStatus(
+        shards=len(packing.slots),
+        places=sum(packing.slots),
+        used=len(shards),
+        gpu_per_policy=packing.gpu_per_policy or None,
+        policies=[_row(policy_id, shards.shard_of(policy_id), found.get(policy_id)) for policy_id, _, _ in shards],
+    )
+
+
+def _row(policy_id: str, shard: int, found: PolicyStatus | None) -> LearnerPolicyStatus:
+    if found is None:
+        return LearnerPolicyStatus(id=policy_id, shard=shard, frames=0)
+    behind = found.staleness
+    return LearnerPolicyStatus(
+        id=policy_id,
+        shard=shard,
+        published=found.published,
+        acknowledged=found.acknowledged,
+        publish_lag=found.publish_lag,
+        frames=found.frames,
+        staleness=PolicyStaleness(min=behind.min, mean=behind.mean, max=behind.max) if behind else None,
+        steps=found.steps,
+    )

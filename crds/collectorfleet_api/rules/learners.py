@@ -1,0 +1,66 @@
+"""What is wrong with ``spec.learners``, and what of it is hardly meant: its policies by name, and its arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from collectorfleet_api.packing.quantity import parse_quantity
+from collectorfleet_api.packing.refusal import Refusal
+from collectorfleet_api.rules.problem import Problem
+from collectorfleet_api.rules.templates import template_problems
+from collectorfleet_api.v1alpha1.fleet import CollectorFleet
+from collectorfleet_api.v1alpha1.learners import Learners
+
+_PATH: Final = "spec.learners"
+_FIELDS: Final = {"gpus": "gpus", "max_policies": "maxPolicies", "shards": "shards"}
+# Said by a combination, with the same numbers.
+_SAID: Final = "shards"
+# Of the pods' GPUs; less than that is rounding, and shards with a place fewer.
+_NOTABLE_REST: Final = 0.2
+
+
+def learner_problems(fleet: CollectorFleet) -> Iterator[Problem]:
+    learners = fleet.spec.learners
+    if learners is None:
+        return
+    yield from _twice(learners)
+    for part, resources in (("resources", learners.resources), ("replay.resources", learners.replay.resources)):
+        if not parse_quantity(resources.cpu):
+            yield Problem(f"{_PATH}.{part}.cpu", "0: a place is reserved by its CPU; use a part of one, such as 100m")
+    found = learners.pods
+    if isinstance(found, Refusal) and found.field != _SAID:
+        yield Problem(f"{_PATH}.{_FIELDS.get(found.field, found.field)}", found.message)
+    yield from template_problems(learners.template, f"{_PATH}.template")
+
+
+def learner_advice(fleet: CollectorFleet) -> Iterator[Problem]:
+    """GPUs that were asked for, and that no pod is given or no policy uses."""
+    learners = fleet.spec.learners
+    if learners is None or isinstance(learners.pods, Refusal):
+        return
+    pods = learners.pods
+    of_pods = pods.pods * pods.resources.gpus
+    used = learners.places * pods.packing.gpu_per_policy
+    if of_pods - used > _NOTABLE_REST * of_pods or learners.gpus - of_pods >= 1:
+        yield Problem(
+            f"{_PATH}.gpus",
+            f"of {learners.gpus:g} GPU, {learners.places} policies in {len(pods.packing.slots)} shards use {used:g}, "
+            f"{pods.packing.gpu_per_policy:g} each; learner pods ask for {of_pods}",
+        )
+
+
+def _twice(learners: Learners) -> Iterator[Problem]:
+    ids: set[str] = set()
+    modules: dict[str, str] = {}
+    for index, policy in enumerate(learners.policies):
+        path = f"{_PATH}.policies[{index}]"
+        if policy.id in ids:
+            yield Problem(f"{path}.id", f"{policy.id} appears twice; name each policy once")
+        elif policy.path in modules:
+            yield Problem(
+                f"{path}.module",
+                f"{policy.path} is the module of policy {modules[policy.path]} too; each policy acts by its own",
+            )
+        ids.add(policy.id)
+        modules.setdefault(policy.path, policy.id)

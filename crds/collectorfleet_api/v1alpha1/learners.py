@@ -1,0 +1,167 @@
+"""``spec.learners``: policies that learn in actors of their own, in shards beside their replay buffers."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from fractions import Fraction
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from collectorfleet_api.packing.learner_pods import LearnerPods, ShardMemory, learner_pods
+from collectorfleet_api.packing.quantity import parse_quantity, whole_cpus
+from collectorfleet_api.packing.refusal import Refusal
+from collectorfleet_api.packing.shards import LearnerGroup
+from collectorfleet_api.v1alpha1.base import Model, Positive
+from collectorfleet_api.v1alpha1.factory import Factory
+from collectorfleet_api.v1alpha1.types import AttributePath, Cpu, ImportPath, Memory, PodTemplate, PolicyId, Preserved
+
+# Each is a row of the status.
+MOST_POLICIES: Final = 100
+
+
+class ShardPlacement(StrEnum):
+    SPREAD = "Spread"
+    FIRST_FIT = "FirstFit"
+
+
+class LearnerResources(Model):
+    """Of one actor; CPU and memory are Kubernetes quantities."""
+
+    cpu: Cpu = Field(default=1, description="CPU of one actor; Ray counts it rounded up, and torch its threads.")
+    memory: Memory = Field(default="2Gi", description="Memory of one actor.")
+
+
+class LearnerReplay(Model):
+    factory: ImportPath | None = Field(
+        default=None,
+        description=(
+            "Import path of the class of a shard's replay actor, with `extend`, `sample`, `size` and `forget`, each "
+            "with the policy's id first. Absent: the last `capacity` frames of each policy, sampled uniformly."
+        ),
+    )
+    kwargs: Preserved = Field(
+        default_factory=dict, description="Keyword arguments of the class, such as `capacity`, 100000 by default."
+    )
+    resources: LearnerResources = Field(
+        default_factory=LearnerResources,
+        description="What the replay actor of a shard needs: the frames of all of its policies.",
+    )
+
+
+class LearnerPolicy(Model):
+    id: PolicyId = Field(
+        description="Name of the policy in `split`, in `status.learners`, and of its checkpoint; it never changes."
+    )
+    module: AttributePath | None = Field(
+        default=None,
+        description=(
+            "Where in the fleet's policy the module is that acts for it, by attributes, such as `module.red`. Absent: "
+            "the attribute of the policy's id."
+        ),
+    )
+    factory: ImportPath | None = Field(
+        default=None, description="Import path of the class of its learner. Absent: that of `spec.learners`."
+    )
+    kwargs: Preserved = Field(
+        default_factory=dict,
+        description="Keyword arguments of its class, over those of `spec.learners`, key by key in mappings too.",
+    )
+
+    @property
+    def path(self) -> str:
+        """Of its module, in the fleet's policy."""
+        return self.module or self.id
+
+
+class Learners(Factory):
+    """``spec.learners``."""
+
+    factory: ImportPath = Field(
+        description=(
+            "Import path of the class of a learner: `learn(frames)` and `weights()`, which are those of its module in "
+            "the fleet's policy; with `driver.checkpoint` also `state_dict()` and `load_state_dict()`."
+        )
+    )
+    kwargs: Preserved = Field(default_factory=dict, description="Keyword arguments of every learner.")
+    split: ImportPath = Field(
+        description=(
+            "Import path of a function that collectors call with the frames of a rollout, `[frames]`; it returns those "
+            "of each policy, by id. What it leaves out is dropped."
+        )
+    )
+    policies: list[LearnerPolicy] = Field(
+        min_length=1,
+        max_length=MOST_POLICIES,
+        description="The policies that learn, by id.",
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["id"]},
+    )
+    max_policies: Annotated[int, Field(ge=1, le=MOST_POLICIES)] | None = Field(
+        default=None,
+        description=(
+            "Places for policies: with more of them than policies, one that is added finds its shard as it is. Absent: "
+            "as many as there are policies."
+        ),
+    )
+    gpus: float = Field(
+        default=0.0,
+        ge=0,
+        le=1024,
+        description=(
+            "GPUs of all policies together, whole ones or a share below 1. Each policy has as much as one in the "
+            "fullest shard can have."
+        ),
+    )
+    shards: Annotated[int, Field(ge=1, le=MOST_POLICIES)] | None = Field(
+        default=None,
+        description=(
+            "Shards, each a replay actor and policies beside it, whole in one pod. Absent: one for each GPU, or for "
+            "each place without any, and never more than places."
+        ),
+    )
+    placement: ShardPlacement = Field(
+        default=ShardPlacement.SPREAD,
+        description="Spread: a policy goes to the shard with the fewest. FirstFit: to the first with a free place.",
+    )
+    resources: LearnerResources = Field(
+        default_factory=LearnerResources,
+        description=(
+            "What one policy's actor needs beside its GPU. A learner pod asks for what its shards' places and replay "
+            "actors need and, for Ray, 200m CPU, 768Mi and 256Mi per actor on top; memory is also its limit."
+        ),
+    )
+    replay: LearnerReplay = Field(default_factory=LearnerReplay, description="The replay actor of each shard.")
+    batch_size: Positive = Field(
+        default=256,
+        description=(
+            "Frames that each policy learns from after each batch, drawn from its own, where there is no "
+            "`driver.train` to do it."
+        ),
+    )
+    template: PodTemplate = Field(
+        default_factory=dict,
+        description="Partial pod template merged over the learner pods': lists merge by name, anything set here wins.",
+    )
+
+    @property
+    def places(self) -> int:
+        """For how many policies there is room."""
+        return len(self.policies) if self.max_policies is None else self.max_policies
+
+    @property
+    def group(self) -> LearnerGroup:
+        """What is asked of Ray; an actor has whole CPUs there, as many as it has threads."""
+        return LearnerGroup(
+            self.places,
+            self.gpus,
+            self.shards,
+            policy_cpus=Fraction(whole_cpus(self.resources.cpu)),
+            replay_cpus=Fraction(whole_cpus(self.replay.resources.cpu)),
+        )
+
+    @property
+    def pods(self) -> LearnerPods | Refusal:
+        """The pods that hold the shards, sized for them."""
+        memory = ShardMemory(parse_quantity(self.resources.memory), parse_quantity(self.replay.resources.memory))
+        cpus = parse_quantity(self.resources.cpu), parse_quantity(self.replay.resources.cpu)
+        return learner_pods(self.group, memory, *cpus)

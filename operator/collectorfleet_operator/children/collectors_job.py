@@ -1,0 +1,121 @@
+"""The Job whose pods hold the collectors of a fleet without Ray: the index of a pod is the rank of its host.
+
+No pod of it is ever done, and none ends it: a host exits with 0 on no account, and one that is lost is replaced under
+its index, however often. One that is on its way out is lost by then: two hosts of one rank are no harm, since the
+driver takes the newer one, and a pod on a lost node would else be waited for as long as the node is away.
+``parallelism`` and ``completions`` change together, which takes the highest indexes away.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from collectorfleet_api import names
+from collectorfleet_api.packing.pods import Packing, pack_groups
+from collectorfleet_api.packing.quantity import format_cpu, format_memory, parse_quantity
+from collectorfleet_api.packing.refusal import Refusal
+from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.code import import_code_first
+from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.children.gpus import GpuRequest, request_gpus
+from collectorfleet_operator.children.group_sizes import COLLECTORS_PER_POD
+from collectorfleet_operator.children.hashes import cluster_hash_annotations
+from collectorfleet_operator.children.owner import manifest
+from collectorfleet_operator.children.pod_template import PodRole, pod_template
+from collectorfleet_operator.children.token_secret import token_name
+from collectorfleet_operator.objects import Object
+
+CONTAINER: Final = "collectors"
+_ALWAYS: Final = 2**31 - 1
+_TOKEN_VOLUME: Final = "hosts-token"  # noqa: S105  (a volume's name)
+_SHM_VOLUME: Final = "shm"
+# The host itself and the process that collectors are forked from, which has imported torch.
+_HOST_MEMORY_BYTES: Final = 512 * 2**20
+# Nothing in these pods is worth waiting for.
+_GRACE_SECONDS: Final = 5
+
+
+def collectors_job(fleet: CollectorFleet) -> Object:
+    """Raises ValueError where no pod can hold what the spec asks for: such a spec has problems, and is never built."""
+    groups = pack_groups(fleet.spec.worker_groups)
+    if isinstance(groups, Refusal):
+        raise ValueError(f"{groups.field}: {groups.message}")
+    packing = groups[names.WORKER_GROUP]
+    job = manifest(
+        fleet,
+        JOB,
+        names.collectors_name(fleet.metadata.name),
+        spec={
+            "completionMode": "Indexed",
+            "completions": packing.pods,
+            "parallelism": packing.pods,
+            "backoffLimitPerIndex": _ALWAYS,
+            "podReplacementPolicy": "TerminatingOrFailed",
+            "template": _template(fleet, packing),
+        },
+    )
+    job["metadata"]["annotations"] = {
+        **cluster_hash_annotations(fleet.spec),
+        COLLECTORS_PER_POD: str(packing.per_pod),
+    }
+    return job
+
+
+def _template(fleet: CollectorFleet, packing: Packing) -> Object:
+    request = request_gpus(fleet.spec.workers.gpu, packing.gpus_per_pod)
+    claims: Object = {"resourceClaims": request.pod_claims} if request.pod_claims else {}
+    return pod_template(
+        fleet,
+        PodRole.WORKER,
+        _container(fleet, packing, request),
+        fleet.spec.workers.template,
+        gpus=packing.gpus_per_pod,
+        automountServiceAccountToken=False,
+        restartPolicy="Never",
+        terminationGracePeriodSeconds=_GRACE_SECONDS,
+        volumes=[
+            {"name": _TOKEN_VOLUME, "secret": {"secretName": token_name(fleet)}},
+            # What processes of one collector share, whole rollouts of theirs. It counts as the container's memory.
+            {"name": _SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": _memory(fleet, packing)}},
+        ],
+        **claims,
+    )
+
+
+def _container(fleet: CollectorFleet, packing: Packing, gpus: GpuRequest) -> Object:
+    one = fleet.spec.collectors.resources
+    memory = _memory(fleet, packing)
+    resources: Object = {
+        "requests": {"cpu": format_cpu(parse_quantity(one.cpu) * packing.per_pod), "memory": memory},
+        "limits": {"memory": memory, **gpus.limits},
+    }
+    if gpus.claims:
+        resources["claims"] = gpus.claims
+    return {
+        "name": CONTAINER,
+        "command": _command(fleet, packing.per_pod),
+        "resources": resources,
+        "env": [{"name": names.ENV_POD, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+        "volumeMounts": [
+            {"name": _TOKEN_VOLUME, "mountPath": names.HOSTS_TOKEN_MOUNT, "readOnly": True},
+            {"name": _SHM_VOLUME, "mountPath": "/dev/shm"},  # noqa: S108  (a mount point)
+        ],
+    }
+
+
+def _memory(fleet: CollectorFleet, packing: Packing) -> str:
+    collectors = parse_quantity(fleet.spec.collectors.resources.memory) * packing.per_pod
+    return format_memory(math.ceil(collectors) + _HOST_MEMORY_BYTES)
+
+
+def _command(fleet: CollectorFleet, collectors: int) -> list[str]:
+    # Its rank is the pod's index, by $JOB_COMPLETION_INDEX.
+    collect = [
+        *("python", "-m", "collectorfleet.cli", "collect"),
+        *("--driver", names.driver_address(fleet.metadata.name, fleet.metadata.namespace)),
+        *("--token-file", f"{names.HOSTS_TOKEN_MOUNT}/{names.HOSTS_TOKEN_KEY}"),
+        *("--collectors", str(collectors)),
+    ]
+    before = import_code_first(fleet)
+    return ["/bin/bash", "-c", f"{before} && exec {' '.join(collect)}"] if before else collect

@@ -1,0 +1,60 @@
+"""The worker group of the RayCluster that holds learner shards: each whole in one pod, and no collector beside it.
+
+One Ray resource is theirs alone, a unit for each actor: collectors land on no learner pod, and learners on no other.
+"""
+
+from __future__ import annotations
+
+import json
+
+from collectorfleet_api import names
+from collectorfleet_api.packing.refusal import Refusal
+from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.checkpoints import checkpoint_mounts, checkpoint_volumes
+from collectorfleet_operator.children.gpus import request_gpus
+from collectorfleet_operator.children.hashes import group_hash
+from collectorfleet_operator.children.pod_template import PodRole
+from collectorfleet_operator.children.ray_pod import ray_pod_template
+from collectorfleet_operator.children.worker_group import MAX_PODS, TEMPLATE_LABEL, worker_container
+from collectorfleet_operator.objects import Object
+
+
+def learner_groups(fleet: CollectorFleet) -> list[Object]:
+    """The item of ``workerGroupSpecs``, where the fleet has learners.
+
+    Raises ValueError where they cannot be split into shards: such a spec has problems, and is never built.
+    """
+    learners = fleet.spec.learners
+    if learners is None:
+        return []
+    pods = learners.pods
+    if isinstance(pods, Refusal):
+        raise ValueError(f"{pods.field}: {pods.message}")
+    request = request_gpus(fleet.spec.workers.gpu, pods.resources.gpus)
+    kept = fleet.spec.driver.checkpoint
+    container = worker_container(pods.resources, request)
+    mounts, volumes = checkpoint_mounts(kept), checkpoint_volumes(kept)
+    pod: Object = {}
+    if mounts:
+        container["volumeMounts"] = mounts
+        pod["volumes"] = volumes
+    if request.pod_claims:
+        pod["resourceClaims"] = request.pod_claims
+    made = ray_pod_template(fleet, PodRole.LEARNER, container, learners.template, gpus=pods.resources.gpus, **pod)
+    made["metadata"]["labels"][TEMPLATE_LABEL] = group_hash(fleet.spec, names.LEARNER_GROUP)
+    return [
+        {
+            "groupName": names.LEARNER_GROUP,
+            "replicas": pods.pods,
+            "minReplicas": 0,
+            "maxReplicas": MAX_PODS,
+            "rayStartParams": {
+                "num-cpus": str(pods.ray_cpus),
+                "num-gpus": str(pods.resources.gpus),
+                "object-store-memory": str(pods.resources.object_store_bytes),
+                # KubeRay pastes this into a shell command line.
+                "resources": f"'{json.dumps({names.LEARNER_RESOURCE: pods.actors})}'",
+            },
+            "template": made,
+        }
+    ]

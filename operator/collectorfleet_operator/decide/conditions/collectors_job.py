@@ -1,0 +1,68 @@
+"""``CollectorsJobReady``: what ``RayClusterReady`` is, of a fleet whose collectors are in the pods of a Job. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from collectorfleet_api.conditions.condition import condition
+from collectorfleet_api.v1alpha1 import ConditionType, Reason
+from collectorfleet_operator.children.group_sizes import sizes_of
+from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.conditions.finding import Finding, hindered, stuck, waiting
+from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods, staying
+from collectorfleet_operator.decide.observed import Observed, Warned
+from collectorfleet_operator.decide.pods import PodProblem
+from collectorfleet_operator.objects import Object, name_of, uid_of
+
+_TYPE: Final = ConditionType.COLLECTORS_JOB_READY
+
+
+def collectors_job_ready(seen: Observed) -> Finding:
+    refused = next((one for one in seen.refused if one.holds_collectors), None)
+    if refused is not None:
+        return stuck(_TYPE, refused.reason, refused.message)
+    earlier = _earlier(seen)
+    if earlier:
+        return waiting(_TYPE, Reason.WAITING_FOR_DELETION, earlier)
+    if seen.cluster is None:
+        return waiting(_TYPE, Reason.PENDING, "the collectors' Job is not made yet")
+    return _pods(seen, seen.cluster)
+
+
+def _earlier(seen: Observed) -> str:
+    for cluster in seen.clusters:
+        is_other = cluster is not seen.cluster
+        if (is_other and seen.is_ours(cluster)) or (not is_other and not seen.is_usable(cluster)):
+            return f"{cluster['kind']} {name_of(cluster)} of an earlier run is being deleted"
+    left = seen.leftovers(seen.cluster_pods, None) if seen.cluster is None else []
+    if left:
+        return f"{len(left)} pods of an earlier run are being deleted: {', '.join(map(name_of, left[:3]))}"
+    return ""
+
+
+def _pods(seen: Observed, job: Object) -> Finding:
+    found = staying(seen.workers())
+    wanted = sum(size.pods for size in sizes_of(job).values())
+    ready = min(sum(map(pods.is_ready, found)), wanted)
+    if ready >= wanted:
+        return Finding(condition(_TYPE, True, Reason.READY, f"{ready} of {wanted} worker pods are ready"))
+    lost = lost_pods(seen)
+    if lost:
+        return hindered(_TYPE, Reason.NODE_LOST, lost)
+    trouble = _problem(seen, job, found)
+    if trouble is not None:
+        return hindered(_TYPE, trouble.reason, trouble.message)
+    text = f"{ready} of {wanted} worker pods are ready{going(seen.workers())}"
+    if len(found) < wanted:
+        # Longer with each pod of an index that is lost.
+        text += f"; Kubernetes has made {len(found)} of them, and waits before it replaces one that was lost"
+    return waiting(_TYPE, Reason.WORKERS_STARTING, text)
+
+
+def _problem(seen: Observed, job: Object, workers: list[Object]) -> PodProblem | Warned | None:
+    found = pods.common_problem(workers, "worker pods")
+    if found is not None:
+        is_unschedulable = found.reason == pods.UNSCHEDULABLE
+        return PodProblem(Reason.COLLECTOR_UNSCHEDULABLE if is_unschedulable else found.reason, found.message)
+    late = {uid_of(pod) for pod in workers if not pods.is_ready(pod)} | {uid_of(job)}
+    return next((one for one in seen.warnings if one.object_uid in late), None)

@@ -1,0 +1,144 @@
+"""What a run consists of, made where it is missing and put right where it differs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from collectorfleet_api import names
+from collectorfleet_operator.children.built import as_it_was_built
+from collectorfleet_operator.children.driver_job import has_taken_up_workers
+from collectorfleet_operator.children.group_sizes import sized_in_place
+from collectorfleet_operator.children.hashes import changed_cluster_parts, is_group
+from collectorfleet_operator.children.placement import placed
+from collectorfleet_operator.children.propagation import propagated
+from collectorfleet_operator.children.table import (
+    CHILDREN,
+    COLLECTORS_CHILD,
+    RAYCLUSTER_CHILD,
+    WORKLOAD_CHILD,
+    Child,
+    News,
+)
+from collectorfleet_operator.children.token_secret import SECRET, token_secret
+from collectorfleet_operator.decide import queue
+from collectorfleet_operator.decide.actions import Action, Create, CreateSecret, Delete, Update
+from collectorfleet_operator.decide.lost_nodes import is_marked
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.scaling import limited, sized
+from collectorfleet_operator.objects import Kind, Object, name_of, uid_of
+
+_HOLD_COLLECTORS: Final = (RAYCLUSTER_CHILD, COLLECTORS_CHILD)
+
+
+def tend(seen: Observed) -> Iterator[Action]:
+    """Make what is missing and put right what differs, by the spec that runs."""
+    if not seen.can_be_made:
+        return
+    if _has_room(seen):
+        yield from _share_a_token(seen)
+        for child in CHILDREN:
+            if child is not WORKLOAD_CHILD:
+                yield from _keep(seen, child)
+    else:
+        yield from _make_room(seen)
+
+
+def _share_a_token(seen: Observed) -> Iterator[Action]:
+    """Before the pods of a fleet without Ray, which wait for it."""
+    if seen.cluster is None and not seen.present.spec.has_ray:
+        made = given(seen, token_secret(seen.present))
+        yield CreateSecret(SECRET, made, names.HOSTS_TOKEN_KEY, told(SECRET, made, "what its pods know each other by"))
+
+
+def _has_room(seen: Observed) -> bool:
+    """Whether what this run consists of exists or can be made: nothing of an earlier run is in its way."""
+    if any(seen.is_ours(other) for other in _of_the_other_launcher(seen)):
+        return False
+    if seen.cluster is None:
+        if seen.leftovers(seen.cluster_pods, None):
+            return False
+    elif not seen.is_usable(seen.cluster) or _is_of_another_run(seen, seen.cluster):
+        return False
+    if seen.job is None:
+        # One on a lost node may hang for long: the Lease keeps it from what is not its any more.
+        return not [pod for pod in seen.leftovers(seen.driver_pods, None) if not is_marked(pod)]
+    return seen.is_usable(seen.job)
+
+
+def _is_of_another_run(seen: Observed, cluster: Object) -> bool:
+    """Whether the cluster has to be made anew; Ray's worker groups alone change in place where the driver goes on."""
+    changed = changed_cluster_parts(cluster, seen.present.spec)
+    if seen.present.spec.has_ray and seen.is_usable(seen.job) and has_taken_up_workers(seen.job):
+        changed = {part for part in changed if not is_group(part)}
+    return bool(changed)
+
+
+def _make_room(seen: Observed) -> Iterator[Action]:
+    generation = seen.fleet.metadata.generation
+    why = f"it was made from another spec; generation {generation} starts on a new one"
+    for cluster in seen.clusters:
+        if seen.is_usable(cluster) and (cluster is not seen.cluster or _is_of_another_run(seen, cluster)):
+            yield delete(kind_of(cluster), cluster, why)
+
+
+def _of_the_other_launcher(seen: Observed) -> list[Object]:
+    """What held collectors before the launcher was another one."""
+    return [cluster for cluster in seen.clusters if cluster is not seen.cluster]
+
+
+def _keep(seen: Observed, child: Child) -> Iterator[Action]:
+    """Make a child that is missing, put right one that differs, and delete one that is not asked for."""
+    built, stored = child.build(seen.present), seen.children.get(child)
+    if built is None:
+        if seen.is_usable(stored):
+            yield delete(child.kind, stored, "the fleet asks for none")
+        return
+    desired = as_admitted(seen, child, built)
+    # One of a deleted fleet may be listed although it is gone, where its kind is not watched.
+    if stored is None or (child.news is not News.WATCHED and not seen.is_ours(stored)):
+        yield Create(child.kind, given(seen, desired), told(child.kind, desired, child.summary(desired)))
+    elif seen.is_usable(stored):
+        if child is RAYCLUSTER_CHILD:
+            desired = sized(seen, stored, as_it_was_built(stored, desired))
+        desired = given(seen, desired)
+        if child is COLLECTORS_CHILD:
+            # Last, because nothing but its size can be changed.
+            desired = sized_in_place(stored, sized(seen, stored, desired))
+        yield from put_right(child, stored, desired)
+
+
+def given(seen: Observed, desired: Object) -> Object:
+    """With what the fleet's metadata has for all of its children: no part of what a child is made from."""
+    return propagated(desired, seen.propagation.of(seen.fleet.metadata))
+
+
+def as_admitted(seen: Observed, child: Child, desired: Object) -> Object:
+    """``desired`` where Kueue lets it run, and no larger than it lets it be."""
+    name, found = queue.queue_of_run(seen), queue.state(seen)
+    if not name:
+        return desired
+    if not isinstance(found, queue.Admitted):
+        # A driver that is made again while Kueue is away is still its queue's.
+        return placed(desired, name, {})
+    within = placed(desired, name, found.placements)
+    return limited(within, found.counts) if child in _HOLD_COLLECTORS else within
+
+
+def put_right(child: Child, stored: Object, desired: Object) -> Iterator[Action]:
+    why = child.difference(stored, desired)
+    if why:
+        yield Update(child.kind, desired, uid_of(stored), told(child.kind, stored, why))
+
+
+def delete(kind: Kind, child: Object, why: str) -> Delete:
+    return Delete(kind, name_of(child), uid_of(child), told(kind, child, why))
+
+
+def told(kind: Kind, child: Object, what: str) -> str:
+    return f"{kind} {name_of(child)}: {what}" if what else f"{kind} {name_of(child)}"
+
+
+def kind_of(cluster: Object) -> Kind:
+    """Of what holds collectors."""
+    return next(one.kind for one in _HOLD_COLLECTORS if one.kind.kind == cluster["kind"])

@@ -1,0 +1,59 @@
+"""What shards go on from: who was where, and whose frames are still there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from collectorfleet import InvalidOption
+from collectorfleet.learners.record import Earlier, Kept, is_whole, write_record
+from collectorfleet.learners.roster import Place
+
+RED, BLUE = Kept(Place(0, 0), "policy-red-1.pt"), Kept(Place(1, 0), "policy-blue-2.pt")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    assert not is_whole(tmp_path)
+    write_record(tmp_path, (2, 1), {"red": RED, "blue": BLUE})
+    assert is_whole(tmp_path)
+    return tmp_path
+
+
+def test_a_policy_finds_its_place_its_file_and_its_frames(folder: Path) -> None:
+    earlier = Earlier(folder, (2, 1))
+    assert earlier.policies == {"red", "blue"}
+    assert earlier.place("blue") == Place(1, 0)
+    assert earlier.policy_files("blue") == [folder / "policy-blue-2.pt"]
+    assert earlier.replay_files(1) == [folder / "replay-1.pt"]
+    earlier.settled("blue", Place(1, 0))
+    assert earlier.take_left() == {"red": 0}
+    assert earlier.take_left() == {}
+
+
+def test_frames_of_a_policy_that_had_to_go_elsewhere_are_left_over(folder: Path) -> None:
+    earlier = Earlier(folder, (2, 1))
+    earlier.settled("blue", Place(0, 1))
+    assert earlier.take_left() == {"red": 0, "blue": 1}
+
+
+def test_with_other_shards_policies_go_on_and_frames_do_not(folder: Path) -> None:
+    earlier = Earlier(folder, (1, 1, 1))
+    assert earlier.place("red") is None
+    assert earlier.policy_files("red") == [folder / "policy-red-1.pt"]
+    assert earlier.replay_files(0) == []
+    assert earlier.take_left() == {}
+
+
+def test_one_that_was_removed_begins_anew_under_its_id(folder: Path) -> None:
+    earlier = Earlier(folder, (2, 1))
+    earlier.forget("red")
+    assert (earlier.place("red"), earlier.policy_files("red")) == (None, [])
+
+
+def test_nothing_to_go_on_from_is_no_error_and_a_folder_without_a_checkpoint_is_one(tmp_path: Path) -> None:
+    earlier = Earlier(None, (1,))
+    assert (earlier.place("red"), earlier.policy_files("red"), earlier.replay_files(0)) == (None, [], [])
+    with pytest.raises(InvalidOption, match=r"^resume_from: .* has no checkpoint of learner shards"):
+        Earlier(tmp_path, (1,))
