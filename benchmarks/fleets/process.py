@@ -41,10 +41,11 @@ class Requests:
 
 @dataclass(frozen=True)
 class Step:
-    """The longest step of the event loop, in seconds; ``cpu`` is what of it was spent computing."""
+    """The longest step of the event loop, in seconds; of it ``cpu`` computing, and ``collecting`` of garbage."""
 
     seconds: float
     cpu: float
+    collecting: float
     what: str
 
 
@@ -125,7 +126,7 @@ class Operator:
             await asyncio.sleep(0.05)
             if self._steps.exists():
                 found = json.loads(self._steps.read_text())
-                return Step(*found[0]) if found else Step(0.0, 0.0, "")
+                return Step(*found[0]) if found else Step(0.0, 0.0, 0.0, "")
         raise AssertionError("the operator does not say how long its steps took")
 
     async def quiet_since(self, began: float, watched_seconds: float = 25.0, settled_seconds: float = 4.0) -> float:
@@ -139,9 +140,9 @@ class Operator:
             for (then, spent), (later, more) in zip(samples, samples[2:], strict=False)
             if (more - spent) / (later - then) > _BUSY
         ]
-        quiet = began
+        first = quiet = samples[0][0]
         for moment in busy:
-            if moment - quiet > settled_seconds and quiet > began:
+            if moment - quiet > settled_seconds and quiet > first:
                 break
             quiet = moment
         return quiet - began

@@ -1,16 +1,18 @@
 """The operator, with a stopwatch in its event loop: ``python -m benchmarks.fleets.served FILE ARGUMENTS...``.
 
-On SIGUSR1 it writes the longest steps since the last time into FILE: a JSON array of ``[seconds, CPU seconds, what]``.
-Nothing else of it is other than ``python -m collectorfleet_operator``.
+On SIGUSR1 it writes the longest steps since the last time into FILE: a JSON array of ``[seconds, CPU seconds,
+seconds of garbage collection, what]``. Nothing else of it is other than ``python -m collectorfleet_operator``.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import signal
 import sys
 import time
 from asyncio import events
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,25 +24,35 @@ class Stopwatch:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._longest: list[tuple[float, float, str]] = []
+        self._longest: list[tuple[float, float, float, str]] = []
         self._least = 0.0
+        self._collecting_since = 0.0
+        self._collected_seconds = 0.0
 
     def install(self) -> None:
         run = events.Handle._run
 
         def timed(handle: Any) -> None:
-            began, cpu = time.perf_counter(), time.thread_time()
+            began, cpu, collected = time.perf_counter(), time.thread_time(), self._collected_seconds
             run(handle)
             took = time.perf_counter() - began
             if took > self._least:
-                self._note(took, time.thread_time() - cpu, handle)
+                self._note(took, time.thread_time() - cpu, self._collected_seconds - collected, handle)
 
         events.Handle._run = timed  # type: ignore[method-assign]
+        gc.callbacks.append(self._on_collection)
         signal.signal(signal.SIGUSR1, lambda *_: self._write())
 
-    def _note(self, took: float, cpu: float, handle: Any) -> None:
+    def _on_collection(self, phase: str, _: Mapping[str, int]) -> None:
+        now = time.perf_counter()
+        if phase == "start":
+            self._collecting_since = now
+        else:
+            self._collected_seconds += now - self._collecting_since
+
+    def _note(self, took: float, cpu: float, collected: float, handle: Any) -> None:
         owner = getattr(handle._callback, "__self__", None)
-        self._longest.append((took, cpu, repr(owner or handle._callback)[:200]))
+        self._longest.append((took, cpu, collected, repr(owner or handle._callback)[:200]))
         if len(self._longest) > 2 * _KEPT:
             self._longest = sorted(self._longest, reverse=True)[:_KEPT]
             self._least = self._longest[-1][0]

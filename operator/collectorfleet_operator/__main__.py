@@ -6,7 +6,7 @@ import asyncio
 import sys
 
 from collectorfleet_operator.edge.app import run
-from collectorfleet_operator.edge.garbage import set_aside
+from collectorfleet_operator.edge.garbage import SetAside
 from collectorfleet_operator.edge.logs import log_to
 from collectorfleet_operator.edge.settings import from_arguments
 
@@ -14,7 +14,7 @@ from collectorfleet_operator.edge.settings import from_arguments
 def main() -> None:
     settings = from_arguments()
     log_to(sys.stderr, settings.log_format, verbose=settings.verbose)
-    set_aside()
+    SetAside().begin()
     asyncio.run(run(settings))
 
 

@@ -66,6 +66,32 @@ def test_as_a_fleet_both_learn_too_and_the_status_says_what_of(tmp_path: Path) -
         assert policy["staleness"]["max"] > policy["staleness"]["mean"] > 0
 
 
+OTHER = """
+import torch
+from self_play import Values, moves_of_each
+from tensordict.nn import TensorDictModule
+
+
+class Other(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x, self.new = Values(), Values()
+
+    def forward(self, board, mask, turn):
+        found = torch.where(turn == 0, self.x(board), self.new(board)).masked_fill(~mask, -torch.inf)
+        return torch.distributions.Categorical(logits=6 * found).sample()
+
+
+def make_policy():
+    return TensorDictModule(Other(), in_keys=["board", "mask", "turn"], out_keys=["action"])
+
+
+def split(frames):
+    moves = moves_of_each(frames)
+    return {"x": moves["x"], "new": moves["o"]}
+"""
+
+
 def test_without_a_training_function_each_learns_once_after_each_batch_and_goes_on_from_its_checkpoint(
     tmp_path: Path,
 ) -> None:
@@ -77,22 +103,19 @@ def test_without_a_training_function_each_learns_once_after_each_batch_and_goes_
     assert set(first["progress"]["metrics"]) == {"learn/x", "learn/o"}
 
     # Its place is kept for x, whatever stands before it; o is gone, and somebody else is in its place.
-    policies = [{"id": "new", "module": "module.o"}, {"id": "x", "module": "module.x"}]
-    split = "both:moves_of_x"
+    policies = [{"id": "new", "module": "module.new"}, {"id": "x", "module": "module.x"}]
     source = fleet(
         tmp_path,
         {
             **by_themselves,
             "spec.collection.totalFrames": 4000,
             "spec.learners.policies": policies,
-            "spec.learners.split": split,
+            "spec.learners.split": "other:split",
+            "spec.policy.factory": "other:make_policy",
         },
     )
     objects = list(yaml.safe_load_all(source.read_text()))
-    objects[1]["data"]["both.py"] = (
-        "import self_play\n\n\ndef moves_of_x(frames):\n"
-        "    moves = self_play.moves_of_each(frames)\n    return {'x': moves['x'], 'new': moves['o']}\n"
-    )
+    objects[1]["data"]["other.py"] = OTHER
     again = ran(write(tmp_path, *objects), "--checkpoint", str(folder), "--resume")
     rows = {one["id"]: one for one in again["learners"]["policies"]}
     assert {name: row["shard"] for name, row in rows.items()} == {"x": x["shard"], "new": o["shard"]}
@@ -103,3 +126,40 @@ def test_without_a_training_function_each_learns_once_after_each_batch_and_goes_
     # Of o nothing is left, and of the first driver's files neither.
     assert rows["new"]["staleness"]["max"] <= 4
     assert [path.name for path in folder.glob("learners-*")] == ["learners-000001"]
+
+
+KILLER = """
+import os
+import signal
+
+import ray
+
+
+def train(collector, run):
+    for number, _ in enumerate(collector, 1):
+        run.learners.learn(64)
+        run.learners.feed.publish(collector)
+        if number == 2:
+            assert run.checkpoint()
+            for actor in run.learners.shards.get_replay_and_policy_actors("x"):
+                os.kill(ray.get(actor.__ray_call__.remote(lambda _: os.getpid())), signal.SIGKILL)
+"""
+
+
+def test_a_learner_and_its_replay_actor_that_are_killed_come_back_from_the_checkpoint_of_the_run(
+    tmp_path: Path,
+) -> None:
+    source = fleet(
+        tmp_path,
+        {
+            "spec.driver.train": {"function": "killer:train"},
+            "spec.collection.totalFrames": 2000,
+            "spec.collectors.replicas": 1,
+        },
+    )
+    objects = list(yaml.safe_load_all(source.read_text()))
+    objects[1]["data"]["killer.py"] = KILLER
+    status = ran(write(tmp_path, *objects), "--checkpoint", str(tmp_path / "kept"))
+    assert status["progress"]["framesDelivered"] == 2000
+    # Two before the kill, which it would not know of otherwise, and two after it.
+    assert {one["id"]: one["steps"] for one in status["learners"]["policies"]} == {"x": 4, "o": 4}

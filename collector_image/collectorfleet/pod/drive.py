@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -119,9 +118,7 @@ def _history(fleet: CollectorFleet, settings: DriverSettings, folder: Checkpoint
     reported, drivers = Position.of_report(before), (before and before.driver_incarnation) or 0
     if folder is None:
         return RunHistory(settings.uid, drivers=drivers, records=(reported,))
-    found = folder.history(reported)
-    # A full volume counts no driver, and a fleet that was made again has not had those that it counts.
-    return replace(found, drivers=max(found.drivers, drivers))
+    return folder.history(reported, drivers=drivers)
 
 
 def _gpu_per_collector(spec: CollectorFleetSpec) -> dict[str, float]:

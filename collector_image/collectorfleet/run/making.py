@@ -18,7 +18,7 @@ from collectorfleet.run.checkpoint.interface import Checkpoints, NoCheckpoints
 from collectorfleet.run.checkpoint.kept_normalization import NAME, KeptNormalization
 from collectorfleet.run.checkpoint.training_state import TrainingState
 from collectorfleet.run.history import RunHistory
-from collectorfleet.run.learners.run_learners import KeptVersions, RunLearners
+from collectorfleet.run.learners.run_learners import KeptParts, KeptVersions, RunLearners
 from collectorfleet.run.own_code import modules_of
 from collectorfleet.run.position import Position
 from collectorfleet.run.resume_point import ResumePoint, resume_point
@@ -27,6 +27,7 @@ from collectorfleet.run.stop import StopRequest
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 
 INCARNATIONS_PER_DRIVER: Final = 2**20
+_POLICY: Final = "policy"
 # In the training state; no name of the user's has a colon.
 _LEARNERS: Final = "learners:versions"
 EVERY_SECONDS: Final = 60  # between checkpoints of a local run whose manifest has none
@@ -60,7 +61,8 @@ class Making:
         """Keep the modules among the arguments of a FleetCollector; they are as they were at the checkpoint then."""
         for name, module in modules_of(arguments).items():
             if isinstance(module, nn.Module):
-                self.checkpoints.keep({name: module})
+                of_learners = self._spec.learners is not None and name == _POLICY
+                self.checkpoints.keep({name: KeptParts(module) if of_learners else module})
 
     def resume_point(
         self, written: Position | None, total_frames: int | None, *, buffer_begins_empty: bool

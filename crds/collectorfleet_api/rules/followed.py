@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Final
 
 from collectorfleet_api.rules.concerns import CONCERNS
@@ -20,17 +19,24 @@ def as_run(stored: dict[str, Any], started: dict[str, Any]) -> CollectorFleet | 
     What no fleet can follow (no collectors at all) is not followed. The stored spec may be anything, one that cannot be
     read included.
     """
-    followed = copy.deepcopy(started)
-    for path in FOLLOWED:
-        _follow(followed, stored.get("spec"), path)
-    found = read_stored({**stored, "spec": followed})
+    found = read_stored({**stored, "spec": with_followed(started, stored.get("spec"))})
     return read_stored({**stored, "spec": started}) if isinstance(found, list) else found
+
+
+def with_followed(started: dict[str, Any], stored: Any) -> dict[str, Any]:
+    """The spec ``started`` with what is followed of the spec ``stored``."""
+    followed = dict(started)
+    for path in FOLLOWED:
+        _follow(followed, stored, path)
+    return followed
 
 
 def _follow(spec: dict[str, Any], stored: Any, path: str) -> None:
     *parents, key = path.split(".")
     for parent in parents:
-        spec = spec.setdefault(parent, {})
+        # Of what is not ours to change, a copy.
+        spec[parent] = dict(spec.get(parent) or {})
+        spec = spec[parent]
         stored = (stored.get(parent) or {}) if isinstance(stored, dict) else None
     if not isinstance(stored, dict):
         return

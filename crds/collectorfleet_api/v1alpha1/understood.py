@@ -15,11 +15,13 @@ Path = tuple[str | int, ...]
 
 def understood(model: type[M], stored: dict[str, Any]) -> M:
     """``stored`` without the values that this release has no word for, and without what cannot be without them."""
-    known = copy.deepcopy(stored)
+    known = stored
     while True:
         try:
             return model.from_wire(known, ignore_unknown=True)
         except ValidationError as error:
+            if known is stored:
+                known = copy.deepcopy(stored)
             wrong = {_whole(one["loc"], one["type"]) for one in error.errors()}
             # What is inside first, and of a list the last first, so that all others are still where they were.
             for path in sorted(wrong, key=_place, reverse=True):

@@ -20,7 +20,7 @@ def covers(stored: Any, asked: Any) -> bool:
     Lists are compared item by item: where the API server merges them (owner references), it keeps our order.
     An empty object, list or null asks for nothing.
     """
-    if asked is None or asked in ({}, []):
+    if asked is None or asked in ({}, []) or stored == asked:
         return True
     if isinstance(asked, dict):
         return isinstance(stored, dict) and all(covers(stored.get(key), value) for key, value in asked.items())

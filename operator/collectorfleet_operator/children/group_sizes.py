@@ -5,7 +5,6 @@ That is a RayCluster, or the Job of a fleet without Ray, whose one group loses i
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -41,17 +40,15 @@ def sizes_of(cluster: Object) -> dict[str, GroupSize]:
 
 def resized(cluster: Object, sizes: Mapping[str, GroupSize]) -> Object:
     """The same RayCluster or Job with other sizes of the groups that are named."""
-    changed = copy.deepcopy(cluster)
-    if _is_job(changed):
+    if _is_job(cluster):
         size = sizes.get(names.WORKER_GROUP)
-        if size is not None:
-            # One without the other is refused, or would leave indexes without a pod.
-            changed["spec"] |= {"completions": size.pods, "parallelism": size.pods}
-        return changed
-    for name, group in worker_groups(changed).items():
-        if name in sizes:
-            _resize(group, sizes[name])
-    return changed
+        # One without the other is refused, or would leave indexes without a pod.
+        changed = {} if size is None else {"completions": size.pods, "parallelism": size.pods}
+        return {**cluster, "spec": {**cluster["spec"], **changed}}
+    groups = [
+        _resized(group, sizes[name]) if name in sizes else group for name, group in worker_groups(cluster).items()
+    ]
+    return {**cluster, "spec": {**cluster["spec"], "workerGroupSpecs": groups}}
 
 
 def pods_text(cluster: Object) -> str:
@@ -101,11 +98,10 @@ def _size_of(group: Object) -> GroupSize:
     return GroupSize(int(group.get("replicas", 0)), tuple(strategy.get("workersToDelete") or ()))
 
 
-def _resize(group: Object, size: GroupSize) -> None:
-    group["replicas"] = size.pods
-    group.pop("scaleStrategy", None)
-    if size.to_delete:
-        group["scaleStrategy"] = {"workersToDelete": sorted(size.to_delete)}
+def _resized(group: Object, size: GroupSize) -> Object:
+    rest = {key: value for key, value in group.items() if key != "scaleStrategy"}
+    strategy = {"scaleStrategy": {"workersToDelete": sorted(size.to_delete)}} if size.to_delete else {}
+    return {**rest, "replicas": size.pods, **strategy}
 
 
 def _pods(sizes: Mapping[str, GroupSize]) -> dict[str, int]:

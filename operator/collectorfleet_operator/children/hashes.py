@@ -6,9 +6,11 @@ all parts. The RayCluster outlives drivers for as long as its own parts stay as 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from collectorfleet_api import names
@@ -26,6 +28,26 @@ def hashes_of(spec: CollectorFleetSpec) -> dict[str, str]:
 
     Never of a manifest: a release that builds another one from the same fields would restart every fleet.
     """
+    return dict(_hashes_of(_This(spec)))
+
+
+@dataclass(frozen=True, eq=False)
+class _This:
+    """One spec, by identity: a look at a fleet asks for the hashes of the same one several times."""
+
+    spec: CollectorFleetSpec
+
+    def __hash__(self) -> int:
+        return id(self.spec)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _This) and other.spec is self.spec
+
+
+# As many as are looked at at a time, each with the spec that runs.
+@functools.lru_cache(maxsize=64)
+def _hashes_of(this: _This) -> Mapping[str, str]:
+    spec = this.spec
     fields = fields_by_part(spec)
     hashes = {part.value: _hash(fields[part]) for part in (Part.DRIVER, Part.HEAD)}
     groups = {name: fields_by_part(spec_of_group(spec, name))[Part.GROUP] for name in spec.group_names}

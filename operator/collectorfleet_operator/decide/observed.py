@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Final, TypeGuard
 
 from collectorfleet_api.packing.pods import Packing, pack_groups
@@ -125,12 +126,12 @@ class Observed:
         """What there is to be tended: the fleet as its driver runs it, else as it is stored."""
         return self.running or self.fleet
 
-    @property
+    @cached_property
     def groups(self) -> Mapping[str, Packing] | Refusal:
         """How the collectors of each worker group are packed."""
         return pack_groups(self.present.spec.worker_groups)
 
-    @property
+    @cached_property
     def heads(self) -> list[Object]:
         return self.belonging(pods.of_role(self.pods, PodRole.HEAD), self.cluster)
 
@@ -146,11 +147,11 @@ class Observed:
         """Those of head and workers, of this RayCluster or Job and of earlier ones."""
         return [*pods.of_role(self.pods, PodRole.HEAD), *pods.of_role(self.pods, *_WORKERS)]
 
-    @property
+    @cached_property
     def driver_pods(self) -> list[Object]:
         return pods.of_role(self.pods, PodRole.DRIVER)
 
-    @property
+    @cached_property
     def driver_pod(self) -> Object | None:
         """The newest driver pod of the present Job."""
         return pods.newest(self.belonging(self.driver_pods, self.job))
@@ -161,7 +162,7 @@ class Observed:
         unheld = self.driver_unheld_for
         return is_lost(self.driver_quiet_for) or (unheld is not None and unheld >= TAKES_LEASE_WITHIN)
 
-    @property
+    @cached_property
     def spec_is_held(self) -> bool:
         """Whether the driver was made from another spec than the stored one."""
         if not self.is_usable(self.job):
@@ -176,7 +177,7 @@ class Observed:
             return False
         return bool(report.progress.batches)
 
-    @property
+    @cached_property
     def report(self) -> DriverReport | None:
         """What the driver reports, if it is about this fleet and not older than the present driver pod.
 

@@ -39,8 +39,6 @@ def what_matters(fleet: Object) -> Object:
             (_without(one, _COLLECTOR) for one in status.get("collectors") or []), key=lambda one: str(one["name"])
         ),
     }
-    if "learners" in status:
-        kept["learners"] = _without(status["learners"], ("policies",))
     return {**fleet, "metadata": _without_time_of_report(metadata(fleet)), "status": kept}
 
 
@@ -65,13 +63,13 @@ def _weights(weights: Object) -> Object:
     published, acknowledged = weights.get("published"), weights.get("acknowledged")
     staleness, failure = weights.get("staleness") or {}, weights.get("lastFailure")
     bound, stalest = staleness.get("bound"), staleness.get("max")
-    is_too_old = bound is not None and stalest is not None and stalest > bound
+    is_too_stale = bound is not None and stalest is not None and stalest > bound
     asked = {
         "published": published is not None,
         "acknowledged": acknowledged is not None,
         "allAcknowledged": published == acknowledged,
         "lastPublishTime": "lastPublishTime" in weights,
-        "staleness": {"bound": bound, "max": stalest if is_too_old else None},
+        "staleness": {"bound": bound, "max": stalest if is_too_stale else None},
         "lastFailure": failure if failure is not None and failure["version"] > (acknowledged or 0) else None,
     }
     return {**_without(weights, _WEIGHTS), **asked}

@@ -9,7 +9,7 @@ from datetime import datetime
 from pydantic import ValidationError
 
 from collectorfleet_api import names
-from collectorfleet_api.rules.followed import as_run
+from collectorfleet_api.rules.followed import as_run, with_followed
 from collectorfleet_api.rules.validation import problems, read_stored
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.driver_job import CONTAINER, JOB, started_with
@@ -39,12 +39,13 @@ def observe(
     code_changed_at: datetime | None = None,
     now: datetime,
 ) -> Observed:
+    wrong = unreadable or [str(problem) for problem in problems(fleet)]
     seen = Observed(
         fleet=fleet,
-        running=running(cache, key),
+        running=running(cache, key, None if wrong else fleet),
         children=children_of(cache, key),
         pods=cache.of_fleet(POD, key),
-        problems=unreadable or [str(problem) for problem in problems(fleet)],
+        problems=wrong,
         kuberay_installed=kuberay_installed,
         why_no_queues=why_no_queues,
         flavors=flavors or {},
@@ -83,13 +84,20 @@ def problems_of(stored: Object) -> list[str]:
     return [str(problem) for problem in found] if isinstance(found, list) else []
 
 
-def running(cache: Cache, key: Key) -> CollectorFleet | None:
-    """The fleet as its driver runs it, whatever is stored by now; None without a Job of this fleet."""
+def running(cache: Cache, key: Key, fleet: CollectorFleet | None = None) -> CollectorFleet | None:
+    """The fleet as its driver runs it, whatever is stored by now; None without a Job of this fleet.
+
+    That is mostly ``fleet``, which is stored and has no problems, and then that very one.
+    """
     stored, job = cache.get(FLEET, key), cache.get(JOB, DRIVER_CHILD.key(key))
     if stored is None or job is None or controller_uid(job) != uid_of(stored) or is_terminating(job):
         return None
     spec = started_with(job)
-    found = as_run(stored, spec) if spec else None
+    if not spec:
+        return None
+    if fleet is not None and with_followed(spec, stored.get("spec")) == fleet.spec.to_wire():
+        return fleet
+    found = as_run(stored, spec)
     return found if isinstance(found, CollectorFleet) else None
 
 

@@ -66,9 +66,14 @@ class CheckpointFolder:
     def close(self) -> None:
         self.journal.close()
 
-    def history(self, *records: Position) -> RunHistory:
-        """What this folder tells of the drivers before this one, with ``records`` that others have of them."""
-        return RunHistory(self.run, self.starts, self.newest, (*records, self.journal.last_noted))
+    def history(self, *records: Position, drivers: int = 0) -> RunHistory:
+        """What this folder tells of the drivers before this one, with ``records`` that others have of them.
+
+        ``drivers`` is how many there were by the fleet's status: it has those that found the volume full, and this
+        folder those of a fleet that was made again.
+        """
+        records = (*records, self.journal.last_noted)
+        return RunHistory(self.run, max(self.starts, drivers), self.newest, records)
 
     def place_for_replay_buffer(self) -> Path:
         """Where to dump one for :meth:`write`: there is nothing there. Raises OSError."""

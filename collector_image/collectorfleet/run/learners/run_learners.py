@@ -13,6 +13,8 @@ from functools import partial
 from numbers import Real
 from typing import Any, Final
 
+from torch import nn
+
 from collectorfleet.errors import CollectorFleetError, describe
 from collectorfleet.fleet.collector import FleetCollector
 from collectorfleet.learners.calls import Deadline, answers
@@ -82,6 +84,21 @@ class RunLearners:
         """End all of them; once the collector is shut down."""
         self.feed.end()
         self.shards.stop()
+
+
+class KeptParts:
+    """The policy of a fleet with learners in a checkpoint: where some of them come and go, so do parts of it."""
+
+    def __init__(self, policy: nn.Module) -> None:
+        self._policy = policy
+
+    def state_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = self._policy.state_dict()
+        return found
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Of parts that are new nothing is known, and they stay as they were built. Raises RuntimeError."""
+        self._policy.load_state_dict(state, strict=False)
 
 
 class KeptVersions:

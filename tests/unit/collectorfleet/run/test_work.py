@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from ray.exceptions import ActorUnavailableError
 from tensordict import TensorDict, TensorDictBase
 
-from collectorfleet.errors import TooFewCollectors, UserCodeError
+from collectorfleet.errors import InfrastructureError, InvalidOption, TooFewCollectors, UserCodeError
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
 from collectorfleet.run.output.interface import OutputWriter
 from collectorfleet.run.own_code import TrainingFunction
 from collectorfleet.run.position import Position
-from collectorfleet.run.work import train, write_out
+from collectorfleet.run.work import learn, train, write_out
 from collectorfleet_api.v1alpha1 import DriverReport, Progress
 
 
@@ -52,6 +53,42 @@ def test_a_lost_fleet_is_no_fault_of_the_training_function() -> None:
 
     with pytest.raises(TooFewCollectors):
         call(asks_for_a_batch)
+
+
+def test_an_actor_that_is_lost_is_no_fault_of_the_training_function() -> None:
+    def asks_a_learner(*_: object) -> None:
+        raise ActorUnavailableError("it is being built anew", None)
+
+    with pytest.raises(InfrastructureError, match=r"^train my_train:train: ActorUnavailableError: .*built anew"):
+        call(asks_a_learner)
+
+
+def test_each_policy_that_changed_is_published_after_each_batch_and_what_it_says_is_reported() -> None:
+    done: list[str] = []
+
+    class Feed:
+        def publish(self, collector: object) -> None:
+            assert collector is batches
+            done.append("published")
+
+    class Learners:
+        feed, shards = Feed(), ("x", "o")
+
+        def learn(self, batch_size: int) -> dict[str, float]:
+            done.append(f"learned from {batch_size}")
+            return {"learn/x": 0.5}
+
+    class Batches(Collector):
+        def __iter__(self) -> Iterator[None]:
+            return iter([None, None])
+
+    run, batches = Run(), Batches()
+    with pytest.raises(InvalidOption, match=r"^run.learners: the fleet has none; name them in spec.learners$"):
+        run.learners  # noqa: B018
+    run.learns_with(Learners())  # type: ignore[arg-type]
+    assert learn(batches, run, 64).message == "2 policies learned from 800 frames in 4 batches"  # type: ignore[arg-type]
+    assert done == ["learned from 64", "published"] * 2
+    assert run.metrics == {"learn/x": 0.5}
 
 
 def test_a_script_that_exits_is_done_with_code_0_and_failed_with_another() -> None:

@@ -131,6 +131,9 @@ def test_a_driver_that_finds_the_volume_full_goes_on_from_the_newest(
     assert again.newest.position == position(3)
     assert (again.run, again.starts) == ("run-1", 1)
     assert "fleet.json cannot be written, going on: OSError" in caplog.text
+    # It counts nobody; the status does, as far as it goes.
+    assert opened(folder).history(drivers=2).drivers == 2
+    assert again.history(drivers=0).drivers == 1
 
 
 def test_the_first_driver_of_a_run_needs_room_for_what_says_whose_the_folder_is(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from tests.cluster.client import Client, Object
 from tests.e2e import fleets
+from tests.faults.waits import STARTED_WITHIN, batches
 from tests.wait import eventually
 
 SMALL: dict[str, Any] = {"name": "small", "replicas": 1}
 BIG: dict[str, Any] = {"name": "big", "workers": {"template": {"metadata": {"labels": {"size": "big"}}}}}
+WHOLE = "small 1/1, big 1/1"
 ROLLING = {"type": "RollingUpdate"}
 
 
@@ -34,11 +37,16 @@ def pods(cluster: Client, namespace: str) -> dict[str, list[str]]:
 
 def test_each_group_has_pods_of_its_own_and_is_rolled_out_by_itself(cluster: Client, namespace: str) -> None:
     cluster.apply([fleets.code(), two_groups()], namespace)
-    seen = cluster.wait_for("cfleet/fleet", lambda f: summary(f) == "small 1/1, big 1/1", namespace, within=400)
+    # A run that has delivered nothing yet has nothing to lose, and a changed spec makes all of it anew.
+    seen = cluster.wait_for(
+        "cfleet/fleet", lambda f: summary(f) == WHOLE and batches(f) >= 3, namespace, within=STARTED_WITHIN
+    )
     there = pods(cluster, namespace)
     for row in seen["status"]["collectors"]:
         assert row["pod"] in there[row["group"]], row
 
+    # The pods of the changed group leave once they hold nothing; those of the other one go on meanwhile.
+    began = time.monotonic()
     changed = {**BIG, "workers": {"template": {"metadata": {"labels": {"size": "bigger"}}}}}
     cluster.apply(two_groups(changed), namespace)
     after = eventually(
@@ -48,13 +56,18 @@ def test_each_group_has_pods_of_its_own_and_is_rolled_out_by_itself(cluster: Cli
         what="another pod of the group",
     )
     assert after["small"] == there["small"]
-    back = cluster.wait_for(
-        "cfleet/fleet",
-        lambda f: {r["pod"] for r in f["status"]["collectors"]} == {after["small"][0], after["big"][0]},
-        namespace,
-        within=240,
-    )
+
+    def collects_there(fleet: Object) -> bool:
+        on = {row["pod"] for row in fleet["status"]["collectors"]}
+        return on == {after["small"][0], after["big"][0]} and summary(fleet) == WHOLE
+
+    back = cluster.wait_for("cfleet/fleet", collects_there, namespace, within=240)
+    seconds = time.monotonic() - began
     assert {row["group"] for row in back["status"]["collectors"]} == {"small", "big"}
-    driver = back["status"]["driver"]
-    assert driver["restarts"] == 0
-    assert driver["pod"] == seen["status"]["driver"]["pod"]
+    status, progress = back["status"], back["status"]["progress"]
+    assert status["driver"]["pod"] == seen["status"]["driver"]["pod"]
+    assert (status["driver"]["restarts"], progress["collectors"]["restarts"]) == (0, 0)
+    assert (progress["framesLost"], progress["framesDiscarded"]) == (0, 0)
+    more = batches(back) - batches(seen)
+    assert more > 0
+    print(f"one group of two was replaced in {seconds:.0f} s, with {more} batches delivered meanwhile")
