@@ -186,8 +186,23 @@ PodTemplate = Annotated[dict[str, Any], WithJsonSchema(_POD_TEMPLATE)]
 # Custom resources of Ray by name: what one collector asks for, and what a pod has, which Ray takes in whole numbers.
 MOST_CUSTOM: Final = 16
 MOST_OF_ONE: Final = 1_000_000
-CustomAmounts = Annotated[dict[str, Annotated[float, Field(ge=0.0001, le=MOST_OF_ONE)]], Field(max_length=MOST_CUSTOM)]
-CustomPerPod = Annotated[dict[str, Annotated[int, Field(ge=1, le=MOST_OF_ONE)]], Field(max_length=MOST_CUSTOM)]
+
+
+def _without_null_entries(value: object) -> object:
+    # The API server takes an entry that is null for absent, as it does with a field.
+    return {key: one for key, one in value.items() if one is not None} if isinstance(value, dict) else value
+
+
+CustomAmounts = Annotated[
+    dict[str, Annotated[float, Field(ge=0.0001, le=MOST_OF_ONE)]],
+    Field(max_length=MOST_CUSTOM),
+    BeforeValidator(_without_null_entries),
+]
+CustomPerPod = Annotated[
+    dict[str, Annotated[int, Field(ge=1, le=MOST_OF_ONE)]],
+    Field(max_length=MOST_CUSTOM),
+    BeforeValidator(_without_null_entries),
+]
 
 
 def _is_quantity(value: object) -> object:

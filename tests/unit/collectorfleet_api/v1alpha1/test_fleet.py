@@ -91,6 +91,17 @@ def test_nulls_in_keyword_arguments_survive_and_absent_fields_stay_absent() -> N
     assert "code" not in found
 
 
+def test_an_entry_of_a_map_that_is_null_is_absent_as_a_field_is() -> None:
+    spec = fleet(
+        {
+            "spec.collectors.resources.custom": {"license": 1, "disk": None},
+            "spec.workers.customPerPod": {"license": 2, "disk": None},
+        }
+    ).spec
+    assert spec.collectors.resources.custom == {"license": 1}
+    assert spec.workers.custom_per_pod == {"license": 2}
+
+
 def test_times_go_out_in_utc_to_the_second_and_come_back() -> None:
     berlin = timezone(timedelta(hours=2))
     at = datetime(2026, 7, 1, 14, 0, 5, 999_999, tzinfo=berlin)
