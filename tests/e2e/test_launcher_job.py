@@ -1,0 +1,129 @@
+"""A fleet without Ray on real nodes: it trains, and goes on when pods of each kind are killed and when it is scaled."""
+
+from __future__ import annotations
+
+import yaml
+from tests.cluster.binaries import ROOT
+from tests.cluster.client import Client, Object
+from tests.cluster.cluster import Cluster
+from tests.manifests import changed
+from tests.wait import eventually
+
+EXAMPLE = ROOT / "examples" / "cartpole_job.yaml"
+NOW = ("--grace-period=0", "--force", "--wait=false")
+
+
+def pods(cluster: Client, namespace: str, role: str) -> dict[str, str]:
+    """Names by uid of those that nobody deletes."""
+    found = cluster.items("pods", namespace, f"collectorfleet.dev/role={role}")
+    return {
+        one["metadata"]["uid"]: one["metadata"]["name"] for one in found if "deletionTimestamp" not in one["metadata"]
+    }
+
+
+def summary(fleet: Object) -> str:
+    return str(fleet["status"]["progress"]["collectors"]["summary"])
+
+
+def batches(fleet: Object) -> int:
+    return int(fleet["status"]["progress"]["batches"])
+
+
+def goes_on(cluster: Client, namespace: str, collectors: str, within: float = 180) -> Object:
+    """Wait until all are there and two more batches have come."""
+    before = batches(cluster.get("cfleet/cartpole", namespace))
+    return cluster.wait_for(
+        "cfleet/cartpole", lambda f: summary(f) == collectors and batches(f) >= before + 2, namespace, within=within
+    )
+
+
+def test_cartpole_trains_in_a_job_while_pods_are_killed_and_it_is_scaled(
+    own_cluster: Cluster, namespace: str, claim: str
+) -> None:
+    cluster = own_cluster
+    fleet, code = yaml.safe_load_all(EXAMPLE.read_text())
+    # The example as it stands, but that a driver goes on from where the one before it was, and that it trains for as
+    # long as there are pods to kill.
+    kept = {
+        "spec.driver.checkpoint": {"claimName": claim, "everySeconds": 1},
+        "spec.updateStrategy": {"type": "RollingUpdate"},
+    }
+    endless = {"spec.driver.train.kwargs": {"goal": 501}}
+    cluster.apply([code, changed(fleet, {**kept, **endless})], namespace)
+    cluster.wait_for("cfleet/cartpole", lambda f: batches(f) >= 2 and summary(f) == "2/2", namespace, within=180)
+    assert cluster.items("rayclusters", namespace) == []
+    first = pods(cluster, namespace, "worker")
+    assert sorted(name.rpartition("-")[0] for name in first.values()) == [
+        "cartpole-collectors-0",
+        "cartpole-collectors-1",
+    ]
+
+    lost, name = next(iter(first.items()))
+    cluster.kubectl("delete", f"pod/{name}", "-n", namespace, *NOW)
+    cluster.kubectl("scale", "cfleet/cartpole", "--replicas=3", "-n", namespace)
+    eventually(
+        lambda: pods(cluster, namespace, "worker"),
+        until=lambda found: lost not in found and len(found) == 3,
+        within=60,
+        what="a pod more, and another in the place of the killed one",
+    )
+    job = cluster.get("job/cartpole-collectors", namespace)
+    assert (job["spec"]["parallelism"], job["spec"]["completions"]) == (3, 3)
+    goes_on(cluster, namespace, "3/3")
+
+    ((killed, name),) = pods(cluster, namespace, "driver").items()
+    waiting = pods(cluster, namespace, "worker")
+    cluster.kubectl("delete", f"pod/{name}", "-n", namespace, *NOW)
+    eventually(
+        lambda: pods(cluster, namespace, "driver"),
+        until=lambda found: len(found) == 1 and killed not in found,
+        within=60,
+        what="another driver",
+    )
+    after = goes_on(cluster, namespace, "3/3")
+    assert after["status"]["driverIncarnation"] == 2
+    # It found its collectors waiting.
+    assert pods(cluster, namespace, "worker") == waiting
+
+    # Another driver once more, which ends when the pole stays up.
+    reachable = {"spec.driver.train.kwargs": {"goal": 475}, "spec.collectors.replicas": 3}
+    cluster.apply([changed(fleet, reachable)], namespace)
+    done = cluster.wait_for("cfleet/cartpole", "Completed", namespace, within=300)["status"]
+    assert done["progress"]["metrics"]["reward"] >= 475
+    assert done["weights"]["transport"] == "TorchDistributed"
+    assert done["driverIncarnation"] == 3
+    eventually(
+        lambda: pods(cluster, namespace, "worker"), until=lambda left: not left, within=60, what="no pods of collectors"
+    )
+
+
+def test_a_fleet_without_ray_shrinks_is_suspended_and_comes_back(
+    own_cluster: Cluster, namespace: str, claim: str
+) -> None:
+    cluster = own_cluster
+    fleet, code = yaml.safe_load_all(EXAMPLE.read_text())
+    kept = {
+        "spec.driver.checkpoint": {"claimName": claim, "everySeconds": 1},
+        "spec.driver.train.kwargs": {"goal": 501},
+    }
+    cluster.apply([code, changed(fleet, kept)], namespace)
+    cluster.wait_for("cfleet/cartpole", lambda f: batches(f) >= 2 and summary(f) == "2/2", namespace, within=180)
+
+    cluster.kubectl("scale", "cfleet/cartpole", "--replicas=1", "-n", namespace)
+    goes_on(cluster, namespace, "1/1")
+    eventually(
+        lambda: len(pods(cluster, namespace, "worker")), until=lambda count: count == 1, within=60, what="one pod left"
+    )
+
+    def suspend(yes: str) -> None:
+        patch = f'{{"spec":{{"suspend":{yes}}}}}'
+        cluster.kubectl("patch", "cfleet/cartpole", "-n", namespace, "--type=merge", "-p", patch)
+
+    suspend("true")
+    held = cluster.wait_for("cfleet/cartpole", "Suspended", namespace, within=90)
+    assert cluster.items("pods", namespace) == []
+    suspend("false")
+    resumed = cluster.wait_for(
+        "cfleet/cartpole", lambda f: summary(f) == "1/1" and batches(f) > batches(held), namespace, within=120
+    )
+    assert resumed["status"]["progress"]["framesDelivered"] == 2048 * batches(resumed)
