@@ -25,7 +25,7 @@ from collectorfleet.fleet.inquiry import Inquiry
 from collectorfleet.fleet.report import report, stats
 from collectorfleet.gather.consumer import Consumer
 from collectorfleet.transport.interface import FleetTransport
-from collectorfleet_api.v1alpha1.status import DriverReport
+from collectorfleet_api.v1alpha1.report import DriverReport
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from collectorfleet.gather.shared import Shared
 from collectorfleet.gather.state.slots import Slot
 from collectorfleet.gather.state.statistics import Statistics
 from collectorfleet_api.v1alpha1 import course
-from collectorfleet_api.v1alpha1.status import (
+from collectorfleet_api.v1alpha1.report import (
     CollectorCounts,
     CollectorState,
     CollectorStatus,

@@ -15,7 +15,7 @@ from collectorfleet_api.v1alpha1 import (
     WeightsStatus,
     course,
 )
-from collectorfleet_api.v1alpha1.status import groups_summary
+from collectorfleet_api.v1alpha1.report import groups_summary
 
 MOST_ROWS: Final = 100  # of a status
 # Of a driver that runs, and of no other.

@@ -6,9 +6,10 @@ from typing import Final
 
 from collectorfleet_api.conditions.causes import first_causes
 from collectorfleet_api.conditions.condition import condition
+from collectorfleet_api.v1alpha1.condition import Condition
 from collectorfleet_api.v1alpha1.reasons import ConditionType, Reason
+from collectorfleet_api.v1alpha1.report import CollectorCounts, CollectorState, DriverReport, Progress
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
-from collectorfleet_api.v1alpha1.status import CollectorCounts, CollectorState, Condition, DriverReport, Progress
 
 _TYPE: Final = ConditionType.COLLECTORS_AVAILABLE
 _ON_THEIR_WAY: Final = (CollectorState.STARTING, CollectorState.JOINING)

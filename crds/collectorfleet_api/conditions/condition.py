@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
+from collectorfleet_api.v1alpha1.condition import Condition, ConditionStatus
 from collectorfleet_api.v1alpha1.reasons import ConditionType
-from collectorfleet_api.v1alpha1.status import Condition, ConditionStatus
 
 _LONGEST_MESSAGE: Final = 8000
 _WORDS: Final = {True: ConditionStatus.TRUE, False: ConditionStatus.FALSE, None: ConditionStatus.UNKNOWN}

@@ -16,8 +16,8 @@ from collectorfleet_api.conditions.outcome import (
     Suspended,
     Underway,
 )
+from collectorfleet_api.v1alpha1.condition import Condition
 from collectorfleet_api.v1alpha1.reasons import ConditionType, Reason
-from collectorfleet_api.v1alpha1.status import Condition
 
 
 def ready(outcome: Underway | Over, required: Sequence[Condition]) -> Condition:

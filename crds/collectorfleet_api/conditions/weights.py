@@ -7,8 +7,9 @@ from typing import Final
 
 from collectorfleet_api.conditions.causes import LONGEST_CAUSE
 from collectorfleet_api.conditions.condition import condition
+from collectorfleet_api.v1alpha1.condition import Condition
 from collectorfleet_api.v1alpha1.reasons import ConditionType, Reason
-from collectorfleet_api.v1alpha1.status import Condition, DriverReport, WeightsStatus
+from collectorfleet_api.v1alpha1.report import DriverReport, WeightsStatus
 
 # How long collectors may take to acknowledge a version. A rollout ends before a collector applies weights.
 ACKNOWLEDGE_WITHIN: Final = timedelta(seconds=60)

@@ -12,7 +12,8 @@ from collectorfleet_api.rules.cel import RULES
 from collectorfleet_api.rules.concerns import CONCERNS, Part
 from collectorfleet_api.schema.crd import COLUMNS, schema
 from collectorfleet_api.v1alpha1.base import Model
-from collectorfleet_api.v1alpha1.status import DriverReport, OperatorStatus
+from collectorfleet_api.v1alpha1.report import DriverReport
+from collectorfleet_api.v1alpha1.status import OperatorStatus
 
 Schema = dict[str, Any]
 

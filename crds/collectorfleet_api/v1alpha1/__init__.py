@@ -28,9 +28,11 @@ from collectorfleet_api.v1alpha1.collectors import (
     Collectors,
     Resources,
 )
+from collectorfleet_api.v1alpha1.condition import Condition, ConditionStatus
 from collectorfleet_api.v1alpha1.devices import (
     Devices,
 )
+from collectorfleet_api.v1alpha1.driver import Driver, DriverResources, Train
 from collectorfleet_api.v1alpha1.factory import (
     Factory,
 )
@@ -65,44 +67,40 @@ from collectorfleet_api.v1alpha1.reasons import (
     Phase,
     Reason,
 )
+from collectorfleet_api.v1alpha1.report import (
+    CheckpointStatus,
+    CollectorCounts,
+    CollectorState,
+    CollectorStatus,
+    DriverReport,
+    EpisodesStatus,
+    GroupCounts,
+    LearnerPolicyStatus,
+    LearnersStatus,
+    Progress,
+    Publishes,
+    PublishLag,
+    Staleness,
+    WeightsFailure,
+    WeightsStatus,
+)
 from collectorfleet_api.v1alpha1.spec import (
     CollectorFleetSpec,
-    Driver,
-    DriverResources,
     Environment,
     Head,
     ImagePullPolicy,
     Launcher,
     Policy,
     Ray,
-    Train,
-    Workers,
 )
 from collectorfleet_api.v1alpha1.status import (
-    CheckpointStatus,
     CodeStatus,
-    CollectorCounts,
     CollectorFleetStatus,
     CollectorsJobStatus,
-    CollectorState,
-    CollectorStatus,
-    Condition,
-    ConditionStatus,
     DriverPodStatus,
-    DriverReport,
-    EpisodesStatus,
-    GroupCounts,
-    LearnerPolicyStatus,
-    LearnersStatus,
     OperatorStatus,
     Orders,
-    Progress,
-    Publishes,
-    PublishLag,
     RayClusterStatus,
-    Staleness,
-    WeightsFailure,
-    WeightsStatus,
     WorkerGroupStatus,
     WorkerPods,
 )
@@ -116,6 +114,7 @@ from collectorfleet_api.v1alpha1.weights import (
     Weights,
     WeightsDtype,
 )
+from collectorfleet_api.v1alpha1.workers import Workers
 
 __all__ = [
     "Archive",

@@ -12,6 +12,7 @@ from collectorfleet_api.v1alpha1.devices import Devices
 from collectorfleet_api.v1alpha1.factory import Factory
 from collectorfleet_api.v1alpha1.groups import MOST_GROUPS, Group
 from collectorfleet_api.v1alpha1.types import (
+    BY_NAME,
     Cpu,
     CustomAmounts,
     ImportPath,
@@ -152,7 +153,7 @@ class Collectors(Model):
             "Collectors that differ in environment, resources, devices or pods, by name; `replicas` is their total. "
             "Absent: all collectors are alike."
         ),
-        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+        json_schema_extra=BY_NAME,
     )
 
     @property

@@ -8,27 +8,30 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from collectorfleet_api.names import WORKER_GROUP
 from collectorfleet_api.packing.custom import CustomResources
 from collectorfleet_api.packing.pods import WorkerGroup
 from collectorfleet_api.v1alpha1.base import LocalObjectReference, Model, Positive
-from collectorfleet_api.v1alpha1.checkpoint import Checkpoint
 from collectorfleet_api.v1alpha1.code import Code
 from collectorfleet_api.v1alpha1.collection import Collection
-from collectorfleet_api.v1alpha1.collectors import CollectorClass, Collectors, Requests
+from collectorfleet_api.v1alpha1.collectors import CollectorClass, Collectors
+from collectorfleet_api.v1alpha1.driver import Driver
 from collectorfleet_api.v1alpha1.factory import Factory
-from collectorfleet_api.v1alpha1.gpus import WorkersGpu
 from collectorfleet_api.v1alpha1.groups import over
 from collectorfleet_api.v1alpha1.learners import Learners
 from collectorfleet_api.v1alpha1.lifecycle import WhenFinished
-from collectorfleet_api.v1alpha1.log import Log
 from collectorfleet_api.v1alpha1.network_policy import NetworkPolicy
 from collectorfleet_api.v1alpha1.output import Output, ReplayBuffer
-from collectorfleet_api.v1alpha1.types import CustomPerPod, ImportPath, PodTemplate, Preserved, RayVersion, ScriptPath
+from collectorfleet_api.v1alpha1.types import (
+    BY_NAME,
+    PodTemplate,
+    RayVersion,
+)
 from collectorfleet_api.v1alpha1.update_strategy import UpdateStrategy
 from collectorfleet_api.v1alpha1.weights import Weights
+from collectorfleet_api.v1alpha1.workers import Workers
 
 
 class ImagePullPolicy(StrEnum):
@@ -62,73 +65,6 @@ class Policy(Factory):
     )
 
 
-class Train(Model):
-    function: ImportPath = Field(
-        description="Import path of `train(collector, run, **kwargs) -> None`, called once in the driver."
-    )
-    kwargs: Preserved = Field(default_factory=dict, description="Keyword arguments of the function.")
-
-
-class DriverResources(Requests):
-    gpu: float = Field(default=0.0, ge=0, le=64, description="Whole GPUs of the driver.")
-
-
-class Driver(Model):
-    train: Train | None = Field(
-        default=None,
-        description="The training function. Absent, and no `script`: the driver only collects, into `spec.output`.",
-    )
-    script: ScriptPath | None = Field(
-        default=None,
-        description=(
-            "Python program that is run in the driver instead of a training function, found in the code and then in "
-            "the image. The FleetCollector that it makes has this fleet's collectors. Environment, policy and "
-            "collection are what it says, and absent here."
-        ),
-    )
-    args: list[Annotated[str, StringConstraints(max_length=4096)]] = Field(
-        default_factory=list, max_length=200, description="Arguments of the program, its `sys.argv[1:]`."
-    )
-    resources: DriverResources = Field(
-        default_factory=DriverResources, description="What the driver pod asks for; memory is also its limit."
-    )
-    checkpoint: Checkpoint | None = Field(
-        default=None,
-        description="What a restarted driver goes on from. Absent: it starts over, and its frames count as lost.",
-    )
-    log: Log | None = Field(
-        default=None, description="Where the numbers of the run go besides the status. Absent: nowhere else."
-    )
-    template: PodTemplate = Field(
-        default_factory=dict,
-        description="Partial pod template merged over the driver pod's: lists merge by name, anything set here wins.",
-    )
-
-
-class Workers(Model):
-    """The pods that hold collectors; sized from them."""
-
-    gpu: WorkersGpu = Field(default_factory=WorkersGpu, description="How worker pods get GPUs.")
-    collectors_per_pod: Positive | None = Field(
-        default=None,
-        le=1000,
-        description=(
-            "Collectors in one worker pod. Default: as many as share its GPUs and custom resources; 1 without either."
-        ),
-    )
-    custom_per_pod: CustomPerPod | None = Field(
-        default=None,
-        description=(
-            "Custom resources of Ray that one worker pod has, in whole numbers by name, such as `simulator_license: 4`."
-            " Collectors ask for theirs with `collectors.resources.custom`."
-        ),
-    )
-    template: PodTemplate = Field(
-        default_factory=dict,
-        description="Partial pod template merged over the worker pods': lists merge by name, anything set here wins.",
-    )
-
-
 class Head(Model):
     template: PodTemplate = Field(
         default_factory=dict,
@@ -152,7 +88,7 @@ class CollectorFleetSpec(Model):
         default_factory=list,
         max_length=16,
         description="Secrets with registry credentials.",
-        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+        json_schema_extra=BY_NAME,
     )
     code: Code | None = Field(
         default=None, description="Python files from a ConfigMap. Absent: all code is in the image."

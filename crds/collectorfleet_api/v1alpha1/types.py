@@ -146,6 +146,8 @@ NumberOrPercentage = Annotated[
 ]
 
 # Free-form: the API server keeps what it does not know there.
+# A list whose items are told apart by their `name`, by server-side apply too.
+BY_NAME: Final[dict[str, Any]] = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
 Preserved = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True})]
 
 _STRINGS = {"type": "string"}

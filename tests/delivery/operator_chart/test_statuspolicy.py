@@ -15,7 +15,8 @@ from tests.delivery.operator_chart.rendering import of_kind, only, rendered
 from tests.integration.played import manifest
 from tests.wait import eventually
 
-from collectorfleet_api.v1alpha1.status import DriverReport, OperatorStatus
+from collectorfleet_api.v1alpha1.report import DriverReport
+from collectorfleet_api.v1alpha1.status import OperatorStatus
 
 ON = ("--set", "statusPolicy.enabled=true")
 POLICY = "ValidatingAdmissionPolicy"

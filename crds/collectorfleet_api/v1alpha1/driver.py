@@ -1,0 +1,56 @@
+"""``spec.driver``: what trains, and the pod that it does it in."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from collectorfleet_api.v1alpha1.base import Model
+from collectorfleet_api.v1alpha1.checkpoint import Checkpoint
+from collectorfleet_api.v1alpha1.collectors import Requests
+from collectorfleet_api.v1alpha1.log import Log
+from collectorfleet_api.v1alpha1.types import ImportPath, PodTemplate, Preserved, ScriptPath
+
+
+class Train(Model):
+    function: ImportPath = Field(
+        description="Import path of `train(collector, run, **kwargs) -> None`, called once in the driver."
+    )
+    kwargs: Preserved = Field(default_factory=dict, description="Keyword arguments of the function.")
+
+
+class DriverResources(Requests):
+    gpu: float = Field(default=0.0, ge=0, le=64, description="Whole GPUs of the driver.")
+
+
+class Driver(Model):
+    train: Train | None = Field(
+        default=None,
+        description="The training function. Absent, and no `script`: the driver only collects, into `spec.output`.",
+    )
+    script: ScriptPath | None = Field(
+        default=None,
+        description=(
+            "Python program that is run in the driver instead of a training function, found in the code and then in "
+            "the image. The FleetCollector that it makes has this fleet's collectors. Environment, policy and "
+            "collection are what it says, and absent here."
+        ),
+    )
+    args: list[Annotated[str, StringConstraints(max_length=4096)]] = Field(
+        default_factory=list, max_length=200, description="Arguments of the program, its `sys.argv[1:]`."
+    )
+    resources: DriverResources = Field(
+        default_factory=DriverResources, description="What the driver pod asks for; memory is also its limit."
+    )
+    checkpoint: Checkpoint | None = Field(
+        default=None,
+        description="What a restarted driver goes on from. Absent: it starts over, and its frames count as lost.",
+    )
+    log: Log | None = Field(
+        default=None, description="Where the numbers of the run go besides the status. Absent: nowhere else."
+    )
+    template: PodTemplate = Field(
+        default_factory=dict,
+        description="Partial pod template merged over the driver pod's: lists merge by name, anything set here wins.",
+    )

@@ -1,0 +1,275 @@
+"""The part of ``status`` that the driver writes: :class:`DriverReport`. Unknown is absent, never an invented number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from math import isfinite
+from typing import Annotated
+
+from pydantic import Field, PlainSerializer
+
+from collectorfleet_api.v1alpha1.base import Count, Measured, Model, Time
+from collectorfleet_api.v1alpha1.types import BY_NAME
+
+
+class Publishes(Model):
+    attempted: Count = Field(default=0, description="Versions published.")
+    succeeded: Count = Field(
+        default=0, description="Versions that every available collector acknowledged, or a newer one."
+    )
+    partial: Count = Field(default=0, description="Versions that some collector failed to apply.")
+    failed: Count = Field(default=0, description="Versions that no collector could apply.")
+
+
+class PublishLag(Model):
+    """How far collectors are behind the published version, in versions."""
+
+    max: Count = Field(description="Largest lag of an available collector.")
+    mean: Measured = Field(ge=0, description="Mean lag of the available collectors.")
+
+
+class Staleness(Model):
+    """Staleness of the last 100 batches handed out, in versions."""
+
+    bound: int | None = Field(default=None, description="The bound in force; absent is unbounded.")
+    min: int | None = Field(default=None, description="Least staleness.")
+    mean: Measured | None = Field(default=None, description="Mean staleness.")
+    max: int | None = Field(default=None, description="Largest staleness.")
+    throttled_seconds: Measured = Field(
+        default=0.0, ge=0, description="Time for which the bound held back finished data or idle collectors."
+    )
+
+
+class WeightsFailure(Model):
+    collector: str = Field(description="Which collector failed to apply weights.")
+    version: int = Field(description="Which version.")
+    time: Time = Field(description="When.")
+    reason: str = Field(description="One PascalCase word.")
+    message: str = Field(description="The original error text.")
+
+
+class WeightsStatus(Model):
+    published: int | None = Field(default=None, description="Newest version offered to the collectors.")
+    acknowledged: int | None = Field(
+        default=None,
+        description="Lowest version applied by all available collectors; absent when one of them is unknown.",
+    )
+    digest: str | None = Field(default=None, description="Digest of the published tensors.")
+    bytes: int | None = Field(default=None, description="Size of the published tensors in bytes.")
+    last_publish_time: Time | None = Field(default=None, description="When the newest version was published.")
+    last_publish_seconds: Measured | None = Field(default=None, description="Seconds that digest and put took.")
+    transport: str | None = Field(default=None, description="How weights travel.")
+    publishes: Publishes = Field(default_factory=Publishes, description="Counts of publishes by result.")
+    publish_lag: PublishLag | None = Field(default=None, description="How far collectors are behind.")
+    staleness: Staleness = Field(default_factory=Staleness, description="Age of the data handed out.")
+    last_failure: WeightsFailure | None = Field(default=None, description="The newest failure to apply weights.")
+
+
+class GroupCounts(Model):
+    name: str = Field(description="Name of the group.")
+    desired: Count = Field(description="Collectors asked for.")
+    available: Count = Field(description="Collectors that run acknowledged weights.")
+
+
+def groups_summary(groups: Sequence[GroupCounts]) -> str | None:
+    """``fast 8/8, big 3/4``, for the column; None without groups."""
+    return ", ".join(f"{one.name} {one.available}/{one.desired}" for one in groups) or None
+
+
+class CollectorCounts(Model):
+    desired: Count = Field(description="Collectors asked for.")
+    available: Count = Field(description="Collectors that run acknowledged weights.")
+    restarts: Count = Field(default=0, description="Collectors started again after a loss.")
+    summary: str = Field(description="available/desired, for the column.")
+    groups: list[GroupCounts] = Field(
+        default_factory=list, description="The same for each of `spec.collectors.groups`.", json_schema_extra=BY_NAME
+    )
+    groups_summary: str | None = Field(
+        default=None, description="available/desired of each group, for the wide column. Absent: there are no groups."
+    )
+
+
+# JSON has no NaN: a metric that is not finite is absent on the wire, and the driver's log has it.
+Metrics = Annotated[
+    dict[str, Annotated[float, Field(allow_inf_nan=True)]],
+    PlainSerializer(lambda metrics: {k: v for k, v in metrics.items() if isfinite(v)}, when_used="json"),
+]
+
+
+class EpisodesStatus(Model):
+    ended: Count = Field(default=0, description="Episodes that ended in frames that this driver collected.")
+    averaged: Count = Field(default=0, description="How many of the newest the numbers beside are of, at most 100.")
+    return_mean: Measured | None = Field(
+        default=None, description='Mean of their returns: the sums of `("next", "reward")`, as the collectors see it.'
+    )
+    return_min: Measured | None = Field(default=None, description="The smallest of their returns.")
+    return_max: Measured | None = Field(default=None, description="The largest of their returns.")
+    length_mean: Measured | None = Field(default=None, description="Mean of their lengths, in frames.")
+
+
+class Progress(Model):
+    frames_collected: Count = Field(default=0, description="Frames received from collectors.")
+    frames_delivered: Count = Field(default=0, description="Frames handed out.")
+    frames_discarded: Count = Field(
+        default=0,
+        description=(
+            "Frames that this driver collected and never handed out: of answers that came together with the news "
+            "that retired their collector, and of those that still waited when the run was over."
+        ),
+    )
+    frames_lost: Count = Field(
+        default=0,
+        description="Frames handed out by drivers that were lost since their last checkpoint; in no other number here.",
+    )
+    replay_buffer_frames_lost: Count = Field(
+        default=0,
+        description=(
+            "Frames of `framesDelivered` that were written before the driver was started again, into a replay buffer "
+            "that ended with the driver before: it began empty."
+        ),
+    )
+    total_frames: int | None = Field(default=None, description="Frames asked for; absent is endless.")
+    summary: str | None = Field(
+        default=None, description="Percent of `totalFrames`, and the time left at this rate, for the column."
+    )
+    batches: Count = Field(default=0, description="Batches handed out.")
+    entries_pickled: Count = Field(
+        default=0, description="Entries of batches that travelled pickled, because no array can carry them."
+    )
+    spilled_bytes: Count | None = Field(
+        default=None,
+        description=(
+            "Bytes that Ray's object stores moved to disk so far, looked at every 10 s: above 0, batches or weights "
+            "are too large for the memory of the pods."
+        ),
+    )
+    frames_per_second: Measured | None = Field(
+        default=None, description="Frames handed out per second, over the last 30 s."
+    )
+    driver_idle_ratio: Measured | None = Field(
+        default=None, description="Share of the time the driver waited for data."
+    )
+    collector_idle_ratio: Measured | None = Field(
+        default=None, description="Share of the time collectors had no request."
+    )
+    last_batch_time: Time | None = Field(default=None, description="When the newest batch was handed out.")
+    episodes: EpisodesStatus | None = Field(
+        default=None,
+        description=(
+            "Episodes that ended. Absent: none yet, or the frames have no reward, done or trajectory of their own, as "
+            "those of several agents."
+        ),
+    )
+    metrics: Metrics = Field(default_factory=dict, description="What the training function reported, newest values.")
+    collectors: CollectorCounts | None = Field(default=None, description="Collectors by number.")
+
+
+class PolicyStaleness(Model):
+    """Of the frames that a policy learns from: how many of its versions they are behind."""
+
+    min: Count = Field(description="Least staleness.")
+    mean: Measured = Field(ge=0, description="Mean staleness.")
+    max: Count = Field(description="Largest staleness.")
+
+
+class LearnerPolicyStatus(Model):
+    id: str = Field(description="Its id, of `spec.learners.policies`.")
+    shard: Count = Field(description="The shard that it learns in, from 0.")
+    published: int | None = Field(
+        default=None, description="Its newest version; it is 1 first, and goes on where it changed only."
+    )
+    acknowledged: int | None = Field(
+        default=None, description="Its lowest version among the available collectors; absent when one is unknown."
+    )
+    publish_lag: Count | None = Field(
+        default=None, description="Of its versions, how many the slowest collector is behind."
+    )
+    frames: Count = Field(description="Frames in its buffer that say their version.")
+    staleness: PolicyStaleness | None = Field(
+        default=None, description="Of those frames, by its versions. Absent: there are none."
+    )
+    steps: Count | None = Field(
+        default=None, description="Calls of its learner's `learn`, those before its last checkpoint included."
+    )
+
+
+class LearnersStatus(Model):
+    shards: Count = Field(description="Shards, each whole in one pod.")
+    places: Count = Field(description="Places for policies, of all shards.")
+    used: Count = Field(description="Places that have a policy.")
+    gpu_per_policy: float | None = Field(
+        default=None, description="Share of a GPU that each policy gets. Absent: policies have no GPU."
+    )
+    policies: list[LearnerPolicyStatus] = Field(
+        default_factory=list,
+        description="Each policy, as it was where the newest batch ended.",
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["id"]},
+    )
+
+
+class CheckpointStatus(Model):
+    frames: Count = Field(description="Frames handed out before the newest checkpoint.")
+    time: Time | None = Field(default=None, description="When it was written.")
+    failure: str | None = Field(default=None, description="Why a newer one could not be written.")
+
+
+class CollectorState(StrEnum):
+    STARTING = "Starting"
+    JOINING = "Joining"
+    READY = "Ready"
+    RETIRED = "Retired"
+    FAILED = "Failed"
+
+
+class CollectorStatus(Model):
+    name: str = Field(description="Name of the collector: c0, c1, ...")
+    group: str | None = Field(default=None, description="Its group, of `spec.collectors.groups`.")
+    state: CollectorState = Field(
+        description="Starting, Joining (no acknowledged weights yet), Ready, Retired or Failed."
+    )
+    pod: str | None = Field(default=None, description="Pod (or host) that it runs in.")
+    rollout: str | None = Field(
+        default=None,
+        description=(
+            "What steps its environments, see `collection.rollout`: `Fast`, which may be by the environment's own "
+            "step, or `TorchRL`; and why."
+        ),
+    )
+    applied_version: int | None = Field(default=None, description="Newest version that it acknowledged.")
+    batches: Count = Field(default=0, description="Requests it answered.")
+    frames: Count = Field(default=0, description="Frames it produced.")
+    restarts: Count = Field(default=0, description="How often it was started again.")
+    last_error: str | None = Field(default=None, description="The newest error, in its own words.")
+
+
+class DriverReport(Model):
+    """What the driver writes, by server-side apply as `collectorfleet-driver`."""
+
+    fleet_uid: str | None = Field(
+        default=None,
+        alias="fleetUID",
+        description="The fleet that this report is about; the operator ignores another's.",
+    )
+    driver_incarnation: int | None = Field(default=None, description="Which start of the driver reports.")
+    driver_ended: bool | None = Field(
+        default=None, description="True: the driver has ended its collectors, and this is its last report."
+    )
+    weights: WeightsStatus | None = Field(default=None, description="The state of the weights.")
+    progress: Progress | None = Field(default=None, description="The state of the collection.")
+    checkpoint: CheckpointStatus | None = Field(
+        default=None, description="The newest checkpoint. Absent: there is none yet, or no `driver.checkpoint`."
+    )
+    learners: LearnersStatus | None = Field(
+        default=None, description="The policies of `spec.learners`. Absent: there are none, or not yet."
+    )
+    collectors: list[CollectorStatus] = Field(
+        default_factory=list,
+        description="Collectors, worst first, at most 100.",
+        json_schema_extra=BY_NAME,
+    )
+    drained_pods: list[str] = Field(
+        default_factory=list,
+        max_length=1000,
+        description="Worker pods that held collectors and hold none any more.",
+    )

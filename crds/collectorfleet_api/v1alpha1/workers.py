@@ -1,0 +1,33 @@
+"""``spec.workers``: the pods that hold collectors."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from collectorfleet_api.v1alpha1.base import Model, Positive
+from collectorfleet_api.v1alpha1.gpus import WorkersGpu
+from collectorfleet_api.v1alpha1.types import CustomPerPod, PodTemplate
+
+
+class Workers(Model):
+    """The pods that hold collectors; sized from them."""
+
+    gpu: WorkersGpu = Field(default_factory=WorkersGpu, description="How worker pods get GPUs.")
+    collectors_per_pod: Positive | None = Field(
+        default=None,
+        le=1000,
+        description=(
+            "Collectors in one worker pod. Default: as many as share its GPUs and custom resources; 1 without either."
+        ),
+    )
+    custom_per_pod: CustomPerPod | None = Field(
+        default=None,
+        description=(
+            "Custom resources of Ray that one worker pod has, in whole numbers by name, such as `simulator_license: 4`."
+            " Collectors ask for theirs with `collectors.resources.custom`."
+        ),
+    )
+    template: PodTemplate = Field(
+        default_factory=dict,
+        description="Partial pod template merged over the worker pods': lists merge by name, anything set here wins.",
+    )
