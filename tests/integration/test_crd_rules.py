@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from tests.cluster.client import KubectlError, manifest_text
 from tests.cluster.control_plane import ControlPlane
-from tests.combinations import GO_TOGETHER, JOB, REFUSED
+from tests.combinations import GO_TOGETHER, REFUSED
+from tests.combinations.parts import JOB
 from tests.manifests import ABSENT, manifest
 
 from collectorfleet_api.rules.validation import read

@@ -11,7 +11,7 @@ import pytest
 from tests.cluster.binaries import ROOT
 from tests.cluster.client import KubectlError, Object, manifest_text
 from tests.cluster.control_plane import ControlPlane
-from tests.combinations import JOB
+from tests.combinations.parts import JOB
 from tests.integration.played import Pods
 from tests.manifests import manifest
 from tests.pod_templates import SPECS

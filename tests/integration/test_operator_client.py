@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 from kubernetes.aio.config import kube_config
 from tests.cluster.control_plane import ControlPlane
-from tests.combinations import JOB
+from tests.combinations.parts import JOB
 from tests.integration.operator_process import kubeconfig
 from tests.manifests import fleet
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 from tests.cluster.binaries import ROOT
-from tests.combinations import JOB
+from tests.combinations.parts import JOB
 from tests.manifests import changed
 from tests.run.run_process import run, write
 

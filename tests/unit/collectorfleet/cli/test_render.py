@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.cluster.binaries import ROOT
-from tests.combinations import JOB
+from tests.combinations.parts import JOB
 from tests.manifests import manifest
 
 from collectorfleet.cli.main import main

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.combinations import LEARNERS
+from tests.combinations.parts import LEARNERS
 from tests.manifests import fleet
 
 from collectorfleet.local.gpus import GpuShare, GpuShares, LearnerGpus, gpu_share, gpu_shares, learner_gpus

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.combinations import LEARNERS
+from tests.combinations.parts import LEARNERS
 from tests.manifests import fleet
 
 from collectorfleet.local.ray_resources import ray_cpus, ray_resources

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.combinations import JOB
+from tests.combinations.parts import JOB
 from tests.unit.collectorfleet_operator.children.fleets import fleet
 
 from collectorfleet.pod.hosts import hosts_of

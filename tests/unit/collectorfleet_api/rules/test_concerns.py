@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.combinations import LEARNERS
+from tests.combinations.parts import LEARNERS
 from tests.manifests import fleet
 
 from collectorfleet_api.rules.concerns import CONCERNS, Part, fields_by_part

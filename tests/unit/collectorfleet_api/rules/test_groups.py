@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.combinations import SCRIPT
+from tests.combinations.parts import SCRIPT
 from tests.manifests import fleet, manifest
 
 from collectorfleet_api.rules.advice import warnings

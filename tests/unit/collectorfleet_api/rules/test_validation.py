@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.combinations import JOB
+from tests.combinations.parts import JOB
 from tests.manifests import manifest
 
 from collectorfleet_api.rules.validation import problems, read, read_stored

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.combinations import JOB
+from tests.combinations.parts import JOB
 from tests.unit.collectorfleet_operator.children.fleets import fleet
 
 from collectorfleet.cli.parser import parser

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.combinations import LEARNERS
+from tests.combinations.parts import LEARNERS
 from tests.unit.collectorfleet_operator.children.fleets import cluster, env, group
 
 from collectorfleet_operator.children.group_sizes import pods_text, worker_groups

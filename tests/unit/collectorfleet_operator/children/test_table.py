@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.combinations import JOB
+from tests.combinations.parts import JOB
 from tests.unit.collectorfleet_operator.children.fleets import fleet
 
 from collectorfleet_api import names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.combinations import JOB as WITHOUT_RAY
+from tests.combinations.parts import JOB as WITHOUT_RAY
 from tests.unit.collectorfleet_operator.world import COLLECTORS, DRIVER, KEY, World, condition, later, told
 
 from collectorfleet_api import names

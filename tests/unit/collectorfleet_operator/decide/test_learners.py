@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.combinations import LEARNERS
+from tests.combinations.parts import LEARNERS
 from tests.unit.collectorfleet_operator.world import kinds, running, started, told
 
 from collectorfleet_api.v1alpha1 import WorkerPods

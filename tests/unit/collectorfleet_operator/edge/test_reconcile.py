@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.combinations import JOB as WITHOUT_RAY
+from tests.combinations.parts import JOB as WITHOUT_RAY
 from tests.unit.collectorfleet_operator.world import COLLECTORS, DRIVER, KEY, NOON, World, running
 
 from collectorfleet_api import names

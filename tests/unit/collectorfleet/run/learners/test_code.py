@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.combinations import LEARNERS
+from tests.combinations.parts import LEARNERS
 from tests.manifests import ABSENT, fleet
 from torch import nn
 

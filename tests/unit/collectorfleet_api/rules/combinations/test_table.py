@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from tests.combinations import GO_TOGETHER, JOB, OF_THE_SCRIPT, ONLY_TOLD, REFUSED, SCRIPT
+from tests.combinations import GO_TOGETHER, REFUSED
+from tests.combinations.parts import JOB, OF_THE_SCRIPT, ONLY_TOLD, SCRIPT
 from tests.manifests import fleet, manifest
 
 from collectorfleet_api.rules.advice import warnings

@@ -1,0 +1,180 @@
+"""Of how batches are collected."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.combinations.parts import ASYNC
+from tests.manifests import ABSENT
+
+REFUSED = [
+    pytest.param(
+        {**ASYNC, "spec.collection.maxStaleness": 0},
+        "spec.collection.maxStaleness: 0 is for mode Sync: in Async the weights move on while other collectors' "
+        "batches wait; use 1 or more, or leave it out for no bound",
+        id="on-policy Async",
+    ),
+    pytest.param(
+        {**ASYNC, "spec.collection.shares": 4},
+        "spec.collection.shares: shares are parts of a Sync batch; leave it out in mode Async, where a batch comes "
+        "from one collector",
+        id="shares in Async",
+    ),
+    pytest.param(
+        {**ASYNC, "spec.collection.exactStaleness": True},
+        "spec.collection.exactStaleness: only Sync batches have one version; leave it out in mode Async, and bound the "
+        "staleness with maxStaleness",
+        id="exact staleness in Async",
+    ),
+    pytest.param(
+        {**ASYNC, "spec.collection.stragglers": {"preemptiveThreshold": 0.8}},
+        "spec.collection.stragglers: only a Sync batch waits for several collectors; leave it out in mode Async",
+        id="stragglers in Async",
+    ),
+    pytest.param(
+        {
+            "spec.collection.maxStaleness": 1,
+            "spec.collection.stragglers": {"firstShares": 3, "preemptiveThreshold": 0.8},
+            "spec.collection.framesPerBatch": 6000,
+        },
+        "spec.collection.stragglers: set firstShares or preemptiveThreshold, one of them: late shares join the next "
+        "batch, or they are cut short",
+        id="two ways with stragglers",
+    ),
+    pytest.param(
+        {"spec.collection.stragglers": {}},
+        "spec.collection.stragglers: set firstShares or preemptiveThreshold, one of them: late shares join the next "
+        "batch, or they are cut short",
+        id="no way with stragglers",
+    ),
+    pytest.param(
+        {"spec.collection.stragglers": {"firstShares": 2}},
+        "spec.collection.stragglers.firstShares: late shares join the next batch, which has newer weights; set "
+        "collection.maxStaleness to 1 or more, or use preemptiveThreshold",
+        id="late shares on-policy",
+    ),
+    pytest.param(
+        {
+            "spec.collection.maxStaleness": 1,
+            "spec.collection.framesPerBatch": 6000,
+            "spec.collection.shares": 3,
+            "spec.collection.stragglers": {"firstShares": 3},
+        },
+        "spec.collection.stragglers.firstShares: a batch has that many shares, whichever come first; leave "
+        "collection.shares out",
+        id="two numbers of shares",
+    ),
+    pytest.param(
+        {"spec.collection.maxStaleness": 1, "spec.collection.stragglers": {"firstShares": 4}},
+        "spec.collection.stragglers.firstShares: 4 is not fewer than collectors.replicas 4, so that each batch waits "
+        "for all; use fewer, or leave stragglers out",
+        id="all shares first",
+    ),
+    pytest.param(
+        {"spec.collection.stragglers": {"preemptiveThreshold": 0.8}, "spec.collectors.class": "Sync"},
+        "spec.collection.stragglers.preemptiveThreshold: only a collector of one process can be cut short; set "
+        "collectors.class to Single, or use firstShares",
+        id="cut short in several processes",
+    ),
+    pytest.param(
+        {"spec.collection.stragglers": {"preemptiveThreshold": 0.8}, "spec.collection.splitTrajs": True},
+        "spec.collection.stragglers.preemptiveThreshold: a share that is cut short has no whole trajectories; leave "
+        "splitTrajs and trajsPerBatch out, or use firstShares",
+        id="trajectories that are cut short",
+    ),
+    pytest.param(
+        {"spec.collection.exactStaleness": True, "spec.collectors.class": "Async"},
+        "spec.collection.exactStaleness: with trajsPerBatch or collectors.class Async a batch has frames of older "
+        "weights; leave one of the two out",
+        id="exact staleness of trajectories that span batches",
+    ),
+    pytest.param(
+        {"spec.weights.updateBetweenSteps": True, "spec.collectors.class": "Sync"},
+        "spec.weights.updateBetweenSteps: only a collector of one process loads weights between its steps; set "
+        "collectors.class to Single, or leave it out",
+        id="new weights between the steps of several processes",
+    ),
+    pytest.param(
+        {"spec.collection.rollout": "Fast", "spec.collectors.class": "Sync"},
+        "spec.collection.rollout: collectors of several processes step by themselves; set collectors.class to Single, "
+        "or rollout to Auto",
+        id="a fast rollout in several processes",
+    ),
+    pytest.param(
+        {
+            "spec.collectors.onEnvironmentError": "Restart",
+            "spec.collectors.failurePolicy": {"factory": "my_policies:patient"},
+        },
+        "spec.collectors.onEnvironmentError: a failurePolicy is asked itself, with the fault EnvironmentError; leave "
+        "one of the two out",
+        id="two judges of an environment's errors",
+    ),
+    pytest.param(
+        {"spec.collection.initRandomFrames": 800, "spec.collectors.class": "Async"},
+        "spec.collection.initRandomFrames: processes of class Async collect ahead and do not hear when to stop drawing "
+        "at random; set collectors.class to Single or Sync, or leave it out",
+        id="random frames of processes that never pause",
+    ),
+    pytest.param(
+        {"spec.collection.splitTrajs": True, "spec.collection.trajsPerBatch": 10},
+        "spec.collection.splitTrajs: batches of trajsPerBatch have one trajectory in each row already; leave one of "
+        "the two out",
+        id="trajectories that are split twice",
+    ),
+    pytest.param(
+        {"spec.collection.stragglers": {"preemptiveThreshold": 0}},
+        "spec.collection.stragglers.preemptiveThreshold: 0 waits for no share and 1 for all; use a number between "
+        "them, such as 0.8, or leave stragglers out",
+        id="a threshold of none",
+    ),
+    pytest.param(
+        {"spec.collection.stragglers": {"preemptiveThreshold": 1.0}},
+        "spec.collection.stragglers.preemptiveThreshold: 0 waits for no share and 1 for all; use a number between "
+        "them, such as 0.8, or leave stragglers out",
+        id="a threshold of all",
+    ),
+    pytest.param(
+        {
+            "spec.collection.maxStaleness": 1,
+            "spec.collection.exactStaleness": True,
+            "spec.collection.stragglers": {"firstShares": 2},
+        },
+        "spec.collection.exactStaleness: with stragglers.firstShares a batch has late shares of older weights; leave "
+        "one of the two out, or use preemptiveThreshold",
+        id="exact staleness with late shares",
+    ),
+    pytest.param(
+        {"spec.collection.exactStaleness": True, "spec.weights.updateBetweenSteps": True},
+        "spec.collection.exactStaleness: with weights.updateBetweenSteps a batch has frames of newer weights; leave "
+        "one of the two out",
+        id="exact staleness with new weights between steps",
+    ),
+    pytest.param(
+        {"spec.weights.maxWeightUpdateInterval": 3},
+        "spec.weights.maxWeightUpdateInterval: weights are published after each batch anyway; set "
+        "updateAfterEachBatch to false, or leave the interval out",
+        id="an interval and each batch",
+    ),
+    pytest.param(
+        {"spec.collectors.numWorkersPerCollector": 4},
+        "spec.collectors.numWorkersPerCollector: 4, and class Single has one process; set collectors.class to Sync or "
+        "Async, or step several environments in it with environment.perCollector",
+        id="workers of a single process",
+    ),
+    pytest.param(
+        {"spec.driver.log": {"everySeconds": 5}},
+        "spec.driver.log: nothing to log to; set tensorboard, logger, or both",
+        id="a log to nowhere",
+    ),
+    *(
+        pytest.param(
+            {f"spec.{path}": ABSENT},
+            f"spec.{path}: missing, and required: {what}; only driver.script says it elsewhere",
+            id=f"no {path}",
+        )
+        for path, what in (
+            ("environment", "the environment that the collectors step"),
+            ("collection.framesPerBatch", "the frames of a batch"),
+        )
+    ),
+]

@@ -1,0 +1,67 @@
+"""Of `spec.code`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.combinations.parts import ARTIFACT, GIT
+
+REFUSED = [
+    pytest.param(
+        {"spec.code": {"configMap": "cheetah", "archive": {"configMap": "cheetah-tree", "sha256": "0" * 64}}},
+        "spec.code: set configMap, archive, git or artifact, one of them; with the code in the image, leave code out",
+        id="code from two places",
+    ),
+    pytest.param(
+        {"spec.code": {"archive": {"sha256": "0" * 64}}},
+        "spec.code.archive: set configMap or url, one of them",
+        id="an archive from nowhere",
+    ),
+    pytest.param(
+        {"spec.code": {"git": GIT, "artifact": ARTIFACT}},
+        "spec.code: set configMap, archive, git or artifact, one of them; with the code in the image, leave code out",
+        id="code from a repository and a registry",
+    ),
+    pytest.param(
+        {"spec.code": {"git": GIT | {"repository": "http://example.com/a.git", "credentialsSecret": {"name": "me"}}}},
+        "spec.code.git: with credentialsSecret the repository is one of https, or everybody on the way would read the "
+        "password",
+        id="a password in the clear",
+    ),
+    pytest.param(
+        {"spec.code": {"git": GIT | {"commit": "main"}}},
+        "spec.code.git.commit: branches and tags move; write the commit in full, 40 hexadecimal digits (64 in a "
+        "repository of SHA-256), as `git rev-parse HEAD` says it",
+        id="a branch",
+    ),
+    pytest.param(
+        {"spec.code": {"git": GIT | {"commit": "v1.2"}}},
+        "spec.code.git.commit: branches and tags move; write the commit in full, 40 hexadecimal digits (64 in a "
+        "repository of SHA-256), as `git rev-parse HEAD` says it",
+        id="a tag of git",
+    ),
+    pytest.param(
+        {"spec.code": {"git": GIT | {"commit": "0123abc"}}},
+        "spec.code.git.commit: branches and tags move; write the commit in full, 40 hexadecimal digits (64 in a "
+        "repository of SHA-256), as `git rev-parse HEAD` says it",
+        id="a commit in short",
+    ),
+    pytest.param(
+        {"spec.code": {"artifact": {"reference": "ghcr.io/me/cheetah:latest"}}},
+        "spec.code.artifact.reference: tags move; write registry, repository and digest, such as "
+        "ghcr.io/me/lab@sha256:..., with the digest that `crane digest ghcr.io/me/lab:TAG` says, or what pushed it",
+        id="a tag of a registry",
+    ),
+    pytest.param(
+        {"spec.code": {"artifact": {"reference": "cheetah"}}},
+        "spec.code.artifact.reference: tags move; write registry, repository and digest, such as "
+        "ghcr.io/me/lab@sha256:..., with the digest that `crane digest ghcr.io/me/lab:TAG` says, or what pushed it",
+        id="no registry",
+    ),
+    pytest.param(
+        {"spec.code": {"configMap": "cheetah", "path": "src"}},
+        "spec.code.path: the keys of a ConfigMap are files without folders; leave it out, or set archive, "
+        "git or artifact",
+        id="a folder of a ConfigMap",
+    ),
+]

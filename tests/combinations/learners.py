@@ -1,0 +1,63 @@
+"""Of `spec.learners`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.combinations.parts import JOB, LEARNERS, RING, SCRIPT
+from tests.manifests import ABSENT
+
+REFUSED = [
+    pytest.param(
+        {"spec.learners": LEARNERS, "spec.policy": ABSENT},
+        "spec.learners: what learns is part of the policy that collectors act with; name its factory in spec.policy",
+        id="learners without a policy",
+    ),
+    pytest.param(
+        {**SCRIPT, "spec.learners": LEARNERS},
+        "spec.learners: driver.script makes the collector, and its LearnerShards; set driver.train, or leave learners "
+        "out",
+        id="learners and a script",
+    ),
+    pytest.param(
+        {**JOB, "spec.learners": LEARNERS},
+        "spec.learners: learners are Ray actors, which collectors write to, and with launcher Job those are not in "
+        "Ray; use launcher RayCluster",
+        id="learners without Ray",
+    ),
+    pytest.param(
+        {"spec.learners": LEARNERS, "spec.replayBuffer": RING},
+        "spec.learners: collectors write to the replay actors of learners; leave replayBuffer out, learners.replay is "
+        "in its place",
+        id="learners and a replay buffer",
+    ),
+    pytest.param(
+        {"spec.learners": LEARNERS, "spec.collection.compactObservations": True},
+        "spec.learners: collectors write to replay actors themselves, and no batch is handed out; leave "
+        "collection.postproc, splitTrajs, copy and compactObservations out",
+        id="learners and batches",
+    ),
+    pytest.param(
+        {
+            "spec.learners": LEARNERS,
+            "spec.weights": {"updateAfterEachBatch": False, "maxWeightUpdateInterval": 2},
+        },
+        "spec.weights.maxWeightUpdateInterval: what learners learned is published where it changed; leave it out",
+        id="learners and an interval",
+    ),
+    pytest.param(
+        {"spec.learners": LEARNERS, "spec.collectors.groups": [{"name": "learners", "replicas": 4}]},
+        "spec.collectors.groups: learners is the name of the pods of spec.learners; use another",
+        id="a group that is called learners",
+    ),
+    pytest.param(
+        {"spec.learners": {**LEARNERS, "maxPolicies": 1}},
+        "spec.learners.policies: 2 policies, and learners.maxPolicies is 1; raise it to 2, or leave policies out",
+        id="more policies than places",
+    ),
+    pytest.param(
+        {"spec.learners": {**LEARNERS, "shards": 3}},
+        "spec.learners.shards: 3 shards for 2 policies; use 1 to 2, or raise learners.maxPolicies",
+        id="more shards than places",
+    ),
+]

@@ -1,0 +1,25 @@
+"""Of `spec.driver.script`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.combinations.parts import GROUPS, OF_THE_SCRIPT, ONLY_TOLD, SCRIPT
+
+REFUSED = [
+    pytest.param(
+        {**SCRIPT, "spec.collectors.groups": [GROUPS[0], {"name": "big", "devices": {"device": "cpu"}}]},
+        "spec.collectors.groups: driver.script makes the collector and says its environments and devices there; leave "
+        "those of groups out",
+        id="groups that differ in what a script says",
+    ),
+    *(
+        pytest.param(
+            {**SCRIPT, f"spec.{path}": value},
+            f"spec.{path}: driver.script makes the collector and says it there; leave it out",
+            id=f"{path} beside a script",
+        )
+        for path, value in OF_THE_SCRIPT.items()
+        if path not in ONLY_TOLD
+    ),
+]

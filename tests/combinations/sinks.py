@@ -1,0 +1,83 @@
+"""Of what takes batches: a training function, an output, a replay buffer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.combinations.parts import GATHER_ONLY, RING
+from tests.manifests import ABSENT
+
+REFUSED = [
+    pytest.param(
+        {"spec.output": {"path": "/data"}},
+        "spec.output: set driver.train, driver.script, learners or output, one of them: who trains gets the frames",
+        id="train and output",
+    ),
+    pytest.param(
+        {"spec.driver": ABSENT},
+        "spec: set driver.train, driver.script or learners to train on the frames, or output to write them to files; "
+        "with none of them they would be lost",
+        id="neither train nor output",
+    ),
+    pytest.param(
+        {"spec.replayBuffer": RING, "spec.collection.copy": False},
+        "spec.replayBuffer: collectors write into it themselves, and no batch is handed out; leave "
+        "collection.postproc, splitTrajs, copy and compactObservations out",
+        id="a replay buffer and batches as they should be",
+    ),
+    pytest.param(
+        {"spec.replayBuffer": RING, "spec.collection.compactObservations": True},
+        "spec.replayBuffer: collectors write into it themselves, and no batch is handed out; leave "
+        "collection.postproc, splitTrajs, copy and compactObservations out",
+        id="a replay buffer and observations that travel once",
+    ),
+    pytest.param(
+        {**GATHER_ONLY, "spec.collection.exactStaleness": True},
+        "spec.collection.exactStaleness: without driver.train there is one version of the weights, and all batches "
+        "have it; leave it out",
+        id="exact staleness without training",
+    ),
+    pytest.param(
+        {**GATHER_ONLY, "spec.weights.updateBetweenSteps": True},
+        "spec.weights.updateBetweenSteps: without driver.train there are no new weights to load; leave it out",
+        id="new weights without training",
+    ),
+    pytest.param(
+        {**GATHER_ONLY, "spec.weights": {"updateAfterEachBatch": False, "maxWeightUpdateInterval": 3}},
+        "spec.weights.maxWeightUpdateInterval: without driver.train there are no new weights to publish; leave it out",
+        id="an interval without training",
+    ),
+    pytest.param(
+        {**GATHER_ONLY, "spec.replayBuffer": RING},
+        "spec.replayBuffer: nobody samples from it without driver.train; set that, or write the frames out with "
+        "output.replayBuffer",
+        id="a replay buffer that nobody samples from",
+    ),
+    pytest.param(
+        {"spec.replayBuffer": {**RING, "checkpoint": True}},
+        "spec.replayBuffer.checkpoint: the buffer is kept in the checkpoints of driver.checkpoint; set that, or leave "
+        "it out",
+        id="a replay buffer to keep, and no checkpoints",
+    ),
+    pytest.param(
+        {**GATHER_ONLY, "spec.output": {"path": "/data", "replayBuffer": RING}},
+        "spec.output.replayBuffer: belongs to format ReplayBuffer, which needs it; set both or neither",
+        id="a replay buffer of files",
+    ),
+    pytest.param(
+        {**GATHER_ONLY, "spec.output": {"path": "/data", "format": "ReplayBuffer"}},
+        "spec.output.replayBuffer: belongs to format ReplayBuffer, which needs it; set both or neither",
+        id="a format without its replay buffer",
+    ),
+    pytest.param(
+        {"spec.driver.script": "train.py"}
+        | {f"spec.{path}": ABSENT for path in ("environment", "policy", "collection")},
+        "spec.driver.script: set driver.train or driver.script, one of them: both take the batches",
+        id="a function and a script",
+    ),
+    pytest.param(
+        {"spec.driver.args": ["--lr", "3e-4"]},
+        "spec.driver.args: there is no driver.script to give them to; a function has driver.train.kwargs",
+        id="arguments of no script",
+    ),
+]

@@ -1,0 +1,79 @@
+"""What goes together."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.combinations.parts import ARTIFACT, GATHER_ONLY, GIT, GROUPS, JOB, LEARNERS, RING
+from tests.manifests import ABSENT
+
+GO_TOGETHER = [
+    pytest.param({"spec.learners": LEARNERS}, id="learners"),
+    pytest.param(
+        {"spec.learners": {**LEARNERS, "maxPolicies": 10, "gpus": 4}, "spec.driver.train": ABSENT},
+        id="learners that learn by themselves",
+    ),
+    pytest.param({"spec.collectors.groups": GROUPS}, id="groups"),
+    pytest.param(
+        {
+            "spec.collectors.groups": [
+                {"name": "fast", "replicas": 3, "workers": {"collectorsPerPod": 3}},
+                {
+                    "name": "big",
+                    "environment": {"factory": "my_envs:make_big"},
+                    "resources": {"cpu": 4, "memory": "8Gi", "gpu": 0.5},
+                    "devices": {"device": "cuda"},
+                    "workers": {"gpu": {"mode": "TimeSlicing"}, "template": {"spec": {"nodeSelector": {"a": "b"}}}},
+                },
+            ]
+        },
+        id="groups on CPUs and on GPUs",
+    ),
+    pytest.param(JOB, id="collectors without Ray"),
+    pytest.param(
+        {"spec.collectors.resources.custom": {"license": 0.5}, "spec.workers.customPerPod": {"license": 2, "disk": 1}},
+        id="custom resources",
+    ),
+    pytest.param(
+        {"spec.code": {"archive": {"url": "https://example.com/cheetah.tar.gz", "sha256": "0" * 64}, "path": "src"}},
+        id="a tree",
+    ),
+    pytest.param({"spec.code": {"git": GIT | {"credentialsSecret": {"name": "me"}}, "path": "src"}}, id="a commit"),
+    pytest.param({"spec.code": {"artifact": ARTIFACT | {"credentialsSecret": {"name": "me"}}}}, id="an artifact"),
+    pytest.param({"spec.collection.exactStaleness": True, "spec.collection.maxStaleness": 1}, id="one step behind"),
+    pytest.param(
+        {"spec.collection.stragglers": {"firstShares": 2}, "spec.collection.maxStaleness": 1}, id="late shares"
+    ),
+    pytest.param({"spec.collection.stragglers": {"preemptiveThreshold": 0.8}}, id="cut short"),
+    pytest.param({"spec.collection.shares": 8}, id="more shares than collectors"),
+    pytest.param(
+        {"spec.weights": {"updateAfterEachBatch": False, "maxWeightUpdateInterval": 4}}, id="every fourth batch"
+    ),
+    pytest.param(
+        {"spec.collectors.class": "Sync", "spec.collectors.numWorkersPerCollector": 4}, id="processes in step"
+    ),
+    pytest.param(
+        {"spec.collectors.class": "Sync", "spec.collection.initRandomFrames": 800}, id="random frames of processes"
+    ),
+    pytest.param(
+        {
+            "spec.collectors.devices": {"device": "cuda:3", "storingDevice": "cpu"},
+            "spec.collectors.resources.gpu": 4,
+            "spec.workers.gpu.perPod": 4,
+        },
+        id="the last of four GPUs",
+    ),
+    pytest.param(
+        {"spec.collectors.devices.device": "cuda:0", "spec.collectors.resources.gpu": 0.25}, id="part of a GPU"
+    ),
+    pytest.param({**GATHER_ONLY, "spec.weights": {"dtype": "BFloat16", "include": ["actor."]}}, id="first weights"),
+    pytest.param(
+        {**GATHER_ONLY, "spec.output": {"path": "/data", "format": "ReplayBuffer", "replayBuffer": RING}},
+        id="frames into a replay buffer",
+    ),
+    pytest.param({"spec.replayBuffer": RING}, id="training from a replay buffer"),
+    pytest.param(
+        {"spec.replayBuffer": {**RING, "checkpoint": True}, "spec.driver.checkpoint": {"claimName": "runs"}},
+        id="a replay buffer that is kept",
+    ),
+]
