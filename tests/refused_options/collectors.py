@@ -1,0 +1,139 @@
+"""Of collectors and their weights."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from tests import envs
+from tests.refused_options.parts import SHARED
+
+SERVICE = (
+    "the policy is an inference service, which has the weights and counts their versions; leave this out, and update "
+    "it with update_policy_weights_(weights)"
+)
+
+REFUSED = [
+    pytest.param(
+        ("collector-class-is-known", "collector_class"),
+        {"collector_class": "many"},
+        "'many'; use 'single', 'sync', 'async' or a class of TorchRL's",
+        id="a class by no name",
+    ),
+    pytest.param(
+        ("collector-class-is-known", "collector_class"),
+        {"collector_class": int},
+        "<class 'int'>; use 'single', 'sync', 'async' or a class of TorchRL's",
+        id="another class",
+    ),
+    pytest.param(
+        ("rollout-is-known", "rollout"),
+        {"rollout": "quick"},
+        "'quick'; use 'auto', 'fast' or 'torchrl'",
+        id="another loop",
+    ),
+    pytest.param(
+        ("fast-rollout-needs-class-single", "rollout"),
+        {"rollout": "fast", "collector_class": "sync"},
+        "MultiSyncCollector steps by itself; use collector_class 'single', or 'auto'",
+        id="a fast rollout in several processes",
+    ),
+    pytest.param(
+        ("environment-error-is-known", "on_environment_error"),
+        {"on_environment_error": "ignore"},
+        "'ignore'; use 'fail' or 'restart'",
+        id="an error that is ignored",
+    ),
+    pytest.param(
+        ("environment-errors-have-one-judge", "on_environment_error"),
+        {"on_environment_error": "restart", "failure_policy": object()},
+        "a failure_policy is asked itself, with the fault EnvironmentError; leave one of the two out",
+        id="two judges",
+    ),
+    pytest.param(
+        ("class-single-has-one-worker", "num_workers_per_collector"),
+        {"num_workers_per_collector": 2},
+        "2 processes need collector_class 'sync' or 'async'; Collector has one, use envs_per_collector for several "
+        "environments in it",
+        id="workers of one process",
+    ),
+    pytest.param(
+        ("random-frames-or-class-async", "init_random_frames"),
+        {"init_random_frames": 100, "collector_class": "async"},
+        "not with collector_class 'async', whose processes collect ahead and do not hear when to stop drawing at "
+        "random; use 'single' or 'sync', or leave it out",
+        id="random frames of processes that never pause",
+    ),
+    *(
+        pytest.param(
+            ("keywords-are-not-the-fleets", "collector_kwargs"),
+            {"collector_kwargs": [None, {name: 5}]},
+            f"{name} is the fleet's; {instead}",
+            id=f"keyword {name}",
+        )
+        for name, instead in {
+            "create_env_fn": "pass create_env_fn to FleetCollector",
+            "policy": "pass policy to FleetCollector",
+            "frames_per_batch": "pass frames_per_batch to FleetCollector",
+            "total_frames": "pass total_frames to FleetCollector",
+            "init_random_frames": "pass init_random_frames to FleetCollector, which counts them over all collectors",
+            "split_trajs": "pass split_trajs to FleetCollector, which knows the trajectories of all collectors",
+            "replay_buffer": "pass replay_buffer to FleetCollector",
+            "interruptor": "pass preemptive_threshold to FleetCollector",
+            "weight_sync_schemes": "weights travel by update_policy_weights_() of FleetCollector",
+            "weight_recv_schemes": "weights travel by update_policy_weights_() of FleetCollector",
+            "weight_updater": "weights travel by update_policy_weights_() of FleetCollector",
+        }.items()
+    ),
+    pytest.param(
+        ("environments-need-a-function", "envs_per_collector"),
+        {"create_env_fn": envs.make_counting(), "envs_per_collector": 2},
+        "2 environments need a function that builds them; create_env_fn is a Counting",
+        id="several of one environment",
+    ),
+    pytest.param(
+        ("environment-is-or-builds-one", "create_env_fn"),
+        {"create_env_fn": [envs.make_counting, "CartPole-v1"]},
+        "a str neither is nor builds an environment",
+        id="the name of an environment",
+    ),
+    pytest.param(
+        ("one-policy", "policy_factory"),
+        {"policy": envs.make_policy(), "policy_factory": envs.make_policy},
+        "there is a policy already; pass one of the two",
+        id="two policies",
+    ),
+    pytest.param(
+        ("service-is-reachable", "policy"),
+        {"policy": SimpleNamespace(service_backend="process")},
+        "an inference service of this process cannot be asked by distant Ray actors; build it with "
+        "service_backend='ray'",
+        id="an inference service of this process",
+    ),
+    pytest.param(
+        ("service-answers-one-process", "policy"),
+        {"policy": SHARED, "collector_class": "sync"},
+        "an inference service answers each collector, which has to be one process; use collector_class 'single'",
+        id="processes that share an inference service",
+    ),
+    *(
+        pytest.param(
+            ("service-has-the-weights", name),
+            {"policy": SHARED, name: value},
+            SERVICE,
+            id=f"an inference service, {name}",
+        )
+        for name, value in (
+            ("update_after_each_batch", True),
+            ("update_between_steps", True),
+            ("max_weight_update_interval", 3),
+            ("max_staleness", 0),
+            ("exact_staleness", True),
+            ("weights_dtype", torch.bfloat16),
+            ("weights_filter", ["actor."]),
+            ("models", {"env.model": torch.nn.Linear(1, 1)}),
+        )
+    ),
+]

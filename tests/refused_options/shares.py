@@ -1,0 +1,72 @@
+"""Of how a batch is shared out."""
+
+from __future__ import annotations
+
+import pytest
+
+NEEDS_SYNC = "only with sync=True; in Async every answer is a batch of its own"
+FIRST = {"first_shares": 1, "max_staleness": 1}
+
+REFUSED = [
+    pytest.param(
+        ("staleness-in-async", "max_staleness"),
+        {"sync": False, "max_staleness": 0},
+        "0 in Async leaves one collector busy; use sync=True, or at least 1",
+        id="on-policy in Async",
+    ),
+    *(
+        pytest.param((rule, name), {"sync": False, name: value}, NEEDS_SYNC, id=f"{name} in Async")
+        for rule, name, value in (
+            ("shares-in-sync", "shares", 2),
+            ("exact-staleness-in-sync", "exact_staleness", True),
+            ("stragglers-in-sync", "first_shares", 1),
+            ("stragglers-in-sync", "preemptive_threshold", 0.5),
+        )
+    ),
+    pytest.param(
+        ("first-shares-below-collectors", "first_shares"),
+        {"first_shares": 2, "max_staleness": 1},
+        "2 of 2 collectors; use 1 to 1",
+        id="all shares first",
+    ),
+    pytest.param(
+        ("first-shares-below-collectors", "first_shares"),
+        {"first_shares": 0, "max_staleness": 1},
+        "0 of 2 collectors; use 1 to 1",
+        id="no share first",
+    ),
+    pytest.param(
+        ("first-shares-need-staleness", "first_shares"),
+        {"first_shares": 1},
+        "1 leaves 1 shares to the next batch, which are a version older by then; allow it with max_staleness=1 or more",
+        id="late shares on-policy",
+    ),
+    *(
+        pytest.param(
+            (rule, "first_shares"), {**FIRST, name: value}, f"not together with {name}; choose one", id=f"late, {name}"
+        )
+        for rule, name, value in (
+            ("first-shares-or-shares", "shares", 2),
+            ("exact-staleness-or-first-shares", "exact_staleness", True),
+            ("one-way-with-stragglers", "preemptive_threshold", 0.5),
+        )
+    ),
+    pytest.param(
+        ("batch-divides-into-shares", "frames_per_batch"),
+        {"frames_per_batch": 20, "envs_per_collector": 3},
+        "20 does not divide into 2 shares of whole steps of 3 environments; use a multiple of 6",
+        id="parts of a step",
+    ),
+    pytest.param(
+        ("threshold-between-0-and-1", "preemptive_threshold"),
+        {"preemptive_threshold": 1.0},
+        "1; use a share between 0 and 1, such as 0.8",
+        id="a threshold of all",
+    ),
+    pytest.param(
+        ("threshold-between-0-and-1", "preemptive_threshold"),
+        {"preemptive_threshold": 0.0},
+        "0; use a share between 0 and 1, such as 0.8",
+        id="a threshold of none",
+    ),
+]

@@ -1,0 +1,93 @@
+"""Of what carries frames and weights."""
+
+from __future__ import annotations
+
+import pytest
+
+from collectorfleet.transport.distributed.launcher import LocalProcesses
+from tests.refused_options.parts import SHARED
+
+REFUSED = [
+    pytest.param(
+        ("transport-is-known", "transport"),
+        {"transport": "smoke"},
+        "'smoke'; use 'object_store', 'torch_distributed' or 'rpc'",
+        id="another transport",
+    ),
+    pytest.param(
+        ("only-with-ray", "remote_configs"),
+        {"transport": "torch_distributed", "remote_configs": {"num_cpus": 2}},
+        "transport 'torch_distributed' has processes, and these are options of Ray actors; use transport "
+        "'object_store', or leave it out",
+        id="options of actors in a process group",
+    ),
+    pytest.param(
+        ("launcher-of-a-gang", "launcher"),
+        {"launcher": LocalProcesses()},
+        "it starts processes that form a process group; use transport 'torch_distributed', or leave it out",
+        id="a launcher of processes for Ray",
+    ),
+    pytest.param(
+        ("only-with-ray", "ray_init_config"),
+        {"transport": "torch_distributed", "ray_init_config": {"num_cpus": 2}},
+        "transport 'torch_distributed' starts no Ray; use transport 'object_store', or leave it out",
+        id="a Ray for a process group",
+    ),
+    pytest.param(
+        ("only-with-ray", "replay_buffer"),
+        {"transport": "torch_distributed", "replay_buffer": SHARED},
+        "collectors write to a buffer that is a Ray actor, and with transport 'torch_distributed' they are not in Ray; "
+        "use transport 'object_store', or extend the buffer with the batches that the iteration yields",
+        id="a buffer in Ray for a process group",
+    ),
+    pytest.param(
+        ("only-with-ray", "policy"),
+        {"transport": "torch_distributed", "policy": SHARED},
+        "an inference service is a Ray actor, and with transport 'torch_distributed' collectors are not in Ray; "
+        "use transport 'object_store', or pass the module",
+        id="an inference service for a process group",
+    ),
+    pytest.param(
+        ("only-with-ray", "remote_configs"),
+        {"transport": "rpc", "remote_configs": {"num_cpus": 2}},
+        "transport 'rpc' has processes, and these are options of Ray actors; use transport 'object_store', or leave it "
+        "out",
+        id="options of actors over RPC",
+    ),
+    pytest.param(
+        ("only-with-rpc", "tensorpipe_options"),
+        {"tensorpipe_options": {"rpc_timeout": 10}},
+        "transport 'object_store' has nothing travel over TensorPipe; use transport 'rpc', or leave it out",
+        id="TensorPipe without RPC",
+    ),
+    pytest.param(
+        ("only-with-rpc", "visible_devices"),
+        {"transport": "torch_distributed", "visible_devices": "cuda:0"},
+        "transport 'torch_distributed' gives no process its GPUs; use transport 'rpc', or leave it out",
+        id="GPUs of processes without RPC",
+    ),
+    pytest.param(
+        ("tensorpipe-options-are-known", "tensorpipe_options"),
+        {"transport": "rpc", "tensorpipe_options": {"init_method": "env://", "device_maps": {}}},
+        "device_maps, init_method cannot be set here; use num_worker_threads, rpc_timeout, _transports, _channels",
+        id="options of a rendezvous",
+    ),
+    pytest.param(
+        ("tensorpipe-options-are-known", "tensorpipe_options"),
+        {"transport": "rpc", "tensorpipe_options": {"rpc_timeout": 0}},
+        "rpc_timeout is 0; each call has a deadline, of more than 0 seconds",
+        id="calls without a deadline",
+    ),
+    pytest.param(
+        ("tensorpipe-options-are-known", "tensorpipe_options"),
+        {"transport": "rpc", "tensorpipe_options": {"num_worker_threads": 0}},
+        "num_worker_threads is 0; use at least 1",
+        id="nobody who serves calls",
+    ),
+    pytest.param(
+        ("visible-devices-are-known", "visible_devices"),
+        {"transport": "rpc", "visible_devices": ["cuda:0", "tpu:1"]},
+        "'tpu:1' is no GPU with a number; use 1, 'cuda:1' or 'cpu'",
+        id="a device that is no GPU",
+    ),
+]
