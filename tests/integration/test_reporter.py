@@ -76,7 +76,7 @@ def reporter(
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     metadata = fleet["metadata"]
     return Reporter(
-        DriverSettings(metadata["namespace"], metadata["name"], metadata["uid"], "pod-1", "-", fleet["spec"]), stop
+        DriverSettings(metadata["namespace"], metadata["name"], metadata["uid"], "pod-1", fleet["spec"], "-"), stop
     )
 
 
@@ -123,7 +123,7 @@ def test_a_timeline_is_stored_while_the_run_goes_on_and_the_next_driver_goes_on_
     assert stored() == late
 
     metadata = fleet["metadata"]
-    settings = DriverSettings(metadata["namespace"], metadata["name"], metadata["uid"], "pod-2", "-", fleet["spec"])
+    settings = DriverSettings(metadata["namespace"], metadata["name"], metadata["uid"], "pod-2", fleet["spec"], "-")
     with Reporter(settings, stop) as after:
         after.fleet()
         assert after.timeline_before == late
