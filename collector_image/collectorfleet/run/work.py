@@ -33,10 +33,12 @@ def train(training: TrainingFunction, collector: FleetCollector, run: Run) -> Co
         training.function(collector, run, **training.kwargs)
     except CollectorFleetError:
         raise
-    except RayActorError as error:
-        raise InfrastructureError.of(f"train {training.path}", error) from error
     except Exception as error:
-        lost = None if collector.replay_buffer is None else loss_of(collector.replay_buffer)
+        lost: CollectorFleetError | None = None
+        if collector.replay_buffer is not None:
+            lost = loss_of(collector.replay_buffer)
+        if lost is None and isinstance(error, RayActorError):
+            lost = InfrastructureError.of(f"train {training.path}", error)
         raise lost or UserCodeError.of(f"train {training.path}", error) from error
     except SystemExit as error:
         # A script's habit. Code 0 and None mean that it is done.
