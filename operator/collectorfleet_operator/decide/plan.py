@@ -9,7 +9,7 @@ Planning on the result of a plan gives no more steps.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
@@ -31,7 +31,7 @@ from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.decide.stopping import has_stopped, is_rolled, only_workers_changed, stop_wanted, why_end
 from collectorfleet_operator.decide.upkeep import as_admitted, delete, given, kind_of, put_right, tend, told
-from collectorfleet_operator.objects import Object, controller_uid, has_condition, name_of, uid_of
+from collectorfleet_operator.objects import Object, controller_uid, has_condition, metadata, name_of, uid_of
 
 
 @dataclass(frozen=True)
@@ -127,10 +127,25 @@ def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
     elif is_rolled(seen) and only_workers_changed(seen):
         generation = seen.fleet.metadata.generation
         why = told(JOB, job, f"worker pods are of generation {generation} from now on")
-        yield Update(JOB, with_workers_of(job, seen.fleet), uid_of(job), why)
-    elif seen.running is not None and queue.is_placed(seen):
+        changed = with_workers_of(job, seen.fleet)
+        yield Update(JOB, changed, uid_of(job), why)
+        # At once: the answer to a write is the last that is heard of it.
+        yield from _keep_up(_with_driver(seen, job, changed), now)
+    else:
+        yield from _keep_up(seen, now)
+
+
+def _keep_up(seen: Observed, now: datetime) -> Iterator[Action]:
+    """What this driver's run consists of."""
+    if seen.running is not None and queue.is_placed(seen):
         yield from tend(seen)
         yield from _tell_ready(seen, now)
+
+
+def _with_driver(seen: Observed, job: Object, changed: Object) -> Observed:
+    """What is seen once the driver's Job is changed, and runs the stored spec with it."""
+    after = {**job, "metadata": {**metadata(job), **metadata(changed)}}
+    return replace(seen, running=seen.fleet, children={**seen.children, DRIVER_CHILD: after})
 
 
 def _start(seen: Observed, now: datetime) -> Iterator[Action]:

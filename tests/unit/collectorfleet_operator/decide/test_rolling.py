@@ -26,8 +26,9 @@ def rolled(strategy: dict[str, Any], change: dict[str, Any] = FAST) -> World:
     """A fleet whose Job and RayCluster took up a changed worker template."""
     world = running(strategy)
     world.edit({**strategy, **change})
-    assert kinds(world.carry_out()) == ["Update Job"]
-    assert kinds(world.carry_out()) == ["Update RayCluster"]
+    # In one look: nobody tells the operator of what it wrote itself.
+    assert kinds(world.carry_out()) == ["Update Job", "Update RayCluster"]
+    assert world.plan().actions == ()
     return world
 
 
@@ -51,7 +52,6 @@ def test_the_driver_goes_on_and_needs_no_checkpoint() -> None:
     assert told(status, "UpToDate")[:2] == ("False", "Updating")
     assert told(status, "Reconciling")[:2] == ("True", "Updating")
     assert is_true(condition(status, "Ready"))
-    world.carry_out()
     world.carry_out()
     assert (uid_of(world.get(JOB, DRIVER)), uid_of(world.get(RAYCLUSTER))) == (job, cluster)
     assert len(old(world)) == 4
@@ -111,8 +111,7 @@ def test_a_bad_template_is_taken_back_while_it_is_half_rolled_out() -> None:
     assert world.look(world.now).orders is None
     assert len(old(world)) == 3
     world.edit(ROLLING)
-    assert kinds(world.carry_out()) == ["Update Job"]
-    assert kinds(world.carry_out()) == ["Update RayCluster"]
+    assert kinds(world.carry_out()) == ["Update Job", "Update RayCluster"]
     # Only the new pod is of a wrong template now, and it never held anything.
     assert old(world) == [name_of(new)]
     world.carry_out()
@@ -125,7 +124,6 @@ def test_a_pod_that_was_to_be_drained_is_given_back_with_the_change() -> None:
     world = rolled(ROLLING)
     assert world.look().orders is not None
     world.edit(ROLLING)
-    world.carry_out()
     world.carry_out()
     assert world.look().orders is None
 
