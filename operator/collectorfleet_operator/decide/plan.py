@@ -129,14 +129,14 @@ def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
         why = told(JOB, job, f"worker pods are of generation {generation} from now on")
         changed = with_workers_of(job, seen.fleet)
         yield Update(JOB, changed, uid_of(job), why)
-        # At once: the answer to a write is the last that is heard of it.
+        # In the same look: the watch's news of what the operator wrote itself are none.
         yield from _keep_up(_with_driver(seen, job, changed), now)
     else:
         yield from _keep_up(seen, now)
 
 
 def _keep_up(seen: Observed, now: datetime) -> Iterator[Action]:
-    """What this driver's run consists of."""
+    """Tend what the run of a driver that goes on consists of."""
     if seen.running is not None and queue.is_placed(seen):
         yield from tend(seen)
         yield from _tell_ready(seen, now)
