@@ -20,7 +20,17 @@ from collectorfleet_operator.decide.observed import Refused
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import ConflictError, KubeError, NotServedError, RefusedError
-from collectorfleet_operator.objects import Key, Kind, Object, controller_uid, metadata, name_of, namespace_of, uid_of
+from collectorfleet_operator.objects import (
+    Key,
+    Kind,
+    Object,
+    controller_uid,
+    is_terminating,
+    metadata,
+    name_of,
+    namespace_of,
+    uid_of,
+)
 
 log = logging.getLogger(__name__)
 
@@ -30,9 +40,14 @@ _HOLD_COLLECTORS: Final = (RAYCLUSTER_CHILD, COLLECTORS_CHILD)
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a plan; ``interrupted`` is what kept the rest of it from being done, for this time."""
+    """What became of a plan; ``interrupted`` is what kept the rest of it from being done, for this time.
+
+    ``news`` is whether an answer held what somebody else had written meanwhile: with the answer in the cache, the
+    watch's word of it is old, and wakes nobody.
+    """
 
     changes: Sequence[Change] = ()
+    news: bool = False
     refused: Sequence[Refused] = ()
     kuberay_installed: bool = True
     interrupted: KubeError | None = None
@@ -47,22 +62,26 @@ class Executor:
 
     async def carry_out(self, key: Key, actions: Iterable[Action]) -> Result:
         changes: list[Change] = []
+        news = False
         for action in actions:
             try:
+                if isinstance(action, Update):
+                    news |= await self._update(key, action)
+                    continue
                 became = await self._do(key, action)
             except NotServedError as error:
                 if action.kind != RAYCLUSTER:
-                    return Result(changes, interrupted=error)
-                return Result(changes, kuberay_installed=False)
+                    return Result(changes, news, interrupted=error)
+                return Result(changes, news, kuberay_installed=False)
             except RefusedError as error:
                 became = Refused(action.kind, Reason.REFUSED, str(error), _holds_collectors(key, action))
             except KubeError as error:
-                return Result(changes, interrupted=error)
+                return Result(changes, news, interrupted=error)
             if isinstance(became, Refused):
-                return Result(changes, [became])
+                return Result(changes, news, [became])
             if became is not None:
                 changes.append(became)
-        return Result(changes)
+        return Result(changes, news)
 
     async def _do(self, key: Key, action: Action) -> Change | Refused | None:
         match action:
@@ -70,11 +89,6 @@ class Executor:
                 return await self._create(key, kind, manifest, why)
             case CreateSecret(kind, manifest, field, why):
                 await self._create_secret(key, kind, manifest, field, why)
-            case Update(kind, manifest, uid, why):
-                # With its uid, one that was replaced meanwhile is not touched, and one that is gone not made again.
-                body = {**manifest, "metadata": {**manifest["metadata"], "uid": uid}}
-                self._cache.put(kind, await self._kube.apply(kind, body))
-                log.info("%s: updated %s", key, why)
             case SetStatus(kind, stored, status, why):
                 self._cache.put(kind, await self._kube.set_status(kind, stored, status))
                 log.info("%s: %s", key, why)
@@ -86,6 +100,17 @@ class Executor:
                 log.info("%s: deleted %s", key, why)
                 return deleted(why, uid) if child is None or child.announced else None
         return None
+
+    async def _update(self, key: Key, action: Update) -> bool:
+        """Whether the answer has news of what is not ours to write: the status, or that it is being deleted."""
+        # With its uid, one that was replaced meanwhile is not touched, and one that is gone not made again.
+        body = {**action.manifest, "metadata": {**action.manifest["metadata"], "uid": action.uid}}
+        answer = await self._kube.apply(action.kind, body)
+        at = Key(key.namespace, name_of(answer))
+        before = self._cache.get(action.kind, at)
+        self._cache.put(action.kind, answer)
+        log.info("%s: updated %s", key, action.why)
+        return _by_others(before) != _by_others(self._cache.get(action.kind, at))
 
     def _forget(self, kind: Kind, key: Key) -> None:
         """No watch tells that it is gone, and nobody has to wait for its end."""
@@ -122,6 +147,10 @@ class Executor:
         self._cache.put(kind, there)
         mine = metadata(manifest)["ownerReferences"][0]["uid"]
         raise ConflictError(f"create {kind} {key}", _stands_there(there, mine))
+
+
+def _by_others(child: Object | None) -> tuple[Object, bool]:
+    return ({}, False) if child is None else (child.get("status") or {}, is_terminating(child))
 
 
 def _holds_collectors(key: Key, action: Action) -> bool:

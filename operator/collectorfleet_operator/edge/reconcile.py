@@ -86,7 +86,7 @@ class Reconciler:
             if result.interrupted:
                 raise result.interrupted
             seen = await self._observe(key, fleet, unreadable, result)
-            again = again_after(seen, self._now())
+            again = timedelta(0) if result.news else again_after(seen, self._now())
         await self._write(key, stored, seen)
         self._log_refused(key, result.refused)
         return _at_the_latest(again)

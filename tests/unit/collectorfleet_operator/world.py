@@ -63,12 +63,17 @@ class World:
         self.store(fleet)
 
     def store(self, obj: Object) -> Object:
+        obj = self.written(obj)
+        self.cache.put(kind_of(obj), obj)
+        return obj
+
+    def written(self, obj: Object) -> Object:
+        """As the API server would answer to who writes it; no news of it have come."""
         obj = copy.deepcopy(obj)
         kept = metadata(obj)
         kept["resourceVersion"] = str(next(self._numbers))
         kept.setdefault("uid", f"{obj['kind']}-{kept['resourceVersion']}".lower())
         kept.setdefault("creationTimestamp", _time(NOON))
-        self.cache.put(kind_of(obj), obj)
         return obj
 
     def get(self, kind: Kind, key: Key = KEY) -> Object:

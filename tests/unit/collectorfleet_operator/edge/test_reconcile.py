@@ -32,6 +32,7 @@ class PlayedKube:
         self.events: list[str] = []
         self.hidden: dict[Kind, Object] = {}  # there, and not in the cache
         self.secrets: dict[str, Object] = {}  # by name
+        self.meanwhile: Object = {}  # status that somebody writes between a look and an update
 
     async def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
         return self.hidden.get(kind) or self.world.cache.get(kind, Key(namespace, name))
@@ -41,6 +42,13 @@ class PlayedKube:
         if kind in self.hidden:
             raise ConflictError(f"apply {kind}", "it is of another version")
         return self.world.store(copy.deepcopy(manifest))
+
+    async def apply(self, kind: Kind, manifest: Object) -> Object:
+        self._answer(kind.kind)
+        there = self.world.get(kind, Key("default", name_of(manifest)))
+        kept = {**there["metadata"], **manifest["metadata"]}
+        status = {**there.get("status", {}), **self.meanwhile}
+        return self.world.written({**there, **copy.deepcopy(manifest), "metadata": kept, "status": status})
 
     async def apply_status(self, _stored: Object, status: Object) -> Object:
         self._answer("status")
@@ -129,3 +137,17 @@ def test_without_an_answer_no_pods_are_made_that_would_wait_for_what_is_missing(
     assert world.cache.get(JOB, COLLECTORS) is None
     asyncio.run(reconciler.reconcile(KEY))
     assert world.get(JOB, COLLECTORS)
+
+
+@pytest.mark.parametrize("meanwhile", [{}, {"failed": 1}])
+def test_what_somebody_else_wrote_before_an_update_is_looked_at_at_once(meanwhile: Object) -> None:
+    world = World(WITHOUT_RAY)
+    kube = PlayedKube(world)
+    reconciler = Reconciler(kube, world.cache, lambda: NOON)  # type: ignore[arg-type]
+    asyncio.run(reconciler.reconcile(KEY))
+    asyncio.run(reconciler.reconcile(KEY))
+    world.edit({**WITHOUT_RAY, "spec.collectors.replicas": 9})
+    kube.meanwhile = meanwhile
+    again = asyncio.run(reconciler.reconcile(KEY))
+    assert world.get(JOB, COLLECTORS)["status"] == meanwhile
+    assert (again == timedelta(0)) == bool(meanwhile)
