@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import functools
 import json
 import tempfile
 import time
@@ -137,14 +138,14 @@ def main() -> None:
     args = parser.parse_args()
     kept = Path(args.keep) if args.keep else None
     found: dict[str, Found] = json.loads(kept.read_text()) if kept and kept.exists() else {}
-    for size in args.sizes:
-        with tempfile.TemporaryDirectory(prefix="fleets-") as folder:
-            found[f"{size:,} fleets"] = asyncio.run(measure(size, args.outage, Path(folder)))
+    columns = {f"{size:,} fleets": functools.partial(measure, size, args.outage) for size in args.sizes}
     if args.idle:
+        columns[f"{args.idle:,} suspended"] = functools.partial(measure_idle, args.idle)
+    for column, measured in columns.items():
         with tempfile.TemporaryDirectory(prefix="fleets-") as folder:
-            found[f"{args.idle:,} suspended"] = asyncio.run(measure_idle(args.idle, Path(folder)))
-    if kept:
-        kept.write_text(json.dumps(found, indent=1))
+            found[column] = asyncio.run(measured(Path(folder)))
+        if kept:
+            kept.write_text(json.dumps(found, indent=1))
     growth = [column for column in found if column.endswith("fleets")]
     text = f"{table(found, growth)}\n\n{tables.machine('kubernetes', 'kopf', 'aiohttp')}."
     print(f"\n{text}")

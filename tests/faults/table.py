@@ -11,7 +11,8 @@ LOST_NODES = """# What a lost node costs
 
 A fleet of one collector on two nodes, with a checkpoint every second, and Kubernetes' own delays: a silent node is
 called lost after 40 to 50 s, and the fleet's pods leave it 30 s later. One pod of the fleet is on the node that is
-lost, the others are on the other one. One run of each; what one collector costs is in [faults.md](faults.md).
+lost, the others are on the other one. Each with both values of `spec.launcher`. One run of each; what one collector
+costs is in [faults.md](faults.md).
 
 * **Evicted**: from the loss until Kubernetes marks the pod for deletion.
 * **Collects**: from the eviction until the lost pod is gone, another one runs and a batch has been delivered since.
@@ -43,15 +44,31 @@ class Table:
     rows: list[tuple[str, ...]] = field(default_factory=list)
 
     def add(
-        self, role: str, loss: str, evicted: float | None, collects: float | None, back: float, after: Object
+        self,
+        what: tuple[str, str],
+        loss: str,
+        evicted: float | None,
+        collects: float | None,
+        back: float,
+        after: Object,
     ) -> None:
+        """``what``: the launcher, and the role of the pod that was lost."""
         status = after["status"]
         seconds = ["-" if one is None else f"{one:.0f}" for one in (evicted, collects, back)]
         lost = str(status["progress"].get("framesLost", 0))
-        self.rows.append((role, loss, *seconds, str(status["driver"]["restarts"]), lost))
+        self.rows.append((*what, loss, *seconds, str(status["driver"]["restarts"]), lost))
 
     def page(self) -> str:
-        header = ("on the node", "the node", "evicted (s)", "collects (s)", "back (s)", "restarts", "frames lost")
+        header = (
+            "launcher",
+            "on the node",
+            "the node",
+            "evicted (s)",
+            "collects (s)",
+            "back (s)",
+            "restarts",
+            "frames lost",
+        )
         return f"{LOST_NODES}\n{tables.table(header, self.rows)}\n\n{tables.machine()}"
 
 

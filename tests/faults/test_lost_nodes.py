@@ -12,32 +12,37 @@ from collections.abc import Callable, Iterator
 import pytest
 from tests.cluster.client import Object, condition
 from tests.cluster.cluster import Cluster
+from tests.combinations.parts import JOB
 from tests.e2e import fleets
 from tests.faults.places import on
 from tests.faults.table import Table
 from tests.faults.waits import another_runs, goes_on, running
+from tests.manifests import changed
 from tests.wait import eventually
 
 FRAMES = 200
-ROLES = ("worker", "driver", "head")
+RAYCLUSTER, WITHOUT_RAY = "RayCluster", "Job"
+ROLES = {RAYCLUSTER: ("worker", "driver", "head"), WITHOUT_RAY: ("worker", "driver")}
 NODE = "node2"
 # Kubernetes calls a silent node lost after 50 s, and our pods leave it 30 s later.
 EVICTED_WITHIN = 150
 
 
-def spread(claim: str, away: str) -> Object:
+def spread(claim: str, launcher: str, away: str) -> Object:
     """A fleet of which the pods of the role ``away`` are on the second node."""
     fleet = fleets.fleet(train="workload:train_and_keep", frames=FRAMES)
-    spec, place = fleet["spec"], {role: on(NODE if role == away else "node1") for role in ROLES}
+    spec, place = fleet["spec"], {role: on(NODE if role == away else "node1") for role in ROLES[launcher]}
     spec["driver"] |= {"checkpoint": {"claimName": claim, "everySeconds": 1}, "template": place["driver"]}
-    spec["ray"] = {"head": {"template": place["head"]}}
     spec["workers"] = {"template": place["worker"]}
+    if launcher == WITHOUT_RAY:
+        return changed(fleet, JOB)
+    spec["ray"] = {"head": {"template": place["head"]}}
     return fleet
 
 
-def start(cluster: Cluster, namespace: str, claim: str, away: str) -> tuple[Object, Object]:
+def start(cluster: Cluster, namespace: str, claim: str, launcher: str, away: str) -> tuple[Object, Object]:
     """Such a fleet, once it has something to lose, and its pod on the second node."""
-    cluster.apply([fleets.code(), spread(claim, away)], namespace)
+    cluster.apply([fleets.code(), spread(claim, launcher, away)], namespace)
     fleet = cluster.wait_for(
         "cfleet/fleet", lambda f: f["status"]["checkpoint"]["frames"] >= 3 * FRAMES, namespace, within=180
     )
@@ -108,13 +113,19 @@ def loss(own_cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Loss]
     made.back()
 
 
-@pytest.mark.parametrize("role", ROLES)
+def each_running_once(cluster: Cluster, namespace: str, launcher: str) -> bool:
+    return all(len(running(cluster, namespace, role)) == 1 for role in ROLES[launcher])
+
+
+@pytest.mark.parametrize(
+    ("launcher", "role"), [(launcher, role) for launcher, roles in ROLES.items() for role in roles]
+)
 @pytest.mark.parametrize("loss", [CUT, KUBELET], indirect=True)
 def test_what_ran_on_a_lost_node_goes_on_elsewhere_and_stays_there(
-    own_cluster: Cluster, namespace: str, claim: str, loss: Loss, role: str, table: Table
+    own_cluster: Cluster, namespace: str, claim: str, loss: Loss, launcher: str, role: str, table: Table
 ) -> None:
     cluster = own_cluster
-    before, pod = start(cluster, namespace, claim, away=role)
+    before, pod = start(cluster, namespace, claim, launcher, away=role)
     name = pod["metadata"]["name"]
     loss.lose()
     lost = time.monotonic()
@@ -133,35 +144,38 @@ def test_what_ran_on_a_lost_node_goes_on_elsewhere_and_stays_there(
     back = time.monotonic()
     eventually(lambda: not cluster.lives(pod), within=120, what=f"what is left of {name} ended")
     after = goes_on(cluster, namespace)
-    assert [len(running(cluster, namespace, one)) for one in ROLES] == [1, 1, 1]
+    assert each_running_once(cluster, namespace, launcher)
     progress = after["status"]["progress"]
     assert progress["framesDelivered"] == progress["batches"] * FRAMES
     assert cluster.get("lease/fleet-driver", namespace)["spec"]["holderIdentity"] in running(
         cluster, namespace, "driver"
     )
-    table.add(role, f"{loss.how}, for good", evicted - lost, seconds, time.monotonic() - back, after)
+    table.add((launcher, role), f"{loss.how}, for good", evicted - lost, seconds, time.monotonic() - back, after)
 
 
 @pytest.mark.parametrize(
-    ("loss", "role"),
-    [*((CUT, role) for role in ROLES), (KUBELET, "driver")],
+    ("loss", "launcher", "role"),
+    [
+        *((CUT, launcher, role) for launcher, roles in ROLES.items() for role in roles),
+        (KUBELET, RAYCLUSTER, "driver"),
+    ],
     indirect=["loss"],
 )
 def test_a_node_that_comes_back_before_its_pods_leave_it_keeps_them(
-    own_cluster: Cluster, namespace: str, claim: str, loss: Loss, role: str, table: Table
+    own_cluster: Cluster, namespace: str, claim: str, loss: Loss, launcher: str, role: str, table: Table
 ) -> None:
     cluster = own_cluster
-    _, pod = start(cluster, namespace, claim, away=role)
+    _, pod = start(cluster, namespace, claim, launcher, away=role)
     loss.lose()
     cluster.wait_for(f"node/{NODE}", lambda node: (condition(node, "Ready") or {})["status"] == "Unknown", within=90)
     loss.back()
     back = time.monotonic()
     after = goes_on(cluster, namespace)
-    assert [len(running(cluster, namespace, one)) for one in ROLES] == [1, 1, 1]
+    assert each_running_once(cluster, namespace, launcher)
     assert not told(cluster, namespace, "is lost")
     if role != "driver" or loss.how == KUBELET:
         # A driver that Ray has lost ends, and its Job makes another pod.
         assert running(cluster, namespace, role) == [pod["metadata"]["name"]]
     progress = after["status"]["progress"]
     assert progress["framesDelivered"] == progress["batches"] * FRAMES
-    table.add(role, f"{loss.how}, back before the eviction", None, None, time.monotonic() - back, after)
+    table.add((launcher, role), f"{loss.how}, back before the eviction", None, None, time.monotonic() - back, after)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 import pytest
 from tests.cluster.client import Client, Object, condition
 from tests.cluster.cluster import Cluster
+from tests.combinations.parts import JOB
 from tests.e2e import fleets
+from tests.manifests import changed
 from tests.queues import kueue
 from tests.wait import eventually
 
@@ -15,15 +21,33 @@ pytestmark = pytest.mark.timeout(1500)
 
 FRAMES = 200
 START_SECONDS = 420  # of a fleet, on a machine that has other things to do
-PODS = 3  # driver, head and a worker
-# A fleet of one collector asks for 6 Gi with its driver and head.
-ONE_AND_A_HALF = "9Gi"
 
 
-def queued(name: str, *, priority: str = "", **fields: object) -> Object:
-    made = fleets.fleet(name, **fields)  # type: ignore[arg-type]
-    made["metadata"]["labels"] = {names.QUEUE_LABEL: "team"} | ({names.PRIORITY_LABEL: priority} if priority else {})
-    return made
+@dataclass(frozen=True)
+class Launched:
+    """Fleets of one collector, by what holds it; ``one_and_a_half`` is memory for one of them and not for two."""
+
+    changes: Mapping[str, Any]
+    pods: int
+    one_and_a_half: str
+
+    def queued(self, name: str, *, priority: str = "", **fields: Any) -> Object:
+        made = changed(fleets.fleet(name, **fields), dict(self.changes))
+        made["metadata"]["labels"] = {names.QUEUE_LABEL: "team"}
+        if priority:
+            made["metadata"]["labels"][names.PRIORITY_LABEL] = priority
+        return made
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(Launched({}, pods=3, one_and_a_half="9Gi"), id="RayCluster"),  # with a head
+        pytest.param(Launched(JOB, pods=2, one_and_a_half="5500Mi"), id="Job"),
+    ]
+)
+def launched(request: pytest.FixtureRequest) -> Launched:
+    found: Launched = request.param
+    return found
 
 
 def told(cluster: Client, namespace: str, name: str, type_: str = "Admitted") -> tuple[str, str, str]:
@@ -42,12 +66,12 @@ def pods_of(cluster: Client, namespace: str, name: str) -> list[str]:
 
 
 def test_of_two_fleets_on_quota_for_one_and_a_half_one_trains_and_one_waits_whole(
-    cluster: Cluster, namespace: str
+    cluster: Cluster, namespace: str, launched: Launched
 ) -> None:
-    kueue.add_queue(cluster, namespace, ONE_AND_A_HALF)
+    kueue.add_queue(cluster, namespace, launched.one_and_a_half)
     pair = ("one", "two")
     kwargs = {"batches": 60}
-    cluster.apply([fleets.code(), *(queued(name, frames=FRAMES, kwargs=kwargs) for name in pair)], namespace)
+    cluster.apply([fleets.code(), *(launched.queued(name, frames=FRAMES, kwargs=kwargs) for name in pair)], namespace)
 
     def some_admitted() -> list[str]:
         return [name for name in pair if told(cluster, namespace, name)[0] == "True"]
@@ -75,34 +99,37 @@ def test_of_two_fleets_on_quota_for_one_and_a_half_one_trains_and_one_waits_whol
     workloads = [one["metadata"]["name"] for one in cluster.items("workloads", namespace)]
     assert workloads == [second], "what is done holds no quota"
     eventually(
-        lambda: len(pods_of(cluster, namespace, second)), until=lambda count: count == PODS, within=60, what="all pods"
+        lambda: len(pods_of(cluster, namespace, second)),
+        until=lambda count: count == launched.pods,
+        within=60,
+        what="all pods",
     )
     for pod in cluster.items("pods", namespace, f"{names.FLEET_LABEL}={second}"):
         assert pod["spec"]["nodeSelector"] == kueue.FLAVOR_LABELS
 
 
 def test_a_fleet_that_is_preempted_writes_its_checkpoint_first_and_goes_on_from_it(
-    cluster: Cluster, namespace: str, claim: str
+    cluster: Cluster, namespace: str, claim: str, launched: Launched
 ) -> None:
-    kueue.add_queue(cluster, namespace, ONE_AND_A_HALF)
-    low = queued("low", priority="low", train="workload:train_and_keep", frames=FRAMES)
+    kueue.add_queue(cluster, namespace, launched.one_and_a_half)
+    low = launched.queued("low", priority="low", train="workload:train_and_keep", frames=FRAMES)
     # Seldom enough that only the order to end has one written.
     low["spec"]["driver"]["checkpoint"] = {"claimName": claim, "everySeconds": 3600}
     cluster.apply([fleets.code(), low], namespace)
     cluster.wait_for("cfleet/low", lambda f: f["status"]["progress"]["batches"] >= 3, namespace, within=START_SECONDS)
 
     # More than there is quota for: what runs goes on, and the status says what would have to be done.
-    [job] = cluster.items("jobs", namespace)
+    job = cluster.get("job/low-driver", namespace)
     cluster.kubectl("scale", "-n", namespace, "cfleet/low", "--replicas=4")
     eventually(
         lambda: told(cluster, namespace, "low")[1], until=lambda it: it == "AdmittedForFewer", within=30, what="reason"
     )
     assert "admitted by ClusterQueue" in told(cluster, namespace, "low")[2]
-    assert [one["metadata"]["uid"] for one in cluster.items("jobs", namespace)] == [job["metadata"]["uid"]]
+    assert cluster.get("job/low-driver", namespace)["metadata"]["uid"] == job["metadata"]["uid"]
     cluster.kubectl("scale", "-n", namespace, "cfleet/low", "--replicas=1")
     eventually(lambda: told(cluster, namespace, "low")[1], until=lambda it: it == "Admitted", within=30, what="reason")
 
-    cluster.apply(queued("high", priority="high", frames=FRAMES), namespace)
+    cluster.apply(launched.queued("high", priority="high", frames=FRAMES), namespace)
     # Kueue has chosen by then, and the quota is still that of the driver which ends.
     cluster.wait_for("cfleet/high", lambda f: condition(f, "Admitted") is not None, namespace, within=30)
 
