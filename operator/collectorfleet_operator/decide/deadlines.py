@@ -11,7 +11,7 @@ from collectorfleet_operator.decide.limits import expires, until_limit, until_st
 from collectorfleet_operator.decide.lost import LOST_AFTER, TAKES_LEASE_WITHIN
 from collectorfleet_operator.decide.lost_nodes import until_given_up
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.decide.stopping import until_overdue
+from collectorfleet_operator.decide.stopping import orders, until_overdue
 
 # What the API server refused may be allowed by then: a quota, a webhook, a foreign object that was in the way.
 RETRY_REFUSED_AFTER: Final = timedelta(seconds=10)
@@ -25,7 +25,7 @@ def until_next_deadline(seen: Observed, now: datetime) -> timedelta | None:
         _lost_after(seen),
         _still(until_overdue(seen, now)),
         _still(until_stalled(seen, now)),
-        _still(rolling.until_overdue(seen, now)),
+        _still(rolling.until_overdue(seen, orders(seen, now), now)),
         until_limit(seen, now),
         until_given_up(seen, now),
     )

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.names import LEARNER_GROUP
-from collectorfleet_api.v1alpha1 import Orders
+from collectorfleet_api.v1alpha1 import ConditionType, Orders
 from collectorfleet_operator.children.group_sizes import sizes_of, worker_groups
 from collectorfleet_operator.children.worker_group import GROUP_LABEL, template_label_of
 from collectorfleet_operator.decide import pods
@@ -86,17 +87,23 @@ def to_replace(seen: Observed, group: str) -> list[str]:
     ]
 
 
-def moved_at(seen: Observed) -> datetime | None:
-    """When the replacement last came on: a pod was asked for, or made."""
-    before = seen.fleet.status.orders if seen.fleet.status else None
-    times = [created_at(pod) for pod in seen.workers()]
-    return max([*times, *([before.since] if before else [])], default=None)
+def moved_at(seen: Observed, asked: Orders | None, now: datetime) -> datetime:
+    """When the replacement last came on: it began, or a pod was asked for, or made.
+
+    ``asked``: of the driver, by now. The status that is stored tells neither what begins now nor what is asked for now.
+    """
+    stored = seen.fleet.status
+    before = stored.condition(ConditionType.UP_TO_DATE) if stored else None
+    began = before.last_transition_time if before is not None and not is_true(before) else None
+    since = [orders.since for orders in (asked, stored.orders if stored else None) if orders]
+    return max([began or now, *since, *(created_at(pod) for pod in seen.workers())])
 
 
-def until_overdue(seen: Observed, now: datetime) -> timedelta | None:
+def until_overdue(seen: Observed, asked: Orders | None, now: datetime) -> timedelta | None:
     """How long the replacement may still stand; None where there is nothing to replace."""
-    moved = moved_at(seen) if stale(seen) else None
-    return moved + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - now if moved is not None else None
+    if not stale(seen):
+        return None
+    return moved_at(seen, asked, now) + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - now
 
 
 def _asked(seen: Observed) -> Sequence[str]:

@@ -21,7 +21,7 @@ from collectorfleet_operator.decide.limits import is_stalled
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.rolling import until_overdue
 from collectorfleet_operator.decide.silent import known
-from collectorfleet_operator.decide.stopping import did_not_end, is_overdue, stop_wanted
+from collectorfleet_operator.decide.stopping import did_not_end, is_overdue, orders, stop_wanted
 
 
 def conditions_of(seen: Observed, run: Underway, now: datetime) -> list[Condition]:
@@ -104,7 +104,7 @@ def _late(seen: Observed, ready: Condition, now: datetime) -> str:
     if is_stalled(seen, now):
         seconds = seen.fleet.spec.progress_deadline_seconds
         return f"no batch within {seconds} s (spec.progressDeadlineSeconds) of the driver's start: {ready.message}"
-    left = until_overdue(seen, now)
+    left = until_overdue(seen, orders(seen, now), now)
     if left is not None and left <= timedelta(0):
         return f"worker pods are not replaced: nothing has moved for {seen.fleet.spec.progress_deadline_seconds} s"
     if stop_wanted(seen, now) is not None and is_overdue(seen, now):

@@ -139,6 +139,54 @@ def test_a_replacement_that_does_not_come_on_is_stalled() -> None:
     assert told(world.look(world.now), "Stalled")[:2] == ("True", "ProgressDeadlineExceeded")
 
 
+def aged(changes: dict[str, Any]) -> World:
+    """A fleet whose pods are older than a replacement may stand."""
+    world = running(changes)
+    world.look(world.now)
+    world.seconds = 700
+    world.renew_lease()
+    return world
+
+
+def test_a_replacement_of_old_pods_that_has_just_begun_is_not_stalled() -> None:
+    world = aged(ROLLING)
+    world.edit({**ROLLING, **FAST})
+    world.carry_out()
+    status = world.look(world.now)
+    assert told(status, "Reconciling")[:2] == ("True", "Updating")
+    assert told(status, "Stalled")[0] == "False"
+    assert status.orders is not None
+    world.seconds += 599
+    world.renew_lease()
+    assert told(world.look(world.now), "Stalled")[0] == "False"
+    world.seconds += 1
+    world.renew_lease()
+    assert told(world.look(world.now), "Stalled")[:2] == ("True", "ProgressDeadlineExceeded")
+
+
+def test_a_change_that_was_held_for_long_has_just_begun_when_its_strategy_lets_it() -> None:
+    world = aged({})
+    world.edit(FAST)
+    world.look(world.now)
+    world.seconds += 700
+    world.renew_lease()
+    world.edit({**ROLLING, **FAST})
+    world.carry_out()
+    assert told(world.look(world.now), "Stalled")[0] == "False"
+
+
+def test_a_replacement_that_waits_for_a_pod_that_is_away_has_begun_when_it_was_asked_for() -> None:
+    world = aged(ROLLING)
+    world.set_pod(world.pods("worker")[3], phase="Running")
+    world.edit({**ROLLING, **FAST})
+    world.carry_out()
+    status = world.look(world.now)
+    assert (told(status, "Stalled")[0], status.orders) == ("False", None)
+    world.seconds += 600
+    world.renew_lease()
+    assert told(world.look(world.now), "Stalled")[0] == "True"
+
+
 def test_pods_of_a_fleet_without_a_driver_are_replaced_at_once() -> None:
     world = rolled(at_most("100%"))
     world.set_pod(world.pods("driver")[0], phase="Pending")
