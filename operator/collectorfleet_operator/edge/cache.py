@@ -30,6 +30,19 @@ class _Stored:
     matters: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Gone:
+    """An object that went with this version: a list that was under way meanwhile still has it.
+
+    One that is newer than its end was only out of sight, for a label that it lost. Of an object that this process
+    deleted itself the end has no version yet (``by_us``), and a newer one may only be on its way out.
+    """
+
+    namespace: str
+    version: int
+    by_us: bool
+
+
 class Cache:
     """Objects by kind and fleet. Older news never replaces newer: the three sources overtake each other.
 
@@ -43,8 +56,7 @@ class Cache:
         self._fleet_of: dict[tuple[Kind, Key], Key] = {}
         self._of_fleet: dict[tuple[Kind, Key], set[Key]] = {}
         self._renewals = Renewals(clock)
-        # By uid, its namespace and the version with which it went: a list that was under way meanwhile still has it.
-        self._gone: dict[Kind, dict[str, tuple[str, int]]] = {}
+        self._gone: dict[Kind, dict[str, _Gone]] = {}  # by uid
 
     def fleets(self) -> list[Key]:
         return list(self._summaries)
@@ -85,8 +97,10 @@ class Cache:
     def put(self, kind: Kind, obj: Object) -> set[Key]:
         """Take news of an object."""
         key, version = Key(namespace_of(obj), name_of(obj)), _version(obj)
-        stored = self._stored(kind, key)
-        if uid_of(obj) in self._gone.get(kind, {}) or (stored is not None and version <= stored.version):
+        stored, gone = self._stored(kind, key), self._gone.get(kind, {}).get(uid_of(obj))
+        if gone is not None and (gone.by_us or version <= gone.version):
+            return set()
+        if stored is not None and version <= stored.version:
             return set()
         if kind == LEASE:
             self._renewals.note(key, obj)
@@ -103,11 +117,13 @@ class Cache:
             self._summaries[key] = summary(obj)
         return self._index(kind, key, obj)
 
-    def remove(self, kind: Kind, obj: Object) -> set[Key]:
-        """Take news that an object is gone."""
+    def remove(self, kind: Kind, obj: Object, *, by_us: bool = False) -> set[Key]:
+        """Take news that an object is gone; ``by_us``: by a request of this process, and ``obj`` is what it knew."""
         key = Key(namespace_of(obj), name_of(obj))
         stored = self._stored(kind, key)
-        self._gone.setdefault(kind, {})[uid_of(obj)] = (key.namespace, _version(obj))
+        if stored is not None and stored.uid == uid_of(obj) and stored.version > _version(obj):
+            return set()  # it was out of sight, and is back
+        self._gone.setdefault(kind, {})[uid_of(obj)] = _Gone(key.namespace, _version(obj), by_us)
         if stored is None or stored.uid != uid_of(obj):
             return set()
         return self._drop(kind, key)
@@ -136,7 +152,7 @@ class Cache:
             concerned |= self._drop(kind, key)
         # What went before this list was taken comes in no later one.
         gone = self._gone.get(kind, {})
-        for uid in [uid for uid, (where, at) in gone.items() if namespace in (None, where) and at <= version]:
+        for uid in [uid for uid, one in gone.items() if namespace in (None, one.namespace) and one.version <= version]:
             del gone[uid]
         return concerned
 

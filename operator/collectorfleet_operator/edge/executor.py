@@ -116,7 +116,7 @@ class Executor:
         """No watch tells that it is gone, and nobody has to wait for its end."""
         stored = self._cache.get(kind, key)
         if stored is not None:
-            self._cache.remove(kind, stored)
+            self._cache.remove(kind, stored, by_us=True)
 
     async def _create_secret(self, key: Key, kind: Kind, manifest: Object, field: str, why: str) -> None:
         token = base64.b64encode(secrets.token_hex(_TOKEN_BYTES).encode()).decode()

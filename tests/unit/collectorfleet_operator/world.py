@@ -203,7 +203,8 @@ class World:
     def collect(self, *objects: Object) -> None:
         """What the garbage collector does."""
         for obj in objects:
-            self.cache.remove(kind_of(obj), obj)
+            # An end has a version, too.
+            self.cache.remove(kind_of(obj), self.written(obj))
 
     def run_pods(self, *roles: str) -> None:
         """Let the pods of these roles be ready."""

@@ -81,6 +81,30 @@ def test_what_is_deleted_while_it_is_listed_stays_gone() -> None:
     assert seen.put(POD, pod("p", 10, uid="new")) == {FLEET_KEY}
 
 
+def test_an_object_whose_label_is_taken_off_and_put_back_is_there() -> None:
+    seen = cache()
+    seen.put(POD, pod("p", 5))
+    # The watch calls both of them an end and a beginning, with the versions of the two changes.
+    assert seen.remove(POD, pod("p", 6)) == {FLEET_KEY}
+    assert seen.put(POD, pod("p", 5)) == set()
+    assert seen.put(POD, pod("p", 7)) == {FLEET_KEY}
+    # A list may be the first to tell.
+    seen.remove(POD, pod("p", 8))
+    assert seen.replace(POD, None, [pod("p", 9)], "9") == {FLEET_KEY}
+    # And the watch, which comes behind it, tells the end before.
+    assert seen.replace(POD, None, [pod("p", 11)], "11") == set()
+    assert seen.remove(POD, pod("p", 10)) == set()
+    assert [name_of(one) for one in seen.of_fleet(POD, FLEET_KEY)] == ["p"]
+
+
+def test_news_of_what_this_process_deleted_are_of_its_end() -> None:
+    seen = cache()
+    seen.put(POD, pod("p", 5))
+    seen.remove(POD, pod("p", 5), by_us=True)
+    # It was changed, or marked, before it went.
+    assert seen.put(POD, pod("p", 6)) == set()
+
+
 def test_what_is_gone_is_remembered_no_longer_than_a_list_can_be_late() -> None:
     seen = cache()
     for number in range(100):
