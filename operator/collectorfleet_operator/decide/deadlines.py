@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from collectorfleet_api.conditions.weights import acknowledgement_late_from
-from collectorfleet_operator.decide import rolling
+from collectorfleet_operator.decide import queue, rolling
 from collectorfleet_operator.decide.limits import expires, until_limit, until_stalled
 from collectorfleet_operator.decide.lost import LOST_AFTER, TAKES_LEASE_WITHIN
 from collectorfleet_operator.decide.lost_nodes import until_given_up
@@ -15,12 +15,15 @@ from collectorfleet_operator.decide.stopping import orders, until_overdue
 
 # What the API server refused may be allowed by then: a quota, a webhook, a foreign object that was in the way.
 RETRY_REFUSED_AFTER: Final = timedelta(seconds=10)
+# Objects of Kueue's that belong to no namespace are neither watched nor listed.
+LOOK_FOR_MISSING_AFTER: Final = timedelta(seconds=30)
 
 
 def until_next_deadline(seen: Observed, now: datetime) -> timedelta | None:
     """How long until the next of these moments in a run under way; None where only an event changes anything."""
     waits = (
         retry_after(seen),
+        LOOK_FOR_MISSING_AFTER if queue.lacks(seen) else None,
         _acknowledgement_late_after(seen, now),
         _lost_after(seen),
         _still(until_overdue(seen, now)),

@@ -123,6 +123,18 @@ def asked_for(seen: Observed) -> Object | None:
     return with_priority(made, name, int(seen.priority_class["value"])) if seen.priority_class is not None else None
 
 
+def lacks(seen: Observed) -> bool:
+    """Whether it waits for a class or a flavor of Kueue's that does not exist."""
+    if not queue_of_run(seen) or seen.why_no_queues:
+        return False
+    found = seen.workload if seen.is_usable(seen.workload) else None
+    if found is not None and flavors_of(found) - seen.flavors.keys():
+        return True
+    if seen.problems or seen.is_usable(seen.job) or (found is not None and is_reserved(found)):
+        return False
+    return bool(priority_class_of(seen.fleet)) and seen.priority_class is None
+
+
 def in_use(seen: Observed) -> bool:
     """Whether there is still something that the quota is for."""
     if any(seen.is_ours(cluster) for cluster in seen.clusters):

@@ -17,6 +17,7 @@ from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Create, Delete, SetStatus
+from collectorfleet_operator.decide.deadlines import LOOK_FOR_MISSING_AFTER
 from collectorfleet_operator.objects import Object, has_condition, name_of
 
 CHECKPOINT = {"spec.driver.checkpoint": {"claimName": "runs"}}
@@ -156,6 +157,11 @@ def test_nothing_starts_on_a_flavor_that_does_not_exist() -> None:
     admit(world)
     assert world.plan().actions == ()
     assert told(world.look(), "Admitted")[2] == "LocalQueue team: ResourceFlavor spot does not exist"
+    # Nobody tells when there is one.
+    assert world.plan().again_after == LOOK_FOR_MISSING_AFTER
+    world.flavors["spot"] = SPOT
+    assert "Create Job" in kinds(world.carry_out())
+    assert world.plan().again_after != LOOK_FOR_MISSING_AFTER
 
 
 def test_kueue_is_told_once_that_all_pods_are_ready() -> None:
@@ -340,7 +346,11 @@ def test_a_priority_is_the_number_of_its_class() -> None:
     label(world, **{names.PRIORITY_LABEL: "urgent"})
     assert world.plan().actions == ()
     assert told(world.look(), "Admitted")[:2] == ("False", "PriorityClassMissing")
-    (asks,) = world.plan(priority_class={"metadata": {"name": "urgent"}, "value": 100}).actions
+    # Nobody tells when there is one.
+    assert world.plan().again_after == LOOK_FOR_MISSING_AFTER
+    found = world.plan(priority_class={"metadata": {"name": "urgent"}, "value": 100})
+    assert found.again_after is None
+    (asks,) = found.actions
     spec = asks.manifest["spec"]  # type: ignore[union-attr]
     assert (spec["priority"], spec["priorityClassName"]) == (100, "urgent")
 
