@@ -8,7 +8,7 @@ from typing import Final
 from collectorfleet_api.conditions.weights import acknowledgement_late_from
 from collectorfleet_operator.decide import queue, rolling
 from collectorfleet_operator.decide.limits import expires, until_limit, until_stalled
-from collectorfleet_operator.decide.lost import LOST_AFTER, TAKES_LEASE_WITHIN
+from collectorfleet_operator.decide.lost import TAKES_LEASE_WITHIN
 from collectorfleet_operator.decide.lost_nodes import until_given_up
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.stopping import orders, until_overdue
@@ -25,7 +25,7 @@ def until_next_deadline(seen: Observed, now: datetime) -> timedelta | None:
         retry_after(seen),
         LOOK_FOR_MISSING_AFTER if queue.lacks(seen) else None,
         _acknowledgement_late_after(seen, now),
-        _lost_after(seen),
+        _unheld_after(seen),
         _still(until_overdue(seen, now)),
         _still(until_stalled(seen, now)),
         _still(rolling.until_overdue(seen, orders(seen, now), now)),
@@ -57,10 +57,7 @@ def _still(left: timedelta | None) -> timedelta | None:
     return left if left is not None and left > timedelta(0) else None
 
 
-def _lost_after(seen: Observed) -> timedelta | None:
-    if seen.driver_is_lost:
-        return None
-    quiet, unheld = seen.driver_quiet_for, seen.driver_unheld_for
-    if quiet is not None:
-        return LOST_AFTER - quiet
-    return TAKES_LEASE_WITHIN - unheld if unheld is not None else None
+def _unheld_after(seen: Observed) -> timedelta | None:
+    """When a driver that never took its Lease is lost. Of one that does not renew it, the lists of Leases tell."""
+    unheld = seen.driver_unheld_for
+    return None if unheld is None or seen.driver_is_lost else TAKES_LEASE_WITHIN - unheld

@@ -188,6 +188,7 @@ class Session:
         while not self._stop.is_set():
             try:
                 await self._resync.list_all()
+                await self._resync.list_often()
                 missing = await self._resync.missing_kinds()
             except KubeError as error:
                 if not isinstance(error, UnavailableError):

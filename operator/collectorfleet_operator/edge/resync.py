@@ -61,30 +61,30 @@ class Resync:
         # Of the kinds that somebody else brings, those that this operator is to serve.
         self._provided = tuple(provided)
         self._listings: defaultdict[tuple[Kind, str | None], Listing] = defaultdict(Listing)
+        # Fleets whose driver counted as lost when Leases were last listed.
+        self._lost: set[Key] = set()
         self.warnings: dict[Key, list[Warned]] = {}
         self.code_changes: dict[Key, datetime] = {}
 
     async def list_all(self) -> None:
-        """All that is ours or Kubernetes' own; NotServedError if there are no CollectorFleets in this Kubernetes.
+        """All that is ours or Kubernetes' own and not listed often.
 
-        Concerns the fleets of which something is other than what was known.
+        Concerns the fleets of which something is other than what was known. NotServedError if there are no
+        CollectorFleets in this Kubernetes.
         """
-        await self._list_each(kind for kind in LISTED if kind not in PROVIDERS)
+        await self._list_each(kind for kind in LISTED if kind not in (*PROVIDERS, *LISTED_OFTEN))
 
     async def missing_kinds(self) -> set[Kind]:
         """List the kinds that somebody else brings; those that are not served."""
         return {kind for kind in self._provided if not await self._is_served(kind)}
 
     async def list_often(self) -> None:
-        """Concerns fleets whose driver counted as lost and renewed its Lease.
-
-        That a driver is lost is no news: a fleet is looked at again when it would be.
-        """
-        lost = self._lost()
+        """Concerns fleets whose driver counts as lost from now on, or no longer: of neither is there any other news."""
         try:
             await self._list_each(LISTED_OFTEN)
         finally:
-            self._concerns(lost - self._lost())
+            before, self._lost = self._lost, self._quiet()
+            self._concerns(before ^ self._lost)
 
     async def newly_warned(self) -> None:
         """Concerns fleets that are not ready and about whose children there is another warning than before."""
@@ -162,7 +162,8 @@ class Resync:
             return False
         return True
 
-    def _lost(self) -> set[Key]:
+    def _quiet(self) -> set[Key]:
+        """Fleets whose driver does not renew its Lease any more."""
         return {fleet for fleet, lease in self._cache.quiet(is_lost) if LEASE_CHILD.key(fleet) == lease}
 
     def _uids(self, key: Key) -> set[str]:

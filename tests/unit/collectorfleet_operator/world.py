@@ -25,6 +25,7 @@ from collectorfleet_operator.children.table import LISTED
 from collectorfleet_operator.children.worker_group import GROUP_LABEL
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.actions import Action, Create, CreateSecret, Delete, SetStatus, Update
+from collectorfleet_operator.decide.lost import LOST_AFTER, is_lost
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.plan import Plan, plan
 from collectorfleet_operator.decide.status import status
@@ -128,6 +129,14 @@ class World:
 
     def plan(self, **known: Any) -> Plan:
         return plan(self.seen(**known), self.now)
+
+    def until_told(self) -> timedelta | None:
+        """How long until the fleet is looked at if nothing happens: its deadline, or a list finds its driver lost."""
+        waits = [self.plan().again_after]
+        quiet = self.seen().driver_quiet_for
+        if quiet is not None and not is_lost(quiet):
+            waits.append(LOST_AFTER - quiet)
+        return min((wait for wait in waits if wait is not None), default=None)
 
     def carry_out(self, **known: Any) -> Sequence[Action]:
         """Do what the plan says; returns it."""

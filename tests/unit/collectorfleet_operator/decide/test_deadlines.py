@@ -30,11 +30,11 @@ def test_a_fleet_without_a_driver_waits_for_events_alone() -> None:
     assert World().plan().again_after is None
 
 
-def test_a_driver_that_falls_silent_is_looked_at_when_it_counts_as_lost() -> None:
+def test_a_fleet_at_rest_waits_for_news_alone() -> None:
+    """Also of a driver that falls silent, which the lists of Leases tell."""
     world = running()
-    assert world.plan().again_after == LOST_AFTER
-    world.seconds = 25
-    assert world.plan().again_after == LOST_AFTER - timedelta(seconds=25)
+    assert world.plan().again_after is None
+    world.seconds = LOST_AFTER.total_seconds() - 1
     assert told(world.look(world.now), "DriverRunning")[0] == "True"
     world.seconds = LOST_AFTER.total_seconds()
     assert told(world.look(world.now), "DriverRunning")[1] == "DriverLost"
@@ -77,8 +77,8 @@ def lived(steps: list[tuple[Any, ...]]) -> World:
 @settings(max_examples=100)
 def test_nothing_is_decided_differently_before_a_fleet_is_looked_at_again(steps: list[tuple[Any, ...]]) -> None:
     world = lived(steps)
-    before, first = world.look(world.now), world.plan()
-    wait = timedelta(days=2) if first.again_after is None else first.again_after - INSTANT
+    before, first, until = world.look(world.now), world.plan(), world.until_told()
+    wait = timedelta(days=2) if until is None else until - INSTANT
     world.seconds += wait.total_seconds()
     assert world.look(world.now) == before
     assert world.plan().actions == first.actions
@@ -90,7 +90,7 @@ def test_a_fleet_that_is_looked_at_on_time_is_never_behind(steps: list[tuple[Any
     world = lived(steps)
     end = world.seconds + seconds
     said = world.look(world.now)
-    while (again := world.plan().again_after) is not None and world.seconds + again.total_seconds() <= end:
+    while (again := world.until_told()) is not None and world.seconds + again.total_seconds() <= end:
         world.seconds += again.total_seconds()
         said = world.look(world.now)
     world.seconds = end

@@ -97,6 +97,7 @@ class Watcher:
     def list_all(self) -> set[Key]:
         async def both() -> None:
             await self.resync.list_all()
+            await self.resync.list_often()
             await self.resync.missing_kinds()
 
         return self.after(both)
@@ -146,19 +147,44 @@ def test_a_list_that_breaks_off_takes_nothing_away() -> None:
     assert len(watcher.cache.of_fleet(POD, KEY)) > 1
 
 
-def test_a_renewed_lease_concerns_nobody_and_one_of_a_lost_driver_its_fleet() -> None:
+def test_a_lease_concerns_its_fleet_when_its_driver_is_lost_and_when_it_is_back_and_nobody_else() -> None:
     seconds = 0.0
     watcher = Watcher(running(), lambda: seconds)
     watcher.list_all()
-    for moment in range(5, 40, 5):
-        seconds = float(moment)
+
+    def renewed_at(moment: int) -> None:
         watcher.lists.change(LEASE, DRIVER, spec={"holderIdentity": "driver", "renewTime": f"{moment}"})
-        assert watcher.after(watcher.resync.list_often) <= ({KEY} if moment == 5 else set())
-    for moment in range(40, 120, 5):
+
+    def told() -> dict[int, set[Key]]:
+        """What each list says, every 5 s up to a minute and a half."""
+        nonlocal seconds
+        found = {}
+        for moment in range(0, 90, 5):
+            seconds = began + moment
+            if moment < 40:
+                renewed_at(moment)
+            found[moment] = watcher.after(watcher.resync.list_often)
+        return {moment: fleets for moment, fleets in found.items() if fleets}
+
+    began = seconds
+    renewed_at(-5)
+    watcher.after(watcher.resync.list_often)
+    # Its last renewal was at 35.
+    assert told() == {75: {KEY}}
+    began = seconds + 5
+    # It is back, and lost again.
+    assert told() == {0: {KEY}, 75: {KEY}}
+
+
+def test_a_complete_list_takes_no_news_of_a_lease_from_the_list_that_tells_of_lost_drivers() -> None:
+    seconds = 0.0
+    watcher = Watcher(running(), lambda: seconds)
+    watcher.list_all()
+    for moment in range(5, 60, 5):
         seconds = float(moment)
-        # That it is lost, the fleet's own deadline says.
-        assert watcher.after(watcher.resync.list_often) == set()
-    watcher.lists.change(LEASE, DRIVER, spec={"holderIdentity": "driver", "renewTime": "120"})
+        watcher.after(watcher.resync.list_often)
+    watcher.lists.change(LEASE, DRIVER, spec={"holderIdentity": "driver", "renewTime": "60"})
+    assert watcher.after(watcher.resync.list_all) == set()
     assert watcher.after(watcher.resync.list_often) == {KEY}
 
 
