@@ -14,6 +14,7 @@ from collectorfleet_api.v1alpha1.understood import understood
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.propagation import NOTHING, Propagation
 from collectorfleet_operator.children.table import WORKLOAD_CHILD
+from collectorfleet_operator.decide.acted_on import says_what_to_do
 from collectorfleet_operator.decide.events import story
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.decide.plan import again_after, plan
@@ -87,7 +88,8 @@ class Reconciler:
                 raise result.interrupted
             seen = await self._observe(key, fleet, unreadable, result)
             again = timedelta(0) if result.news else again_after(seen, self._now())
-        await self._write(key, stored, seen)
+        if await self._write(key, stored, seen):
+            again = timedelta(0)
         self._log_refused(key, result.refused)
         return _at_the_latest(again)
 
@@ -114,7 +116,8 @@ class Reconciler:
         flavors = await self._queue_objects.flavors(workload)
         return {"flavors": flavors, "priority_class": await self._queue_objects.priority_class(fleet)}
 
-    async def _write(self, key: Key, stored: Object, seen: Observed) -> None:
+    async def _write(self, key: Key, stored: Object, seen: Observed) -> bool:
+        """Whether the status says something now that is to be carried out."""
         new = status(seen, self._now())
         before = seen.fleet.status.conditions if seen.fleet.status else []
         # Told before it is written: a status that is written twice is one, a change that nobody saw is never told.
@@ -123,9 +126,11 @@ class Reconciler:
         try:
             written = await self._status.write(stored, new)
         except NotFoundError:
-            return
-        if written is not None:
-            self._cache.put(FLEET, written)
+            return False
+        if written is None:
+            return False
+        self._cache.put(FLEET, written)
+        return says_what_to_do(stored.get("status") or {}, written.get("status") or {})
 
     async def _say_unreadable(self, key: Key, stored: Object) -> None:
         problems = problems_of(stored)

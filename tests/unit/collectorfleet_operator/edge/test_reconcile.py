@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import base64
 import copy
+from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from pydantic.alias_generators import to_camel
 from tests.combinations.parts import JOB as WITHOUT_RAY
 from tests.unit.collectorfleet_operator.world import COLLECTORS, DRIVER, KEY, NOON, World, running
 
 from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import OperatorStatus
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.token_secret import SECRET
@@ -20,7 +24,10 @@ from collectorfleet_operator.decide.plan import plan
 from collectorfleet_operator.edge import reconcile
 from collectorfleet_operator.edge.errors import ConflictError, UnavailableError
 from collectorfleet_operator.edge.reconcile import Reconciler
-from collectorfleet_operator.objects import Key, Kind, Object, name_of
+from collectorfleet_operator.objects import Key, Kind, Object, name_of, uid_of
+
+OPERATORS = {to_camel(field) for field in OperatorStatus.model_fields}
+AT_ONCE = timedelta(0)
 
 
 class PlayedKube:
@@ -53,7 +60,13 @@ class PlayedKube:
     async def apply_status(self, _stored: Object, status: Object) -> Object:
         self._answer("status")
         fleet = self.world.get(FLEET)
-        return self.world.store({**fleet, "status": {**fleet.get("status", {}), **status}})
+        others = {field: said for field, said in fleet.get("status", {}).items() if field not in OPERATORS}
+        return self.world.store({**fleet, "status": {**others, **status}})
+
+    async def delete(self, kind: Kind, key: Key, uid: str, *, at_once: bool = False) -> None:
+        there = self.world.get(kind, key)
+        assert uid_of(there) == uid
+        self.world.collect(there)
 
     async def create(self, kind: Kind, manifest: Object) -> Object:
         self._answer(kind.kind)
@@ -151,3 +164,78 @@ def test_what_somebody_else_wrote_before_an_update_is_looked_at_at_once(meanwhil
     again = asyncio.run(reconciler.reconcile(KEY))
     assert world.get(JOB, COLLECTORS)["status"] == meanwhile
     assert (again == timedelta(0)) == bool(meanwhile)
+
+
+def at_rest(changes: dict[str, Any]) -> tuple[World, Callable[[], timedelta]]:
+    """A fleet that runs and was looked at, and how to look at it again: after which time it is to be next."""
+    world = running(changes)
+    reconciler = Reconciler(PlayedKube(world), world.cache, lambda: world.now)  # type: ignore[arg-type]
+
+    def look() -> timedelta:
+        again = asyncio.run(reconciler.reconcile(KEY))
+        assert again is not None
+        return again
+
+    while look() == AT_ONCE:
+        pass
+    return world, look
+
+
+def wait(world: World, seconds: float) -> None:
+    world.seconds += seconds
+    world.renew_lease()
+
+
+def test_a_driver_whose_deadline_is_over_is_deleted_as_soon_as_the_status_says_so() -> None:
+    # Nothing else of it changes: its cluster is kept.
+    world, look = at_rest({"spec.activeDeadlineSeconds": 60, "spec.whenFinished": "Keep"})
+    wait(world, 61)
+    assert look() == AT_ONCE
+    assert world.cache.get(JOB, DRIVER) is not None
+    assert look() > AT_ONCE
+    assert world.cache.get(JOB, DRIVER) is None
+
+
+def test_a_deadline_that_an_edit_leaves_over_is_carried_out_for_the_edit() -> None:
+    edited = {"spec.activeDeadlineSeconds": 60, "spec.whenFinished": "Keep"}
+    world, look = at_rest(edited)
+    wait(world, 61)
+    look()
+    world.edit({**edited, "spec.activeDeadlineSeconds": 50})
+    assert look() == AT_ONCE
+    look()
+    assert world.cache.get(JOB, DRIVER) is None
+
+
+def test_an_idle_driver_is_asked_to_end_and_ended_where_it_does_not() -> None:
+    world, look = at_rest({"spec.idleTimeoutSeconds": 60, "spec.progressDeadlineSeconds": 90})
+    wait(world, 61)
+    assert look() == AT_ONCE
+    # Nothing happens until then.
+    assert look() == timedelta(seconds=90)
+    wait(world, 90)
+    look()
+    assert world.cache.get(JOB, DRIVER) is None
+
+
+def test_what_is_left_of_a_run_without_a_time_to_live_goes_as_soon_as_it_is_over() -> None:
+    world, look = at_rest({"spec.ttlSecondsAfterFinished": 0})
+    world.end_driver(0)
+    world.end_job("Complete")
+    assert look() == AT_ONCE
+    assert look() > AT_ONCE
+    assert world.cache.get(JOB, DRIVER) is None
+
+
+def test_a_driver_that_was_asked_to_end_is_looked_at_when_it_is_late() -> None:
+    changes = {"spec.progressDeadlineSeconds": 90}
+    world, look = at_rest(changes)
+    world.edit({**changes, "spec.suspend": True})
+    assert look() == AT_ONCE
+    assert look() == timedelta(seconds=90)
+
+
+def test_a_status_that_says_nothing_to_do_is_no_reason_to_look_again() -> None:
+    world, look = at_rest({})
+    world.report(3)
+    assert look() > AT_ONCE

@@ -1,0 +1,31 @@
+"""What of its own status the operator acts on: it is said first, and only then carried out. Pure.
+
+Nobody tells the operator of what it wrote itself, so where one of these is written, the fleet is looked at once more.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from collectorfleet_api.v1alpha1 import ConditionType, Reason
+from collectorfleet_operator.objects import Object
+
+# With these the driver's Job is deleted, once they are recorded by the present generation of the spec.
+_ENDS: Final = {
+    ConditionType.COMPLETED: Reason.DEADLINE_EXCEEDED,
+    ConditionType.SUSPENDED: Reason.IDLE_TIMEOUT,
+}
+
+
+def says_what_to_do(before: Object, after: Object) -> bool:
+    """Whether another plan may follow from ``after``, as the status is stored now, than from the one ``before``."""
+    return _acted_on(before) != _acted_on(after)
+
+
+def _acted_on(status: Object) -> tuple[object, ...]:
+    ends = {
+        one["type"]: one.get("observedGeneration")
+        for one in status.get("conditions") or []
+        if _ENDS.get(one["type"]) == one["reason"]
+    }
+    return status.get("orders"), (status.get("driver") or {}).get("expires"), ends
