@@ -17,19 +17,25 @@ GOES_ON_FOR: Final = timedelta(seconds=10)
 # The kubelet repeats what it cannot do at most this far apart.
 STILL_TRUE_FOR: Final = timedelta(minutes=3)
 
+_READ: Final = ("reason", "message", "firstTimestamp", "lastTimestamp", "eventTime")
 
-def relevant(events: Iterable[Object], uids: set[str], now: datetime) -> list[Warned]:
-    """Those about the objects with these uids that still hold, the newest first."""
-    found = [
-        (last, event)
-        for event in events
-        if event["involvedObject"].get("uid") in uids
-        and (last := _last(event)) is not None
-        and _holds(event, last, now)
-    ]
+
+def known(event: Object) -> Object:
+    """Of an event what is read here: there may be thousands in a namespace."""
+    about, series = event["involvedObject"], event.get("series") or {}
+    return {
+        "involvedObject": {field: about.get(field) for field in ("kind", "uid")},
+        "series": {"lastObservedTime": series.get("lastObservedTime")},
+        **{field: event.get(field) for field in _READ},
+    }
+
+
+def relevant(events: Iterable[Object], now: datetime) -> list[Warned]:
+    """Those that still hold, the newest first."""
+    found = [(last, event) for event in events if (last := _last(event)) is not None and _holds(event, last, now)]
     found.sort(key=lambda one: one[0], reverse=True)
     return [
-        Warned(event["involvedObject"]["uid"], event.get("reason", "Warning"), event.get("message", ""))
+        Warned(event["involvedObject"]["uid"], event.get("reason") or "Warning", event.get("message") or "")
         for _, event in found
     ]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.unit.collectorfleet_operator.world import NOON
 
-from collectorfleet_operator.decide.warnings import relevant
+from collectorfleet_operator.decide.warnings import known, relevant
 from collectorfleet_operator.objects import Object
 
 
@@ -24,7 +24,7 @@ def warning(kind: str = "Pod", lasted: float = 60, ago: float = 5, **more: Any) 
 
 
 def found(*events: Object) -> list[str]:
-    return [one.reason for one in relevant(events, {"u"}, NOON)]
+    return [one.reason for one in relevant(map(known, events), NOON)]
 
 
 def test_a_warning_that_goes_on_counts() -> None:
@@ -39,9 +39,8 @@ def test_a_warning_about_a_job_counts_at_once() -> None:
     assert found(warning("Job", lasted=0, reason="FailedCreate")) == ["FailedCreate"]
 
 
-def test_an_old_warning_and_one_about_others_do_not_count() -> None:
-    other = warning(involvedObject={"kind": "Pod", "uid": "v"})
-    assert found(warning(ago=600), other) == []
+def test_an_old_warning_does_not_count() -> None:
+    assert found(warning(ago=600)) == []
 
 
 def test_a_warning_in_the_newer_form_of_events_has_its_time() -> None:
@@ -54,3 +53,14 @@ def test_the_newest_warning_comes_first() -> None:
         "Newer",
         "Older",
     ]
+
+
+def test_what_is_kept_of_a_warning_is_what_is_read_of_it() -> None:
+    event = warning(
+        metadata={"name": "cheetah.1", "managedFields": [{"fieldsV1": {}}]},
+        source={"component": "kubelet"},
+        series={"count": 7, "lastObservedTime": None},
+    )
+    kept = known(event)
+    assert relevant([kept], NOON) == relevant([event], NOON) != []
+    assert not {"metadata", "source"} & kept.keys()

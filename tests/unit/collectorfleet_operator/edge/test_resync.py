@@ -220,3 +220,29 @@ def test_a_warning_about_a_child_concerns_its_fleet_when_it_comes_and_when_it_go
     assert watcher.after(watcher.resync.newly_warned) == set()
     watcher.lists.events = [other]
     assert watcher.after(watcher.resync.newly_warned) == {KEY}
+
+
+def test_warnings_about_many_fleets_keep_nobody_waiting() -> None:
+    """In a namespace of hundreds of fleets, what else is to be done comes in between."""
+    watcher = Watcher(running())
+    watcher.list_all()
+    fleet = watcher.lists.objects[FLEET, KEY]
+    watcher.lists.version += 1
+    for number in range(300):
+        kept = {**metadata(fleet), "name": f"fleet-{number}", "uid": f"u{number}", "resourceVersion": "2000"}
+        watcher.cache.put(FLEET, {**fleet, "metadata": kept, "status": {}})
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    async def both() -> None:
+        beside = asyncio.create_task(others())
+        await watcher.resync.newly_warned()
+        beside.cancel()
+
+    asyncio.run(both())
+    assert turns >= 300 // 50
