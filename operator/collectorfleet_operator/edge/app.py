@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import aiohttp
 
@@ -26,7 +26,7 @@ from collectorfleet_operator.children.table import PROVIDERS, WATCHED
 from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
-from collectorfleet_operator.edge.errors import KubeError, NotServedError, RefusedError, UnavailableError
+from collectorfleet_operator.edge.errors import KubeError, NotServedError, UnavailableError
 from collectorfleet_operator.edge.freshness import Freshness
 from collectorfleet_operator.edge.health import Health, no_work, served
 from collectorfleet_operator.edge.leadership import Leadership
@@ -34,17 +34,15 @@ from collectorfleet_operator.edge.metrics.instruments import Instruments
 from collectorfleet_operator.edge.metrics.requests import tracing
 from collectorfleet_operator.edge.metrics.state import State
 from collectorfleet_operator.edge.reconcile import Reconciler
-from collectorfleet_operator.edge.resync import TICK_SECONDS, TICKS_PER_FULL_LIST, Resync
+from collectorfleet_operator.edge.resync import Resync
 from collectorfleet_operator.edge.server_clock import ServerClock
 from collectorfleet_operator.edge.settings import Settings
+from collectorfleet_operator.edge.ticks import RETRY_SECONDS, TICK_SECONDS, TICKS_PER_FULL_LIST, Step, Ticks
 from collectorfleet_operator.edge.watch import watch
 from collectorfleet_operator.edge.work_queue import WorkQueue
 from collectorfleet_operator.objects import Key, Kind, Object
 
 log = logging.getLogger(__name__)
-
-RETRY_SECONDS: Final = 2.0
-TOGETHER_SECONDS: Final = 0.5
 
 
 async def run(settings: Settings) -> None:
@@ -158,9 +156,10 @@ class Session:
             self._process.freshness.heard(kind)
         tasks = [
             asyncio.create_task(self._queue.run(), name="queue"),
-            asyncio.create_task(self._tick(missing), name="resync"),
+            asyncio.create_task(self._ticks(missing).run(), name="resync"),
             asyncio.create_task(self._watch(kinds), name="watch"),
             asyncio.create_task(self._stop.wait(), name="stop"),
+            asyncio.create_task(self._look_at_code(), name="code"),
         ]
         try:
             self._process.instruments.state = self._state
@@ -205,55 +204,26 @@ class Session:
                 return missing
         return None
 
-    async def _tick(self, missing: set[Kind]) -> None:
-        """List again and again; returns when a kind begins or ceases to be served."""
-        ticks, trouble = 0, ""
+    def _ticks(self, missing: set[Kind]) -> Ticks:
+        async def kinds_changed() -> bool:
+            return await self._served_kinds_changed(missing)
+
+        steps = [
+            Step(self._resync.list_often),
+            Step(self._resync.list_all, TICKS_PER_FULL_LIST),
+            # Where there is no KubeRay, fleets wait for it.
+            Step(kinds_changed, 1 if RAYCLUSTER in missing else TICKS_PER_FULL_LIST),
+            # Last: no fleet's state hangs on them.
+            Step(self._resync.newly_warned, 2),
+        ]
+        return Ticks(steps, self._health.heard, self._unheard)
+
+    async def _look_at_code(self) -> None:
+        """As often as everything is listed, and beside it: it is a request for each ConfigMap."""
         while True:
-            unheard = await self._pause(RETRY_SECONDS if trouble else TICK_SECONDS)
-            ticks += 1
-            everything = unheard or bool(trouble) or ticks % TICKS_PER_FULL_LIST == 0
-            try:
-                await self._list_again(ticks, everything)
-                if (everything or RAYCLUSTER in missing) and await self._served_kinds_changed(missing):
-                    return
-            except (UnavailableError, RefusedError) as error:
-                refused = isinstance(error, RefusedError)
-                before, trouble = trouble, "refuses a list" if refused else "does not answer"
-                if trouble != before:
-                    log.warning("the API server %s: %s", trouble, error)
-                if refused:
-                    self._health.heard()
-                continue
-            if trouble:
-                log.info("the API server answers again")
-            trouble = ""
-            self._health.heard()
-
-    async def _pause(self, seconds: float) -> bool:
-        """Wait until the next lists; True if they are to say what watches that began did not."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._unheard.wait(), seconds)
-            # They all begin together.
-            await asyncio.sleep(TOGETHER_SECONDS)
-            self._unheard.clear()
-            return True
-        return False
-
-    async def _list_again(self, ticks: int, everything: bool) -> None:
-        steps = [self._resync.list_often]
-        if ticks % 2 == 0:
-            steps.append(self._resync.newly_warned)
-        if everything:
-            steps += [self._resync.list_all, self._resync.look_at_code]
-        first: RefusedError | None = None
-        for step in steps:
-            try:
-                await step()
-            except RefusedError as error:
-                # What is not refused is listed.
-                first = first or error
-        if first:
-            raise first
+            with contextlib.suppress(KubeError):
+                await self._resync.look_at_code()
+            await asyncio.sleep(TICKS_PER_FULL_LIST * TICK_SECONDS)
 
     async def _served_kinds_changed(self, missing: set[Kind]) -> bool:
         now_missing = await self._resync.missing_kinds()

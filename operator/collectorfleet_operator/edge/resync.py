@@ -31,13 +31,8 @@ from collectorfleet_operator.edge.freshness import Freshness
 from collectorfleet_operator.edge.listing import Listing, Unchanged
 from collectorfleet_operator.objects import Key, Kind, Object, changed_at
 
-# Leases and health, and how soon an API server that is back is noticed.
-TICK_SECONDS: Final = 5.0
-# All of it.
-TICKS_PER_FULL_LIST: Final = 6
 # Less than two milliseconds of work.
 _FLEETS_AT_A_TIME: Final = 50
-
 
 Concerns = Callable[[Iterable[Key]], None]
 
@@ -104,14 +99,15 @@ class Resync:
         self._concerns(changed)
 
     async def look_at_code(self) -> None:
-        """When the ConfigMaps of fleets that failed last changed: by name, and of no other fleet."""
-        found: dict[Key, datetime] = {}
-        for key, fleet in self._cache.summaries().items():
-            name = fleet.code_of_failed
-            changed = await self._changed(key.namespace, name) if name else None
-            if changed is not None:
-                found[key] = changed
-        news = {key for key, changed in found.items() if changed != self.code_changes.get(key)}
+        """When the ConfigMaps of fleets that failed last changed: by name, each once, and of no other fleet."""
+        code = {
+            key: Key(key.namespace, fleet.code_of_failed)
+            for key, fleet in self._cache.summaries().items()
+            if fleet.code_of_failed
+        }
+        changed = {config_map: await self._changed(config_map) for config_map in set(code.values())}
+        found = {key: at for key, config_map in code.items() if (at := changed[config_map]) is not None}
+        news = {key for key, at in found.items() if at != self.code_changes.get(key)}
         self.code_changes.clear()
         self.code_changes.update(found)
         self._concerns(news)
@@ -134,9 +130,9 @@ class Resync:
                 found[fleet].append(known(event))
         return found
 
-    async def _changed(self, namespace: str, config_map: str) -> datetime | None:
+    async def _changed(self, config_map: Key) -> datetime | None:
         try:
-            found = await self._kube.find(CONFIG_MAP, namespace, config_map)
+            found = await self._kube.find(CONFIG_MAP, config_map.namespace, config_map.name)
         except RefusedError:
             # Not told: whoever may not be read is no reason to try again, and there are other ways.
             return None

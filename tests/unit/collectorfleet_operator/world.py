@@ -31,7 +31,7 @@ from collectorfleet_operator.decide.plan import Plan, plan
 from collectorfleet_operator.decide.status import status
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.observe import observe, read
-from collectorfleet_operator.edge.resync import TICK_SECONDS
+from collectorfleet_operator.edge.ticks import TICK_SECONDS
 from collectorfleet_operator.objects import Key, Kind, Object, label, metadata, name_of, uid_of
 
 NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)

@@ -40,6 +40,7 @@ class PlayedLists:
         self.refused: set[Kind] = set()
         self.breaks_off: set[Kind] = set()
         self.code_changed_at = "2026-07-01T12:00:00Z"
+        self.asked_for: list[str] = []
         self.version = 1000
 
     async def list(
@@ -64,6 +65,7 @@ class PlayedLists:
         into.resource_version = str(self.version)
 
     async def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
+        self.asked_for.append(name)
         return {"metadata": {"managedFields": [{"time": self.code_changed_at}]}}
 
     def change(self, kind: Kind, key: Key, **fields: Any) -> None:
@@ -204,6 +206,16 @@ def test_mended_code_concerns_the_fleet_that_failed_once() -> None:
     watcher.lists.code_changed_at = "2026-07-01T13:00:00Z"
     assert watcher.after(watcher.resync.look_at_code) == {KEY}
     assert watcher.resync.code_changes == {KEY: datetime(2026, 7, 1, 13, tzinfo=UTC)}
+
+
+def test_code_that_many_fleets_share_is_asked_for_once() -> None:
+    watcher = Watcher(failed(running()))
+    watcher.list_all()
+    fleet = watcher.lists.objects[FLEET, KEY]
+    kept = {**metadata(fleet), "name": "other", "uid": "other", "resourceVersion": "2000"}
+    watcher.cache.put(FLEET, {**fleet, "metadata": kept})
+    assert watcher.after(watcher.resync.look_at_code) == {KEY, Key(KEY.namespace, "other")}
+    assert watcher.lists.asked_for == ["code"]
 
 
 def test_a_warning_about_a_child_concerns_its_fleet_when_it_comes_and_when_it_goes() -> None:

@@ -1,0 +1,108 @@
+"""The lists behind the watches, again and again, and what is said of those that fail.
+
+One that is refused stays refused until somebody changes a right, and keeps the others from nothing: all go on as ever.
+Where the API server does not answer, it is asked less and less often, as one that throttles has to be; a watch that
+begins says at once that it is back. The first time that it answers, everything is listed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from collectorfleet_operator.edge.errors import RefusedError, UnavailableError
+
+log = logging.getLogger(__name__)
+
+# Leases and health, and how soon an API server that is back is noticed.
+TICK_SECONDS: Final = 5.0
+# All of it.
+TICKS_PER_FULL_LIST: Final = 6
+# After a failure; each further one doubles it.
+RETRY_SECONDS: Final = 2.0
+LONGEST_RETRY_SECONDS: Final = 30.0
+# Watches that begin together.
+TOGETHER_SECONDS: Final = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Some of the lists, ``every`` so many ticks. ``take`` raises a KubeError; True: the ticks are to end."""
+
+    take: Callable[[], Awaitable[bool | None]]
+    every: int = 1
+
+
+class Ticks:
+    """Takes ``steps`` in their order; ``heard`` is called whenever the API server answered all that was asked.
+
+    ``unheard`` is set where a watch began, which says nothing of what happened before.
+    """
+
+    def __init__(self, steps: Sequence[Step], heard: Callable[[], None], unheard: asyncio.Event) -> None:
+        self._steps = steps
+        self._heard = heard
+        self._unheard = unheard
+        self._ticks = 0
+        self._unanswered = 0  # ticks in a row
+        self._refused: set[Step] = set()
+
+    @property
+    def pause_seconds(self) -> float:
+        """Until the next tick, if no watch begins."""
+        if not self._unanswered:
+            return TICK_SECONDS
+        # A bound for the power, which would be too large for a float within a day.
+        return min(RETRY_SECONDS * 2.0 ** min(self._unanswered - 1, 30), LONGEST_RETRY_SECONDS)
+
+    async def run(self) -> None:
+        """Until a step says that they are to end."""
+        while not await self.tick(everything=await self._pause()):
+            pass
+
+    async def tick(self, *, everything: bool) -> bool:
+        """What is due now, or all of it; whether a step says that the ticks are to end."""
+        self._ticks += 1
+        everything = everything or bool(self._unanswered)
+        for step in self._steps:
+            if not everything and self._ticks % step.every:
+                continue
+            try:
+                is_to_end = await step.take()
+            except RefusedError as error:
+                if step not in self._refused:
+                    log.warning("the API server refuses a list: %s", error)
+                self._refused.add(step)
+            except UnavailableError as error:
+                if not self._unanswered:
+                    log.warning("the API server does not answer: %s", error)
+                self._unanswered += 1
+                return False
+            else:
+                self._is_listed(step)
+                if is_to_end:
+                    return True
+        if self._unanswered:
+            self._unanswered = 0
+            log.info("the API server answers again")
+        self._heard()
+        return False
+
+    def _is_listed(self, step: Step) -> None:
+        if step in self._refused:
+            self._refused.remove(step)
+            if not self._refused:
+                log.info("the API server answers again: it refuses no list any more")
+
+    async def _pause(self) -> bool:
+        """Wait until the next tick; True if it is to say what watches that began did not."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._unheard.wait(), self.pause_seconds)
+            await asyncio.sleep(TOGETHER_SECONDS)
+            self._unheard.clear()
+            return True
+        return False
