@@ -13,7 +13,6 @@ from collectorfleet_api.rules.followed import as_run, with_followed
 from collectorfleet_api.rules.validation import problems, read_stored
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.driver_job import CONTAINER, JOB, started_with
-from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.propagation import NOTHING, Propagation
 from collectorfleet_operator.children.table import CHILDREN, DRIVER_CHILD, LEASE_CHILD, Child
@@ -26,6 +25,7 @@ from collectorfleet_operator.objects import Key, Object, controller_uid, is_term
 def observe(
     cache: Cache,
     key: Key,
+    stored: Object,
     fleet: CollectorFleet,
     *,
     unreadable: Sequence[str] = (),
@@ -39,11 +39,13 @@ def observe(
     code_changed_at: datetime | None = None,
     now: datetime,
 ) -> Observed:
+    """``fleet`` is what :func:`read` makes of the ``stored`` one."""
     wrong = unreadable or [str(problem) for problem in problems(fleet)]
+    children = children_of(cache, key)
     seen = Observed(
         fleet=fleet,
-        running=running(cache, key, None if wrong else fleet),
-        children=children_of(cache, key),
+        running=running(stored, children.get(DRIVER_CHILD), None if wrong else fleet),
+        children=children,
         pods=cache.of_fleet(POD, key),
         problems=wrong,
         kuberay_installed=kuberay_installed,
@@ -54,7 +56,7 @@ def observe(
         refused=refused,
         warnings=warnings,
         code_changed_at=code_changed_at,
-        reported_at=_reported_at(cache.get(FLEET, key)),
+        reported_at=_reported_at(stored),
     )
     lease, pod = seen.children.get(LEASE_CHILD), seen.driver_pod
     if pod is None:
@@ -74,7 +76,7 @@ def read(cache: Cache, key: Key, stored: Object) -> tuple[CollectorFleet, Sequen
     try:
         return CollectorFleet.parse_stored(stored), ()
     except ValidationError:
-        present = running(cache, key)
+        present = running(stored, cache.get(JOB, DRIVER_CHILD.key(key)))
         return None if present is None else (present, problems_of(stored))
 
 
@@ -84,13 +86,12 @@ def problems_of(stored: Object) -> list[str]:
     return [str(problem) for problem in found] if isinstance(found, list) else []
 
 
-def running(cache: Cache, key: Key, fleet: CollectorFleet | None = None) -> CollectorFleet | None:
-    """The fleet as its driver runs it, whatever is stored by now; None without a Job of this fleet.
+def running(stored: Object, job: Object | None, fleet: CollectorFleet | None = None) -> CollectorFleet | None:
+    """The fleet as its driver's Job runs it, whatever is stored by now; None without a Job of this fleet.
 
-    That is mostly ``fleet``, which is stored and has no problems, and then that very one.
+    That is mostly ``fleet``, which is the stored one and has no problems, and then that very one.
     """
-    stored, job = cache.get(FLEET, key), cache.get(JOB, DRIVER_CHILD.key(key))
-    if stored is None or job is None or controller_uid(job) != uid_of(stored) or is_terminating(job):
+    if job is None or controller_uid(job) != uid_of(stored) or is_terminating(job):
         return None
     spec = started_with(job)
     if not spec:
@@ -113,7 +114,7 @@ def _holds(pod: Object, lease: Object) -> bool:
     return str(holder).startswith(name_of(pod))
 
 
-def _reported_at(fleet: Object | None) -> str | None:
-    writers = metadata(fleet).get("managedFields") or [] if fleet else []
+def _reported_at(fleet: Object) -> str | None:
+    writers = metadata(fleet).get("managedFields") or []
     times = [writer["time"] for writer in writers if writer.get("manager") == names.DRIVER_MANAGER]
     return max(times, default=None)

@@ -78,7 +78,7 @@ class Reconciler:
     async def _bring_on(
         self, key: Key, stored: Object, fleet: CollectorFleet, unreadable: Sequence[str]
     ) -> timedelta | None:
-        seen, result = await self._observe(key, fleet, unreadable, Result()), Result()
+        seen, result = await self._observe(key, stored, fleet, unreadable, Result()), Result()
         planned = plan(seen, self._now())
         again = planned.again_after
         if planned.actions:
@@ -86,18 +86,21 @@ class Reconciler:
             self._untold.add(key, fleet, result.changes)
             if result.interrupted:
                 raise result.interrupted
-            seen = await self._observe(key, fleet, unreadable, result)
+            seen = await self._observe(key, stored, fleet, unreadable, result)
             again = timedelta(0) if result.news else again_after(seen, self._now())
         if await self._write(key, stored, seen):
             again = timedelta(0)
         self._log_refused(key, result.refused)
         return _at_the_latest(again)
 
-    async def _observe(self, key: Key, fleet: CollectorFleet, unreadable: Sequence[str], result: Result) -> Observed:
+    async def _observe(
+        self, key: Key, stored: Object, fleet: CollectorFleet, unreadable: Sequence[str], result: Result
+    ) -> Observed:
         queued = {} if self.why_no_queues else await self._queued(key, fleet)
         return observe(
             self._cache,
             key,
+            stored,
             fleet,
             unreadable=unreadable,
             kuberay_installed=result.kuberay_installed and not self.kuberay_is_missing,

@@ -107,11 +107,12 @@ class World:
 
     def seen(self, **known: Any) -> Observed:
         self._list_leases()
-        found = read(self.cache, KEY, self.get(FLEET))
+        stored = self.get(FLEET)
+        found = read(self.cache, KEY, stored)
         assert found is not None, "the fleet cannot be read, and nothing of it runs"
         fleet, unreadable = found
         known = {"kuberay_installed": True, "flavors": self.flavors, "now": self.now, **known}
-        return observe(self.cache, KEY, fleet, unreadable=unreadable, **known)
+        return observe(self.cache, KEY, stored, fleet, unreadable=unreadable, **known)
 
     def restarted(self) -> World:
         """The same cluster, as an operator sees it that has just begun."""

@@ -22,6 +22,7 @@ from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.token_secret import SECRET
 from collectorfleet_operator.decide.plan import plan
 from collectorfleet_operator.edge import reconcile
+from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.errors import ConflictError, UnavailableError
 from collectorfleet_operator.edge.reconcile import Reconciler
 from collectorfleet_operator.objects import Key, Kind, Object, name_of, uid_of
@@ -104,7 +105,13 @@ def test_a_fleet_at_rest_is_read_once_and_looked_at_again_some_time(monkeypatch:
     kube = PlayedKube(world)
     reconciler = Reconciler(kube, world.cache, lambda: NOON)  # type: ignore[arg-type]
     asyncio.run(reconciler.reconcile(KEY))
-    plans = []
+    plans, read = [], Counter[tuple[Kind, Key]]()
+
+    def counted(kind: Kind, key: Key) -> Object | None:
+        read[kind, key] += 1
+        return Cache.get(world.cache, kind, key)
+
+    monkeypatch.setattr(world.cache, "get", counted)
     monkeypatch.setattr(reconcile, "plan", lambda seen, now: plans.append(plan(seen, now)) or plans[-1])
     told = kube.events[:]
     again = asyncio.run(reconciler.reconcile(KEY))
@@ -112,6 +119,8 @@ def test_a_fleet_at_rest_is_read_once_and_looked_at_again_some_time(monkeypatch:
     assert again <= timedelta(minutes=20)
     assert kube.events == told
     assert len(plans) == 1
+    # Reading is decoding.
+    assert (read[FLEET, KEY], read[JOB, DRIVER]) == (1, 1)
 
 
 def test_somebody_elses_object_of_a_childs_name_stays_as_it_is() -> None:
