@@ -15,7 +15,7 @@ from tests.cluster.control_plane import ControlPlane
 
 from benchmarks.fleets import bare, played
 from benchmarks.fleets.api import Api, each
-from benchmarks.fleets.played import Drivers
+from benchmarks.fleets.played import Drivers, Leases
 from benchmarks.fleets.process import Operator, Step
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.owner import FLEET
@@ -46,6 +46,7 @@ class Fleets:
     def __init__(self, plane: ControlPlane, api: Api, operator: Operator, count: int) -> None:
         self.plane, self.api, self.operator, self.count = plane, api, operator, count
         self.stored: list[Object] = []
+        self.leases = Leases(api)
 
     async def store(self, **spec: object) -> None:
         async def one(number: int) -> None:
@@ -74,7 +75,7 @@ class Fleets:
         }
 
     async def get_ready(self) -> Found:
-        await played.make_pods(self.api, self.stored)
+        await played.make_pods(self.api, self.stored, self.leases)
         await Drivers(self.api, self.stored).report_once()
         await self.until(FLEET, lambda one: has_condition(one, "Ready"))
         await asyncio.sleep(5)
@@ -218,7 +219,7 @@ class Fleets:
     async def _settle(self) -> None:
         """The pods and reports that the changes ask for."""
         self.stored = await self.api.list(FLEET)
-        await played.make_pods(self.api, self.stored)
+        await played.make_pods(self.api, self.stored, self.leases)
         grown = [one for one in self.stored if one["status"].get("replicas") != one["spec"]["collectors"]["replicas"]]
         await Drivers(self.api, grown).report_once()
         await self.until(FLEET, lambda one: has_condition(one, "Ready"))

@@ -1,7 +1,4 @@
-"""What KubeRay, the Job controller, kubelets and drivers would write: pods, and the statuses of all of it.
-
-Drivers hold no Lease here: a thousand of them renew theirs 200 times a second, which is a benchmark of the API server.
-"""
+"""What KubeRay, the Job controller, kubelets and drivers would write: pods, and the statuses of all of it."""
 
 from __future__ import annotations
 
@@ -15,21 +12,27 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+import aiohttp
+
 from benchmarks.fleets.api import Api, each
 from collectorfleet_api import names
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.group_sizes import worker_groups
+from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
-from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.children.pod_template import POD, PodRole
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.worker_group import GROUP_LABEL
-from collectorfleet_operator.objects import Kind, Object, controller_uid, name_of, namespace_of, uid_of
+from collectorfleet_operator.decide.lost import LOST_AFTER
+from collectorfleet_operator.objects import Key, Kind, Object, controller_uid, label, name_of, namespace_of, uid_of
 
 COLLECTORS: Final = 2
 NAMESPACES: Final = 10
 BARE: Final = "bare"
 NAMESPACE: Final = Kind("v1", "Namespace", "namespaces")
 ACCOUNT: Final = Kind("v1", "ServiceAccount", "serviceaccounts")
+# Within half of the time after which a driver counts as lost.
+RENEW_SECONDS: Final = LOST_AFTER.total_seconds() / 2
 # Reports under way.
 _AT_ONCE: Final = 16
 _CATCHES_UP_SECONDS: Final = 1.0
@@ -53,8 +56,11 @@ def fleet(number: int, namespace: str | None = None, **spec: object) -> Object:
     }
 
 
-async def make_pods(api: Api, fleets: Iterable[Object]) -> None:
-    """Every pod that the stored RayClusters and Jobs of these fleets ask for and that is not there, ready at once."""
+async def make_pods(api: Api, fleets: Iterable[Object], leases: Leases) -> None:
+    """Every pod that the stored RayClusters and Jobs of these fleets ask for and that is not there, ready at once.
+
+    A driver takes its Lease.
+    """
     wanted = {(namespace_of(one), name_of(one)) for one in fleets}
     there = Counter(
         (str(controller_uid(pod)), pod["metadata"]["labels"].get(GROUP_LABEL, "")) for pod in await api.list(POD)
@@ -75,6 +81,8 @@ async def make_pods(api: Api, fleets: Iterable[Object]) -> None:
         ]
         status = {"phase": "Running", "podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}], "conditions": conditions}
         await api.merge(POD, namespace_of(pod), name_of(pod), {"status": status}, "status")
+        if label(pod, names.ROLE_LABEL) == PodRole.DRIVER:
+            await leases.take(pod)
 
     await each(made, make)
 
@@ -131,6 +139,44 @@ def report_of(stored: Object, batches: int) -> Object:
     }
 
 
+class Leases:
+    """Of drivers, each renewed every so many seconds: a thousand of them would renew theirs 200 times a second."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._held: list[Key] = []
+
+    async def take(self, driver: Object) -> None:
+        """By a driver pod that begins."""
+        key = Key(namespace_of(driver), names.driver_name(str(label(driver, names.FLEET_LABEL))))
+        now = micro_time_text()
+        spec = {"holderIdentity": name_of(driver), "acquireTime": now, "renewTime": now, "leaseDurationSeconds": 15}
+        await self._api.merge(LEASE, key.namespace, key.name, {"spec": spec})
+        self._held.append(key)
+
+    @contextlib.asynccontextmanager
+    async def renewing(self) -> AsyncIterator[None]:
+        """Those that are held, in turn; an API server that is away is tried again."""
+        task = asyncio.create_task(self._renew_in_turn())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def _renew_in_turn(self) -> None:
+        while True:
+            began = time.monotonic()
+            for number, key in enumerate(self._held[:], 1):
+                with contextlib.suppress(aiohttp.ClientError):
+                    await self._api.merge(LEASE, key.namespace, key.name, {"spec": {"renewTime": micro_time_text()}})
+                due = began + RENEW_SECONDS * number / len(self._held)
+                await asyncio.sleep(max(0.0, due - time.monotonic()))
+            # Where none is held yet.
+            await asyncio.sleep(0.1)
+
+
 class Drivers:
     """They report in turn."""
 
@@ -176,6 +222,10 @@ class Drivers:
 def some(fleets: Sequence[Object], count: int) -> list[Object]:
     """The same ones in every run."""
     return random.Random(7).sample(list(fleets), min(count, len(fleets)))
+
+
+def micro_time_text() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def time_text() -> str:
