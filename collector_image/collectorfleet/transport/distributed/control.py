@@ -5,19 +5,18 @@ Frames and weights are announced here, with their shapes, and travel over the gr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
-from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.codec.snapshot import Entry
 from collectorfleet.messages import Answer, Message, Request
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """The first that a member hears."""
+    """The first that a member hears. ``config`` and ``policy`` are pickled: to unpickle them may raise anything."""
 
-    config: CollectorConfig
+    config: bytes = field(repr=False)
+    policy: bytes | None = field(repr=False)  # None: it is in the other
     seed: int
     seed_environment: bool
 
@@ -99,7 +98,7 @@ class Ask:
 
     number: int
     method: str
-    arguments: tuple[Any, ...]
+    arguments: bytes  # a tuple, pickled
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ from typing import Any, Final
 
 from ray import cloudpickle
 
+from collectorfleet.errors import describe
+
 Address = tuple[str, int]
 
 # A stranger that says nothing, or a driver that has no time.
@@ -37,6 +39,10 @@ _PROBES: Final = 2
 
 class Unauthenticated(OSError):
     """The other side does not have the token, or somebody in between changed what it said."""
+
+
+class Unreadable(Exception):
+    """What the other side said cannot be unpickled here; its cause is why. The connection goes on."""
 
 
 class Link:
@@ -57,8 +63,12 @@ class Link:
             self.send(written)
 
     def hear(self) -> Any:
-        """Block until the other side says something. Raises EOFError or OSError at its end."""
-        return cloudpickle.loads(self.receive())
+        """Block until the other side says something. Raises EOFError or OSError at its end, and Unreadable."""
+        written = self.receive()
+        try:
+            return cloudpickle.loads(written)
+        except Exception as error:
+            raise Unreadable(f"what was said cannot be unpickled here: {describe(error)}") from error
 
     def send(self, written: bytes) -> None:
         with self._speaking:

@@ -7,21 +7,27 @@ process group. A death breaks the group, and only that: rollouts of the others g
 from __future__ import annotations
 
 import threading
+import traceback
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from ray import cloudpickle
+
 from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.server import FRAMES
 from collectorfleet.codec import snapshot as snapshots
-from collectorfleet.messages import CollectorId, Failed, Lost, Message, Request, Returned, Stored, Weights
+from collectorfleet.errors import describe
+from collectorfleet.messages import CollectorId, Failed, Lost, Message, Raised, Request, Returned, Stored, Weights
 from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed.asking import Asked, Unanswered
 from collectorfleet.transport.distributed.courier import Courier
 from collectorfleet.transport.distributed.launcher import Launched, Launcher
-from collectorfleet.transport.distributed.link import Link, Listener
+from collectorfleet.transport.distributed.link import Link, Listener, Unreadable
 from collectorfleet.transport.distributed.parcel import Parcel
+from collectorfleet.transport.distributed.user_objects import build_of, pickled
 from collectorfleet.transport.mailbox import Mailbox
 
 ConfigOf = Callable[[str], CollectorConfig]
@@ -48,7 +54,7 @@ class DistributedTransport:
     def __init__(self, config_of: ConfigOf, launcher: Launcher, *, policy: Any, seed: int) -> None:
         self._config_of = config_of
         self._launcher = launcher
-        self._policy = policy
+        self._policy = pickled("policy", policy)  # once for all of them
         self._seed = seed
         self._seeds_environments = False
         self._collectors: dict[CollectorId, _Collector] = {}
@@ -60,10 +66,9 @@ class DistributedTransport:
         threading.Thread(target=self._listener.serve, args=(self._converse,), name="gang-members", daemon=True).start()
 
     def start(self, collector: CollectorId) -> None:
+        seed = (self._seed + collector.incarnation) % 2**63
         config = self._config_of(collector.name)
-        if not config.served:
-            config = replace(config, policy=self._policy)
-        build = control.Build(config, (self._seed + collector.incarnation) % 2**63, self._seeds_environments)
+        build = build_of(config, self._policy, seed, seed_environment=self._seeds_environments)
         # Before it is launched: its process may come at once.
         self._collectors[collector] = started = _Collector(build)
         started.process = self._launcher.launch(collector, self._listener.address)
@@ -93,7 +98,7 @@ class DistributedTransport:
         if known is None or known.link is None:
             self._unanswered.lost(collector)
             return None
-        known.link.say(control.Ask(asked.number, method, args))
+        known.link.say(control.Ask(asked.number, method, cloudpickle.dumps(args)))
         return asked
 
     def answer(self, asked: Asked, timeout: float) -> Returned | Failed | None:
@@ -157,6 +162,9 @@ class DistributedTransport:
                 self._courier.leave(collector)
                 self._unanswered.lost(collector)
                 return
+            except Unreadable as error:
+                self._said.put(_unreadable(collector, error))
+                continue
             match said:
                 case control.Said(message):
                     self._said.put(message)
@@ -168,3 +176,8 @@ class DistributedTransport:
     def _watch(self, collector: CollectorId, process: Launched) -> None:
         ended = process.how_it_ended()
         self._said.put(Lost(collector, ended.cause, ended.fault))
+
+
+def _unreadable(collector: CollectorId, error: Unreadable) -> Raised:
+    text = "".join(traceback.format_exception(error))
+    return Raised(collector, f"{FRAMES}, as the driver read them", describe(error.__cause__ or error), text)
