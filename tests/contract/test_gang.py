@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,8 +17,10 @@ from tests import envs
 from tests.contract.harness import C0, PLAIN, Harness, make_gated, over_a_process_group, values_of, waits_at
 from tests.wait import eventually
 
+from collectorfleet.codec.tensors import Array
 from collectorfleet.messages import Answer, Applied, CollectorId, Lost
 from collectorfleet.transport.distributed.courier import Courier
+from collectorfleet.transport.distributed.group import Group
 from collectorfleet.transport.distributed.link import dial
 from collectorfleet.transport.distributed.transport import DistributedTransport
 
@@ -112,6 +115,32 @@ def test_frames_of_one_collector_are_not_overwritten_by_those_of_its_next_rollou
     random, still = gang.hear(Answer), gang.hear(Answer)
     assert len(values_of(random)) > 1
     assert values_of(still) == {0.0}
+
+
+def test_offers_to_a_slow_member_replace_each_other_and_frames_pass_them(
+    gang: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gang.start()
+    eventually(lambda: formed_of(gang, C0), within=30, what="a gang")
+    ledger, may_send = courier_of(gang)._ledger, threading.Semaphore(0)
+    broadcast = Group.broadcast
+
+    def slow(self: Group, arrays: Sequence[Array]) -> None:
+        assert may_send.acquire(timeout=60)
+        broadcast(self, arrays)
+
+    monkeypatch.setattr(Group, "broadcast", slow)
+    for version in range(1, 51):
+        gang.transport.offer(C0, gang.store(version, float(version)))
+    request = gang.ask(C0)
+    eventually(lambda: len(ledger.frames) == 1, within=30, what="frames that wait")
+    assert len(ledger.accounts[C0].owed) <= 2
+    may_send.release()  # for the one that the courier had begun with
+    assert gang.hear(Answer).request_id == request.id
+    may_send.release()
+    while gang.hear(Applied).version != 50:
+        pass
+    assert not ledger.accounts[C0].owed
 
 
 def test_a_parcel_that_nobody_can_offer_again_is_forgotten_by_the_driver(gang: Harness) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
@@ -58,6 +58,7 @@ class Courier:
         self._changed = threading.Condition()
         self._gang: Gang | None = None
         self._epoch = 0
+        self._sent_last = False  # a parcel, and not fetched frames
         self._broken = 0  # the newest epoch of which a member said so
         self._over = False
         # Python may collect a parcel at any moment, also of a thread that holds the lock.
@@ -77,12 +78,18 @@ class Courier:
             self._ledger.remove(collector)
             self._changed.notify_all()
 
-    def owe(self, collector: CollectorId, *parcels: Parcel) -> None:
+    def offer(self, collector: CollectorId, policy: str, parcels: Sequence[Parcel]) -> None:
+        """Send parcels to a member, unless it has them, or is offered newer ones of that policy before they go."""
+        with self._changed:
+            if collector in self._ledger.accounts:
+                self._ledger.offer(collector, policy, parcels)
+                self._changed.notify_all()
+
+    def request(self, collector: CollectorId, parcels: Sequence[Parcel]) -> None:
         """Send parcels to a member, unless it has them."""
         with self._changed:
             if collector in self._ledger.accounts:
-                for parcel in parcels:
-                    self._ledger.owe(collector, parcel)
+                self._ledger.request(collector, parcels)
                 self._changed.notify_all()
 
     def drop(self, parcel: int) -> None:
@@ -140,14 +147,15 @@ class Courier:
             self._gang = None
             return self._form if present else None
         found = self._ledger.next_parcel(gang.members)
-        if found is not None:
+        waits = self._ledger.next_frames(gang.members)
+        # In turns: who publishes faster than the network sends must not keep frames back, nor frames the weights.
+        if found is not None and (waits is None or not self._sent_last):
+            self._sent_last = True
             parcel, to, broadcast = found
             self._ledger.sending(parcel, to)
             return lambda: self._send(gang, parcel, to, broadcast=broadcast)
-        waits = self._ledger.next_frames(gang.members)
-        if waits is not None:
-            return lambda: self._fetch(gang, waits)
-        return None
+        self._sent_last = False
+        return None if waits is None else lambda: self._fetch(gang, waits)
 
     def _form(self) -> None:
         with self._changed:

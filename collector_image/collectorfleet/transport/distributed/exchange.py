@@ -44,6 +44,9 @@ class Awaited:
     def arrived(self) -> bool:
         return self.weights.done() and (self.normalization is None or self.normalization.done())
 
+    def is_newer(self, other: Awaited) -> bool:
+        return self.version > other.version
+
     def offer(self) -> Offer:
         """Blocks until all of it has arrived."""
         also = None if self.normalization is None else self.normalization.result()
@@ -123,7 +126,8 @@ class Exchange:
             found.set_result(Snapshot(take.entries, arrays, take.whole, take.policy_version))
 
     def _offer_arrived(self) -> None:
-        arrived = [one for one in self._awaited if one.arrived]
-        self._awaited = [one for one in self._awaited if not one.arrived]
-        for one in arrived:
+        arrived = {one.policy: one for one in self._awaited if one.arrived}  # the newest of each, which comes last
+        # Older ones may never come: the driver lets go of what it has not sent when it offers the next.
+        self._awaited = [one for one in self._awaited if one.policy not in arrived or one.is_newer(arrived[one.policy])]
+        for one in arrived.values():
             self._offer(one.policy, one.offer())

@@ -82,11 +82,15 @@ class DistributedTransport:
         return Stored(hashed, snapshot.size_bytes, parcel)
 
     def offer(self, collector: CollectorId, weights: Weights) -> None:
-        self._say(collector, self._offered(collector, weights))
+        self._courier.offer(collector, weights.policy, _parcels(weights))
+        self._say(collector, _offered(weights))
 
     def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
-        along = None if weights is None else self._offered(collector, weights)
-        self._say(collector, control.Run(request, along))
+        if weights is not None:
+            if request.version is None:
+                self._courier.offer(collector, weights.policy, _parcels(weights))
+            self._courier.request(collector, _parcels(weights))
+        self._say(collector, control.Run(request, None if weights is None else _offered(weights)))
 
     def cut_short(self, collector: CollectorId, request_id: int) -> None:
         self._say(collector, control.CutShort(request_id))
@@ -132,13 +136,6 @@ class DistributedTransport:
         self._courier.close()
         self._launcher.close()
 
-    def _offered(self, collector: CollectorId, weights: Weights) -> control.Offered:
-        also = weights.normalization
-        parcels = [weights.stored.handle, *([] if also is None else [also.handle])]
-        self._courier.owe(collector, *parcels)
-        numbers = [parcel.number for parcel in parcels]
-        return control.Offered(weights.policy, weights.version, numbers[0], None if also is None else numbers[1])
-
     def _say(self, collector: CollectorId, said: object) -> None:
         link = self._collectors[collector].link
         if link is None:
@@ -176,6 +173,16 @@ class DistributedTransport:
     def _watch(self, collector: CollectorId, process: Launched) -> None:
         ended = process.how_it_ended()
         self._said.put(Lost(collector, ended.cause, ended.fault))
+
+
+def _parcels(weights: Weights) -> list[Parcel]:
+    also = weights.normalization
+    return [weights.stored.handle, *([] if also is None else [also.handle])]
+
+
+def _offered(weights: Weights) -> control.Offered:
+    numbers = [parcel.number for parcel in _parcels(weights)]
+    return control.Offered(weights.policy, weights.version, numbers[0], numbers[1] if len(numbers) > 1 else None)
 
 
 def _unreadable(collector: CollectorId, error: Unreadable) -> Raised:
