@@ -28,7 +28,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Of a member: what it says to a call."""
+    """Of a member: what its thread that is alone with the group says to a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +108,10 @@ class CutShort:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Of a member: the gang of that epoch cannot go on."""
+    """Of a member: the gang of that epoch cannot go on, or cannot be formed."""
 
     epoch: int
+    why: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ class Account:
     """Of one member."""
 
     link: Any
-    silent: bool = False  # it was called, and has said nothing since
+    silent: bool = False  # it was called, and has not answered since
     spoke: bool = True  # since the gang was last called together
     owed: dict[int, Parcel] = field(default_factory=dict)
     sent: set[int] = field(default_factory=set)  # over the gang that there is, or arrived before
@@ -76,6 +76,7 @@ class Ledger:
         self.frames = [one for one in self.frames if one.answer.collector != collector]
 
     def heard_of(self, collector: CollectorId) -> None:
+        """It obeys, by the thread that is alone with the process group."""
         account = self.accounts[collector]
         account.silent, account.spoke = False, True
 
@@ -97,11 +98,12 @@ class Ledger:
         """Whether any of them is gone."""
         return any(collector not in self.accounts for collector in called)
 
-    def silence(self, called: list[CollectorId]) -> None:
-        """Whoever was called and said nothing is left out until it speaks."""
-        for collector in called:
-            if collector in self.accounts and not self.accounts[collector].spoke:
-                self.accounts[collector].silent = True
+    def silence(self, called: list[CollectorId]) -> list[CollectorId]:
+        """Whoever was called and did not answer, and is left out until it does."""
+        silent = [one for one in called if one in self.accounts and not self.accounts[one].spoke]
+        for collector in silent:
+            self.accounts[collector].silent = True
+        return silent
 
     def present(self) -> list[CollectorId]:
         return [collector for collector, account in self.accounts.items() if not account.silent]

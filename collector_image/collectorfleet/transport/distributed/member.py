@@ -79,8 +79,6 @@ class _Member:
                 self._works.put(lambda: reply(self._server, asked))
             case control.Offered() as offered:
                 self._exchange.commands.put(self._awaited(offered))
-            case control.Call():
-                self._link.say(control.Here())
             case control.CutShort(request_id):
                 self._server.cut_short(request_id)
             case _:
