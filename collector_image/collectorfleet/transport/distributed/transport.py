@@ -52,6 +52,7 @@ class DistributedTransport:
     name = "TorchDistributed"
 
     def __init__(self, config_of: ConfigOf, launcher: Launcher, *, policy: Any, seed: int) -> None:
+        launcher.claim()
         self._config_of = config_of
         self._launcher = launcher
         self._policy = pickled("policy", policy)  # once for all of them
@@ -63,7 +64,7 @@ class DistributedTransport:
         self._courier = Courier(launcher.host, self._said.put)
         self._listener = Listener((launcher.host, 0), launcher.token)
         self._hashing = ThreadPoolExecutor(1, "weights-digest")
-        threading.Thread(target=self._listener.serve, args=(self._converse,), name="gang-members", daemon=True).start()
+        self._listener.serve(self._converse)
 
     def start(self, collector: CollectorId) -> None:
         seed = (self._seed + collector.incarnation) % 2**63
