@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,8 @@ def _misbehave(how: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         case "hang":
             time.sleep(10_000)
+        case "exit":
+            sys.exit(2)  # as argparse does
         case "run out of memory":
             raise MemoryError("no memory left for the game")
         case _:

@@ -32,6 +32,15 @@ def test_an_error_of_the_environment_says_whose_it_is(harness: Harness) -> None:
     assert raised.by_environment
 
 
+def test_an_environment_that_exits_is_heard_of_as_one_that_raises(harness: Harness) -> None:
+    harness.config = replace(PLAIN, create_env=misbehaving("exit"))
+    harness.start()
+    harness.ask(C0)
+    raised = harness.hear(Raised)
+    assert raised.where.startswith("environment")
+    assert (raised.cause, raised.by_environment) == ("SystemExit: 2", True)
+
+
 def test_an_error_of_the_policy_says_whose_it_is(harness: Harness) -> None:
     harness.use_policy(envs.make_broken_policy())
     harness.transport.start(C0)  # TorchRL tries the policy while it builds the collector

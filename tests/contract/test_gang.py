@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,8 +19,13 @@ from tests import envs
 from tests.contract.harness import C0, PLAIN, Harness, make_gated, over_a_process_group, values_of, waits_at
 from tests.wait import eventually
 
+from collectorfleet.actor.inbox import Inbox, Offer
+from collectorfleet.codec.tensors import Array
 from collectorfleet.messages import Answer, Applied, CollectorId, Lost
+from collectorfleet.transport.distributed import control
+from collectorfleet.transport.distributed import courier as couriers
 from collectorfleet.transport.distributed.courier import Courier
+from collectorfleet.transport.distributed.group import Group
 from collectorfleet.transport.distributed.link import dial
 from collectorfleet.transport.distributed.transport import DistributedTransport
 
@@ -95,6 +103,68 @@ def test_a_member_that_hangs_is_left_out_and_comes_back_with_what_it_was_owed(ga
     assert gang.hear(Applied, C1).digest == weights.stored.digest
 
 
+def make_stuck(gate: str) -> envs.Counting:
+    """In a process whose weights are loaded once there is a file ``gate``."""
+    offer = Inbox.offer
+
+    def late(self: Inbox, offered: Offer) -> None:
+        eventually(Path(gate).exists, within=120, what="the gate")
+        offer(self, offered)
+
+    Inbox.offer = late  # type: ignore[method-assign]  # of this process, which the collector has for itself
+    return envs.Counting()
+
+
+def test_a_member_whose_weights_do_not_load_is_left_out_and_comes_back(gang: Harness, gate: Path) -> None:
+    large = envs.make_large_policy()  # more than a socket holds
+    gang.use_policy(large)
+    gang.start("c0")
+    gang.config = replace(gang.config, create_env=partial(make_stuck, str(gate)))
+    gang.start("c1")
+    eventually(lambda: formed_of(gang, C0, C1), within=30, what="a gang of both")
+    for version in (1, 2):  # in the broadcast of the second it takes no part
+        weights = gang.store(version, large)
+        gang.transport.offer(C0, weights)
+        gang.transport.offer(C1, weights)
+        assert gang.hear(Applied, C0).version == version
+    assert formed_of(gang, C0)
+    gang.ask(C1)
+    eventually(lambda: len(courier_of(gang)._ledger.frames) == 1, within=30, what="frames that wait at it")
+    gang.offer(C0, gang.store(3, large))
+    assert formed_of(gang, C0)  # who works is not there yet
+    gate.touch()
+    assert gang.hear(Answer).collector == C1
+    while gang.hear(Applied, C1).version != 2:
+        pass
+
+
+def test_a_gang_that_cannot_be_formed_says_why(
+    gang: Harness, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    refused: Future[Group] = Future()
+    refused.set_exception(RuntimeError("no route to 10.0.0.7:40123"))
+    tried = []
+    monkeypatch.setattr(couriers, "forming", lambda *_, **__: tried.append(1) or refused)
+    caplog.set_level(logging.WARNING, "collectorfleet")
+    gang.start()
+    eventually(lambda: len(tried) > 2, within=60, what="that it is tried again")
+    assert caplog.text.count("cannot be formed, and is tried again: RuntimeError: no route to 10.0.0.7:40123") == 1
+
+
+def test_a_gang_leaves_nothing_where_it_met_once_the_next_has(gang: Harness) -> None:
+    gang.start("c0")
+    keys = []
+    for incarnation in (1, 2):
+        gang.start("c1", incarnation)
+        member = CollectorId("c1", incarnation)
+        eventually(lambda member=member: formed_of(gang, C0, member), within=30, what="a gang of both")
+        store = courier_of(gang)._store
+        assert store is not None
+        keys.append(store.num_keys())
+        gang.transport.stop(member)
+    assert keys[0] == keys[1]
+
+
 def test_who_joins_late_gets_weights_that_the_others_have_had(gang: Harness) -> None:
     gang.start("c0")
     weights = gang.store(1, 3.0)
@@ -105,6 +175,36 @@ def test_who_joins_late_gets_weights_that_the_others_have_had(gang: Harness) -> 
     assert values_of(gang.hear(Answer)) == {3.0}
 
 
+def test_who_joined_late_is_told_of_a_parcel_when_its_turn_comes(
+    gang: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gang.start("c0")
+    weights = gang.store(1, 3.0)
+    gang.offer(C0, weights)
+    late = [gang.start("c1").collector, gang.start("c2").collector]
+    eventually(lambda: formed_of(gang, C0, *late), within=30, what="a gang of all")
+    courier, seen = courier_of(gang), []
+    tell, send = courier._tell, Group.send
+
+    def noted(collector: CollectorId, said: object) -> None:
+        if isinstance(said, control.Take):
+            seen.append(f"{collector} is told")
+        tell(collector, said)
+
+    def sent(self: Group, arrays: Sequence[Array], to: int) -> None:
+        send(self, arrays, to)
+        seen.append(f"c{to - 1} has it")
+
+    monkeypatch.setattr(courier, "_tell", noted)
+    monkeypatch.setattr(Group, "send", sent)
+    with courier._changed:  # one parcel for both
+        for one in late:
+            gang.transport.offer(one, weights)
+    for one in late:
+        assert gang.hear(Applied, one).version == 1
+    assert seen == ["c1 is told", "c1 has it", "c2 is told", "c2 has it"]
+
+
 def test_frames_of_one_collector_are_not_overwritten_by_those_of_its_next_rollout(gang: Harness) -> None:
     gang.start()
     gang.ask(C0, random=True)
@@ -112,6 +212,32 @@ def test_frames_of_one_collector_are_not_overwritten_by_those_of_its_next_rollou
     random, still = gang.hear(Answer), gang.hear(Answer)
     assert len(values_of(random)) > 1
     assert values_of(still) == {0.0}
+
+
+def test_offers_to_a_slow_member_replace_each_other_and_frames_pass_them(
+    gang: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gang.start()
+    eventually(lambda: formed_of(gang, C0), within=30, what="a gang")
+    ledger, may_send = courier_of(gang)._ledger, threading.Semaphore(0)
+    broadcast = Group.broadcast
+
+    def slow(self: Group, arrays: Sequence[Array]) -> None:
+        assert may_send.acquire(timeout=60)
+        broadcast(self, arrays)
+
+    monkeypatch.setattr(Group, "broadcast", slow)
+    for version in range(1, 51):
+        gang.transport.offer(C0, gang.store(version, float(version)))
+    request = gang.ask(C0)
+    eventually(lambda: len(ledger.frames) == 1, within=30, what="frames that wait")
+    assert len(ledger.accounts[C0].owed) <= 2
+    may_send.release()  # for the one that the courier had begun with
+    assert gang.hear(Answer).request_id == request.id
+    may_send.release()
+    while gang.hear(Applied).version != 50:
+        pass
+    assert not ledger.accounts[C0].owed
 
 
 def test_a_parcel_that_nobody_can_offer_again_is_forgotten_by_the_driver(gang: Harness) -> None:

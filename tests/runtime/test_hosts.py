@@ -20,6 +20,7 @@ from tests.runtime.batches import VERSION, Make, learn
 from tests.wait import eventually
 
 from collectorfleet import CollectorHosts, FleetCollector, InvalidOption
+from collectorfleet.transport.distributed import hosting
 from collectorfleet.transport.distributed.link import Unauthenticated, dial
 
 HERE = "127.0.0.1"
@@ -193,6 +194,43 @@ def test_a_host_that_is_asked_to_end_is_not_taken_for_one_that_is_done(hosts: Ho
         eventually(lambda: listening.present() == [], within=10)
     finally:
         listening.close()
+
+
+def test_hosts_of_one_fleet_are_refused_to_another_and_their_port_can_be_had_after_it(hosts: Hosts, gang: Make) -> None:
+    listening = hosts.listen()
+    first = gang(launcher=listening, total_frames=40)
+    with pytest.raises(InvalidOption, match="launcher: another FleetCollector has these CollectorHosts"):
+        gang(launcher=listening, total_frames=40)
+    first.shutdown()
+    with pytest.raises(
+        InvalidOption, match=f"launcher: .* make others, which may listen at port {listening.port} again"
+    ):
+        gang(launcher=listening, total_frames=40)
+    CollectorHosts(HERE, listening.port, TOKEN.encode()).close()
+
+
+def test_who_was_greeted_when_hosts_are_closed_is_let_go(hosts: Hosts) -> None:
+    listening = hosts.listen()
+    link = dial((HERE, listening.port), TOKEN.encode())
+    listening.close()
+    link.say(hosting.Came(0, 1, "late"))
+    link._connection.settimeout(20)
+    with pytest.raises(EOFError):
+        link.hear()  # and not a welcome
+    assert listening.present() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "refusal"),
+    [
+        ({"collectors_per_host": 0}, "collectors_per_host: 0; a host holds at least one collector"),
+        ({"gpus_per_collector": 1.5}, "gpus_per_collector: 1.5 is more than one GPU and not whole"),
+    ],
+    ids=["no collector", "a GPU and a half"],
+)
+def test_numbers_that_cannot_work_are_refused(options: dict[str, Any], refusal: str) -> None:
+    with pytest.raises(InvalidOption, match=refusal):
+        CollectorHosts(HERE, 0, TOKEN.encode(), **options)
 
 
 def test_a_token_that_can_be_guessed_is_refused() -> None:

@@ -45,6 +45,8 @@ from collectorfleet.messages import (
 )
 from collectorfleet.user_code import name_of
 
+# What a rollout made, where it cannot be written down for the driver.
+FRAMES: Final = "frames"
 _OF_THE_ENVIRONMENT: Final = (
     environments.__code__,
     normalization_of.__code__,
@@ -81,8 +83,8 @@ class CollectorServer:
             self._made.collector.worker_idx = self._id.index
             if seed_environment:
                 self._made.collector.set_seed(seed % 2**31)
-        except Exception as error:  # noqa: BLE001  (the user's code may raise anything)
-            return self._failure(error)
+        except BaseException as error:  # noqa: BLE001  (the user's code may raise anything, and call sys.exit)
+            return self.failure(error)
         self._built.set()
         normalization = self._made.normalization
         begun = None if normalization is None else normalization.begun
@@ -93,9 +95,9 @@ class CollectorServer:
         started = time.perf_counter()
         try:
             rollout = self._runner.run(request, weights)
-        except Exception as error:  # noqa: BLE001  (the user's code may raise anything)
-            return self._failure(error)
-        return self._answer(request, rollout, time.perf_counter() - started)
+            return self._answer(request, rollout, time.perf_counter() - started)
+        except BaseException as error:  # noqa: BLE001  (the user's code may raise anything, and call sys.exit)
+            return self.failure(error)
 
     def offer(self, policy: str, offered: Offer) -> None:
         """Load these weights once no rollout runs; they replace what was offered before."""
@@ -138,6 +140,19 @@ class CollectorServer:
     def load_environment_state(self, state: dict[str, Any]) -> None:
         self._runner.load_environment_state(state)
 
+    def failure(self, error: BaseException, where: str | None = None) -> Raised | Lost | ServiceLost:
+        """What the driver is told of an error: whose it is, which its traceback says unless ``where`` does."""
+        if isinstance(error, ReplayBufferLost | PolicyServiceLost):
+            return ServiceLost(self._id, error)
+        if _fault_of(error) is Fault.OUT_OF_MEMORY:
+            # Not a mistake of the environment, and not to be tried in this process again.
+            return Lost(self._id, describe(error), Fault.OUT_OF_MEMORY)
+        text = "".join(traceback.format_exception(error))
+        whose = where or ("rollout" if isinstance(error, NotExact) else _whose(error))
+        by_environment = whose == "environment"
+        named = f"environment {name_of(self._config.create_env)}" if by_environment else whose
+        return Raised(self._id, named, describe(error), text, by_environment)
+
     def close(self) -> None:
         """Let go whoever waits in :meth:`next_applied`."""
         for inbox in self._made.inboxes.values() if self._made is not None else ():
@@ -174,25 +189,13 @@ class CollectorServer:
             tensors.encode(rollout.batch, compact=self._config.compact_observations), segments, self._id.incarnation
         )
 
-    def _failure(self, error: Exception) -> Raised | Lost | ServiceLost:
-        if isinstance(error, ReplayBufferLost | PolicyServiceLost):
-            return ServiceLost(self._id, error)
-        if _fault_of(error) is Fault.OUT_OF_MEMORY:
-            # Not a mistake of the environment, and not to be tried in this process again.
-            return Lost(self._id, describe(error), Fault.OUT_OF_MEMORY)
-        text = "".join(traceback.format_exception(error))
-        whose = "rollout" if isinstance(error, NotExact) else _whose(error)
-        by_environment = whose == "environment"
-        where = f"environment {name_of(self._config.create_env)}" if by_environment else whose
-        return Raised(self._id, where, describe(error), text, by_environment)
-
 
 def _pod() -> str:
     return os.environ.get("COLLECTORFLEET_POD") or socket.gethostname()
 
 
 def _whose(error: BaseException) -> str:
-    """Whose code raised: of the environment or the replay buffer if a frame of theirs is in it, else the policy's.
+    """Whose code raised: of the environment, the replay buffer or the frames if theirs is in it, else the policy's.
 
     What TorchRL's collector raises itself, which it does about its arguments, is nobody's code.
     """
@@ -203,6 +206,8 @@ def _whose(error: BaseException) -> str:
             return "environment"
         if code is write.__code__:
             return "replay buffer"
+        if code is CollectorServer._answer.__code__:
+            return FRAMES
         last = code.co_filename
     return "collector options" if "/torchrl/collectors/" in last else "policy"
 

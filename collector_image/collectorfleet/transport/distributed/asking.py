@@ -44,7 +44,7 @@ class Unanswered:
         with self._lock:
             asked = self._asked.pop(reply.number, None)
         if asked is not None:
-            asked.answer.set_result(cloudpickle.loads(reply.pickled))
+            asked.answer.set_result(_read(reply.pickled))
 
     def lost(self, collector: CollectorId) -> None:
         """It answers nothing any more."""
@@ -59,8 +59,20 @@ class Unanswered:
 def reply(server: CollectorServer, asked: Ask) -> Replied:
     """The collector's side: blocks for as long as the method takes."""
     try:
-        pickled = cloudpickle.dumps(Returned(getattr(server, asked.method)(*asked.arguments)))
-    except Exception as error:  # noqa: BLE001  (the user's code may raise anything)
-        text = "".join(traceback.format_exception(error))
-        pickled = cloudpickle.dumps(Failed(describe(error), text))
+        arguments = cloudpickle.loads(asked.arguments)
+        pickled = cloudpickle.dumps(Returned(getattr(server, asked.method)(*arguments)))
+    except BaseException as error:  # noqa: BLE001  (the user's code may raise anything)
+        pickled = cloudpickle.dumps(_failed(error))
     return Replied(asked.number, pickled)
+
+
+def _read(pickled: bytes) -> Returned | Failed:
+    try:
+        found: Returned | Failed = cloudpickle.loads(pickled)
+    except Exception as error:  # noqa: BLE001  (of a class that this process may not know)
+        return _failed(error)
+    return found
+
+
+def _failed(error: BaseException) -> Failed:
+    return Failed(describe(error), "".join(traceback.format_exception(error)))

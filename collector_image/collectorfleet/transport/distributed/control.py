@@ -5,19 +5,18 @@ Frames and weights are announced here, with their shapes, and travel over the gr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
-from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.codec.snapshot import Entry
 from collectorfleet.messages import Answer, Message, Request
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """The first that a member hears."""
+    """The first that a member hears. ``config`` and ``policy`` are pickled: to unpickle them may raise anything."""
 
-    config: CollectorConfig
+    config: bytes = field(repr=False)
+    policy: bytes | None = field(repr=False)  # None: it is in the other
     seed: int
     seed_environment: bool
 
@@ -29,7 +28,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Of a member: what it says to a call."""
+    """Of a member: what its thread that is alone with the group says to a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ class Ask:
 
     number: int
     method: str
-    arguments: tuple[Any, ...]
+    arguments: bytes  # a tuple, pickled
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +108,10 @@ class CutShort:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Of a member: the gang of that epoch cannot go on."""
+    """Of a member: the gang of that epoch cannot go on, or cannot be formed."""
 
     epoch: int
+    why: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ anew from those that answer, at a new rendezvous; the ledger says what is still 
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
@@ -16,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 from torch._C._distributed_c10d import TCPStore
 
+from collectorfleet.errors import describe, one_sentence
 from collectorfleet.messages import Answer, CollectorId
 from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed.control import Announced
@@ -25,10 +27,14 @@ from collectorfleet.transport.distributed.ledger import Account, Ledger
 from collectorfleet.transport.distributed.link import Link
 from collectorfleet.transport.distributed.parcel import Parcel
 
+log = logging.getLogger("collectorfleet")
+
 # Whoever does not answer by then is left out of the gang until it does.
 _CALL_TIMEOUT: Final = timedelta(seconds=3)
 # Members give up first, and are ready for the next gang when the driver calls for it.
 _TIMEOUT: Final = TIMEOUT + timedelta(seconds=1)
+# Where it fails at once, it would the next time.
+_AGAIN: Final = timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,25 @@ class Gang:
         return self.members.index(collector) + 1
 
 
+class Troubles:
+    """Why there is no gang. Logged once for as long as it stays the same: it is tried again every few seconds."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def broke(self, why: str) -> None:
+        """Most often because a member is lost, of which others tell."""
+        log.info("the process group broke, and is formed anew: %s", one_sentence(why))
+
+    def not_formed(self, why: str) -> None:
+        if why != self._last:
+            log.warning("the process group cannot be formed, and is tried again: %s", one_sentence(why))
+        self._last = why
+
+    def formed(self) -> None:
+        self._last = ""
+
+
 class Courier:
     """``deliver`` is called with each answer, complete with its frames, on the courier's thread.
 
@@ -53,11 +78,13 @@ class Courier:
     def __init__(self, host: str, deliver: Callable[[Answer], None]) -> None:
         self._host = host
         self._deliver = deliver
-        self._store = TCPStore(host, 0, is_master=True, wait_for_workers=False)
+        self._store: TCPStore | None = None  # where the members of the gang that there is have met
         self._ledger = Ledger()
+        self._troubles = Troubles()
         self._changed = threading.Condition()
         self._gang: Gang | None = None
         self._epoch = 0
+        self._sent_last = False  # a parcel, and not fetched frames
         self._broken = 0  # the newest epoch of which a member said so
         self._over = False
         # Python may collect a parcel at any moment, also of a thread that holds the lock.
@@ -77,12 +104,18 @@ class Courier:
             self._ledger.remove(collector)
             self._changed.notify_all()
 
-    def owe(self, collector: CollectorId, *parcels: Parcel) -> None:
+    def offer(self, collector: CollectorId, policy: str, parcels: Sequence[Parcel]) -> None:
+        """Send parcels to a member, unless it has them, or is offered newer ones of that policy before they go."""
+        with self._changed:
+            if collector in self._ledger.accounts:
+                self._ledger.offer(collector, policy, parcels)
+                self._changed.notify_all()
+
+    def request(self, collector: CollectorId, parcels: Sequence[Parcel]) -> None:
         """Send parcels to a member, unless it has them."""
         with self._changed:
             if collector in self._ledger.accounts:
-                for parcel in parcels:
-                    self._ledger.owe(collector, parcel)
+                self._ledger.request(collector, parcels)
                 self._changed.notify_all()
 
     def drop(self, parcel: int) -> None:
@@ -94,13 +127,17 @@ class Courier:
         with self._changed:
             if collector not in self._ledger.accounts:
                 return
-            self._ledger.heard_of(collector)
+            if isinstance(said, control.Announced):
+                # Of the thread that works: the one that is to come to the gang may hang all the same.
+                self._ledger.frames.append(said)
+            else:
+                self._ledger.heard_of(collector)
             match said:
                 case control.Has(parcel):
                     self._ledger.arrived(collector, parcel)
-                case control.Announced() as announced:
-                    self._ledger.frames.append(announced)
-                case control.Broken(epoch) if epoch == self._epoch:
+                case control.Broken(epoch, why) if epoch == self._epoch:
+                    note = self._troubles.not_formed if self._gang is None else self._troubles.broke
+                    note(f"{collector} says: {why}")
                     self._broken, self._gang = epoch, None
             self._changed.notify_all()
 
@@ -116,8 +153,9 @@ class Courier:
         while (step := self._next_step()) is not None:
             try:
                 step()
-            except RuntimeError:
+            except RuntimeError as error:
                 with self._changed:
+                    self._troubles.broke(describe(error))
                     self._gang = None
         self._gang = None
 
@@ -140,14 +178,15 @@ class Courier:
             self._gang = None
             return self._form if present else None
         found = self._ledger.next_parcel(gang.members)
-        if found is not None:
+        waits = self._ledger.next_frames(gang.members)
+        # In turns: who publishes faster than the network sends must not keep frames back, nor frames the weights.
+        if found is not None and (waits is None or not self._sent_last):
+            self._sent_last = True
             parcel, to, broadcast = found
             self._ledger.sending(parcel, to)
             return lambda: self._send(gang, parcel, to, broadcast=broadcast)
-        waits = self._ledger.next_frames(gang.members)
-        if waits is not None:
-            return lambda: self._fetch(gang, waits)
-        return None
+        self._sent_last = False
+        return None if waits is None else lambda: self._fetch(gang, waits)
 
     def _form(self) -> None:
         with self._changed:
@@ -156,17 +195,26 @@ class Courier:
                 return
             self._epoch += 1
             epoch, size = self._epoch, len(called) + 1
-            store = (self._host, self._store.port)
+            # A store of its own for each: whoever is late for the one before meets nobody, and its keys end with it.
+            self._store = TCPStore(self._host, 0, is_master=True, wait_for_workers=False, timeout=_TIMEOUT)
+            store = self._host, self._store.port
             for rank, collector in enumerate(called, 1):
                 self._tell(collector, control.Form(epoch, store, rank, size))
-            group = forming(store, self._host, epoch=epoch, rank=0, size=size, timeout=_TIMEOUT)
+            group = forming(store, self._host, rank=0, size=size, timeout=_TIMEOUT)
             group.add_done_callback(self._notify)
-            self._changed.wait_for(
+            ended = self._changed.wait_for(
                 lambda: group.done() or self._over or self._broken == epoch or self._ledger.without(called),
                 _TIMEOUT.total_seconds(),
             )
             if group.done() and group.exception() is None:
                 self._gang = Gang(epoch, called, group.result())
+                self._troubles.formed()
+            elif not ended:
+                self._troubles.not_formed(f"not all of {_named(called)} came within {_TIMEOUT.total_seconds():g} s")
+            elif not self._over and not self._ledger.without(called):
+                if error := group.exception() if group.done() else None:
+                    self._troubles.not_formed(describe(error))
+                self._changed.wait_for(lambda: self._over or self._ledger.without(called), _AGAIN.total_seconds())
 
     def _notify(self, _: object) -> None:
         with self._changed:
@@ -178,17 +226,24 @@ class Courier:
         for collector in called:
             self._tell(collector, control.Call())
         self._changed.wait_for(lambda: self._over or self._ledger.answered(called), _CALL_TIMEOUT.total_seconds())
-        self._ledger.silence(called)
+        silent = self._ledger.silence(called)
+        if silent and not self._over:
+            log.warning(
+                "%s left out of the process group until heard of: no answer within %g s",
+                _named(silent),
+                _CALL_TIMEOUT.total_seconds(),
+            )
         return called
 
     def _send(self, gang: Gang, parcel: Parcel, to: list[CollectorId], *, broadcast: bool) -> None:
-        with self._changed:
-            for collector in to:
-                self._tell(collector, parcel.announced(gang.epoch, broadcast=broadcast))
+        take = parcel.announced(gang.epoch, broadcast=broadcast)
         if broadcast:
+            self._tell_all(to, take)
             gang.group.broadcast(parcel.snapshot.arrays)
         else:
             for collector in to:
+                # When its turn comes: its deadline begins with it.
+                self._tell_all([collector], take)
                 gang.group.send(parcel.snapshot.arrays, gang.rank(collector))
 
     def _fetch(self, gang: Gang, announced: Announced) -> None:
@@ -212,7 +267,16 @@ class Courier:
             for collector in self._ledger.drop(parcel):
                 self._tell(collector, control.Drop(parcel))
 
+    def _tell_all(self, collectors: list[CollectorId], said: object) -> None:
+        with self._changed:
+            for collector in collectors:
+                self._tell(collector, said)
+
     def _tell(self, collector: CollectorId, said: object) -> None:
         account = self._ledger.accounts.get(collector)
         if account is not None:
             account.link.say(said)
+
+
+def _named(collectors: list[CollectorId]) -> str:
+    return ", ".join(map(str, collectors))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collectorfleet.errors import InvalidOption
 from collectorfleet_api.packing.pods import UNITS_PER_GPU
 
 
@@ -9,7 +10,7 @@ def visible_devices(position: int, gpus: float, visible: str | None) -> str | No
     """``CUDA_VISIBLE_DEVICES`` of the collector at ``position``, each of which has ``gpus``; None leaves it as it is.
 
     ``visible`` is that of the machine, None where all GPUs are. As with worker pods, no share spans two GPUs, so two
-    collectors of 0.4 share one, and the third is on the next.
+    collectors of 0.4 share one, and the third is on the next. Raises InvalidOption: the machine sees fewer.
     """
     share = round(gpus * UNITS_PER_GPU)
     if not share:
@@ -19,5 +20,13 @@ def visible_devices(position: int, gpus: float, visible: str | None) -> str | No
     else:
         whole = share // UNITS_PER_GPU
         places = list(range(position * whole, (position + 1) * whole))
-    names = None if visible is None else visible.split(",")
-    return ",".join(str(place) if names is None else names[place] for place in places)
+    if visible is None:
+        return ",".join(map(str, places))
+    names = [name for name in visible.split(",") if name.strip()]
+    if places[-1] >= len(names):
+        raise InvalidOption(
+            f"gpus_per_collector: collector {position + 1} of a machine with {gpus:g} for each needs GPU number "
+            f"{places[-1] + 1}, and CUDA_VISIBLE_DEVICES={visible} there has {len(names)}; let it see more, or have it "
+            "hold fewer collectors"
+        )
+    return ",".join(names[place] for place in places)

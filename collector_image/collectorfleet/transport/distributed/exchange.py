@@ -15,6 +15,7 @@ import numpy as np
 from collectorfleet.actor.inbox import Offer
 from collectorfleet.codec.snapshot import Snapshot
 from collectorfleet.codec.tensors import Array
+from collectorfleet.errors import describe
 from collectorfleet.messages import Answer
 from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed.group import Group, forming
@@ -43,6 +44,9 @@ class Awaited:
     @property
     def arrived(self) -> bool:
         return self.weights.done() and (self.normalization is None or self.normalization.done())
+
+    def is_newer(self, other: Awaited) -> bool:
+        return self.version > other.version
 
     def offer(self) -> Offer:
         """Blocks until all of it has arrived."""
@@ -78,13 +82,16 @@ class Exchange:
             command = self.commands.get()
             try:
                 self._obey(command)
-            except (RuntimeError, TimeoutError):
+            except (RuntimeError, TimeoutError) as error:
                 # Somebody left, or is late. The driver forms the gang anew and asks again for what it does not have.
                 self._group = None
-                self._link.say(control.Broken(self._epoch))
+                self._link.say(control.Broken(self._epoch, describe(error)))
 
     def _obey(self, command: Any) -> None:
         match command:
+            case control.Call():
+                # Not by the thread that hears: one that hangs here would be waited for in each gang.
+                self._link.say(control.Here())
             case control.Form() as form:
                 self._form(form)
             case control.Take(epoch=epoch) as take if self._group is not None and epoch == self._epoch:
@@ -103,14 +110,13 @@ class Exchange:
 
     def _form(self, form: control.Form) -> None:
         self._epoch = form.epoch
-        self._group = group = forming(
-            form.store, self._link.own_host, epoch=form.epoch, rank=form.rank, size=form.size, timeout=TIMEOUT
-        )
+        self._group = group = forming(form.store, self._link.own_host, rank=form.rank, size=form.size, timeout=TIMEOUT)
         group.add_done_callback(partial(self._tell_if_broken, form.epoch))
 
     def _tell_if_broken(self, epoch: int, group: Future[Group]) -> None:
-        if group.exception() is not None:
-            self._link.say(control.Broken(epoch))
+        error = group.exception()
+        if error is not None:
+            self._link.say(control.Broken(epoch, describe(error)))
 
     def _take(self, take: control.Take, group: Group) -> None:
         arrays = [np.empty(size, np.uint8) for size in take.sizes]
@@ -123,7 +129,8 @@ class Exchange:
             found.set_result(Snapshot(take.entries, arrays, take.whole, take.policy_version))
 
     def _offer_arrived(self) -> None:
-        arrived = [one for one in self._awaited if one.arrived]
-        self._awaited = [one for one in self._awaited if not one.arrived]
-        for one in arrived:
+        arrived = {one.policy: one for one in self._awaited if one.arrived}  # the newest of each, which comes last
+        # Older ones may never come: the driver lets go of what it has not sent when it offers the next.
+        self._awaited = [one for one in self._awaited if one.policy not in arrived or one.is_newer(arrived[one.policy])]
+        for one in arrived.values():
             self._offer(one.policy, one.offer())

@@ -27,11 +27,11 @@ class Group:
     """Joins in its constructor, which blocks until all ``size`` members have, or raises RuntimeError.
 
     ``store`` is the address of the one that they meet at, ``own_host`` the one where the others reach this member.
-    ``timeout`` bounds the wait for members, and each operation
-    on a piece of an array; what is late or broken raises RuntimeError, and the group is of no use after that.
+    ``timeout`` bounds the wait for members, and each operation on a piece of an array; what is late or broken raises
+    RuntimeError, and the group is of no use after that.
     """
 
-    def __init__(self, store: Address, own_host: str, *, epoch: int, rank: int, size: int, timeout: timedelta) -> None:
+    def __init__(self, store: Address, own_host: str, *, rank: int, size: int, timeout: timedelta) -> None:
         host, port = store
         # A client of its own: one that waits for somebody in vain lets nobody else ask until it gives up.
         client = c10d.TCPStore(host, port, is_master=False, timeout=timeout)
@@ -40,8 +40,7 @@ class Group:
         options = gloo._Options()
         options._devices = [gloo.create_device(hostname=own_host)]
         options._timeout = timeout
-        # A rendezvous of its own for each epoch: whoever is late for the one before meets nobody.
-        self._group: Any = gloo(c10d.PrefixStore(f"gang-{epoch}", client), rank, size, options)
+        self._group: Any = gloo(client, rank, size, options)
         self._timeout = timeout
 
     def send(self, arrays: Sequence[Array], to: int = _DRIVER) -> None:
@@ -63,7 +62,7 @@ class Group:
             raise RuntimeError("an operation of the process group did not complete")
 
 
-def forming(store: Address, own_host: str, *, epoch: int, rank: int, size: int, timeout: timedelta) -> Future[Group]:
+def forming(store: Address, own_host: str, *, rank: int, size: int, timeout: timedelta) -> Future[Group]:
     """Join a group on a thread, which may be left alone with it.
 
     A member that dies between the rendezvous and the last connection keeps the others for up to 30 s, whatever
@@ -73,12 +72,12 @@ def forming(store: Address, own_host: str, *, epoch: int, rank: int, size: int, 
 
     def form() -> None:
         try:
-            formed.set_result(Group(store, own_host, epoch=epoch, rank=rank, size=size, timeout=timeout))
+            formed.set_result(Group(store, own_host, rank=rank, size=size, timeout=timeout))
         except RuntimeError as error:
             formed.set_exception(error)
 
     # Python waits for it at its end: a thread that is then within torch would end the process by SIGABRT.
-    threading.Thread(target=form, name=f"gang-{epoch}", daemon=False).start()
+    threading.Thread(target=form, name="gang", daemon=False).start()
     return formed
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from collectorfleet.errors import CollectorFleetError
+from collectorfleet.errors import CollectorFleetError, InvalidOption, describe
 from collectorfleet.messages import CollectorId
 from collectorfleet.transport.distributed import hosting
 from collectorfleet.transport.distributed.launcher import LocalProcess, LocalProcesses
@@ -110,7 +110,13 @@ class _Processes:
             # Its memory and its share of a GPU are needed.
             self._running.pop(before).end()
         local = LocalProcesses(token=self._token, gpus_per_collector=self.gpus_per_collector, first=self._first)
-        self._running[collector] = process = local.launch(collector, address)
+        try:
+            process = local.launch(collector, address)
+        except (InvalidOption, OSError) as error:
+            # Of this machine: the driver is there, and the other collectors go on.
+            self._link.say(hosting.Ended(collector, f"its process could not begin: {describe(error)}"))
+            return
+        self._running[collector] = process
         threading.Thread(target=self._watch, args=(collector, process), daemon=True).start()
 
     def kill(self, collector: CollectorId) -> None:

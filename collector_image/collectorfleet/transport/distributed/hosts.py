@@ -18,6 +18,8 @@ from collectorfleet.messages import CollectorId, Fault
 from collectorfleet.transport.distributed import hosting
 from collectorfleet.transport.distributed.launcher import Ended
 from collectorfleet.transport.distributed.link import Address, Link, Listener
+from collectorfleet_api.packing.pods import gpu_units
+from collectorfleet_api.packing.refusal import Refusal
 
 log = logging.getLogger("collectorfleet")
 
@@ -61,7 +63,7 @@ class CollectorHosts:
         gpus_per_collector: GPUs of a collector, a share of one or whole ones, of those that its host sees.
 
     Raises:
-        InvalidOption: a token that is too short, or an address that nobody can listen at.
+        InvalidOption: a token that is too short, an address that nobody can listen at, or numbers that cannot work.
     """
 
     def __init__(
@@ -72,6 +74,11 @@ class CollectorHosts:
                 f"token: {len(token)} bytes can be guessed; use {SHORTEST_TOKEN_BYTES} or more, such as those of "
                 "`openssl rand -hex 32`"
             )
+        if collectors_per_host < 1:
+            raise InvalidOption(f"collectors_per_host: {collectors_per_host}; a host holds at least one collector")
+        share = gpu_units(gpus_per_collector, "gpus_per_collector")
+        if isinstance(share, Refusal):
+            raise InvalidOption(f"{share.field}: {share.message}")
         self.host = host
         self.token = token
         self.collectors_per_host = collectors_per_host
@@ -84,9 +91,22 @@ class CollectorHosts:
         self._lock = threading.Lock()
         self._hosts: dict[int, _Host] = {}
         self._collectors: dict[CollectorId, HostedCollector] = {}
-        threading.Thread(
-            target=self._listener.serve, args=(self._converse,), name="collector-hosts", daemon=True
-        ).start()
+        self._claimed = self._closed = False
+        self._listener.serve(self._converse)
+
+    def claim(self) -> None:
+        with self._lock:
+            if self._closed:
+                raise InvalidOption(
+                    "launcher: these CollectorHosts ended with the FleetCollector that had them; make others, which "
+                    f"may listen at port {self.port} again"
+                )
+            if self._claimed:
+                raise InvalidOption(
+                    "launcher: another FleetCollector has these CollectorHosts; make others for this one, at another "
+                    f"port than {self.port}"
+                )
+            self._claimed = True
 
     def launch(self, collector: CollectorId, address: Address) -> HostedCollector:
         launched = HostedCollector(collector, address, self)
@@ -116,6 +136,7 @@ class CollectorHosts:
         """Let all hosts go: they wait for the next driver."""
         self._listener.close()
         with self._lock:
+            self._closed = True  # also for one that is being welcomed: a link that stayed would keep its host
             for host in self._hosts.values():
                 host.link.close()
 
@@ -132,7 +153,8 @@ class CollectorHosts:
             )
             return
         host = _Host(link, came)
-        self._welcome(host)
+        if not self._welcome(host):
+            return
         try:
             while True:
                 match link.hear():
@@ -141,10 +163,12 @@ class CollectorHosts:
         except (EOFError, OSError):
             self._lost(host)
 
-    def _welcome(self, host: _Host) -> None:
+    def _welcome(self, host: _Host) -> bool:
+        """Whether it is: not after :meth:`close`."""
         rank = host.came.rank
-        log.info("%s is here, with rank %d", host.came.pod, rank)
         with self._lock:
+            if self._closed:
+                return False
             before = self._hosts.get(rank)
             lost = [] if before is None else self._taken_from(rank)
             self._hosts[rank] = host
@@ -156,6 +180,8 @@ class CollectorHosts:
             before.link.say(hosting.Refused(f"{host.came.pod} came as rank {rank} after it"))
             before.link.close()
             _end(lost, Ended(f"{before.came.pod} is gone", Fault.NODE_LOST))
+        log.info("%s is here, with rank %d", host.came.pod, rank)
+        return True
 
     def _lost(self, host: _Host) -> None:
         rank = host.came.rank

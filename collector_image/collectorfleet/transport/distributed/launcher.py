@@ -55,6 +55,9 @@ class Launcher(Protocol):
     token: bytes
     gpus_per_collector: float
 
+    def claim(self) -> None:
+        """A fleet begins to use it, until :meth:`close`. Raises InvalidOption: another has, or had it."""
+
     def launch(self, collector: CollectorId, address: Address) -> Launched:
         """Begin a process that runs :func:`member`, once there is room for one; returns at once."""
 
@@ -114,6 +117,9 @@ class LocalProcesses:
         """Import torch where processes are forked from, before there is one to launch. Returns at once."""
         multiprocessing.get_context("forkserver").set_forkserver_preload([_MEMBER])
         forkserver.ensure_running()
+
+    def claim(self) -> None:
+        """Any number of fleets may use it."""
 
     def launch(self, collector: CollectorId, address: Address) -> LocalProcess:
         position = collector.index - self._first

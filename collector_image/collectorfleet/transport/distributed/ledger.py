@@ -1,11 +1,13 @@
 """Who is owed what: parcels on their way to members, and frames that wait at them. No thread, no torch.
 
-A parcel is owed until the member has said that it has it, and frames wait until they have arrived; so a gang that broke
+A parcel is owed until the member has said that it has it, or a newer one replaced it before it went, and frames wait
+until they have arrived; so a gang that broke
 is formed anew, and what was not delivered, and nothing else, goes again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,10 +21,23 @@ class Account:
     """Of one member."""
 
     link: Any
-    silent: bool = False  # it was called, and has said nothing since
+    silent: bool = False  # it was called, and has not answered since
     spoke: bool = True  # since the gang was last called together
     owed: dict[int, Parcel] = field(default_factory=dict)
     sent: set[int] = field(default_factory=set)  # over the gang that there is, or arrived before
+    heard: set[int] = field(default_factory=set)  # what it was told of, and keeps a place for
+    offered: dict[str, tuple[int, ...]] = field(default_factory=dict)  # the newest of each policy, weights first
+    requested: set[int] = field(default_factory=set)  # what goes whatever is offered later
+
+    def owe(self, parcel: Parcel) -> None:
+        self.heard.add(parcel.number)
+        if parcel.number not in self.sent:
+            self.owed[parcel.number] = parcel
+
+    def let_go_of_what_was_replaced(self) -> None:
+        """Nothing is owed but what is on its way, what was offered last, and what requests wait for."""
+        wanted = self.sent.union(self.requested, *self.offered.values())
+        self.owed = {number: parcel for number, parcel in self.owed.items() if number in wanted}
 
 
 @dataclass
@@ -30,13 +45,29 @@ class Ledger:
     accounts: dict[CollectorId, Account] = field(default_factory=dict)
     frames: list[Announced] = field(default_factory=list)  # in the order in which they were announced
 
-    def owe(self, collector: CollectorId, parcel: Parcel) -> None:
+    def offer(self, collector: CollectorId, policy: str, parcels: Sequence[Parcel]) -> None:
+        """The newest of a policy. What it replaces does not go any more, however slow the network is."""
         account = self.accounts[collector]
-        if parcel.number not in account.sent:
-            account.owed[parcel.number] = parcel
+        before = account.offered.get(policy, ())
+        if before and before[0] in account.sent:
+            # Its weights went: with one offer after another between the two, no version would ever be whole.
+            account.requested |= account.owed.keys() & before[1:]
+        account.offered[policy] = tuple(parcel.number for parcel in parcels)
+        for parcel in parcels:
+            account.owe(parcel)
+        account.let_go_of_what_was_replaced()
+
+    def request(self, collector: CollectorId, parcels: Sequence[Parcel]) -> None:
+        """What a request waits for goes, whatever is offered after it."""
+        account = self.accounts[collector]
+        for parcel in parcels:
+            account.owe(parcel)
+            if parcel.number in account.owed:
+                account.requested.add(parcel.number)
 
     def arrived(self, collector: CollectorId, parcel: int) -> None:
         account = self.accounts[collector]
+        account.requested.discard(parcel)
         if account.owed.pop(parcel, None) is not None:
             account.sent.add(parcel)
 
@@ -45,6 +76,7 @@ class Ledger:
         self.frames = [one for one in self.frames if one.answer.collector != collector]
 
     def heard_of(self, collector: CollectorId) -> None:
+        """It obeys, by the thread that is alone with the process group."""
         account = self.accounts[collector]
         account.silent, account.spoke = False, True
 
@@ -55,6 +87,7 @@ class Ledger:
             account = self.accounts[collector]
             account.spoke = False
             account.sent -= account.owed.keys()
+            account.let_go_of_what_was_replaced()
         return called
 
     def answered(self, called: list[CollectorId]) -> bool:
@@ -65,11 +98,12 @@ class Ledger:
         """Whether any of them is gone."""
         return any(collector not in self.accounts for collector in called)
 
-    def silence(self, called: list[CollectorId]) -> None:
-        """Whoever was called and said nothing is left out until it speaks."""
-        for collector in called:
-            if collector in self.accounts and not self.accounts[collector].spoke:
-                self.accounts[collector].silent = True
+    def silence(self, called: list[CollectorId]) -> list[CollectorId]:
+        """Whoever was called and did not answer, and is left out until it does."""
+        silent = [one for one in called if one in self.accounts and not self.accounts[one].spoke]
+        for collector in silent:
+            self.accounts[collector].silent = True
+        return silent
 
     def present(self) -> list[CollectorId]:
         return [collector for collector, account in self.accounts.items() if not account.silent]
@@ -96,11 +130,13 @@ class Ledger:
             account = self.accounts[collector]
             # A broadcast reaches those too who did not wait for it, and may miss them as well.
             account.owed.setdefault(parcel.number, parcel)
+            account.heard.add(parcel.number)
             account.sent.add(parcel.number)
 
     def drop(self, parcel: int) -> list[CollectorId]:
-        """Nobody is offered it again; returns who may have it."""
-        had = [collector for collector, account in self.accounts.items() if parcel in account.sent]
-        for collector in had:
+        """Nobody is offered it again; returns who was told of it."""
+        told = [collector for collector, account in self.accounts.items() if parcel in account.heard]
+        for collector in told:
+            self.accounts[collector].heard.discard(parcel)
             self.accounts[collector].sent.discard(parcel)
-        return had
+        return told

@@ -10,8 +10,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
+import logging
 import secrets
-import select
+import selectors
 import socket
 import struct
 import threading
@@ -20,10 +21,16 @@ from typing import Any, Final
 
 from ray import cloudpickle
 
+from collectorfleet.errors import describe
+
+log = logging.getLogger("collectorfleet")
+
 Address = tuple[str, int]
 
 # A stranger that says nothing, or a driver that has no time.
 GREETING_SECONDS: Final = 10.0
+# Of a listener that can let nobody in.
+PAUSE_SECONDS: Final = 1.0
 _MAC: Final = hashlib.sha256
 _MAC_BYTES: Final = _MAC().digest_size
 _NONCE_BYTES: Final = 32
@@ -37,6 +44,10 @@ _PROBES: Final = 2
 
 class Unauthenticated(OSError):
     """The other side does not have the token, or somebody in between changed what it said."""
+
+
+class Unreadable(Exception):
+    """What the other side said cannot be unpickled here; its cause is why. The connection goes on."""
 
 
 class Link:
@@ -57,8 +68,12 @@ class Link:
             self.send(written)
 
     def hear(self) -> Any:
-        """Block until the other side says something. Raises EOFError or OSError at its end."""
-        return cloudpickle.loads(self.receive())
+        """Block until the other side says something. Raises EOFError or OSError at its end, and Unreadable."""
+        written = self.receive()
+        try:
+            return cloudpickle.loads(written)
+        except Exception as error:
+            raise Unreadable(f"what was said cannot be unpickled here: {describe(error)}") from error
 
     def send(self, written: bytes) -> None:
         with self._speaking:
@@ -103,8 +118,11 @@ class Listener:
         host, _ = address
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._socket = socket.create_server(address, family=family, backlog=128)
+        self._socket.setblocking(False)  # who called may be gone again
         self._token = token
-        self._closed, self._close = socket.socketpair()
+        self._over = threading.Event()
+        self._woken, self._wake = socket.socketpair()
+        self._thread: threading.Thread | None = None
 
     @property
     def address(self) -> Address:
@@ -113,22 +131,36 @@ class Listener:
 
     def serve(self, converse: Callable[[Link, Any], None]) -> None:
         """Call ``converse`` with each that comes and the first that it says, on a thread of its own, until
-        :meth:`close`; the link ends with the call.
+        :meth:`close`; the link ends with the call. Returns at once.
         """
-        with self._socket, self._closed:
-            while True:
-                ready, _, _ = select.select([self._socket, self._closed], [], [])
-                if self._closed in ready:
-                    return
-                try:
-                    connection, _ = self._socket.accept()
-                except OSError:
-                    continue  # it went away at once
-                threading.Thread(target=self._meet, args=(connection, converse), daemon=True).start()
+        self._thread = threading.Thread(target=self._serve, args=(converse,), name="listener", daemon=True)
+        self._thread.start()
 
     def close(self) -> None:
-        """Let nobody in any more. Connections that there are stay."""
-        self._close.close()
+        """Let nobody in any more; others may listen here once it returns. Connections that there are stay."""
+        self._over.set()
+        self._wake.close()
+        if self._thread is not None:
+            self._thread.join()
+        self._socket.close()
+        self._woken.close()
+
+    def _serve(self, converse: Callable[[Link, Any], None]) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._socket, selectors.EVENT_READ)
+            selector.register(self._woken, selectors.EVENT_READ)
+            while not self._over.is_set():
+                selector.select()
+                try:
+                    connection, _ = self._socket.accept()
+                except (BlockingIOError, ConnectionAbortedError):
+                    continue  # it went away at once, or this is the end
+                except OSError as error:
+                    # No file is left, most often. Whoever waits goes on waiting, so to look again at once is no use.
+                    log.warning("nobody is let in at port %d for %g s: %s", self.address[1], PAUSE_SECONDS, error)
+                    self._over.wait(PAUSE_SECONDS)
+                    continue
+                threading.Thread(target=self._meet, args=(connection, converse), daemon=True).start()
 
     def _meet(self, connection: socket.socket, converse: Callable[[Link, Any], None]) -> None:
         with connection:
@@ -136,7 +168,7 @@ class Listener:
                 connection.settimeout(GREETING_SECONDS)
                 link = _greet(connection, self._token, driver=True)
                 said = link.hear()
-            except (OSError, EOFError):
+            except (OSError, EOFError, Unreadable):
                 return  # a stranger, or one that died at once
             converse(link, said)
 

@@ -13,24 +13,45 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from collectorfleet.actor.server import CollectorServer
-from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Message
+from collectorfleet.actor.server import FRAMES, CollectorServer
+from collectorfleet.errors import describe
+from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Message, Raised
 from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed.asking import reply
 from collectorfleet.transport.distributed.exchange import Awaited, Exchange, Parcels
 from collectorfleet.transport.distributed.link import Address, Link, dial
+from collectorfleet.transport.distributed.user_objects import config_of
 
 
 def member(collector: CollectorId, address: Address, token: bytes) -> None:
-    """Serve the driver at ``address`` until it ends; blocks until then, and ends the process."""
+    """Serve the driver at ``address`` until it ends; blocks until then, and ends the process.
+
+    Raises SystemExit: there is no driver.
+    """
     try:
         link = dial(address, token)
+    except (EOFError, OSError) as error:
+        host, port = address
+        raise SystemExit(
+            f"collector {collector}: the driver at {host}:{port} cannot be reached: {describe(error)}; let this "
+            "machine connect to the driver's at any port"
+        ) from error
+    try:
         link.say(collector)
-        build: control.Build = link.hear()
-        _Member(link, CollectorServer(collector, build.config)).serve(build)
+        _serve(link, collector, link.hear())
     except (EOFError, OSError):
         # The driver is gone. A rollout may run for ever, and nobody would hear of it.
         os._exit(0)
+
+
+def _serve(link: Link, collector: CollectorId, build: control.Build) -> None:
+    """Raises EOFError or OSError once the driver is gone."""
+    config = config_of(collector, build)
+    if isinstance(config, Raised):
+        link.say(control.Said(config))
+        while True:  # the driver ends this process once it has heard that
+            link.hear()
+    _Member(link, CollectorServer(collector, config)).serve(build)
 
 
 class _Member:
@@ -45,7 +66,7 @@ class _Member:
         self._link.say(control.Said(self._server.placed()))
         self._works.put(lambda: self._server.build(build.seed, seed_environment=build.seed_environment))
         for loop in (self._work, self._stand, self._exchange.serve):
-            threading.Thread(target=loop, daemon=True).start()
+            threading.Thread(target=self._tell_of_its_end, args=(loop,), daemon=True).start()
         while True:
             self._hear(self._link.hear())
 
@@ -58,8 +79,6 @@ class _Member:
                 self._works.put(lambda: reply(self._server, asked))
             case control.Offered() as offered:
                 self._exchange.commands.put(self._awaited(offered))
-            case control.Call():
-                self._link.say(control.Here())
             case control.CutShort(request_id):
                 self._server.cut_short(request_id)
             case _:
@@ -70,11 +89,21 @@ class _Member:
         also = None if offered.normalization is None else self._parcels[offered.normalization]
         return Awaited(offered.policy, offered.version, self._parcels[offered.weights], also)
 
+    def _tell_of_its_end(self, loop: Callable[[], None]) -> None:
+        # Without one of them this process would live, and say nothing, until the driver loses patience.
+        try:
+            loop()
+        except BaseException as error:  # noqa: BLE001  (Python says nothing of a thread that ends by SystemExit)
+            self._link.say(control.Said(self._server.failure(error)))
+
     def _work(self) -> None:
         while True:
             said = self._works.get()()
             if isinstance(said, Answer) and said.payload is not None:
-                self._exchange.announce(said)
+                try:
+                    self._exchange.announce(said)
+                except Exception as error:  # noqa: BLE001  (entries of frames may be of any class, which may not pickle)
+                    self._link.say(control.Said(self._server.failure(error, FRAMES)))
             elif isinstance(said, control.Replied):
                 self._link.say(said)
             else:

@@ -7,21 +7,27 @@ process group. A death breaks the group, and only that: rollouts of the others g
 from __future__ import annotations
 
 import threading
+import traceback
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from ray import cloudpickle
+
 from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.server import FRAMES
 from collectorfleet.codec import snapshot as snapshots
-from collectorfleet.messages import CollectorId, Failed, Lost, Message, Request, Returned, Stored, Weights
+from collectorfleet.errors import describe
+from collectorfleet.messages import CollectorId, Failed, Lost, Message, Raised, Request, Returned, Stored, Weights
 from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed.asking import Asked, Unanswered
 from collectorfleet.transport.distributed.courier import Courier
 from collectorfleet.transport.distributed.launcher import Launched, Launcher
-from collectorfleet.transport.distributed.link import Link, Listener
+from collectorfleet.transport.distributed.link import Link, Listener, Unreadable
 from collectorfleet.transport.distributed.parcel import Parcel
+from collectorfleet.transport.distributed.user_objects import build_of, pickled
 from collectorfleet.transport.mailbox import Mailbox
 
 ConfigOf = Callable[[str], CollectorConfig]
@@ -46,9 +52,10 @@ class DistributedTransport:
     name = "TorchDistributed"
 
     def __init__(self, config_of: ConfigOf, launcher: Launcher, *, policy: Any, seed: int) -> None:
+        launcher.claim()
         self._config_of = config_of
         self._launcher = launcher
-        self._policy = policy
+        self._policy = pickled("policy", policy)  # once for all of them
         self._seed = seed
         self._seeds_environments = False
         self._collectors: dict[CollectorId, _Collector] = {}
@@ -57,13 +64,12 @@ class DistributedTransport:
         self._courier = Courier(launcher.host, self._said.put)
         self._listener = Listener((launcher.host, 0), launcher.token)
         self._hashing = ThreadPoolExecutor(1, "weights-digest")
-        threading.Thread(target=self._listener.serve, args=(self._converse,), name="gang-members", daemon=True).start()
+        self._listener.serve(self._converse)
 
     def start(self, collector: CollectorId) -> None:
+        seed = (self._seed + collector.incarnation) % 2**63
         config = self._config_of(collector.name)
-        if not config.served:
-            config = replace(config, policy=self._policy)
-        build = control.Build(config, (self._seed + collector.incarnation) % 2**63, self._seeds_environments)
+        build = build_of(config, self._policy, seed, seed_environment=self._seeds_environments)
         # Before it is launched: its process may come at once.
         self._collectors[collector] = started = _Collector(build)
         started.process = self._launcher.launch(collector, self._listener.address)
@@ -77,11 +83,15 @@ class DistributedTransport:
         return Stored(hashed, snapshot.size_bytes, parcel)
 
     def offer(self, collector: CollectorId, weights: Weights) -> None:
-        self._say(collector, self._offered(collector, weights))
+        self._courier.offer(collector, weights.policy, _parcels(weights))
+        self._say(collector, _offered(weights))
 
     def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
-        along = None if weights is None else self._offered(collector, weights)
-        self._say(collector, control.Run(request, along))
+        if weights is not None:
+            if request.version is None:
+                self._courier.offer(collector, weights.policy, _parcels(weights))
+            self._courier.request(collector, _parcels(weights))
+        self._say(collector, control.Run(request, None if weights is None else _offered(weights)))
 
     def cut_short(self, collector: CollectorId, request_id: int) -> None:
         self._say(collector, control.CutShort(request_id))
@@ -93,7 +103,7 @@ class DistributedTransport:
         if known is None or known.link is None:
             self._unanswered.lost(collector)
             return None
-        known.link.say(control.Ask(asked.number, method, args))
+        known.link.say(control.Ask(asked.number, method, cloudpickle.dumps(args)))
         return asked
 
     def answer(self, asked: Asked, timeout: float) -> Returned | Failed | None:
@@ -127,13 +137,6 @@ class DistributedTransport:
         self._courier.close()
         self._launcher.close()
 
-    def _offered(self, collector: CollectorId, weights: Weights) -> control.Offered:
-        also = weights.normalization
-        parcels = [weights.stored.handle, *([] if also is None else [also.handle])]
-        self._courier.owe(collector, *parcels)
-        numbers = [parcel.number for parcel in parcels]
-        return control.Offered(weights.policy, weights.version, numbers[0], None if also is None else numbers[1])
-
     def _say(self, collector: CollectorId, said: object) -> None:
         link = self._collectors[collector].link
         if link is None:
@@ -157,6 +160,9 @@ class DistributedTransport:
                 self._courier.leave(collector)
                 self._unanswered.lost(collector)
                 return
+            except Unreadable as error:
+                self._said.put(_unreadable(collector, error))
+                continue
             match said:
                 case control.Said(message):
                     self._said.put(message)
@@ -168,3 +174,18 @@ class DistributedTransport:
     def _watch(self, collector: CollectorId, process: Launched) -> None:
         ended = process.how_it_ended()
         self._said.put(Lost(collector, ended.cause, ended.fault))
+
+
+def _parcels(weights: Weights) -> list[Parcel]:
+    also = weights.normalization
+    return [weights.stored.handle, *([] if also is None else [also.handle])]
+
+
+def _offered(weights: Weights) -> control.Offered:
+    numbers = [parcel.number for parcel in _parcels(weights)]
+    return control.Offered(weights.policy, weights.version, numbers[0], numbers[1] if len(numbers) > 1 else None)
+
+
+def _unreadable(collector: CollectorId, error: Unreadable) -> Raised:
+    text = "".join(traceback.format_exception(error))
+    return Raised(collector, f"{FRAMES}, as the driver read them", describe(error.__cause__ or error), text)

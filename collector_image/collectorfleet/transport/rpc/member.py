@@ -20,11 +20,13 @@ from ray import cloudpickle
 from torch import Tensor
 from torch.distributed import rpc
 
-from collectorfleet.actor.server import CollectorServer
+from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.server import FRAMES, CollectorServer
 from collectorfleet.codec.snapshot import Snapshot
-from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Message
+from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Message, Raised
 from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed.asking import reply
+from collectorfleet.transport.distributed.user_objects import config_of
 from collectorfleet.transport.rpc import packed, station
 from collectorfleet.transport.rpc.agent import DRIVER, Agent
 from collectorfleet.transport.rpc.fetcher import Fetcher
@@ -88,7 +90,7 @@ class _Member:
         self._order = InOrder()
         self._ordering = threading.Lock()
         self._works: queue.SimpleQueue[Callable[[], Message | control.Replied]] = queue.SimpleQueue()
-        self._says: queue.SimpleQueue[tuple[Any, Tensor | None]] = queue.SimpleQueue()
+        self._says: queue.SimpleQueue[tuple[bytes, Tensor | None]] = queue.SimpleQueue()
         self._server: CollectorServer
         self.fetcher: Fetcher
 
@@ -96,15 +98,22 @@ class _Member:
         if pickled is None:
             os._exit(0)  # it was stopped before it came
         build: control.Build = cloudpickle.loads(pickled)
-        self._server = CollectorServer(self._place.collector, build.config)
+        config = config_of(self._place.collector, build)
+        if isinstance(config, Raised):
+            self._say(config)
+        else:
+            self._begin(build, config)
+        while True:
+            said, beside = self._says.get()
+            _call(station.hear, self._place.key, said, beside)
+
+    def _begin(self, build: control.Build, config: CollectorConfig) -> None:
+        self._server = CollectorServer(self._place.collector, config)
         self.fetcher = Fetcher(self._fetch, self._server.offer)
         self._say(self._server.placed())
         self._works.put(lambda: self._server.build(build.seed, seed_environment=build.seed_environment))
         for loop in (self._work, self._stand, self.fetcher.serve):
-            threading.Thread(target=loop, daemon=True).start()
-        while True:
-            said, beside = self._says.get()
-            _call(station.hear, self._place.key, cloudpickle.dumps(said), beside)
+            threading.Thread(target=self._tell_of_its_end, args=(loop,), daemon=True).start()
 
     def obey(self, number: int, said: Any) -> None:
         with self._ordering:
@@ -123,16 +132,29 @@ class _Member:
             case control.CutShort(request_id):
                 self._server.cut_short(request_id)
 
+    def _tell_of_its_end(self, loop: Callable[[], None]) -> None:
+        # Without one of them this process would live, and say nothing, until the driver loses patience.
+        try:
+            loop()
+        except BaseException as error:  # noqa: BLE001  (Python says nothing of a thread that ends by SystemExit)
+            self._say(self._server.failure(error))
+
     def _work(self) -> None:
         while True:
             said = self._works.get()()
             if isinstance(said, Answer) and said.payload is not None:
-                encoded = said.payload.encoded
-                layout, beside = packed.pack(encoded.arrays)
-                bare = replace(said, payload=replace(said.payload, encoded=replace(encoded, arrays=[])))
-                self._says.put((Frames(bare, layout), beside))
+                try:
+                    self._announce(said)
+                except Exception as error:  # noqa: BLE001  (entries of frames may be of any class, which may not pickle)
+                    self._say(self._server.failure(error, FRAMES))
             else:
                 self._say(said)
+
+    def _announce(self, answer: Answer) -> None:
+        encoded = answer.payload.encoded
+        layout, beside = packed.pack(encoded.arrays)
+        bare = replace(answer, payload=replace(answer.payload, encoded=replace(encoded, arrays=[])))
+        self._says.put((cloudpickle.dumps(Frames(bare, layout)), beside))
 
     def _stand(self) -> None:
         seen = 0
@@ -142,7 +164,8 @@ class _Member:
                 seen = said.version
 
     def _say(self, said: Message | control.Replied) -> None:
-        self._says.put((said if isinstance(said, control.Replied) else control.Said(said), None))
+        written = cloudpickle.dumps(said if isinstance(said, control.Replied) else control.Said(said))
+        self._says.put((written, None))
 
     def _fetch(self, parcel: int) -> Snapshot | None:
         found = _call(station.fetch, self._place.key, parcel)

@@ -37,6 +37,7 @@ from collectorfleet.messages import (
 from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed.asking import Asked, Unanswered
 from collectorfleet.transport.distributed.launcher import LocalProcess
+from collectorfleet.transport.distributed.user_objects import build_of, pickled
 from collectorfleet.transport.mailbox import Mailbox
 from collectorfleet.transport.rpc import packed, station
 from collectorfleet.transport.rpc.member import Frames, Header, Place, member, obey
@@ -97,7 +98,7 @@ class RpcTransport:
     ) -> None:
         self._config_of = config_of
         self._visible_of = visible_of
-        self._policy = policy
+        self._policy = pickled("policy", policy)  # once for all of them
         self._seed = seed
         self._seeds_environments = False
         self._collectors: dict[CollectorId, _Collector] = {}
@@ -110,12 +111,10 @@ class RpcTransport:
         self._station, self._key = station.enter(TensorPipeOptions.of(options), self)
 
     def start(self, collector: CollectorId) -> None:
-        config = self._config_of(collector.name)
-        if not config.served:
-            config = replace(config, policy=self._policy)
         seed = (self._seed + collector.incarnation) % 2**63
+        config = self._config_of(collector.name)
+        build = build_of(config, self._policy, seed, seed_environment=self._seeds_environments)
         # Before it begins: its process may come at once.
-        build = control.Build(config, seed, self._seeds_environments)
         self._collectors[collector] = started = _Collector(build, self._station.number())
         place = Place(
             collector,
@@ -156,7 +155,7 @@ class RpcTransport:
         if known is None or known.info is None:
             self._unanswered.lost(collector)
             return None
-        self._tell(collector, known, known.info, control.Ask(asked.number, method, args))
+        self._tell(collector, known, known.info, control.Ask(asked.number, method, cloudpickle.dumps(args)))
         return asked
 
     def answer(self, asked: Asked, timeout: float) -> Returned | Failed | None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collectorfleet.errors import InvalidOption
 from collectorfleet.transport.distributed.devices import visible_devices
 from collectorfleet_api.packing.pods import UNITS_PER_GPU
 
@@ -30,6 +31,14 @@ def test_without_gpus_nothing_is_said_of_them() -> None:
 def test_a_machine_that_sees_some_gpus_gives_those() -> None:
     assert visible_devices(2, 0.5, "4,GPU-ab") == "GPU-ab"
     assert visible_devices(0, 2, "4,GPU-ab") == "4,GPU-ab"
+
+
+@pytest.mark.parametrize(("position", "gpus"), [(2, 0.5), (1, 1), (0, 2)])
+def test_a_machine_that_sees_fewer_than_its_collectors_need_is_told(position: int, gpus: float) -> None:
+    with pytest.raises(InvalidOption, match=r"needs GPU number 2, and CUDA_VISIBLE_DEVICES=GPU-1 there has 1; let it"):
+        visible_devices(position, gpus, "GPU-1")
+    with pytest.raises(InvalidOption, match="CUDA_VISIBLE_DEVICES= there has 0"):
+        visible_devices(position, gpus, "")
 
 
 @given(units=st.integers(1, UNITS_PER_GPU), position=st.integers(0, 500))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import resource
 import socket
-import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
+from tests.wait import eventually
 
 from collectorfleet.transport.distributed import link as links
-from collectorfleet.transport.distributed.link import Link, Listener, Unauthenticated, dial
+from collectorfleet.transport.distributed.link import Link, Listener, Unauthenticated, Unreadable, dial
 
 TOKEN = b"a token of 16 or more bytes"
 
@@ -18,11 +21,18 @@ TOKEN = b"a token of 16 or more bytes"
 @pytest.fixture
 def listener() -> Iterator[Listener]:
     made = Listener(("127.0.0.1", 0), TOKEN)
-    thread = threading.Thread(target=made.serve, args=(_echo,))
-    thread.start()
+    made.serve(_echo)
     yield made
     made.close()
-    thread.join(10)
+
+
+@pytest.fixture
+def both_sides() -> Iterator[tuple[Link, Link]]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        near = socket.create_connection(server.getsockname())
+        far, _ = server.accept()
+    with near, far:
+        yield Link(near, speaks=b"k" * 32, hears=b"l" * 32), Link(far, speaks=b"l" * 32, hears=b"k" * 32)
 
 
 def _echo(link: Link, said: Any) -> None:
@@ -82,6 +92,62 @@ def test_a_stranger_that_says_nothing_keeps_nobody_out(listener: Listener, monke
         while more := stranger.recv(4096):  # until it is shown out
             said += more
     assert len(said) == 32
+
+
+def test_what_cannot_be_unpickled_is_told_from_an_end_and_the_connection_goes_on(both_sides: tuple[Link, Link]) -> None:
+    speaker, hearer = both_sides
+    speaker.send(b"no pickle")
+    speaker.say("one")
+    with pytest.raises(Unreadable, match="UnpicklingError"):
+        hearer.hear()
+    assert hearer.hear() == "one"
+
+
+def test_the_port_is_free_once_it_is_closed() -> None:
+    first = Listener(("127.0.0.1", 0), TOKEN)
+    address = first.address
+    for _ in range(20):
+        first.serve(_echo)
+        dial(address, TOKEN).close()
+        first.close()
+        first = Listener(address, TOKEN)
+    first.close()  # also without having served
+    first.close()
+
+
+def test_where_no_file_is_left_it_waits_and_does_not_spin(
+    listener: Listener, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    tried = []
+
+    def accept(_: socket.socket) -> NoReturn:
+        tried.append(1)
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(links, "PAUSE_SECONDS", 600.0)
+    monkeypatch.setattr(socket.socket, "accept", accept)
+    with socket.create_connection(listener.address, 10), socket.create_connection(listener.address, 10):
+        eventually(lambda: "nobody is let in" in caplog.text, within=10)
+        listener.close()  # does not wait for the pause
+    assert len(tried) == 1
+
+
+def test_it_listens_where_a_thousand_files_are_open() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2048), hard))
+    files = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    try:
+        made = Listener(("127.0.0.1", 0), TOKEN)
+        made.serve(_echo)
+        link = dial(made.address, TOKEN)
+        link.say("here")
+        assert link.hear() == "here"
+        link.close()
+        made.close()
+    finally:
+        for file in files:
+            os.close(file)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_an_end_is_noticed_by_the_other_side(listener: Listener) -> None:

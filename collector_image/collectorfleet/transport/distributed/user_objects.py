@@ -1,0 +1,56 @@
+"""The user's own objects on their way to a collector's process, which may not pickle here, or not unpickle there.
+
+Either is told with what raised: here before a process begins, there as any other error of the user's code.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import fields, replace
+from typing import Any, Final
+
+from ray import cloudpickle
+
+from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.errors import InvalidOption, describe
+from collectorfleet.messages import CollectorId, Raised
+from collectorfleet.transport.distributed.control import Build
+
+# Of what the user calls otherwise.
+_OPTIONS: Final = {"create_env": "create_env_fn"}
+
+
+def pickled(option: str, value: Any) -> bytes:
+    """``value`` of an option. Raises InvalidOption: it does not pickle."""
+    try:
+        written: bytes = cloudpickle.dumps(value)
+    except Exception as error:
+        raise InvalidOption(
+            f"{option}: it cannot be pickled, and collectors are other processes: {describe(error)}; have it make what "
+            "cannot travel when it is called, in the collector"
+        ) from error
+    return written
+
+
+def build_of(config: CollectorConfig, policy: bytes, seed: int, *, seed_environment: bool) -> Build:
+    """``policy`` is what is pickled once for all. Raises InvalidOption: something in ``config`` does not pickle."""
+    if not config.served:
+        config = replace(config, policy=None)
+    try:
+        written = cloudpickle.dumps(config)
+    except Exception:
+        for one in fields(config):
+            pickled(_OPTIONS.get(one.name, one.name), getattr(config, one.name))
+        raise
+    return Build(written, None if config.served else policy, seed, seed_environment)
+
+
+def config_of(collector: CollectorId, build: Build) -> CollectorConfig | Raised:
+    """What it is made of; or what was raised as that was unpickled, which is for the driver to hear."""
+    whose = "environment or options, as the collector's process unpickled them"
+    try:
+        config: CollectorConfig = cloudpickle.loads(build.config)
+        whose = "policy, as the collector's process unpickled it"
+        return config if build.policy is None else replace(config, policy=cloudpickle.loads(build.policy))
+    except BaseException as error:  # noqa: BLE001  (modules of the user are imported, scripts without a guard too)
+        return Raised(collector, whose, describe(error), "".join(traceback.format_exception(error)))
