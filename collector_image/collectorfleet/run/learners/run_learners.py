@@ -128,7 +128,7 @@ def open_learners(
     if asked is None:
         raise ValueError("spec.learners is absent")
     parts = parts_of(policy, asked)
-    folders = LearnerFolders(folder.path, folder.starts) if folder else None
+    folders = LearnerFolders(folder.path) if folder else None
     before = folders.newest() if folders and folder and folder.newest is not None else None
     shards = LearnerShards(
         code.of_policies[asked.policies[0].id],
@@ -151,6 +151,12 @@ def open_learners(
 
 def _shard_options(asked: Learners, *, on_gpus: bool) -> dict[str, Any]:
     pods = asked.pods
+    if folders and before is not None:
+        # What a driver could not finish may be what fills the volume.
+        try:
+            folders.tidy(keep=before)
+        except OSError as error:
+            log.warning("what earlier drivers left is to be removed later: %s", describe(error))
     return {
         "max_policies": asked.places,
         "config": asked.kwargs,
