@@ -53,14 +53,17 @@ def answers(asks: Mapping[str, Callable[[], Any]], deadline: Deadline) -> dict[s
 
 
 def _answer(who: str, call: Any, ask: Callable[[], Any], deadline: Deadline) -> Any:
-    while True:
+    lost: BaseException | None = None  # the first of what made asking again necessary
+    while call is not None:
         try:
             return ray.get(call, timeout=deadline.left)
         except ray.exceptions.GetTimeoutError:
-            raise InfrastructureError(f"{who}: no answer within {deadline.seconds:g} s; it is busy or stuck") from None
+            why = f"it was lost meanwhile: {cause_of(lost)}" if lost else "it is busy or stuck"
+            raise InfrastructureError(f"{who}: no answer within {deadline.seconds:g} s; {why}") from lost
         except ray.exceptions.ActorUnavailableError as error:
             if not deadline.left:
-                raise InfrastructureError(f"{who}: {cause_of(error)}") from error
+                raise InfrastructureError(f"{who}: {cause_of(lost)}") from lost
+            lost = lost or error
             time.sleep(_AGAIN_SECONDS)
             call = ask()
         except ray.exceptions.RayActorError as error:
