@@ -36,6 +36,8 @@ def answer(who: str, ask: Callable[[], Any], deadline: Deadline) -> Any:
 def answers(asks: Mapping[str, Callable[[], Any]], deadline: Deadline) -> dict[str, Any]:
     """What the calls return, all made at once; a call is made again while its actor is being built anew.
 
+    None for an ``ask`` that finds nothing to ask for and returns None.
+
     Raises the first failure, after all others have answered:
         UserCodeError: the user's class raised.
         InfrastructureError: the actor is dead for good, or did not answer in time.
@@ -61,9 +63,9 @@ def _answer(who: str, call: Any, ask: Callable[[], Any], deadline: Deadline) -> 
             why = f"it was lost meanwhile: {cause_of(lost)}" if lost else "it is busy or stuck"
             raise InfrastructureError(f"{who}: no answer within {deadline.seconds:g} s; {why}") from lost
         except ray.exceptions.ActorUnavailableError as error:
+            lost = lost or error
             if not deadline.left:
                 raise InfrastructureError(f"{who}: {cause_of(lost)}") from lost
-            lost = lost or error
             time.sleep(_AGAIN_SECONDS)
             call = ask()
         except ray.exceptions.RayActorError as error:
@@ -73,3 +75,4 @@ def _answer(who: str, call: Any, ask: Callable[[], Any], deadline: Deadline) -> 
             raise InfrastructureError(f"{who}: {cause_of(error)}") from error
         except ray.exceptions.RayTaskError as error:
             raise UserCodeError(who, cause_of(error), str(error)) from error
+    return None
