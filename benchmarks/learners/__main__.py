@@ -27,7 +27,7 @@ learned from, and what was learned is published. *In the driver* one policy does
 memory. *In shards* the same frames, and as many samples, are split among policies with a replay actor each. Cells are
 median (min-max) over the rounds, ratios are of the same round.
 
-    python -m benchmarks.learners --write docs/learner-shards.md
+    python -m benchmarks.learners --rounds {rounds} --write docs/learner-shards.md
 """
 
 
@@ -86,7 +86,7 @@ def main() -> None:
     text = f"{table}\n\n{tables.machine()}."
     print(f"\n{text}")
     if args.write:
-        tables.write(args.write, f"{INTRODUCTION}\n{text}")
+        tables.write(args.write, f"{INTRODUCTION.format(rounds=args.rounds)}\n{text}")
 
 
 if __name__ == "__main__":
