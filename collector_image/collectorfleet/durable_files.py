@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 UNFINISHED: Final = ".unfinished-"
 
 
 def write_json(file: Path, content: Any) -> None:
     """Put ``content`` into ``file``, whole or not at all."""
-    write_bytes(file, json.dumps(content, indent=1).encode())
+    write(file, lambda out: out.write(json.dumps(content, indent=1).encode()))
 
 
-def write_bytes(file: Path, content: bytes | memoryview) -> None:
-    """Put ``content`` into ``file``, whole or not at all."""
+def write(file: Path, put: Callable[[BinaryIO], object]) -> None:
+    """Put into ``file`` what ``put`` writes, whole or not at all. Raises what ``put`` raises, or OSError."""
     unfinished = file.with_name(UNFINISHED + file.name)
-    with unfinished.open("wb") as out:
-        out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
-    unfinished.replace(file)
+    try:
+        with unfinished.open("wb") as out:
+            put(out)
+            out.flush()
+            os.fsync(out.fileno())
+        unfinished.replace(file)
+    except BaseException:
+        # On a full volume it would keep the room that others need.
+        unfinished.unlink(missing_ok=True)
+        raise
     sync(file.parent)
 
 

@@ -22,7 +22,24 @@ REFUSED = [
     pytest.param(
         {**JOB, "spec.collectors.resources.custom": {"license": 1}, "spec.workers.customPerPod": {"license": 1}},
         "spec.collectors.resources.custom: these are resources that Ray counts, and with launcher Job collectors are "
-        "not in Ray; use launcher RayCluster, or leave it out",
+        "not in Ray; use launcher RayCluster, or leave it and workers.customPerPod out",
         id="custom resources without Ray",
+    ),
+    pytest.param(
+        {**JOB, "spec.workers.customPerPod": {"license": 1}},
+        "spec.workers.customPerPod: these are resources that Ray counts, and with launcher Job worker pods are not in "
+        "Ray; use launcher RayCluster, or leave it out",
+        id="pods with custom resources without Ray",
+    ),
+    pytest.param(
+        {**JOB, "spec.ray.head.template": {"spec": {"nodeSelector": {"pool": "cpu"}}}},
+        "spec.ray.head.template: launcher Job has no head pod; use launcher RayCluster, or leave it out",
+        id="a head without Ray",
+    ),
+    pytest.param(
+        {**JOB, "spec.collectors.scalingPolicy": {"factory": "mine:LowestFirst"}},
+        "spec.collectors.scalingPolicy: with launcher Job those of the highest indexes leave, as a smaller Job ends "
+        "their pods; use launcher RayCluster, or leave it out",
+        id="others than the highest leave a Job",
     ),
 ]

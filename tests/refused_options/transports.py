@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from collectorfleet.policies.scaling import EmptyWholePods
 from collectorfleet.transport.distributed.launcher import LocalProcesses
 from tests.refused_options.parts import SHARED
 
@@ -26,6 +27,12 @@ REFUSED = [
         {"launcher": LocalProcesses()},
         "it starts processes that form a process group; use transport 'torch_distributed', or leave it out",
         id="a launcher of processes for Ray",
+    ),
+    pytest.param(
+        ("hosts-leave-by-rank", "scaling_policy"),
+        {"transport": "torch_distributed", "launcher": LocalProcesses(), "scaling_policy": EmptyWholePods()},
+        "with a launcher collectors belong to hosts, and those of the highest ranks leave; leave it out",
+        id="others than the last hosts leave",
     ),
     pytest.param(
         ("only-with-ray", "ray_init_config"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ import ray
 import torch
 from tensordict import TensorDict, TensorDictBase
 from tests.wait import eventually
+from torch import nn
+
+from collectorfleet.learners.replay import PolicyReplay
 
 
 class Mean:
@@ -65,6 +69,28 @@ class Stepping(Mean):
         return {"value": self.value.squeeze()}
 
 
+class DiesOnce(PolicyReplay):
+    """A replay actor that is lost when it is sampled, as long as there is the file ``fatal``."""
+
+    def __init__(self, fatal: str) -> None:
+        super().__init__()
+        self._fatal = Path(fatal)
+
+    def sample(self, policy_id: str, batch_size: int) -> TensorDictBase:
+        if self._fatal.exists():
+            self._fatal.unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().sample(policy_id, batch_size)
+
+
+class TooLarge(Mean):
+    """It dies where it is to say what it is, as one that runs out of memory does."""
+
+    def state_dict(self) -> dict[str, Any]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return super().state_dict()
+
+
 class Forgetful:
     """A policy without a way back."""
 
@@ -83,6 +109,11 @@ class Heard:
 
     def said(self) -> list[str]:
         return self._said
+
+
+def make_both() -> nn.Module:
+    """What acts for the policies of :func:`even_and_odd`."""
+    return nn.ModuleDict({"acting": nn.Linear(1, 1), "other": nn.Linear(1, 1)})
 
 
 def frames(value: float, number: int = 8) -> TensorDict:

@@ -16,11 +16,12 @@ import pytest
 import ray
 from ray.exceptions import ActorDiedError, ActorUnavailableError
 from ray.util import placement_group_table
-from tests.runtime.learners import Forgetful, Heard, Mean, frames, pid_of
+from tests.runtime.learners import DiesOnce, Forgetful, Heard, Mean, TooLarge, frames, pid_of
 from tests.wait import eventually
 
 from collectorfleet import CollectorClosed, InfrastructureError, InvalidOption, LearnerShards, UserCodeError
 from collectorfleet.learners.returning import steps_of
+from collectorfleet.run.learners.run_learners import RunLearners
 
 pytestmark = pytest.mark.usefixtures("local_ray")
 
@@ -237,6 +238,34 @@ def test_a_checkpoint_that_one_policy_cannot_write_is_written_by_the_others(
         shards.checkpoint(timeout=timedelta(seconds=2))
     names = {"policy-fine-2.pt", "replay-0.pt", "replay-1.pt"}
     eventually(lambda: {path.name for path in (tmp_path / "kept").iterdir()}, until=names.__eq__, within=30)
+
+
+def test_an_actor_that_is_lost_as_it_writes_is_the_cause_of_what_was_not_written(make: Make, tmp_path: Path) -> None:
+    shards = make(1, TooLarge, shards=1, checkpoint_dir=tmp_path)
+    shards.add_policy("a")
+    with pytest.raises(InfrastructureError, match=r"^policy a: no answer within 5 s; it was lost meanwhile: \w+"):
+        shards.checkpoint(timeout=timedelta(seconds=5))
+
+
+def test_a_replay_actor_that_comes_back_without_frames_is_no_error_and_others_learn(make: Make, tmp_path: Path) -> None:
+    fatal = tmp_path / "fatal"
+    shards = make(2, replay_class=DiesOnce, replay_config={"fatal": str(fatal)}, checkpoint_dir=tmp_path / "kept")
+    for policy_id in ("a", "b"):
+        shards.add_policy(policy_id)
+        replay, _ = shards.get_replay_and_policy_actors(policy_id)
+        ray.get(replay.extend.remote(policy_id, frames(2.0)))
+    no_feed: Any = None  # which publishes, and does not learn
+    run = RunLearners(shards, no_feed, None)
+    assert run.learn(8) == {"learn/a": 2.0, "learn/b": 2.0}
+    fatal.touch()
+    found = run.learn(8)
+    assert len(found) == 1
+    (left,) = found
+    assert run.learn(8) == found
+    (lost,) = {"learn/a", "learn/b"} - {left}
+    replay, _ = shards.get_replay_and_policy_actors(lost.removeprefix("learn/"))
+    ray.get(replay.extend.remote(lost.removeprefix("learn/"), frames(4.0)))
+    assert run.learn(8) == {left: 2.0, lost: 4.0}
 
 
 def test_gpus_in_name_only_count_as_places_and_ask_for_none(make: Make) -> None:

@@ -148,8 +148,9 @@ def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> 
 
 
 def _scaling(options: FleetOptions) -> ScalingPolicy:
-    # Hosts have ranks, and those of a smaller fleet are the first.
-    return options.scaling_policy or (EmptyWholePods() if options.launcher is None else HighestIndexes())
+    if options.launcher is not None:
+        return HighestIndexes()  # hosts have ranks, and those of a smaller fleet are the first
+    return options.scaling_policy or EmptyWholePods()
 
 
 def _served(config: CollectorConfig, service: Any) -> CollectorConfig:

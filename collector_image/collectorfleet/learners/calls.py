@@ -36,6 +36,8 @@ def answer(who: str, ask: Callable[[], Any], deadline: Deadline) -> Any:
 def answers(asks: Mapping[str, Callable[[], Any]], deadline: Deadline) -> dict[str, Any]:
     """What the calls return, all made at once; a call is made again while its actor is being built anew.
 
+    None for an ``ask`` that finds nothing to ask for and returns None.
+
     Raises the first failure, after all others have answered:
         UserCodeError: the user's class raised.
         InfrastructureError: the actor is dead for good, or did not answer in time.
@@ -53,14 +55,17 @@ def answers(asks: Mapping[str, Callable[[], Any]], deadline: Deadline) -> dict[s
 
 
 def _answer(who: str, call: Any, ask: Callable[[], Any], deadline: Deadline) -> Any:
-    while True:
+    lost: BaseException | None = None  # the first of what made asking again necessary
+    while call is not None:
         try:
             return ray.get(call, timeout=deadline.left)
         except ray.exceptions.GetTimeoutError:
-            raise InfrastructureError(f"{who}: no answer within {deadline.seconds:g} s; it is busy or stuck") from None
+            why = f"it was lost meanwhile: {cause_of(lost)}" if lost else "it is busy or stuck"
+            raise InfrastructureError(f"{who}: no answer within {deadline.seconds:g} s; {why}") from lost
         except ray.exceptions.ActorUnavailableError as error:
+            lost = lost or error
             if not deadline.left:
-                raise InfrastructureError(f"{who}: {cause_of(error)}") from error
+                raise InfrastructureError(f"{who}: {cause_of(lost)}") from lost
             time.sleep(_AGAIN_SECONDS)
             call = ask()
         except ray.exceptions.RayActorError as error:
@@ -70,3 +75,4 @@ def _answer(who: str, call: Any, ask: Callable[[], Any], deadline: Deadline) -> 
             raise InfrastructureError(f"{who}: {cause_of(error)}") from error
         except ray.exceptions.RayTaskError as error:
             raise UserCodeError(who, cause_of(error), str(error)) from error
+    return None

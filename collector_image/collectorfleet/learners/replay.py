@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Final
 
+import torch
 from tensordict import TensorDictBase
 from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
 
 from collectorfleet.codec.frames import VERSION_KEY
+
+# Of a policy's frames in a checkpoint: while it is read, one of them is in memory twice.
+_PARTS: Final = 16
 
 
 class PolicyReplay:
@@ -52,13 +56,34 @@ class PolicyReplay:
         """Drop all frames of a policy, which was removed."""
         self._buffers.pop(policy_id, None)
 
-    def state_dict(self) -> dict[str, Any]:
-        return {policy_id: buffer.state_dict() for policy_id, buffer in self._buffers.items()}
+    def state_dict(self) -> dict[str, list[TensorDictBase]]:
+        """The frames of each policy in parts, the oldest first; they are views of the buffers, and no copies."""
+        return {policy_id: _parts(buffer) for policy_id, buffer in self._buffers.items()}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, list[TensorDictBase]]) -> None:
+        """Take the frames out of ``state``, part by part: so no buffer is in memory twice."""
         self._buffers = {policy_id: self._empty() for policy_id in state}
         for policy_id, buffer in self._buffers.items():
-            buffer.load_state_dict(state[policy_id])
+            parts = state[policy_id]
+            while parts:
+                buffer.extend(parts.pop(0))
 
     def _empty(self) -> TensorDictReplayBuffer:
         return TensorDictReplayBuffer(storage=LazyTensorStorage(self._capacity))
+
+
+def _parts(buffer: TensorDictReplayBuffer) -> list[TensorDictBase]:
+    if not len(buffer):
+        return []
+    frames = buffer[:]
+    # A full ring begins where its next frame goes, any other one at 0.
+    oldest = buffer.write_count % len(frames)
+    runs = [run for run in (frames[oldest:], frames[:oldest]) if len(run)]
+    return [part.apply(_alone) for run in runs for part in run.split(-(-len(frames) // _PARTS))]
+
+
+def _alone(tensor: torch.Tensor) -> torch.Tensor:
+    """The same memory as a tensor without the rest of what it is a part of, which would be written with it."""
+    begins, size = tensor.storage_offset() * tensor.element_size(), tensor.numel() * tensor.element_size()
+    own = tensor.untyped_storage()[begins : begins + size]
+    return torch.empty(0, dtype=tensor.dtype).set_(own, 0, tensor.shape, tensor.stride())

@@ -8,17 +8,16 @@ way back to what was learned is the constructor.
 
 from __future__ import annotations
 
-import functools
 import inspect
-import io
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Final
 
 import torch
 
-from collectorfleet.durable_files import write_bytes
+from collectorfleet.durable_files import write
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +54,7 @@ def returning(of: type) -> type:
     # A coroutine would have learned later; nobody is told of its steps.
     if own is not None and not inspect.iscoroutinefunction(own):
 
-        @functools.wraps(own)
+        @wraps(own)
         def learn(self: Any, *args: Any, **keywords: Any) -> Any:
             found = own(self, *args, **keywords)
             self.__dict__[_STEPS] += 1
@@ -67,10 +66,15 @@ def returning(of: type) -> type:
 
 
 def keep(actor: Any, file: Path) -> None:
-    """Write what the actor is now; it is called in the actor's process."""
-    out = io.BytesIO()
-    torch.save({"state": actor.state_dict(), "steps": steps_of(actor)}, out)
-    write_bytes(file, out.getbuffer())
+    """Write what the actor is now; it is called in the actor's process, and holds no second copy. Raises OSError."""
+    state = {"state": actor.state_dict(), "steps": steps_of(actor)}
+    try:
+        write(file, partial(torch.save, state))
+    except RuntimeError as error:
+        # Of a full volume torch says where in its own file it is.
+        if isinstance(error.__context__, OSError):
+            raise error.__context__ from None
+        raise
 
 
 def steps_of(actor: Any) -> int:

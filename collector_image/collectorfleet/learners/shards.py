@@ -28,6 +28,9 @@ log = logging.getLogger(__name__)
 
 _REPLAY: Final = 0  # the bundle of a shard; those of its policies follow
 _MINUTE: Final = timedelta(minutes=1)
+# For a replay of hundreds of GB on a slow volume. An actor that is lost says so itself; this ends waiting for a volume
+# that hangs.
+_HOUR: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -182,7 +185,7 @@ class LearnerShards:
         """Nobody sends these policies frames for one :meth:`hold` of them."""
         self._fed.subtract(policy_ids)
 
-    def checkpoint(self, timeout: timedelta = _MINUTE) -> None:
+    def checkpoint(self, timeout: timedelta = _HOUR) -> None:
         """Write what every actor is now, each between two of its calls; from there it goes on if it dies.
 
         The first one drops the frames of those policies in ``resume_from`` that were not added again.

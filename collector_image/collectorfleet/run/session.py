@@ -181,7 +181,7 @@ def open_session(
             learners = None
             if code.learners is not None:
                 learners = partial(open_learners, fleet.spec, code.learners, folder=folder, on_gpus=learners_on_gpus)
-            _begin_with_collector(session, fleet, code, making, run, history, options, learners)
+            _begin_with_collector(session, fleet, code, making, run, history, options, stop, learners)
         else:
             built = code.built | built_options(fleet.spec, on_ray=True)
             collectors = ScriptCollectors(fleet.spec, built, making, options, session.begin)
@@ -211,6 +211,7 @@ def _begin_with_collector(
     run: Run,
     history: RunHistory,
     options: dict[str, Any],
+    stop: StopRequest,
     open_learners: Callable[[Any], RunLearners] | None,
 ) -> None:
     """The collector that the manifest describes, and what is done with its batches.
@@ -230,7 +231,8 @@ def _begin_with_collector(
         making.checkpoints.keep_buffer(built["replay_buffer"])
     learners = None
     if open_learners is not None:
-        learners = open_learners(code.built["policy"])
+        with stop.at_once():  # they may wait for room for as long as others have it
+            learners = open_learners(code.built["policy"])
         session.learns_with(learners)
         built["replay_buffer"] = learners.feed.replay_buffer
         making.keep_learners(learners, resume.position)

@@ -3,7 +3,7 @@
 The first request is polite: ``run.stop_requested`` turns true and the collector's iteration ends with the batch in
 hand, so that a training function gets to save what it has. If it has not returned when its grace is over, or at a
 second signal, :class:`StopNow` is raised in it. A patient request has no such grace: the operator's, who asks long
-before it would kill.
+before it would kill. While nothing is there to be saved, any of them is answered at once.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class StopRequest:
         self._grace = grace
         self._reason: StopReason | None = None
         self._insisting = False
+        self._nothing_to_save = False
         self._ended = threading.Event()
         # One that a signal handler may take while its thread has it.
         self._lock = threading.RLock()
@@ -61,18 +62,30 @@ class StopRequest:
         if self.requested():
             raise StopNow
 
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Within it, a request raises StopNow in the main thread, whatever it waits for: a long step of the start."""
+        with self._lock:
+            self.raise_if_requested()
+            self._nothing_to_save = True
+        try:
+            yield
+        finally:
+            self._nothing_to_save = False
+
     def request(self, reason: StopReason) -> None:
         """Ask for the end; returns at once. The first reason is kept; after the end there is nothing to ask for."""
         with self._lock:
             if self._ended.is_set():
                 return
             first, self._reason = self._reason is None, self._reason or reason
-            insist = not (reason.patient or self._insisting)
+            insist = not self._insisting and (self._nothing_to_save or not reason.patient)
             self._insisting = self._insisting or insist
+            grace = timedelta(0) if self._nothing_to_save else self._grace
         if first or insist:
             log.warning("stopping: %s", reason.text)
         if insist:
-            threading.Thread(target=self._insist, name="stop", daemon=True).start()
+            threading.Thread(target=self._insist, args=[grace], name="stop", daemon=True).start()
 
     def run_ended(self) -> None:
         """The user's code has returned: nothing is left to interrupt."""
@@ -86,9 +99,10 @@ class StopRequest:
             raise StopNow
         self.request(StopReason("Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name, 128 + number))
 
-    def _insist(self) -> None:
-        if not self._ended.wait(self._grace.total_seconds()):
-            log.warning("the run has not ended %.0f s later and is interrupted", self._grace.total_seconds())
+    def _insist(self, grace: timedelta) -> None:
+        if not self._ended.wait(grace.total_seconds()):
+            if grace:
+                log.warning("the run has not ended %.0f s later and is interrupted", grace.total_seconds())
             # A real signal, whose handler raises StopNow: it wakes the main thread from a lock that it waits for,
             # which _thread.interrupt_main() does not.
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)

@@ -143,7 +143,8 @@ class Collectors(Model):
         default=None,
         description=(
             "Builds, once in the driver, the object whose `leaving(collectors, count)` names those that end when the "
-            "fleet shrinks. Absent: those that leave whole pods empty."
+            "fleet shrinks. Absent: those that leave whole pods empty. With launcher Job those of the highest indexes "
+            "leave, and no other policy is taken."
         ),
     )
     groups: list[Group] = Field(

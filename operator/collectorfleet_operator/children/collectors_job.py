@@ -27,6 +27,8 @@ from collectorfleet_operator.children.token_secret import token_name
 from collectorfleet_operator.objects import Object
 
 CONTAINER: Final = "collectors"
+# Kubernetes' own, of each pod of an Indexed Job.
+INDEX_LABEL: Final = "batch.kubernetes.io/job-completion-index"
 _ALWAYS: Final = 2**31 - 1
 _TOKEN_VOLUME: Final = "hosts-token"  # noqa: S105  (a volume's name)
 _SHM_VOLUME: Final = "shm"

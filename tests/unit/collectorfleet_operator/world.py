@@ -15,6 +15,7 @@ from tests.manifests import manifest
 
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import Condition, OperatorStatus
+from collectorfleet_operator.children.collectors_job import INDEX_LABEL
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.group_sizes import worker_groups
 from collectorfleet_operator.children.lease import LEASE
@@ -74,7 +75,7 @@ class World:
         kept = metadata(obj)
         kept["resourceVersion"] = str(next(self._numbers))
         kept.setdefault("uid", f"{obj['kind']}-{kept['resourceVersion']}".lower())
-        kept.setdefault("creationTimestamp", _time(NOON))
+        kept.setdefault("creationTimestamp", _time(self.now))
         return obj
 
     def get(self, kind: Kind, key: Key = KEY) -> Object:
@@ -170,12 +171,17 @@ class World:
             for group in worker_groups(cluster).values():
                 self._resize(cluster, group)
         if collectors is not None:
-            spec = collectors["spec"]
-            for _ in range(spec["parallelism"] - len(self.pods("worker"))):
-                self._pod("worker", collectors, spec["template"])
-            self.collect(*self.pods("worker")[spec["completions"] :])
+            self._replace(collectors)
         if job is not None and not self.pods("driver"):
             self._pod("driver", job, job["spec"]["template"])
+
+    def _replace(self, job: Object) -> None:
+        """A pod for each index that has none; those that failed stay."""
+        left = {label(pod, INDEX_LABEL): pod for pod in self.pods("worker") if pods.phase_of(pod) != "Failed"}
+        for index in map(str, range(job["spec"]["completions"])):
+            if left.pop(index, None) is None:
+                self._pod("worker", job, job["spec"]["template"], {INDEX_LABEL: index})
+        self.collect(*left.values())
 
     def _resize(self, cluster: Object, group: Object) -> None:
         role = label(group["template"], names.ROLE_LABEL) or ""

@@ -64,6 +64,12 @@ TRANSPORTS: Final = (
         "it starts processes that form a process group; use transport 'torch_distributed', or leave it out",
     ),
     Rule(
+        "hosts-leave-by-rank",
+        "scaling_policy",
+        lambda options: options.launcher is None or options.scaling_policy is None,
+        "with a launcher collectors belong to hosts, and those of the highest ranks leave; leave it out",
+    ),
+    Rule(
         "only-with-ray",
         "replay_buffer",
         lambda options: options.uses_ray or options.replay_buffer is None,

@@ -17,7 +17,7 @@ from torch import nn
 
 from collectorfleet.errors import CollectorFleetError, describe
 from collectorfleet.fleet.collector import FleetCollector
-from collectorfleet.learners.calls import Deadline, answers
+from collectorfleet.learners.calls import Deadline, answer, answers
 from collectorfleet.learners.feed import LearnerFeed
 from collectorfleet.learners.shards import LearnerShards
 from collectorfleet.learners.versions import PolicyStatus
@@ -50,12 +50,13 @@ class RunLearners:
         """Have each policy that has frames learn from ``batch_size`` of them, all at once; blocks until they have.
 
         Returns what ``learn`` returned where that is a number, as ``learn/<id>``. Asks again while an actor is built
-        anew. Raises UserCodeError or InfrastructureError.
+        anew; where a replay actor came back without frames, its policies wait for the next batch. Raises UserCodeError
+        or InfrastructureError.
         """
         deadline, rows = Deadline(_MINUTES), list(self.shards)
         sizes = answers({_replay(name): partial(replay.size.remote, name) for name, _, replay in rows}, deadline)
         asks = {
-            name: partial(_learned, learner, replay, name, batch_size)
+            name: _Learning(learner, replay, name, batch_size, deadline)
             for name, learner, replay in rows
             if sizes[_replay(name)]
         }
@@ -84,6 +85,26 @@ class RunLearners:
         """End all of them; once the collector is shut down."""
         self.feed.end()
         self.shards.stop()
+
+
+class _Learning:
+    """Has a policy that has frames learn once. Asked again, it looks whether it still has: whoever was lost may have
+    been the replay actor, which comes back without the frames that no checkpoint has.
+    """
+
+    def __init__(self, learner: Any, replay: Any, policy_id: str, batch_size: int, deadline: Deadline) -> None:
+        self._learner, self._replay = learner, replay
+        self._policy_id, self._batch_size = policy_id, batch_size
+        self._deadline = deadline
+        self._asked = False
+
+    def __call__(self) -> Any:
+        """Ray's reference to what ``learn`` returns, or None."""
+        size = partial(self._replay.size.remote, self._policy_id)
+        if self._asked and not answer(_replay(self._policy_id), size, self._deadline):
+            return None
+        self._asked = True
+        return self._learner.learn.remote(self._replay.sample.remote(self._policy_id, self._batch_size))
 
 
 class KeptParts:
@@ -128,8 +149,14 @@ def open_learners(
     if asked is None:
         raise ValueError("spec.learners is absent")
     parts = parts_of(policy, asked)
-    folders = LearnerFolders(folder.path, folder.starts) if folder else None
+    folders = LearnerFolders(folder.path) if folder else None
     before = folders.newest() if folders and folder and folder.newest is not None else None
+    if folders and before is not None:
+        # What a driver could not finish may be what fills the volume.
+        try:
+            folders.tidy(keep=before)
+        except OSError as error:
+            log.warning("what earlier drivers left is to be removed later: %s", describe(error))
     shards = LearnerShards(
         code.of_policies[asked.policies[0].id],
         **_shard_options(asked, on_gpus=on_gpus),
@@ -165,10 +192,6 @@ def _shard_options(asked: Learners, *, on_gpus: bool) -> dict[str, Any]:
         "pods": pods.sizes if isinstance(pods, LearnerPods) else [],
         "resources": {LEARNER_RESOURCE: 1},
     }
-
-
-def _learned(learner: Any, replay: Any, policy_id: str, batch_size: int) -> Any:
-    return learner.learn.remote(replay.sample.remote(policy_id, batch_size))
 
 
 def _replay(policy_id: str) -> str:

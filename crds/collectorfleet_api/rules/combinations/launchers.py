@@ -44,6 +44,33 @@ LAUNCHERS: Final = (
         lambda spec: spec.has_ray or spec.collectors.resources.custom is None,
         "self.launcher == 'RayCluster' || !has(self.collectors.resources.custom)",
         "these are resources that Ray counts, and with launcher Job collectors are not in Ray; use launcher "
+        "RayCluster, or leave it and workers.customPerPod out",
+    ),
+    Combination(
+        "custom-resources-of-pods-need-ray",
+        "workers.customPerPod",
+        # Of both the rule before says it.
+        lambda spec: (
+            spec.has_ray or spec.workers.custom_per_pod is None or spec.collectors.resources.custom is not None
+        ),
+        "self.launcher == 'RayCluster' || !has(self.workers.customPerPod) || has(self.collectors.resources.custom)",
+        "these are resources that Ray counts, and with launcher Job worker pods are not in Ray; use launcher "
+        "RayCluster, or leave it out",
+    ),
+    Combination(
+        "heads-need-ray",
+        "ray.head.template",
+        lambda spec: spec.has_ray or not {"metadata", "spec"} & spec.ray.head.template.keys(),
+        "self.launcher == 'RayCluster' || !has(self.ray.head.template) || "
+        "!(has(self.ray.head.template.metadata) || has(self.ray.head.template.spec))",
+        "launcher Job has no head pod; use launcher RayCluster, or leave it out",
+    ),
+    Combination(
+        "highest-indexes-leave",
+        "collectors.scalingPolicy",
+        lambda spec: spec.has_ray or spec.collectors.scaling_policy is None,
+        "self.launcher == 'RayCluster' || !has(self.collectors.scalingPolicy)",
+        "with launcher Job those of the highest indexes leave, as a smaller Job ends their pods; use launcher "
         "RayCluster, or leave it out",
     ),
 )

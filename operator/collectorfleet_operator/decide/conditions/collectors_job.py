@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import Final
 
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
+from collectorfleet_operator.children.collectors_job import INDEX_LABEL
 from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, stuck, waiting
 from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods, staying
 from collectorfleet_operator.decide.observed import Observed, Warned
 from collectorfleet_operator.decide.pods import PodProblem
-from collectorfleet_operator.objects import Object, name_of, uid_of
+from collectorfleet_operator.objects import Object, label, name_of, uid_of
 
 _TYPE: Final = ConditionType.COLLECTORS_JOB_READY
 
@@ -41,8 +44,8 @@ def _earlier(seen: Observed) -> str:
 
 
 def _pods(seen: Observed, job: Object) -> Finding:
-    found = staying(seen.workers())
     wanted = sum(size.pods for size in sizes_of(job).values())
+    found = staying(_newest_of_each(seen.workers(), wanted))
     ready = min(sum(map(pods.is_ready, found)), wanted)
     if ready >= wanted:
         return Finding(condition(_TYPE, True, Reason.READY, f"{ready} of {wanted} worker pods are ready"))
@@ -57,6 +60,15 @@ def _pods(seen: Observed, job: Object) -> Finding:
         # Longer with each pod of an index that is lost.
         text += f"; Kubernetes has made {len(found)} of them, and waits before it replaces one that was lost"
     return waiting(_TYPE, Reason.WORKERS_STARTING, text)
+
+
+def _newest_of_each(workers: Iterable[Object], wanted: int) -> list[Object]:
+    """The pod that each index below ``wanted`` has now: a Job keeps all that failed before, whatever became of it."""
+    by_index: defaultdict[str, list[Object]] = defaultdict(list)
+    for pod in workers:
+        by_index[label(pod, INDEX_LABEL) or ""].append(pod)
+    found = (pods.newest(by_index[str(index)]) for index in range(wanted))
+    return [pod for pod in found if pod is not None]
 
 
 def _problem(seen: Observed, job: Object, workers: list[Object]) -> PodProblem | Warned | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+
+import pytest
 import torch
 from tensordict import TensorDict
 
@@ -31,3 +34,59 @@ def test_frames_that_do_not_say_their_version_are_not_counted() -> None:
     replay.extend("a", TensorDict({"x": torch.zeros(3)}, [3]))
     assert replay.weights_versions("a") == {}
     assert replay.size("a") == 3
+
+
+def kept(replay: PolicyReplay) -> bytes:
+    out = io.BytesIO()
+    torch.save(replay.state_dict(), out)
+    return out.getvalue()
+
+
+def come_back(state: bytes, capacity: int) -> PolicyReplay:
+    replay = PolicyReplay(capacity)
+    replay.load_state_dict(torch.load(io.BytesIO(state), weights_only=False))
+    return replay
+
+
+def filled(capacity: int, *versions: int) -> PolicyReplay:
+    """One frame after the other, so that a full ring is written round."""
+    replay = PolicyReplay(capacity)
+    for version in versions:
+        replay.extend("a", frames(version))
+    return replay
+
+
+@pytest.mark.parametrize("written", [1, 3, 4, 5, 6, 7, 8, 9], ids="{} frames in 4".format)
+def test_frames_come_back_and_the_oldest_leave_first_wherever_the_ring_begins(written: int) -> None:
+    before = filled(4, *range(written))
+    after = come_back(kept(before), 4)
+    assert after.weights_versions("a") == before.weights_versions("a")
+    for version in (100, 101):
+        for replay in (before, after):
+            replay.extend("a", frames(version))
+        assert after.weights_versions("a") == before.weights_versions("a")
+    assert set(after.sample("a", 32)["x"].shape) == {32}
+
+
+def test_of_a_larger_ring_the_newest_frames_come_back() -> None:
+    assert come_back(kept(filled(8, *range(11))), 4).weights_versions("a") == {7: 1, 8: 1, 9: 1, 10: 1}
+    assert come_back(kept(filled(4, *range(6))), 8).weights_versions("a") == {2: 1, 3: 1, 4: 1, 5: 1}
+
+
+def test_a_checkpoint_is_as_large_as_the_frames_that_there_are() -> None:
+    replay, half_kib = PolicyReplay(capacity=10_000), torch.zeros(500, 128)
+    replay.extend("a", TensorDict({"x": half_kib, "by": {"half": half_kib.bfloat16()}}, [500]))
+    frames_bytes = 500 * (512 + 256)
+    assert frames_bytes < len(kept(replay)) < 1.3 * frames_bytes
+
+
+def test_frames_are_kept_without_a_copy_and_read_back_part_by_part() -> None:
+    replay = filled(64, *range(64))
+    (parts,) = replay.state_dict().values()
+    assert len(parts) == 16
+    parts[0]["x"] += 1
+    assert replay.sample("a", 4096)["x"].sum() > 0
+    other = PolicyReplay(64)
+    other.load_state_dict({"a": parts})
+    assert parts == []
+    assert other.size("a") == 64

@@ -75,6 +75,8 @@ RULES_ONLY_IN_MANIFESTS = {
     ),
     "groups-add-up": "in Python the list of groups is how many there are",
     "custom-resources-need-ray": "in Python only-with-ray says it of remote_configs",
+    "custom-resources-of-pods-need-ray": "about pods and the cluster",
+    "heads-need-ray": "about pods and the cluster",
     "groups-need-ray": "in Python a group is a name and what lists say, whatever carries the frames",
     "groups-differ-by-the-script": "in Python the loop says environments and devices",
     "log-goes-somewhere": "in Python a loop logs by itself",
@@ -109,6 +111,7 @@ RULES_ONLY_IN_MANIFESTS = {
     "interval-or-each-batch": "RayCollector takes both, and publishes after each batch",
     "keywords-said-once": "in Python what is given for a collector wins over what is given for all",
     "transport-of-the-launcher": "in Python launcher is what starts the processes; launcher-of-a-gang is about that",
+    "highest-indexes-leave": "in Python hosts-leave-by-rank says it of launcher",
     "models-named-once": "a dict has each key once",
     **dict.fromkeys(
         ("policies-have-places", "shards-have-policies", "learners-fit-into-shards"),
@@ -145,6 +148,7 @@ RULES_ONLY_IN_PYTHON = {
         "known once the user's factory has built it, in the driver",
     ),
     "weights-have-one-way": "no fields of a manifest",
+    "hosts-leave-by-rank": "highest-indexes-leave says it of a manifest's",
     "launcher-of-a-gang": "transport-of-the-launcher says it of a manifest's",
     **dict.fromkeys(
         ("only-with-rpc", "tensorpipe-options-are-known", "visible-devices-are-known"), "no manifest has transport rpc"

@@ -69,6 +69,32 @@ def test_a_signal_after_a_patient_request_is_a_first_one() -> None:
     assert stop.reason == ORDERED
 
 
+@pytest.mark.parametrize(
+    "reason", [ORDERED, StopReason("SIGTERM", 143)], ids=["patient", "with a grace that is not over"]
+)
+def test_where_nothing_is_to_be_saved_no_request_waits(reason: StopReason) -> None:
+    stop = StopRequest(grace=timedelta(seconds=60))
+    asks = threading.Timer(0.05, stop.request, [reason])
+    with stop_on_signals(stop):
+        asks.start()
+        with pytest.raises(StopNow), stop.at_once():
+            threading.Event().wait(20)
+        asks.join()
+        with pytest.raises(StopNow), stop.at_once():
+            pytest.fail("what was asked for before is not seen")
+    stop.run_ended()
+
+
+def test_a_patient_request_after_such_a_step_waits_again() -> None:
+    stop = StopRequest()
+    with stop_on_signals(stop):
+        with stop.at_once():
+            pass
+        stop.request(ORDERED)
+        assert not threading.Event().wait(0.05)
+    stop.run_ended()
+
+
 def test_signals_are_put_back() -> None:
     before = signal.getsignal(signal.SIGTERM)
     with stop_on_signals(StopRequest()):

@@ -10,12 +10,14 @@ from tests.unit.collectorfleet_operator.world import COLLECTORS, DRIVER, KEY, Wo
 
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import Phase, Reason
+from collectorfleet_operator.children.collectors_job import INDEX_LABEL
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
+from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.actions import Create, CreateSecret, Delete, Update
 from collectorfleet_operator.decide.observed import Refused
-from collectorfleet_operator.objects import Object, name_of, uid_of
+from collectorfleet_operator.objects import Object, label, name_of, uid_of
 
 CHECKPOINT = {"spec.driver.checkpoint": {"claimName": "runs"}}
 
@@ -216,6 +218,76 @@ def test_what_keeps_its_pods_from_starting_is_told() -> None:
     world.hold_up("worker", "ImagePullBackOff", "no such image")
     assert told(world.look(), "CollectorsJobReady")[:2] == ("False", "ImagePullBackOff")
     assert "4 of 4 worker pods: no such image" in told(world.look(), "Ready")[2]
+
+
+def fail(world: World, index: int) -> None:
+    """The newest pod of the index runs out of memory; its Job keeps it."""
+    pod = pods.newest(pod for pod in world.pods("worker") if label(pod, INDEX_LABEL) == str(index))
+    assert pod is not None
+    state = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
+    world.set_pod(pod, phase="Failed", containerStatuses=[{"name": "collectors", "state": state}])
+
+
+def test_pods_that_failed_long_ago_are_not_what_is_wrong_today() -> None:
+    world = running()
+    for index in (0, 1):
+        fail(world, index)
+    assert told(world.look(), "CollectorsJobReady")[1:] == (
+        "OOMKilled",
+        "2 of 4 worker pods: container collectors was killed at its memory limit of 2560Mi",
+    )
+    world.seconds = 20
+    world.make_pods()
+    for index in (0, 1):
+        fail(world, index)
+    world.seconds = 60
+    world.make_pods()
+    text = "2 of 4 worker pods are ready"
+    assert told(world.look(), "CollectorsJobReady") == ("False", "WorkersStarting", text)
+    newest = pods.newest(world.pods("worker"))
+    assert newest is not None
+    fits_nowhere = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}
+    world.set_pod(newest, phase="Pending", conditions=[fits_nowhere])
+    assert told(world.look(), "CollectorsJobReady")[1:] == ("CollectorUnschedulable", "1 of 4 worker pods: 0/3 nodes")
+
+
+def test_a_pod_that_is_yet_to_be_replaced_is_missing_whatever_failed_before_it() -> None:
+    world = running()
+    fail(world, 0)
+    world.seconds = 20
+    world.make_pods()
+    newest = pods.newest(world.pods("worker"))
+    assert newest is not None
+    newest["metadata"] |= {"deletionTimestamp": "2026-07-01T12:00:30Z", "deletionGracePeriodSeconds": 5}
+    world.store(newest)
+    text = (
+        f"3 of 4 worker pods are ready; being deleted: {name_of(newest)}; Kubernetes has made 3 of them, and waits "
+        "before it replaces one that was lost"
+    )
+    assert told(world.look(), "CollectorsJobReady") == ("False", "WorkersStarting", text)
+
+
+def test_pods_that_failed_in_a_larger_fleet_say_nothing_of_a_smaller_one() -> None:
+    world = running()
+    fail(world, 3)
+    edit(world, {"spec.collectors.replicas": 2})
+    world.report(2)
+    world.carry_out()
+    world.make_pods()
+    assert told(world.look(), "CollectorsJobReady") == ("True", "Ready", "2 of 2 worker pods are ready")
+
+
+def test_a_secret_that_was_lost_comes_back_with_both_jobs() -> None:
+    world = running()
+    world.secrets.clear()
+    assert world.carry_out() == ()  # nobody may look whether it is there
+    world.collect(collectors(world), world.get(JOB, DRIVER), *world.pods("worker"), *world.pods("driver"))
+    made = world.carry_out()
+    assert isinstance(made[0], CreateSecret)
+    assert world.secrets == {"cheetah-collectors-fleet-1"}
+    assert collectors(world)
+    assert world.get(JOB, DRIVER)
+    assert world.plan().actions == ()
 
 
 def test_a_secret_that_may_not_be_made_stalls_the_fleet() -> None:
