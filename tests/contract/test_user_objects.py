@@ -16,7 +16,7 @@ from tests.contract.harness import C0, PLAIN, Harness, over_a_process_group, ove
 
 from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.errors import InvalidOption
-from collectorfleet.messages import Failed, Raised
+from collectorfleet.messages import Failed, Lost, Raised
 
 PROCESSES = {"process_group": over_a_process_group, "rpc": over_rpc}
 
@@ -121,7 +121,7 @@ def test_a_thread_that_ends_is_told_and_not_waited_for(processes: Harness) -> No
     processes.config = replace(PLAIN, create_env=make_in_a_process_that_cannot_load)
     processes.start()
     processes.transport.offer(C0, processes.store(1, 1.0))
-    assert processes.hear(Raised).cause == "SystemExit: 3"
+    assert processes.hear(Lost).cause == "SystemExit: 3"
 
 
 def test_a_question_that_cannot_be_read_there_or_an_answer_here_is_a_failed_one(processes: Harness) -> None:

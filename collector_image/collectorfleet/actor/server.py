@@ -113,7 +113,7 @@ class CollectorServer:
         except ValueError as error:  # weights of another policy
             return Raised(self._id, "policy", str(error), "".join(traceback.format_exception(error)))
         except Exception as error:  # noqa: BLE001  (a device, or the processes of a collector that has some)
-            return Lost(self._id, describe(error), _fault_of(error))
+            return self.lost(error)
         return None if loaded is None else Applied(self._id, *loaded, policy)
 
     def cut_short(self, request_id: int) -> None:
@@ -146,12 +146,16 @@ class CollectorServer:
             return ServiceLost(self._id, error)
         if _fault_of(error) is Fault.OUT_OF_MEMORY:
             # Not a mistake of the environment, and not to be tried in this process again.
-            return Lost(self._id, describe(error), Fault.OUT_OF_MEMORY)
+            return self.lost(error)
         text = "".join(traceback.format_exception(error))
         whose = where or ("rollout" if isinstance(error, NotExact) else _whose(error))
         by_environment = whose == "environment"
         named = f"environment {name_of(self._config.create_env)}" if by_environment else whose
         return Raised(self._id, named, describe(error), text, by_environment)
+
+    def lost(self, error: BaseException) -> Lost:
+        """What the driver is told of an error that is nobody's in particular."""
+        return Lost(self._id, describe(error), _fault_of(error))
 
     def close(self) -> None:
         """Let go whoever waits in :meth:`next_applied`."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -94,7 +95,8 @@ class _Member:
         try:
             loop()
         except BaseException as error:  # noqa: BLE001  (Python says nothing of a thread that ends by SystemExit)
-            self._link.say(control.Said(self._server.failure(error)))
+            traceback.print_exception(error)
+            self._link.say(control.Said(self._server.lost(error)))
 
     def _work(self) -> None:
         while True:

@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import queue
 import threading
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
@@ -137,7 +138,8 @@ class _Member:
         try:
             loop()
         except BaseException as error:  # noqa: BLE001  (Python says nothing of a thread that ends by SystemExit)
-            self._say(self._server.failure(error))
+            traceback.print_exception(error)
+            self._say(self._server.lost(error))
 
     def _work(self) -> None:
         while True:
