@@ -10,6 +10,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
@@ -193,28 +194,40 @@ class Courier:
             called = self._call_together()
             if called != self._ledger.present() or self._over:
                 return
-            self._epoch += 1
-            epoch, size = self._epoch, len(called) + 1
-            # A store of its own for each: whoever is late for the one before meets nobody, and its keys end with it.
-            self._store = TCPStore(self._host, 0, is_master=True, wait_for_workers=False, timeout=_TIMEOUT)
-            store = self._host, self._store.port
-            for rank, collector in enumerate(called, 1):
-                self._tell(collector, control.Form(epoch, store, rank, size))
-            group = forming(store, self._host, rank=0, size=size, timeout=_TIMEOUT)
-            group.add_done_callback(self._notify)
-            ended = self._changed.wait_for(
-                lambda: group.done() or self._over or self._broken == epoch or self._ledger.without(called),
-                _TIMEOUT.total_seconds(),
-            )
-            if group.done() and group.exception() is None:
-                self._gang = Gang(epoch, called, group.result())
-                self._troubles.formed()
-            elif not ended:
-                self._troubles.not_formed(f"not all of {_named(called)} came within {_TIMEOUT.total_seconds():g} s")
-            elif not self._over and not self._ledger.without(called):
-                if error := group.exception() if group.done() else None:
-                    self._troubles.not_formed(describe(error))
+            try:
+                group = self._meet(called)
+            except RuntimeError as error:  # there is no store
+                self._troubles.not_formed(describe(error))
+            else:
+                self._wait_for(group, called)
+            if self._gang is None:
                 self._changed.wait_for(lambda: self._over or self._ledger.without(called), _AGAIN.total_seconds())
+
+    def _meet(self, called: list[CollectorId]) -> Future[Group]:
+        self._epoch += 1
+        # A store of its own for each: whoever is late for the one before meets nobody, and its keys end with it.
+        self._store = TCPStore(self._host, 0, is_master=True, wait_for_workers=False, timeout=_TIMEOUT)
+        store, size = (self._host, self._store.port), len(called) + 1
+        for rank, collector in enumerate(called, 1):
+            self._tell(collector, control.Form(self._epoch, store, rank, size))
+        group = forming(store, self._host, rank=0, size=size, timeout=_TIMEOUT)
+        group.add_done_callback(self._notify)
+        return group
+
+    def _wait_for(self, group: Future[Group], called: list[CollectorId]) -> None:
+        epoch = self._epoch
+        ended = self._changed.wait_for(
+            lambda: group.done() or self._over or self._broken == epoch or self._ledger.without(called),
+            _TIMEOUT.total_seconds(),
+        )
+        error = group.exception() if group.done() else None
+        if group.done() and error is None:
+            self._gang = Gang(epoch, called, group.result())
+            self._troubles.formed()
+        elif not ended:
+            self._troubles.not_formed(f"not all of {_named(called)} came within {_TIMEOUT.total_seconds():g} s")
+        elif error is not None and not self._ledger.without(called):
+            self._troubles.not_formed(describe(error))
 
     def _notify(self, _: object) -> None:
         with self._changed:
