@@ -227,6 +227,8 @@ class _BehindProcesses:
         courier = self._transport._courier
         ledger = courier._ledger
         eventually(lambda: not ledger.accounts[collector].owed, within=30, what=f"all parcels at {collector}")
+        # One that is being formed by now would not be a new one.
+        eventually(lambda: courier._gang is not None, within=30, what="a gang")
         before = courier._epoch
         with courier._changed:
             courier._gang = None
