@@ -8,7 +8,6 @@ not at all: none of them has heard of it.
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +33,7 @@ from collectorfleet.messages import (
     Stored,
     Weights,
 )
+from collectorfleet.transport import processes
 from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed.asking import Asked, Unanswered
 from collectorfleet.transport.distributed.launcher import LocalProcess
@@ -105,8 +105,6 @@ class RpcTransport:
         self._unanswered = Unanswered()
         self._said = Mailbox()
         self._hashing = ThreadPoolExecutor(1, "weights-digest")
-        self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload([member.__module__])
         self._station, self._key = station.enter(TensorPipeOptions.of(options), self)
 
     def start(self, collector: CollectorId) -> None:
@@ -125,10 +123,7 @@ class RpcTransport:
             self._station.options,
             self._visible_of(collector.name),
         )
-        # Not a daemon in multiprocessing's sense: those may have no processes, and collectors may.
-        process = self._context.Process(target=member, args=(place,), name=f"collector-{collector}")
-        process.start()
-        started.process = LocalProcess(process)
+        started.process = LocalProcess(processes.begin(member, (place,), name=f"collector-{collector}"))
         threading.Thread(target=self._watch, args=(collector, started, started.process), daemon=True).start()
 
     def put(self, snapshot: snapshots.Snapshot) -> Stored:
