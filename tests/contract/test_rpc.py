@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -88,6 +89,14 @@ def test_a_rollout_may_last_longer_than_any_call_and_a_death_beside_it_is_not_it
     gate.touch()
     assert (answer := called.hear(Answer)).request_id == request.id
     assert answer.seconds > 0
+
+
+def test_what_cannot_be_pickled_is_refused_and_what_is_said_later_is_heard(called: Harness) -> None:
+    called.start()
+    with pytest.raises(TypeError, match="cannot pickle"):
+        called.transport.ask(C0, "map_fn", threading.Lock())
+    called.ask(C0)
+    assert called.hear(Answer).collector == C0
 
 
 def test_fleets_of_one_process_share_its_agent_and_its_options(called: Harness) -> None:

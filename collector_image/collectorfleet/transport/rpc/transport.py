@@ -226,10 +226,11 @@ class RpcTransport:
         self._tell(collector, known, known.info, said)
 
     def _tell(self, collector: CollectorId, known: _Collector, info: WorkerInfo, said: object) -> None:
+        pickled = cloudpickle.dumps(said)  # first: a number that is taken and never comes would be waited for
         with self._changing:
             known.said = number = known.said + 1
         try:
-            call = rpc.rpc_async(info, obey, args=(number, cloudpickle.dumps(said)))
+            call = rpc.rpc_async(info, obey, args=(number, pickled))
         except RuntimeError as error:
             self._not_taken(collector, known, error)
         else:
