@@ -66,6 +66,11 @@ class LocalProcess:
         self._process.kill()
         self._process.join()
 
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; less than 0: minus the signal that ended it."""
+        return self._process.exitcode
+
     def how_it_ended(self) -> Ended:
         self._process.join()
         code = self._process.exitcode or 0

@@ -39,15 +39,14 @@ from collectorfleet.transport.distributed.asking import Asked, Unanswered
 from collectorfleet.transport.distributed.launcher import LocalProcess
 from collectorfleet.transport.mailbox import Mailbox
 from collectorfleet.transport.rpc import packed, station
-from collectorfleet.transport.rpc.member import Frames, Header, Place, member, obey
+from collectorfleet.transport.rpc.agent import is_late
+from collectorfleet.transport.rpc.member import LATE, Frames, Header, Place, member, obey
 from collectorfleet.transport.rpc.options import TensorPipeOptions
 
 ConfigOf = Callable[[str], CollectorConfig]
 VisibleOf = Callable[[str], str | None]
 
 _NUMBERS: Final = itertools.count(1)
-# How torch says it: there is no class of its own.
-_TOO_LATE: Final = "RPC ran for more than set timeout"
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +245,7 @@ class RpcTransport:
         if collector not in self._collectors or known.process is None:
             return  # it was stopped meanwhile
         # One that is late or broken is of no use any more; what its process says at its end is the better cause.
-        if _TOO_LATE in str(error):
+        if is_late(error):
             known.silent = f"took no call within {self._station.options.rpc_timeout:g} s (rpc_timeout)"
         known.process.kill()
 
@@ -255,6 +254,10 @@ class RpcTransport:
         self._unanswered.lost(collector)
         if started.silent is not None:
             self._said.put(Lost(collector, started.silent, Fault.HUNG))
+        elif process.exit_code == LATE:
+            seconds = self._station.options.rpc_timeout
+            cause = f"a call of its own, with frames or weights, took longer than {seconds:g} s (rpc_timeout)"
+            self._said.put(Lost(collector, cause, Fault.HUNG))
         else:
             self._said.put(Lost(collector, ended.cause, ended.fault))
 
