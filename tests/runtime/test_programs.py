@@ -101,3 +101,32 @@ def test_what_the_program_pickles_and_begins_meanwhile_has_its_main_and_its_modu
             print("pids", *[one.pid for one in psutil.Process().children(recursive=True)], flush=True)
     """
     assert run(tmp_path, program, carrier) == ["False", "True"] * 5 + ["failed"]
+
+
+def test_a_fleet_that_is_dropped_at_the_end_of_the_program_is_closed_first(tmp_path: Path, carrier: str) -> None:
+    program = """
+        import os, sys, threading
+        import psutil
+        from tests import envs
+        from collectorfleet import FleetCollector
+
+        def main():
+            collector = FleetCollector(
+                envs.make_counting, envs.make_policy(), frames_per_batch=20, num_collectors=2, sync=False,
+                transport=sys.argv[1],
+            )
+            close = collector._transport.close
+
+            def closes():
+                threading.main_thread().join()
+                close()
+                os.write(1, b"closed")
+
+            collector._transport.close = closes
+            for batch in collector:
+                break
+            print("pids", *[one.pid for one in psutil.Process().children(recursive=True)], flush=True)
+
+        main()
+    """
+    assert run(tmp_path, program, carrier) == ["closed"]
