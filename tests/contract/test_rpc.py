@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,7 @@ from torch.distributed import rpc
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet.messages import Answer, CollectorId, Fault, Lost
+from collectorfleet.transport.rpc import station
 from collectorfleet.transport.rpc.transport import RpcTransport
 
 C1 = CollectorId("c1", 1)
@@ -88,6 +90,44 @@ def test_a_rollout_may_last_longer_than_any_call_and_a_death_beside_it_is_not_it
     gate.touch()
     assert (answer := called.hear(Answer)).request_id == request.id
     assert answer.seconds > 0
+
+
+def test_what_cannot_be_pickled_is_refused_and_what_is_said_later_is_heard(called: Harness) -> None:
+    called.start()
+    with pytest.raises(TypeError, match="cannot pickle"):
+        called.transport.ask(C0, "map_fn", threading.Lock())
+    called.ask(C0)
+    assert called.hear(Answer).collector == C0
+
+
+@pytest.mark.parametrize("called", [4.0], indirect=True)
+def test_frames_that_are_late_are_told_from_a_process_that_died(
+    called: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over, hear = threading.Event(), station.hear
+
+    def hears_late(key: str, pickled: bytes, beside: torch.Tensor | None) -> None:
+        if beside is not None:
+            over.wait(30)
+        hear(key, pickled, beside)
+
+    monkeypatch.setattr(station, "hear", hears_late)
+    called.start()
+    called.ask(C0)
+    lost = called.hear(Lost)
+    over.set()
+    assert lost.cause == "a call of its own, with frames or weights, took longer than 4 s (rpc_timeout)"
+    assert lost.fault == Fault.HUNG
+
+
+def test_a_process_that_the_driver_cannot_hear_ends(called: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cannot(*_: object) -> None:
+        raise ValueError("nothing is heard")
+
+    called.start()
+    monkeypatch.setattr(station, "hear", cannot)
+    called.ask(C0)
+    assert called.hear(Lost).cause == "its process ended with 1"
 
 
 def test_fleets_of_one_process_share_its_agent_and_its_options(called: Harness) -> None:

@@ -72,12 +72,17 @@ class Engine:
 
 # Processes of this machine, which Python would wait for at its end, while they wait for its end.
 _WITH_PROCESSES: Final[weakref.WeakSet[Engine]] = weakref.WeakSet()
+# A thread keeps its loop until it has ended, which may be after the engine was dropped.
+_THEIR_LOOPS: Final[weakref.WeakSet[GatherLoop]] = weakref.WeakSet()
 
 
 @atexit.register
 def _end_processes() -> None:
     for one in list(_WITH_PROCESSES):
         one.stop(_END_SECONDS)
+    # Python's end is not to meet a thread that closes a transport: within torch that would be a SIGABRT.
+    for loop in list(_THEIR_LOOPS):
+        loop.join(_END_SECONDS)
 
 
 def engine(options: FleetOptions, source: WeightsSource) -> Engine:
@@ -109,6 +114,7 @@ def engine(options: FleetOptions, source: WeightsSource) -> Engine:
     if not options.uses_ray:
         made = Engine(transport, consumer, loop, nodes=None)
         _WITH_PROCESSES.add(made)
+        _THEIR_LOOPS.add(loop)
         return made
     return Engine(transport, consumer, loop, NodeWatch(consumer.note, consumer.node_died, lambda: shared.over))
 

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import secrets
 import signal
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from types import ModuleType
-from typing import Final, Protocol
+from typing import Protocol
 
 from collectorfleet.messages import CollectorId, Fault
+from collectorfleet.transport import processes
 from collectorfleet.transport.distributed.devices import visible_devices
 from collectorfleet.transport.distributed.link import Address
-
-# Imported once, where processes are forked from: this one may do without torch.
-_MEMBER: Final = "collectorfleet.transport.distributed.member"
-
-_MAIN: Final = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +69,11 @@ class LocalProcess:
         self._process.kill()
         self._process.join()
 
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; less than 0: minus the signal that ended it."""
+        return self._process.exitcode
+
     def how_it_ended(self) -> Ended:
         self._process.join()
         code = self._process.exitcode or 0
@@ -89,7 +83,7 @@ class LocalProcess:
 
 
 class LocalProcesses:
-    """Processes of this machine, forked from one that has imported torch and has no thread.
+    """Processes of this machine.
 
     The collector ``c<first>`` has the first of this machine's GPUs, or the first share of it. What they print is added
     to ``output``; None: it goes where this process's own does.
@@ -109,14 +103,11 @@ class LocalProcesses:
         self.gpus_per_collector = gpus_per_collector
         self._first = first
         self._output = output
-        self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload([_MEMBER])
 
     @classmethod
     def prepare(cls) -> None:
         """Import torch where processes are forked from, before there is one to launch. Returns at once."""
-        multiprocessing.get_context("forkserver").set_forkserver_preload([_MEMBER])
-        forkserver.ensure_running()
+        processes.prepare()
 
     def claim(self) -> None:
         """Any number of fleets may use it."""
@@ -124,31 +115,11 @@ class LocalProcesses:
     def launch(self, collector: CollectorId, address: Address) -> LocalProcess:
         position = collector.index - self._first
         devices = visible_devices(position, self.gpus_per_collector, os.environ.get("CUDA_VISIBLE_DEVICES"))
-        # Not a daemon in multiprocessing's sense: those may have no processes, and collectors may.
-        process = self._context.Process(
-            target=_run, args=(collector, address, self.token, devices, self._output), name=f"collector-{collector}"
-        )
-        self.prepare()
-        with _without_main():
-            process.start()
-        return LocalProcess(process)
+        arguments = (collector, address, self.token, devices, self._output)
+        return LocalProcess(processes.begin(_run, arguments, name=f"collector-{collector}"))
 
     def close(self) -> None:
         """There is nothing to end."""
-
-
-@contextmanager
-def _without_main() -> Iterator[None]:
-    """A process that begins meanwhile does not import this program again: what it runs is in modules, and a script
-    without a guard would begin anew in each collector.
-    """
-    with _MAIN:
-        program = sys.modules["__main__"]
-        sys.modules["__main__"] = ModuleType("__main__")
-        try:
-            yield
-        finally:
-            sys.modules["__main__"] = program
 
 
 def _run(collector: CollectorId, address: Address, token: bytes, devices: str | None, output: Path | None) -> None:

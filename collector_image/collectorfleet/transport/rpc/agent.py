@@ -28,6 +28,8 @@ LAST_NUMBER: Final = 2**15 - 1
 _ADDRESSES: Final = "addrs/"
 _EVERYBODY: Final = "names/_ALL_WORKER_INFOS"
 _INTERFACE: Final = "TP_SOCKET_IFNAME"
+# How torch says it: there is no class of its own.
+_LATE: Final = "RPC ran for more than set timeout"
 
 
 class Agent:
@@ -81,6 +83,11 @@ class Agent:
     def close(self) -> None:
         """Calls that are under way fail."""
         rpc.shutdown(graceful=False)
+
+
+def is_late(error: Exception) -> bool:
+    """Whether it is what a call raises that was not answered by its deadline."""
+    return isinstance(error, RuntimeError) and _LATE in str(error)
 
 
 def taken() -> bool:

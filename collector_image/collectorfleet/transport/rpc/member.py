@@ -10,12 +10,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import queue
+import sys
 import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
-from typing import Any
+from typing import Any, Final
 
 from ray import cloudpickle
 from torch import Tensor
@@ -29,10 +30,15 @@ from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed.asking import reply
 from collectorfleet.transport.distributed.user_objects import config_of
 from collectorfleet.transport.rpc import packed, station
-from collectorfleet.transport.rpc.agent import DRIVER, Agent
+from collectorfleet.transport.rpc.agent import DRIVER, Agent, is_late
 from collectorfleet.transport.rpc.fetcher import Fetcher
 from collectorfleet.transport.rpc.in_order import InOrder
 from collectorfleet.transport.rpc.options import TensorPipeOptions
+
+# The exit code of a process whose call came too late: that of timeout(1).
+LATE: Final = 124
+# The connection to a driver that ends may be gone a moment before its process is.
+_NOTICE_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True)
@@ -181,15 +187,24 @@ _member: _Member | None = None
 
 
 def _call(function: Callable[..., Any], *arguments: Any) -> Any:
-    """One of the driver's functions, with the agent's deadline. Without the driver there is nothing to do."""
+    """One of the driver's functions, with the agent's deadline. Without an answer there is nothing left to do."""
     try:
         return rpc.rpc_sync(DRIVER, function, args=arguments)
-    except RuntimeError:
-        os._exit(1)
+    except Exception as error:  # noqa: BLE001  (of the driver's function too, which may raise anything)
+        if wait([_driver()], _NOTICE_SECONDS):
+            os._exit(0)
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(LATE if is_late(error) else 1)
 
 
 def _end_with_the_driver() -> None:
     """A rollout may run for ever, and nobody would hear of it."""
-    parent: Any = multiprocessing.parent_process()
-    wait([parent.sentinel])
+    wait([_driver()])
     os._exit(0)
+
+
+def _driver() -> int:
+    """What is ready once its process has ended."""
+    parent: Any = multiprocessing.parent_process()
+    return int(parent.sentinel)

@@ -8,7 +8,6 @@ not at all: none of them has heard of it.
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,21 +33,21 @@ from collectorfleet.messages import (
     Stored,
     Weights,
 )
+from collectorfleet.transport import processes
 from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed.asking import Asked, Unanswered
 from collectorfleet.transport.distributed.launcher import LocalProcess
 from collectorfleet.transport.distributed.user_objects import build_of, pickled
 from collectorfleet.transport.mailbox import Mailbox
 from collectorfleet.transport.rpc import packed, station
-from collectorfleet.transport.rpc.member import Frames, Header, Place, member, obey
+from collectorfleet.transport.rpc.agent import is_late
+from collectorfleet.transport.rpc.member import LATE, Frames, Header, Place, member, obey
 from collectorfleet.transport.rpc.options import TensorPipeOptions
 
 ConfigOf = Callable[[str], CollectorConfig]
 VisibleOf = Callable[[str], str | None]
 
 _NUMBERS: Final = itertools.count(1)
-# How torch says it: there is no class of its own.
-_TOO_LATE: Final = "RPC ran for more than set timeout"
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +105,6 @@ class RpcTransport:
         self._unanswered = Unanswered()
         self._said = Mailbox()
         self._hashing = ThreadPoolExecutor(1, "weights-digest")
-        self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload([member.__module__])
         self._station, self._key = station.enter(TensorPipeOptions.of(options), self)
 
     def start(self, collector: CollectorId) -> None:
@@ -124,10 +121,7 @@ class RpcTransport:
             self._station.options,
             self._visible_of(collector.name),
         )
-        # Not a daemon in multiprocessing's sense: those may have no processes, and collectors may.
-        process = self._context.Process(target=member, args=(place,), name=f"collector-{collector}")
-        process.start()
-        started.process = LocalProcess(process)
+        started.process = LocalProcess(processes.begin(member, (place,), name=f"collector-{collector}"))
         threading.Thread(target=self._watch, args=(collector, started, started.process), daemon=True).start()
 
     def put(self, snapshot: snapshots.Snapshot) -> Stored:
@@ -230,10 +224,11 @@ class RpcTransport:
         self._tell(collector, known, known.info, said)
 
     def _tell(self, collector: CollectorId, known: _Collector, info: WorkerInfo, said: object) -> None:
+        pickled = cloudpickle.dumps(said)  # first: a number that is taken and never comes would be waited for
         with self._changing:
             known.said = number = known.said + 1
         try:
-            call = rpc.rpc_async(info, obey, args=(number, cloudpickle.dumps(said)))
+            call = rpc.rpc_async(info, obey, args=(number, pickled))
         except RuntimeError as error:
             self._not_taken(collector, known, error)
         else:
@@ -249,7 +244,7 @@ class RpcTransport:
         if collector not in self._collectors or known.process is None:
             return  # it was stopped meanwhile
         # One that is late or broken is of no use any more; what its process says at its end is the better cause.
-        if _TOO_LATE in str(error):
+        if is_late(error):
             known.silent = f"took no call within {self._station.options.rpc_timeout:g} s (rpc_timeout)"
         known.process.kill()
 
@@ -258,6 +253,10 @@ class RpcTransport:
         self._unanswered.lost(collector)
         if started.silent is not None:
             self._said.put(Lost(collector, started.silent, Fault.HUNG))
+        elif process.exit_code == LATE:
+            seconds = self._station.options.rpc_timeout
+            cause = f"a call of its own, with frames or weights, took longer than {seconds:g} s (rpc_timeout)"
+            self._said.put(Lost(collector, cause, Fault.HUNG))
         else:
             self._said.put(Lost(collector, ended.cause, ended.fault))
 
