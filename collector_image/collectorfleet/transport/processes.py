@@ -13,8 +13,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable
-from multiprocessing import context, forkserver, popen_forkserver, spawn, util
-from multiprocessing.context import reduction
+from multiprocessing import context, forkserver, popen_forkserver, reduction, spawn, util
 from multiprocessing.process import BaseProcess
 from typing import Any, Final
 
@@ -56,10 +55,10 @@ class _Popen(popen_forkserver.Popen):
             reduction.dump(process_obj, pickled)
         finally:
             context.set_spawning_popen(None)
-        self.sentinel, writes = _server.connect_to_new_process(self._fds)
+        self.sentinel, writes = _server.connect_to_new_process(self._fds)  # type: ignore[attr-defined]
         # Its own end of this pipe tells the new process that this one has ended.
         kept = os.dup(writes)
-        self.finalizer = util.Finalize(self, util.close_fds, (kept, self.sentinel))
+        self.finalizer = util.Finalize(self, util.close_fds, (kept, self.sentinel))  # type: ignore[attr-defined]
         with open(writes, "wb") as pipe:
             pipe.write(pickled.getbuffer())
         self.pid = forkserver.read_signed(self.sentinel)
