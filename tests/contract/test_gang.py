@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -18,9 +18,9 @@ import torch
 from tests import envs
 from tests.contract.harness import C0, PLAIN, Harness, make_gated, over_a_process_group, values_of, waits_at
 from tests.wait import eventually
+from torch import Tensor
 
 from collectorfleet.actor.inbox import Inbox, Offer
-from collectorfleet.codec.tensors import Array
 from collectorfleet.messages import Answer, Applied, CollectorId, Lost
 from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed import courier as couriers
@@ -97,7 +97,7 @@ def test_a_member_that_hangs_is_left_out_and_comes_back_with_what_it_was_owed(ga
     gang.transport.offer(C1, weights)
     try:
         assert gang.hear(Applied, C0).version == 1
-        assert formed_of(gang, C0)
+        eventually(lambda: formed_of(gang, C0), within=30, what="a gang without it")
     finally:
         os.kill(stopped.pid, signal.SIGCONT)
     assert gang.hear(Applied, C1).digest == weights.stored.digest
@@ -127,7 +127,7 @@ def test_a_member_whose_weights_do_not_load_is_left_out_and_comes_back(gang: Har
         gang.transport.offer(C0, weights)
         gang.transport.offer(C1, weights)
         assert gang.hear(Applied, C0).version == version
-    assert formed_of(gang, C0)
+    eventually(lambda: formed_of(gang, C0), within=30, what="a gang without it")
     gang.ask(C1)
     eventually(lambda: len(courier_of(gang)._ledger.frames) == 1, within=30, what="frames that wait at it")
     gang.offer(C0, gang.store(3, large))
@@ -191,8 +191,8 @@ def test_who_joined_late_is_told_of_a_parcel_when_its_turn_comes(
             seen.append(f"{collector} is told")
         tell(collector, said)
 
-    def sent(self: Group, arrays: Sequence[Array], to: int) -> None:
-        send(self, arrays, to)
+    def sent(self: Group, packed: Tensor, to: int) -> None:
+        send(self, packed, to)
         seen.append(f"c{to - 1} has it")
 
     monkeypatch.setattr(courier, "_tell", noted)
@@ -222,9 +222,9 @@ def test_offers_to_a_slow_member_replace_each_other_and_frames_pass_them(
     ledger, may_send = courier_of(gang)._ledger, threading.Semaphore(0)
     broadcast = Group.broadcast
 
-    def slow(self: Group, arrays: Sequence[Array]) -> None:
+    def slow(self: Group, packed: Tensor) -> None:
         assert may_send.acquire(timeout=60)
-        broadcast(self, arrays)
+        broadcast(self, packed)
 
     monkeypatch.setattr(Group, "broadcast", slow)
     for version in range(1, 51):

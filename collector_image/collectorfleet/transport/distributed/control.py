@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from collectorfleet.codec.snapshot import Entry
+from collectorfleet.codec.snapshot import Snapshot
 from collectorfleet.messages import Answer, Message, Request
+from collectorfleet.transport.packed import Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,8 @@ class Take:
 
     epoch: int
     parcel: int
-    entries: tuple[Entry, ...]
-    sizes: tuple[int, ...]  # of the arrays, in bytes
-    whole: bool
-    policy_version: int | None
+    bare: Snapshot  # without its arrays, which come packed
+    layout: Layout
     broadcast: bool
 
 
@@ -123,10 +122,10 @@ class Has:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """Of a member: frames wait to be fetched. ``answer`` has none of them, ``arrays`` says dtype and shape of each."""
+    """Of a member: frames wait to be fetched, packed. ``answer`` has none of them."""
 
     answer: Answer
-    arrays: tuple[tuple[str, tuple[int, ...]], ...]
+    layout: Layout
 
 
 @dataclass(frozen=True, slots=True)

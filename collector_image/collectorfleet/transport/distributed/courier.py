@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
-import numpy as np
+import torch
 from torch._C._distributed_c10d import TCPStore
 
 from collectorfleet.errors import describe, one_sentence
@@ -252,26 +252,26 @@ class Courier:
         take = parcel.announced(gang.epoch, broadcast=broadcast)
         if broadcast:
             self._tell_all(to, take)
-            gang.group.broadcast(parcel.snapshot.arrays)
+            gang.group.broadcast(parcel.packed)
         else:
             for collector in to:
                 # When its turn comes: its deadline begins with it.
                 self._tell_all([collector], take)
-                gang.group.send(parcel.snapshot.arrays, gang.rank(collector))
+                gang.group.send(parcel.packed, gang.rank(collector))
 
     def _fetch(self, gang: Gang, announced: Announced) -> None:
         answer = announced.answer
         collector = answer.collector
         with self._changed:
             self._tell(collector, control.Give(gang.epoch, answer.request_id))
-        arrays = [np.empty(shape, dtype) for dtype, shape in announced.arrays]
-        gang.group.receive(arrays, gang.rank(collector))
+        packed = torch.empty(announced.layout.size_bytes, dtype=torch.uint8)
+        gang.group.receive(packed, gang.rank(collector))
         with self._changed:
             if announced not in self._ledger.frames:
                 return  # of a collector that was stopped meanwhile
             self._ledger.frames.remove(announced)
             self._tell(collector, control.Delivered(answer.request_id))
-        part = answer.payload
+        part, arrays = answer.payload, announced.layout.views(packed)
         self._deliver(replace(answer, payload=replace(part, encoded=replace(part.encoded, arrays=arrays))))
 
     def _pass_on_dropped(self) -> None:

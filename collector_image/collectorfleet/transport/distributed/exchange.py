@@ -10,16 +10,17 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
-import numpy as np
+import torch
+from torch import Tensor
 
 from collectorfleet.actor.inbox import Offer
 from collectorfleet.codec.snapshot import Snapshot
-from collectorfleet.codec.tensors import Array
 from collectorfleet.errors import describe
 from collectorfleet.messages import Answer
 from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed.group import Group, forming
 from collectorfleet.transport.distributed.link import Link
+from collectorfleet.transport.packed import pack
 
 TIMEOUT: Final = timedelta(seconds=5)
 
@@ -63,7 +64,7 @@ class Exchange:
         self._offer = offer
         self._group: Future[Group] | None = None
         self._epoch = 0
-        self._kept: dict[int, list[Array]] = {}
+        self._kept: dict[int, Tensor] = {}
         self._awaited: list[Awaited] = []
         self.commands: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
@@ -71,10 +72,9 @@ class Exchange:
         """Keep the frames of an answer until the driver has them. Any thread."""
         encoded = answer.payload.encoded
         # Its own: TorchRL's collector writes the next rollout into the memory of this one.
-        self._kept[answer.request_id] = [np.array(array) for array in encoded.arrays]
-        shapes = tuple((array.dtype.str, array.shape) for array in encoded.arrays)
+        layout, self._kept[answer.request_id] = pack(encoded.arrays)
         bare = replace(answer, payload=replace(answer.payload, encoded=replace(encoded, arrays=[])))
-        self._link.say(control.Announced(bare, shapes))
+        self._link.say(control.Announced(bare, layout))
 
     def serve(self) -> None:
         """Obey, for as long as the process lives."""
@@ -119,14 +119,14 @@ class Exchange:
             self._link.say(control.Broken(epoch, describe(error)))
 
     def _take(self, take: control.Take, group: Group) -> None:
-        arrays = [np.empty(size, np.uint8) for size in take.sizes]
+        packed = torch.empty(take.layout.size_bytes, dtype=torch.uint8)
         if take.broadcast:
-            group.broadcast(arrays)
+            group.broadcast(packed)
         else:
-            group.receive(arrays)
+            group.receive(packed)
         found = self._parcels[take.parcel]
         if not found.done():  # the driver sends it again if it never heard that it arrived
-            found.set_result(Snapshot(take.entries, arrays, take.whole, take.policy_version))
+            found.set_result(replace(take.bare, arrays=take.layout.views(packed)))
 
     def _offer_arrived(self) -> None:
         arrived = {one.policy: one for one in self._awaited if one.arrived}  # the newest of each, which comes last

@@ -1,4 +1,4 @@
-"""One process group of torch.distributed: numbers go through it as bytes, from arrays and into arrays.
+"""One process group of torch.distributed: what goes through it is bytes, packed.
 
 Groups are made beside torch's default group, so that a driver may have one of its own and several fleets.
 """
@@ -6,7 +6,7 @@ Groups are made beside torch's default group, so that a driver may have one of i
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any, Final
@@ -15,10 +15,9 @@ import torch
 from torch import Tensor
 from torch._C import _distributed_c10d as c10d
 
-from collectorfleet.codec.tensors import Array
 from collectorfleet.transport.distributed.link import Address
 
-# An operation has a deadline: large arrays go in pieces, so that a slow network is not taken for a dead member.
+# An operation has a deadline: what is large goes in pieces, so that a slow network is not taken for a dead member.
 _PIECE_BYTES: Final = 32 * 2**20
 _DRIVER: Final = 0
 
@@ -27,7 +26,7 @@ class Group:
     """Joins in its constructor, which blocks until all ``size`` members have, or raises RuntimeError.
 
     ``store`` is the address of the one that they meet at, ``own_host`` the one where the others reach this member.
-    ``timeout`` bounds the wait for members, and each operation on a piece of an array; what is late or broken raises
+    ``timeout`` bounds the wait for members, and each operation on a piece; what is late or broken raises
     RuntimeError, and the group is of no use after that.
     """
 
@@ -43,18 +42,18 @@ class Group:
         self._group: Any = gloo(client, rank, size, options)
         self._timeout = timeout
 
-    def send(self, arrays: Sequence[Array], to: int = _DRIVER) -> None:
-        for piece in _pieces(arrays):
+    def send(self, packed: Tensor, to: int = _DRIVER) -> None:
+        for piece in _pieces(packed):
             self._finish(self._group.send([piece], to, 0))
 
-    def receive(self, arrays: Sequence[Array], of: int = _DRIVER) -> None:
-        """Fill ``arrays``, whose shapes and dtypes are those of the sender's."""
-        for piece in _pieces(arrays):
+    def receive(self, packed: Tensor, of: int = _DRIVER) -> None:
+        """Fill ``packed``, which is as large as the sender's."""
+        for piece in _pieces(packed):
             self._finish(self._group.recv([piece], of, 0))
 
-    def broadcast(self, arrays: Sequence[Array]) -> None:
-        """From the driver's arrays into those of all members."""
-        for piece in _pieces(arrays):
+    def broadcast(self, packed: Tensor) -> None:
+        """From what the driver has into what all members have."""
+        for piece in _pieces(packed):
             self._finish(self._group.broadcast(piece, _DRIVER))
 
     def _finish(self, work: Any) -> None:
@@ -81,7 +80,5 @@ def forming(store: Address, own_host: str, *, rank: int, size: int, timeout: tim
     return formed
 
 
-def _pieces(arrays: Sequence[Array]) -> Iterator[Tensor]:
-    for array in arrays:
-        if array.nbytes:
-            yield from torch.split(torch.from_numpy(array.reshape(-1)).view(torch.uint8), _PIECE_BYTES)
+def _pieces(packed: Tensor) -> Sequence[Tensor]:
+    return torch.split(packed, _PIECE_BYTES) if packed.numel() else ()

@@ -26,10 +26,11 @@ from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.server import FRAMES, CollectorServer
 from collectorfleet.codec.snapshot import Snapshot
 from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Message, Raised
+from collectorfleet.transport import packed
 from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed.asking import reply
 from collectorfleet.transport.distributed.user_objects import config_of
-from collectorfleet.transport.rpc import packed, station
+from collectorfleet.transport.rpc import station
 from collectorfleet.transport.rpc.agent import DRIVER, Agent, is_late
 from collectorfleet.transport.rpc.fetcher import Fetcher
 from collectorfleet.transport.rpc.in_order import InOrder

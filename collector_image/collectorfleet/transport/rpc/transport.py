@@ -33,13 +33,13 @@ from collectorfleet.messages import (
     Stored,
     Weights,
 )
-from collectorfleet.transport import processes
+from collectorfleet.transport import packed, processes
 from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed.asking import Asked, Unanswered
 from collectorfleet.transport.distributed.launcher import LocalProcess
 from collectorfleet.transport.distributed.user_objects import build_of, pickled
 from collectorfleet.transport.mailbox import Mailbox
-from collectorfleet.transport.rpc import packed, station
+from collectorfleet.transport.rpc import station
 from collectorfleet.transport.rpc.agent import is_late
 from collectorfleet.transport.rpc.member import LATE, Frames, Header, Place, member, obey
 from collectorfleet.transport.rpc.options import TensorPipeOptions

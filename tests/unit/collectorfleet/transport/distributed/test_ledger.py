@@ -9,6 +9,7 @@ from collectorfleet.messages import Answer, CollectorId
 from collectorfleet.transport.distributed.control import Announced
 from collectorfleet.transport.distributed.ledger import Account, Ledger
 from collectorfleet.transport.distributed.parcel import Parcel
+from collectorfleet.transport.packed import Layout
 
 A, B, C = (CollectorId(f"c{index}", 1) for index in range(3))
 
@@ -29,11 +30,11 @@ def ledger() -> Ledger:
 
 
 def frames(collector: CollectorId, request: int) -> Announced:
-    return Announced(Answer(collector, request, None, 1, 0, 0.1), ())
+    return Announced(Answer(collector, request, None, 1, 0, 0.1), Layout.of([]))
 
 
 def test_what_nobody_has_goes_to_all_at_once_and_is_on_its_way_to_all(ledger: Ledger) -> None:
-    parcel = Parcel(NOTHING)
+    parcel = Parcel.of(NOTHING)
     ledger.request(B, [parcel])
     assert ledger.next_parcel([A, B, C]) == (parcel, [A, B, C], True)
     ledger.sending(parcel, [A, B, C])
@@ -42,7 +43,7 @@ def test_what_nobody_has_goes_to_all_at_once_and_is_on_its_way_to_all(ledger: Le
 
 
 def test_what_others_have_goes_to_those_alone_who_wait_for_it(ledger: Ledger) -> None:
-    parcel = Parcel(NOTHING)
+    parcel = Parcel.of(NOTHING)
     ledger.request(A, [parcel])
     ledger.sending(parcel, [A])
     ledger.arrived(A, parcel.number)
@@ -51,7 +52,7 @@ def test_what_others_have_goes_to_those_alone_who_wait_for_it(ledger: Ledger) ->
 
 
 def test_a_new_gang_is_sent_what_is_not_known_to_have_arrived_and_nothing_else(ledger: Ledger) -> None:
-    parcel = Parcel(NOTHING)
+    parcel = Parcel.of(NOTHING)
     ledger.request(A, [parcel])
     ledger.request(C, [parcel])
     ledger.sending(parcel, [A, B, C])
@@ -61,7 +62,7 @@ def test_a_new_gang_is_sent_what_is_not_known_to_have_arrived_and_nothing_else(l
 
 
 def test_an_offer_replaces_what_was_not_sent_and_no_request_waits_for(ledger: Ledger) -> None:
-    going, waited_for, replaced, newest, of_another = (Parcel(NOTHING) for _ in range(5))
+    going, waited_for, replaced, newest, of_another = (Parcel.of(NOTHING) for _ in range(5))
     ledger.offer(A, "policy", [going])
     ledger.sending(going, [A])
     ledger.request(A, [waited_for])
@@ -76,7 +77,7 @@ def test_an_offer_replaces_what_was_not_sent_and_no_request_waits_for(ledger: Le
 
 
 def test_a_normalization_goes_after_weights_that_went_whatever_is_offered_between_the_two(ledger: Ledger) -> None:
-    weights, normalization, newer, newest = (Parcel(NOTHING) for _ in range(4))
+    weights, normalization, newer, newest = (Parcel.of(NOTHING) for _ in range(4))
     ledger.offer(A, "policy", [weights, normalization])
     ledger.sending(weights, [A])
     ledger.offer(A, "policy", [newer, normalization])
@@ -105,7 +106,7 @@ def test_frames_of_who_is_left_out_do_not_hold_up_those_of_the_others(ledger: Le
 
 
 def test_members_that_may_have_a_parcel_are_told_that_it_will_not_be_offered_again(ledger: Ledger) -> None:
-    parcel = Parcel(NOTHING)
+    parcel = Parcel.of(NOTHING)
     ledger.request(A, [parcel])
     ledger.sending(parcel, [A, B])
     assert ledger.drop(parcel.number) == [A, B]
@@ -113,4 +114,4 @@ def test_members_that_may_have_a_parcel_are_told_that_it_will_not_be_offered_aga
 
 
 def test_two_parcels_have_two_numbers() -> None:
-    assert Parcel(NOTHING).number != Parcel(NOTHING).number
+    assert Parcel.of(NOTHING).number != Parcel.of(NOTHING).number

@@ -1,4 +1,7 @@
-"""Arrays as one tensor of bytes, which an agent sends as it lies in memory, and back without a copy."""
+"""Arrays as one tensor of bytes, which is sent as it lies in memory, and back without a copy.
+
+One message costs what it costs however small it is: a policy may have hundreds of tensors.
+"""
 
 from __future__ import annotations
 
