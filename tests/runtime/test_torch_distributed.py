@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from functools import partial
 
 import psutil
@@ -14,7 +15,7 @@ import pytest
 from tests.runtime.batches import VERSION, Make, learn
 from tests.wait import eventually
 
-from collectorfleet import UserCodeError
+from collectorfleet import InvalidOption, UserCodeError
 
 NAMES = {"torch_distributed": "TorchDistributed", "rpc": "RPC"}
 
@@ -41,6 +42,13 @@ def test_sync_batches_are_stacked_shares_of_the_newest_weights(gang: Make, carri
     assert (report.progress.frames_delivered, report.progress.frames_discarded) == (60, 0)
     assert report.weights is not None
     assert report.weights.transport == NAMES[carrier]
+
+
+def test_a_fleet_that_cannot_be_made_leaves_nothing_behind(gang: Make) -> None:
+    before = set(threading.enumerate())
+    with pytest.raises(InvalidOption, match=r"^load_state_dict: no frames and no version in it; load what state_dict"):
+        gang(resume_from={})
+    eventually(lambda: set(threading.enumerate()) <= before, within=30, what="the end of its threads")
 
 
 def test_async_batches_come_of_each_collector(gang: Make) -> None:

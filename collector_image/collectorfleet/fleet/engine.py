@@ -104,6 +104,14 @@ def engine(options: FleetOptions, source: WeightsSource) -> Engine:
         groups=options.groups or (),
     )
     transport = _transport(options, source, shared)
+    try:
+        return _with_transport(transport, options, shared)
+    except BaseException:
+        transport.close()
+        raise
+
+
+def _with_transport(transport: FleetTransport, options: FleetOptions, shared: Shared) -> Engine:
     consumer = Consumer(shared, transport, _scaling(options), replanned=replanning(options))
     if options.resume_from is not None:
         consumer.restore(options.resume_from)

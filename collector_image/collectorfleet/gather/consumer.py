@@ -209,8 +209,12 @@ class Consumer:
             return self.shared.normalization.now
 
     def restore(self, counters: Mapping[str, Any]) -> None:
-        """Go on from ``counters``; raises InvalidOption if batches were collected already."""
+        """Go on from ``counters``; raises InvalidOption if they are none, or batches were collected already."""
         shared = self.shared
+        if missing := {"frames", "version"} - counters.keys():
+            raise InvalidOption(
+                f"load_state_dict: no {' and no '.join(sorted(missing))} in it; load what state_dict() returned"
+            )
         with shared.changed:
             if shared.gather.begun:
                 raise InvalidOption(

@@ -52,10 +52,10 @@ class DistributedTransport:
     name = "TorchDistributed"
 
     def __init__(self, config_of: ConfigOf, launcher: Launcher, *, policy: Any, seed: int) -> None:
+        self._policy = pickled("policy", policy)  # once for all of them
         launcher.claim()
         self._config_of = config_of
         self._launcher = launcher
-        self._policy = pickled("policy", policy)  # once for all of them
         self._seed = seed
         self._seeds_environments = False
         self._collectors: dict[CollectorId, _Collector] = {}
@@ -97,13 +97,14 @@ class DistributedTransport:
         self._say(collector, control.CutShort(request_id))
 
     def ask(self, collector: CollectorId, method: str, *args: Any) -> Asked | None:
+        written = cloudpickle.dumps(args)
         asked = self._unanswered.expect(collector)
         # Looked at afterwards: who is stopped between the two is told so by whoever stops it.
         known = self._collectors.get(collector)
         if known is None or known.link is None:
             self._unanswered.lost(collector)
             return None
-        known.link.say(control.Ask(asked.number, method, cloudpickle.dumps(args)))
+        known.link.say(control.Ask(asked.number, method, written))
         return asked
 
     def answer(self, asked: Asked, timeout: float) -> Returned | Failed | None:

@@ -143,13 +143,14 @@ class RpcTransport:
         self._say(collector, control.CutShort(request_id))
 
     def ask(self, collector: CollectorId, method: str, *args: Any) -> Asked | None:
+        written = cloudpickle.dumps(args)
         asked = self._unanswered.expect(collector)
         # Looked at afterwards: who is stopped between the two is told so by whoever stops it.
         known = self._collectors.get(collector)
         if known is None or known.info is None:
             self._unanswered.lost(collector)
             return None
-        self._tell(collector, known, known.info, control.Ask(asked.number, method, cloudpickle.dumps(args)))
+        self._tell(collector, known, known.info, control.Ask(asked.number, method, written))
         return asked
 
     def answer(self, asked: Asked, timeout: float) -> Returned | Failed | None:
