@@ -212,11 +212,14 @@ def test_hosts_of_one_fleet_are_refused_to_another_and_their_port_can_be_had_aft
 def test_who_was_greeted_when_hosts_are_closed_is_let_go(hosts: Hosts) -> None:
     listening = hosts.listen()
     link = dial((HERE, listening.port), TOKEN.encode())
-    listening.close()
-    link.say(hosting.Came(0, 1, "late"))
-    link._connection.settimeout(20)
-    with pytest.raises(EOFError):
-        link.hear()  # and not a welcome
+    try:
+        listening.close()
+        link.say(hosting.Came(0, 1, "late"))
+        link._connection.settimeout(20)
+        with pytest.raises(EOFError):
+            link.hear()  # and not a welcome
+    finally:
+        link.close()
     assert listening.present() == []
 
 
