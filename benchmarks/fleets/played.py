@@ -8,9 +8,9 @@ import itertools
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 import aiohttp
 
@@ -157,13 +157,8 @@ class Leases:
     @contextlib.asynccontextmanager
     async def renewing(self) -> AsyncIterator[None]:
         """Those that are held, in turn; an API server that is away is tried again."""
-        task = asyncio.create_task(self._renew_in_turn())
-        try:
+        async with _beside(self._renew_in_turn()):
             yield
-        finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
 
     async def _renew_in_turn(self) -> None:
         while True:
@@ -193,13 +188,8 @@ class Drivers:
     @contextlib.asynccontextmanager
     async def reporting(self, every_seconds: float) -> AsyncIterator[None]:
         """Each every so many seconds; raises what a report raised."""
-        task = asyncio.create_task(self._report_in_turn(every_seconds / len(self._fleets)))
-        try:
+        async with _beside(self._report_in_turn(every_seconds / len(self._fleets))):
             yield
-        finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
 
     async def _report_in_turn(self, pause_seconds: float) -> None:
         due, free = time.monotonic(), asyncio.Semaphore(_AT_ONCE)
@@ -230,3 +220,15 @@ def micro_time_text() -> str:
 
 def time_text() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@contextlib.asynccontextmanager
+async def _beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """It goes on within; raises what it raised."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-import torch
-from tests.contract.harness import Harness, in_process, over_a_process_group, over_ray, over_rpc
+from tests.contract.harness import Harness, in_process, over_a_process_group, over_ray, over_rpc, running
 
 TRANSPORTS = {"in_process": in_process, "ray": over_ray, "process_group": over_a_process_group, "rpc": over_rpc}
 
@@ -15,10 +14,5 @@ TRANSPORTS = {"in_process": in_process, "ray": over_ray, "process_group": over_a
 def harness(request: pytest.FixtureRequest) -> Iterator[Harness]:
     if request.param == "ray":
         request.getfixturevalue("local_ray")
-    threads = torch.get_num_threads()
-    made = Harness(TRANSPORTS[request.param])
-    try:
+    with running(TRANSPORTS[request.param]) as made:
         yield made
-    finally:
-        made.transport.close()
-        torch.set_num_threads(threads)

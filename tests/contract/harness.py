@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -14,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 import psutil
 import ray
+import torch
 from ray.exceptions import ObjectLostError
 from tensordict import TensorDictBase
 from tests import envs
@@ -284,3 +286,15 @@ def over_rpc(policy: Any, config_of: ConfigOf) -> tuple[Transport, Backdoor]:
 def in_process(_policy: Any, config_of: ConfigOf) -> tuple[Transport, Backdoor]:
     transport = InProcess(config_of)
     return transport, _BehindThreads(transport)
+
+
+@contextlib.contextmanager
+def running(make: Make) -> Iterator[Harness]:
+    """A harness, whose transport is closed at the end; the driver's threads are as many as before."""
+    threads = torch.get_num_threads()
+    made = Harness(make)
+    try:
+        yield made
+    finally:
+        made.transport.close()
+        torch.set_num_threads(threads)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import pytest
 from tests import envs
 from tests.contract.harness import (
     AGAIN,
@@ -22,23 +23,14 @@ from tests.wait import eventually
 from collectorfleet.messages import Answer, CollectorId, Fault, Lost, Raised
 
 
-def test_an_error_of_the_environment_says_whose_it_is(harness: Harness) -> None:
-    harness.config = replace(PLAIN, create_env=misbehaving("raise"))
+@pytest.mark.parametrize(("how", "cause"), [("raise", "ValueError: the game is broken"), ("exit", "SystemExit: 2")])
+def test_an_error_of_the_environment_says_whose_it_is(harness: Harness, how: str, cause: str) -> None:
+    harness.config = replace(PLAIN, create_env=misbehaving(how))
     harness.start()
     harness.ask(C0)
     raised = harness.hear(Raised)
     assert raised.where.startswith("environment")
-    assert raised.cause == "ValueError: the game is broken"
-    assert raised.by_environment
-
-
-def test_an_environment_that_exits_is_heard_of_as_one_that_raises(harness: Harness) -> None:
-    harness.config = replace(PLAIN, create_env=misbehaving("exit"))
-    harness.start()
-    harness.ask(C0)
-    raised = harness.hear(Raised)
-    assert raised.where.startswith("environment")
-    assert (raised.cause, raised.by_environment) == ("SystemExit: 2", True)
+    assert (raised.cause, raised.by_environment) == (cause, True)
 
 
 def test_an_error_of_the_policy_says_whose_it_is(harness: Harness) -> None:

@@ -14,9 +14,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import torch
 from tests import envs
-from tests.contract.harness import C0, PLAIN, Harness, make_gated, over_a_process_group, values_of, waits_at
+from tests.contract.harness import C0, PLAIN, Harness, make_gated, over_a_process_group, running, values_of, waits_at
 from tests.wait import eventually
 from torch import Tensor
 
@@ -34,13 +33,8 @@ C1 = CollectorId("c1", 1)
 
 @pytest.fixture
 def gang() -> Iterator[Harness]:
-    threads = torch.get_num_threads()
-    made = Harness(over_a_process_group)
-    try:
+    with running(over_a_process_group) as made:
         yield made
-    finally:
-        made.transport.close()
-        torch.set_num_threads(threads)
 
 
 def courier_of(gang: Harness) -> Courier:

@@ -15,7 +15,18 @@ import pytest
 import torch
 from tensordict import TensorDictBase
 from tests import envs
-from tests.contract.harness import C0, PLAIN, ConfigOf, Harness, _BehindCalls, batch_of, make_gated, values_of, waits_at
+from tests.contract.harness import (
+    C0,
+    PLAIN,
+    ConfigOf,
+    Harness,
+    _BehindCalls,
+    batch_of,
+    make_gated,
+    running,
+    values_of,
+    waits_at,
+)
 from torch.distributed import rpc
 
 from collectorfleet.errors import InvalidOption
@@ -39,13 +50,8 @@ def over(**options: Any) -> Any:
 
 @pytest.fixture(params=[60.0])
 def called(request: pytest.FixtureRequest) -> Iterator[Harness]:
-    threads = torch.get_num_threads()
-    made = Harness(over(rpc_timeout=request.param))
-    try:
+    with running(over(rpc_timeout=request.param)) as made:
         yield made
-    finally:
-        made.transport.close()
-        torch.set_num_threads(threads)
 
 
 class Seeing(envs.Counting):

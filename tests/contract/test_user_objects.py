@@ -9,10 +9,9 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 import pytest
-import torch
 from tensordict import TensorDictBase
 from tests import envs
-from tests.contract.harness import C0, PLAIN, Harness, over_a_process_group, over_rpc
+from tests.contract.harness import C0, PLAIN, Harness, over_a_process_group, over_rpc, running
 
 from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.errors import InvalidOption
@@ -23,13 +22,8 @@ PROCESSES = {"process_group": over_a_process_group, "rpc": over_rpc}
 
 @pytest.fixture(params=list(PROCESSES))
 def processes(request: pytest.FixtureRequest) -> Iterator[Harness]:
-    threads = torch.get_num_threads()
-    made = Harness(PROCESSES[request.param])
-    try:
+    with running(PROCESSES[request.param]) as made:
         yield made
-    finally:
-        made.transport.close()
-        torch.set_num_threads(threads)
 
 
 class Unpickled:
