@@ -21,8 +21,8 @@ from torch import Tensor
 
 from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.messages import Answer, Applied, CollectorId, Lost
-from collectorfleet.transport.distributed import control
 from collectorfleet.transport.distributed import courier as couriers
+from collectorfleet.transport.distributed import grouping
 from collectorfleet.transport.distributed.courier import Courier
 from collectorfleet.transport.distributed.group import Group
 from collectorfleet.transport.distributed.link import dial
@@ -181,7 +181,7 @@ def test_who_joined_late_is_told_of_a_parcel_when_its_turn_comes(
     tell, send = courier._tell, Group.send
 
     def noted(collector: CollectorId, said: object) -> None:
-        if isinstance(said, control.Take):
+        if isinstance(said, grouping.Take):
             seen.append(f"{collector} is told")
         tell(collector, said)
 

@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
@@ -20,13 +20,13 @@ from torch._C._distributed_c10d import TCPStore
 
 from collectorfleet.errors import describe, one_sentence
 from collectorfleet.messages import Answer, CollectorId
-from collectorfleet.transport.distributed import control
-from collectorfleet.transport.distributed.control import Announced
+from collectorfleet.transport.distributed import grouping
 from collectorfleet.transport.distributed.exchange import TIMEOUT
 from collectorfleet.transport.distributed.group import Group, forming
 from collectorfleet.transport.distributed.ledger import Account, Ledger
 from collectorfleet.transport.distributed.link import Link
-from collectorfleet.transport.distributed.parcel import Parcel
+from collectorfleet.transport.processes.frames import Frames
+from collectorfleet.transport.processes.parcel import Parcel
 
 log = logging.getLogger("collectorfleet")
 
@@ -128,15 +128,15 @@ class Courier:
         with self._changed:
             if collector not in self._ledger.accounts:
                 return
-            if isinstance(said, control.Announced):
+            if isinstance(said, Frames):
                 # Of the thread that works: the one that is to come to the gang may hang all the same.
                 self._ledger.frames.append(said)
             else:
                 self._ledger.heard_of(collector)
             match said:
-                case control.Has(parcel):
+                case grouping.Has(parcel):
                     self._ledger.arrived(collector, parcel)
-                case control.Broken(epoch, why) if epoch == self._epoch:
+                case grouping.Broken(epoch, why) if epoch == self._epoch:
                     note = self._troubles.not_formed if self._gang is None else self._troubles.broke
                     note(f"{collector} says: {why}")
                     self._broken, self._gang = epoch, None
@@ -209,7 +209,7 @@ class Courier:
         self._store = TCPStore(self._host, 0, is_master=True, wait_for_workers=False, timeout=_TIMEOUT)
         store, size = (self._host, self._store.port), len(called) + 1
         for rank, collector in enumerate(called, 1):
-            self._tell(collector, control.Form(self._epoch, store, rank, size))
+            self._tell(collector, grouping.Form(self._epoch, store, rank, size))
         group = forming(store, self._host, rank=0, size=size, timeout=_TIMEOUT)
         group.add_done_callback(self._notify)
         return group
@@ -237,7 +237,7 @@ class Courier:
         """Ask who is there: to wait at a rendezvous for one that does not come would cost all of them its time."""
         called = self._ledger.call_together()
         for collector in called:
-            self._tell(collector, control.Call())
+            self._tell(collector, grouping.Call())
         self._changed.wait_for(lambda: self._over or self._ledger.answered(called), _CALL_TIMEOUT.total_seconds())
         silent = self._ledger.silence(called)
         if silent and not self._over:
@@ -249,7 +249,7 @@ class Courier:
         return called
 
     def _send(self, gang: Gang, parcel: Parcel, to: list[CollectorId], *, broadcast: bool) -> None:
-        take = parcel.announced(gang.epoch, broadcast=broadcast)
+        take = grouping.Take(gang.epoch, parcel.number, parcel.header, broadcast)
         if broadcast:
             self._tell_all(to, take)
             gang.group.broadcast(parcel.packed)
@@ -259,26 +259,24 @@ class Courier:
                 self._tell_all([collector], take)
                 gang.group.send(parcel.packed, gang.rank(collector))
 
-    def _fetch(self, gang: Gang, announced: Announced) -> None:
-        answer = announced.answer
-        collector = answer.collector
+    def _fetch(self, gang: Gang, announced: Frames) -> None:
+        collector, request = announced.answer.collector, announced.answer.request_id
         with self._changed:
-            self._tell(collector, control.Give(gang.epoch, answer.request_id))
+            self._tell(collector, grouping.Give(gang.epoch, request))
         packed = torch.empty(announced.layout.size_bytes, dtype=torch.uint8)
         gang.group.receive(packed, gang.rank(collector))
         with self._changed:
             if announced not in self._ledger.frames:
                 return  # of a collector that was stopped meanwhile
             self._ledger.frames.remove(announced)
-            self._tell(collector, control.Delivered(answer.request_id))
-        part, arrays = answer.payload, announced.layout.views(packed)
-        self._deliver(replace(answer, payload=replace(part, encoded=replace(part.encoded, arrays=arrays))))
+            self._tell(collector, grouping.Delivered(request))
+        self._deliver(announced.complete(packed))
 
     def _pass_on_dropped(self) -> None:
         while self._dropped:
             parcel = self._dropped.popleft()
             for collector in self._ledger.drop(parcel):
-                self._tell(collector, control.Drop(parcel))
+                self._tell(collector, grouping.Drop(parcel))
 
     def _tell_all(self, collectors: list[CollectorId], said: object) -> None:
         with self._changed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
@@ -17,10 +17,10 @@ from collectorfleet.actor.inbox import Offer
 from collectorfleet.codec.snapshot import Snapshot
 from collectorfleet.errors import describe
 from collectorfleet.messages import Answer
-from collectorfleet.transport.distributed import control
+from collectorfleet.transport.distributed import grouping
 from collectorfleet.transport.distributed.group import Group, forming
 from collectorfleet.transport.distributed.link import Link
-from collectorfleet.transport.packed import pack
+from collectorfleet.transport.processes.frames import Frames
 
 TIMEOUT: Final = timedelta(seconds=5)
 
@@ -70,11 +70,8 @@ class Exchange:
 
     def announce(self, answer: Answer) -> None:
         """Keep the frames of an answer until the driver has them. Any thread."""
-        encoded = answer.payload.encoded
-        # Its own: TorchRL's collector writes the next rollout into the memory of this one.
-        layout, self._kept[answer.request_id] = pack(encoded.arrays)
-        bare = replace(answer, payload=replace(answer.payload, encoded=replace(encoded, arrays=[])))
-        self._link.say(control.Announced(bare, layout))
+        frames, self._kept[answer.request_id] = Frames.of(answer)
+        self._link.say(frames)
 
     def serve(self) -> None:
         """Obey, for as long as the process lives."""
@@ -85,30 +82,30 @@ class Exchange:
             except (RuntimeError, TimeoutError) as error:
                 # Somebody left, or is late. The driver forms the gang anew and asks again for what it does not have.
                 self._group = None
-                self._link.say(control.Broken(self._epoch, describe(error)))
+                self._link.say(grouping.Broken(self._epoch, describe(error)))
 
     def _obey(self, command: Any) -> None:
         match command:
-            case control.Call():
+            case grouping.Call():
                 # Not by the thread that hears: one that hangs here would be waited for in each gang.
-                self._link.say(control.Here())
-            case control.Form() as form:
+                self._link.say(grouping.Here())
+            case grouping.Form() as form:
                 self._form(form)
-            case control.Take(epoch=epoch) as take if self._group is not None and epoch == self._epoch:
+            case grouping.Take(epoch=epoch) as take if self._group is not None and epoch == self._epoch:
                 self._take(take, self._group.result(TIMEOUT.total_seconds()))
                 self._offer_arrived()
-                self._link.say(control.Has(take.parcel))
-            case control.Give(epoch, request_id) if self._group is not None and epoch == self._epoch:
+                self._link.say(grouping.Has(take.parcel))
+            case grouping.Give(epoch, request_id) if self._group is not None and epoch == self._epoch:
                 self._group.result(TIMEOUT.total_seconds()).send(self._kept[request_id])
-            case control.Delivered(request_id):
+            case grouping.Delivered(request_id):
                 del self._kept[request_id]
-            case control.Drop(parcel):
+            case grouping.Drop(parcel):
                 self._parcels.pop(parcel, None)
             case Awaited() as awaited:
                 self._awaited.append(awaited)
                 self._offer_arrived()
 
-    def _form(self, form: control.Form) -> None:
+    def _form(self, form: grouping.Form) -> None:
         self._epoch = form.epoch
         self._group = group = forming(form.store, self._link.own_host, rank=form.rank, size=form.size, timeout=TIMEOUT)
         group.add_done_callback(partial(self._tell_if_broken, form.epoch))
@@ -116,17 +113,17 @@ class Exchange:
     def _tell_if_broken(self, epoch: int, group: Future[Group]) -> None:
         error = group.exception()
         if error is not None:
-            self._link.say(control.Broken(epoch, describe(error)))
+            self._link.say(grouping.Broken(epoch, describe(error)))
 
-    def _take(self, take: control.Take, group: Group) -> None:
-        packed = torch.empty(take.layout.size_bytes, dtype=torch.uint8)
+    def _take(self, take: grouping.Take, group: Group) -> None:
+        packed = torch.empty(take.header.layout.size_bytes, dtype=torch.uint8)
         if take.broadcast:
             group.broadcast(packed)
         else:
             group.receive(packed)
         found = self._parcels[take.parcel]
         if not found.done():  # the driver sends it again if it never heard that it arrived
-            found.set_result(replace(take.bare, arrays=take.layout.views(packed)))
+            found.set_result(take.header.complete(packed))
 
     def _offer_arrived(self) -> None:
         arrived = {one.policy: one for one in self._awaited if one.arrived}  # the newest of each, which comes last

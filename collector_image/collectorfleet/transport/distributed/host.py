@@ -17,8 +17,9 @@ from typing import Final
 from collectorfleet.errors import CollectorFleetError, InvalidOption, describe
 from collectorfleet.messages import CollectorId
 from collectorfleet.transport.distributed import hosting
-from collectorfleet.transport.distributed.launcher import LocalProcess, LocalProcesses
+from collectorfleet.transport.distributed.launcher import LocalProcesses
 from collectorfleet.transport.distributed.link import Address, Link, dial
+from collectorfleet.transport.processes.launched import LocalProcess
 from collectorfleet_api.names import ENV_POD
 
 log = logging.getLogger("collectorfleet")

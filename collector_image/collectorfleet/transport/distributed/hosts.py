@@ -16,8 +16,8 @@ from typing import Final
 from collectorfleet.errors import InvalidOption
 from collectorfleet.messages import CollectorId, Fault
 from collectorfleet.transport.distributed import hosting
-from collectorfleet.transport.distributed.launcher import Ended
 from collectorfleet.transport.distributed.link import Address, Link, Listener
+from collectorfleet.transport.processes.launched import Ended
 from collectorfleet_api.packing.pods import gpu_units
 from collectorfleet_api.packing.refusal import Refusal
 

@@ -4,34 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
-import signal
-from dataclasses import dataclass
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Protocol
 
-from collectorfleet.messages import CollectorId, Fault
-from collectorfleet.transport import processes
+from collectorfleet.messages import CollectorId
 from collectorfleet.transport.distributed.devices import visible_devices
 from collectorfleet.transport.distributed.link import Address
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How the process of a collector ended, and whose fault it was."""
-
-    cause: str
-    fault: Fault = Fault.DIED
-
-
-class Launched(Protocol):
-    """The process of one collector."""
-
-    def kill(self) -> None:
-        """End it, whatever it does; nothing if it has ended."""
-
-    def how_it_ended(self) -> Ended:
-        """Block until it has."""
+from collectorfleet.transport.processes import forking
+from collectorfleet.transport.processes.launched import Launched, LocalProcess
 
 
 class Launcher(Protocol):
@@ -52,34 +32,6 @@ class Launcher(Protocol):
 
     def close(self) -> None:
         """Launch no more; what was launched has been killed."""
-
-
-class LocalProcess:
-    """A process of this machine; ``pid`` is its id."""
-
-    def __init__(self, process: BaseProcess) -> None:
-        self._process = process
-        self.pid = process.pid
-
-    def kill(self) -> None:
-        self._process.kill()
-
-    def end(self) -> None:
-        """Kill it, and block until it has ended."""
-        self._process.kill()
-        self._process.join()
-
-    @property
-    def exit_code(self) -> int | None:
-        """None while it runs; less than 0: minus the signal that ended it."""
-        return self._process.exitcode
-
-    def how_it_ended(self) -> Ended:
-        self._process.join()
-        code = self._process.exitcode or 0
-        if code < 0:
-            return Ended(f"its process ended by {signal.Signals(-code).name}")
-        return Ended(f"its process ended with {code}")
 
 
 class LocalProcesses:
@@ -107,7 +59,7 @@ class LocalProcesses:
     @classmethod
     def prepare(cls) -> None:
         """Import torch where processes are forked from, before there is one to launch. Returns at once."""
-        processes.prepare()
+        forking.prepare()
 
     def claim(self) -> None:
         """Any number of fleets may use it."""
@@ -116,7 +68,7 @@ class LocalProcesses:
         position = collector.index - self._first
         devices = visible_devices(position, self.gpus_per_collector, os.environ.get("CUDA_VISIBLE_DEVICES"))
         arguments = (collector, address, self.token, devices, self._output)
-        return LocalProcess(processes.begin(_run, arguments, name=f"collector-{collector}"))
+        return LocalProcess(forking.begin(_run, arguments, name=f"collector-{collector}"))
 
     def close(self) -> None:
         """There is nothing to end."""

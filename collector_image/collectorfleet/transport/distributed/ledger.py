@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from collectorfleet.messages import CollectorId
-from collectorfleet.transport.distributed.control import Announced
-from collectorfleet.transport.distributed.parcel import Parcel
+from collectorfleet.transport.processes.frames import Frames
+from collectorfleet.transport.processes.parcel import Parcel
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Account:
 @dataclass
 class Ledger:
     accounts: dict[CollectorId, Account] = field(default_factory=dict)
-    frames: list[Announced] = field(default_factory=list)  # in the order in which they were announced
+    frames: list[Frames] = field(default_factory=list)  # in the order in which they were announced
 
     def offer(self, collector: CollectorId, policy: str, parcels: Sequence[Parcel]) -> None:
         """The newest of a policy. What it replaces does not go any more, however slow the network is."""
@@ -121,7 +121,7 @@ class Ledger:
                 return parcel, owing, False
         return None
 
-    def next_frames(self, gang: list[CollectorId]) -> Announced | None:
+    def next_frames(self, gang: list[CollectorId]) -> Frames | None:
         """Those that wait longest at a member of the gang."""
         return next((one for one in self.frames if one.answer.collector in gang), None)
 

@@ -8,20 +8,16 @@ Frames are kept until the driver has said that it has them: a gang that breaks c
 from __future__ import annotations
 
 import os
-import queue
-import threading
-import traceback
-from collections.abc import Callable
 from typing import Any
 
-from collectorfleet.actor.server import FRAMES, CollectorServer
+from collectorfleet.actor.server import CollectorServer
 from collectorfleet.errors import describe
-from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Message, Raised
-from collectorfleet.transport.distributed import control
-from collectorfleet.transport.distributed.asking import reply
+from collectorfleet.messages import CollectorId, Raised
 from collectorfleet.transport.distributed.exchange import Awaited, Exchange, Parcels
 from collectorfleet.transport.distributed.link import Address, Link, dial
-from collectorfleet.transport.distributed.user_objects import config_of
+from collectorfleet.transport.processes import control
+from collectorfleet.transport.processes.serving import Serving
+from collectorfleet.transport.processes.user_objects import config_of
 
 
 def member(collector: CollectorId, address: Address, token: bytes) -> None:
@@ -60,24 +56,20 @@ class _Member:
         self._link = link
         self._server = server
         self._parcels = Parcels()
-        self._works: queue.SimpleQueue[Callable[[], Message | control.Replied]] = queue.SimpleQueue()
         self._exchange = Exchange(link, self._parcels, server.offer)
+        self._serving = Serving(server, link.say, self._exchange.announce)
 
     def serve(self, build: control.Build) -> None:
-        self._link.say(control.Said(self._server.placed()))
-        self._works.put(lambda: self._server.build(build.seed, seed_environment=build.seed_environment))
-        for loop in (self._work, self._stand, self._exchange.serve):
-            threading.Thread(target=self._tell_of_its_end, args=(loop,), daemon=True).start()
+        self._serving.begin(build, self._exchange.serve)
         while True:
             self._hear(self._link.hear())
 
     def _hear(self, said: Any) -> None:
         match said:
             case control.Run(request, along):
-                awaited = None if along is None else self._awaited(along)
-                self._works.put(lambda: self._server.run(request, None if awaited is None else awaited.offer()))
+                self._serving.run(request, None if along is None else self._awaited(along).offer)
             case control.Ask() as asked:
-                self._works.put(lambda: reply(self._server, asked))
+                self._serving.ask(asked)
             case control.Offered() as offered:
                 self._exchange.commands.put(self._awaited(offered))
             case control.CutShort(request_id):
@@ -89,31 +81,3 @@ class _Member:
         # Looked up when it is heard of: the driver may say that a parcel will not be offered again before it is used.
         also = None if offered.normalization is None else self._parcels[offered.normalization]
         return Awaited(offered.policy, offered.version, self._parcels[offered.weights], also)
-
-    def _tell_of_its_end(self, loop: Callable[[], None]) -> None:
-        # Without one of them this process would live, and say nothing, until the driver loses patience.
-        try:
-            loop()
-        except BaseException as error:  # noqa: BLE001  (Python says nothing of a thread that ends by SystemExit)
-            traceback.print_exception(error)
-            self._link.say(control.Said(self._server.lost(error)))
-
-    def _work(self) -> None:
-        while True:
-            said = self._works.get()()
-            if isinstance(said, Answer) and said.payload is not None:
-                try:
-                    self._exchange.announce(said)
-                except Exception as error:  # noqa: BLE001  (entries of frames may be of any class, which may not pickle)
-                    self._link.say(control.Said(self._server.failure(error, FRAMES)))
-            elif isinstance(said, control.Replied):
-                self._link.say(said)
-            else:
-                self._link.say(control.Said(said))
-
-    def _stand(self) -> None:
-        seen = 0
-        while (said := self._server.next_applied(POLICY, seen)) is not None:
-            self._link.say(control.Said(said))
-            if isinstance(said, Applied):
-                seen = said.version

@@ -9,28 +9,26 @@ from __future__ import annotations
 import threading
 import traceback
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from ray import cloudpickle
 
-from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.server import FRAMES
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.errors import describe
 from collectorfleet.messages import CollectorId, Failed, Lost, Message, Raised, Request, Returned, Stored, Weights
-from collectorfleet.transport.distributed import control
-from collectorfleet.transport.distributed.asking import Asked, Unanswered
 from collectorfleet.transport.distributed.courier import Courier
-from collectorfleet.transport.distributed.launcher import Launched, Launcher
+from collectorfleet.transport.distributed.launcher import Launcher
 from collectorfleet.transport.distributed.link import Link, Listener, Unreadable
-from collectorfleet.transport.distributed.parcel import Parcel
-from collectorfleet.transport.distributed.user_objects import build_of, pickled
-from collectorfleet.transport.mailbox import Mailbox
-
-ConfigOf = Callable[[str], CollectorConfig]
+from collectorfleet.transport.processes import control
+from collectorfleet.transport.processes.asking import Asked, Unanswered
+from collectorfleet.transport.processes.launched import Launched
+from collectorfleet.transport.processes.mailbox import Mailbox
+from collectorfleet.transport.processes.parcel import Parcel, offered, parcels
+from collectorfleet.transport.processes.user_objects import Builds, ConfigOf
 
 
 @dataclass
@@ -52,12 +50,9 @@ class DistributedTransport:
     name = "TorchDistributed"
 
     def __init__(self, config_of: ConfigOf, launcher: Launcher, *, policy: Any, seed: int) -> None:
-        self._policy = pickled("policy", policy)  # once for all of them
+        self._builds = Builds(config_of, policy, seed)
         launcher.claim()
-        self._config_of = config_of
         self._launcher = launcher
-        self._seed = seed
-        self._seeds_environments = False
         self._collectors: dict[CollectorId, _Collector] = {}
         self._unanswered = Unanswered()
         self._said = Mailbox()
@@ -67,11 +62,8 @@ class DistributedTransport:
         self._listener.serve(self._converse)
 
     def start(self, collector: CollectorId) -> None:
-        seed = (self._seed + collector.incarnation) % 2**63
-        config = self._config_of(collector.name)
-        build = build_of(config, self._policy, seed, seed_environment=self._seeds_environments)
         # Before it is launched: its process may come at once.
-        self._collectors[collector] = started = _Collector(build)
+        self._collectors[collector] = started = _Collector(self._builds.of(collector))
         started.process = self._launcher.launch(collector, self._listener.address)
         threading.Thread(target=self._watch, args=(collector, started.process), daemon=True).start()
 
@@ -83,15 +75,15 @@ class DistributedTransport:
         return Stored(hashed, snapshot.size_bytes, parcel)
 
     def offer(self, collector: CollectorId, weights: Weights) -> None:
-        self._courier.offer(collector, weights.policy, _parcels(weights))
-        self._say(collector, _offered(weights))
+        self._courier.offer(collector, weights.policy, parcels(weights))
+        self._say(collector, offered(weights))
 
     def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
         if weights is not None:
             if request.version is None:
-                self._courier.offer(collector, weights.policy, _parcels(weights))
-            self._courier.request(collector, _parcels(weights))
-        self._say(collector, control.Run(request, None if weights is None else _offered(weights)))
+                self._courier.offer(collector, weights.policy, parcels(weights))
+            self._courier.request(collector, parcels(weights))
+        self._say(collector, control.Run(request, None if weights is None else offered(weights)))
 
     def cut_short(self, collector: CollectorId, request_id: int) -> None:
         self._say(collector, control.CutShort(request_id))
@@ -111,7 +103,7 @@ class DistributedTransport:
         return asked.answer.result(timeout)
 
     def seed_later_incarnations(self, seed: int) -> None:
-        self._seed, self._seeds_environments = seed, True
+        self._builds.seed_environments(seed)
 
     def handles(self) -> list[Launched]:
         return [one.process for one in list(self._collectors.values()) if one.process is not None]
@@ -175,16 +167,6 @@ class DistributedTransport:
     def _watch(self, collector: CollectorId, process: Launched) -> None:
         ended = process.how_it_ended()
         self._said.put(Lost(collector, ended.cause, ended.fault))
-
-
-def _parcels(weights: Weights) -> list[Parcel]:
-    also = weights.normalization
-    return [weights.stored.handle, *([] if also is None else [also.handle])]
-
-
-def _offered(weights: Weights) -> control.Offered:
-    numbers = [parcel.number for parcel in _parcels(weights)]
-    return control.Offered(weights.policy, weights.version, numbers[0], numbers[1] if len(numbers) > 1 else None)
 
 
 def _unreadable(collector: CollectorId, error: Unreadable) -> Raised:

@@ -10,7 +10,7 @@ from typing import Final
 
 from collectorfleet.actor.inbox import Offer
 from collectorfleet.codec.snapshot import Snapshot
-from collectorfleet.transport.distributed.control import Offered
+from collectorfleet.transport.processes.control import Offered
 
 # Requests and offers name the same ones again: of weights and of normalizations, the two last.
 _KEPT: Final = 4

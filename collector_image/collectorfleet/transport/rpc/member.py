@@ -14,7 +14,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing.connection import wait
 from typing import Any, Final
 
@@ -23,13 +23,14 @@ from torch import Tensor
 from torch.distributed import rpc
 
 from collectorfleet.actor.config import CollectorConfig
-from collectorfleet.actor.server import FRAMES, CollectorServer
+from collectorfleet.actor.server import CollectorServer
 from collectorfleet.codec.snapshot import Snapshot
-from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Message, Raised
-from collectorfleet.transport import packed
-from collectorfleet.transport.distributed import control
-from collectorfleet.transport.distributed.asking import reply
-from collectorfleet.transport.distributed.user_objects import config_of
+from collectorfleet.messages import Answer, CollectorId, Raised
+from collectorfleet.transport.processes import control
+from collectorfleet.transport.processes.frames import Frames
+from collectorfleet.transport.processes.parcel import Header
+from collectorfleet.transport.processes.serving import Serving
+from collectorfleet.transport.processes.user_objects import config_of
 from collectorfleet.transport.rpc import station
 from collectorfleet.transport.rpc.agent import DRIVER, Agent, is_late
 from collectorfleet.transport.rpc.fetcher import Fetcher
@@ -57,22 +58,6 @@ class Place:
     visible: str | None
 
 
-@dataclass(frozen=True)
-class Frames:
-    """An answer whose arrays are beside it, packed."""
-
-    answer: Answer
-    layout: packed.Layout
-
-
-@dataclass(frozen=True)
-class Header:
-    """A snapshot whose arrays are beside it, packed."""
-
-    bare: Snapshot
-    layout: packed.Layout
-
-
 def member(place: Place) -> None:
     """Serve the driver until it ends; blocks until then, and ends the process."""
     global _member
@@ -97,9 +82,9 @@ class _Member:
         self._place = place
         self._order = InOrder()
         self._ordering = threading.Lock()
-        self._works: queue.SimpleQueue[Callable[[], Message | control.Replied]] = queue.SimpleQueue()
         self._says: queue.SimpleQueue[tuple[bytes, Tensor | None]] = queue.SimpleQueue()
         self._server: CollectorServer
+        self._serving: Serving
         self.fetcher: Fetcher
 
     def serve(self, pickled: bytes | None) -> None:
@@ -108,7 +93,7 @@ class _Member:
         build: control.Build = cloudpickle.loads(pickled)
         config = config_of(self._place.collector, build)
         if isinstance(config, Raised):
-            self._say(config)
+            self._say(control.Said(config))
         else:
             self._begin(build, config)
         while True:
@@ -118,10 +103,8 @@ class _Member:
     def _begin(self, build: control.Build, config: CollectorConfig) -> None:
         self._server = CollectorServer(self._place.collector, config)
         self.fetcher = Fetcher(self._fetch, self._server.offer)
-        self._say(self._server.placed())
-        self._works.put(lambda: self._server.build(build.seed, seed_environment=build.seed_environment))
-        for loop in (self._work, self._stand, self.fetcher.serve):
-            threading.Thread(target=self._tell_of_its_end, args=(loop,), daemon=True).start()
+        self._serving = Serving(self._server, self._say, self._announce)
+        self._serving.begin(build, self.fetcher.serve)
 
     def obey(self, number: int, said: Any) -> None:
         with self._ordering:
@@ -131,57 +114,27 @@ class _Member:
     def _hear(self, said: Any) -> None:
         match said:
             case control.Run(request, along):
-                awaited = None if along is None else self.fetcher.wanted(along)
-                self._works.put(lambda: self._server.run(request, None if awaited is None else awaited.result()))
+                self._serving.run(request, None if along is None else self.fetcher.wanted(along).result)
             case control.Ask() as asked:
-                self._works.put(lambda: reply(self._server, asked))
+                self._serving.ask(asked)
             case control.Offered() as offered:
                 self.fetcher.offered(offered)
             case control.CutShort(request_id):
                 self._server.cut_short(request_id)
 
-    def _tell_of_its_end(self, loop: Callable[[], None]) -> None:
-        # Without one of them this process would live, and say nothing, until the driver loses patience.
-        try:
-            loop()
-        except BaseException as error:  # noqa: BLE001  (Python says nothing of a thread that ends by SystemExit)
-            traceback.print_exception(error)
-            self._say(self._server.lost(error))
-
-    def _work(self) -> None:
-        while True:
-            said = self._works.get()()
-            if isinstance(said, Answer) and said.payload is not None:
-                try:
-                    self._announce(said)
-                except Exception as error:  # noqa: BLE001  (entries of frames may be of any class, which may not pickle)
-                    self._say(self._server.failure(error, FRAMES))
-            else:
-                self._say(said)
-
     def _announce(self, answer: Answer) -> None:
-        encoded = answer.payload.encoded
-        layout, beside = packed.pack(encoded.arrays)
-        bare = replace(answer, payload=replace(answer.payload, encoded=replace(encoded, arrays=[])))
-        self._says.put((cloudpickle.dumps(Frames(bare, layout)), beside))
+        frames, beside = Frames.of(answer)
+        self._says.put((cloudpickle.dumps(frames), beside))
 
-    def _stand(self) -> None:
-        seen = 0
-        while (said := self._server.next_applied(POLICY, seen)) is not None:
-            self._say(said)
-            if isinstance(said, Applied):
-                seen = said.version
-
-    def _say(self, said: Message | control.Replied) -> None:
-        written = cloudpickle.dumps(said if isinstance(said, control.Replied) else control.Said(said))
-        self._says.put((written, None))
+    def _say(self, said: control.Said | control.Replied) -> None:
+        self._says.put((cloudpickle.dumps(said), None))
 
     def _fetch(self, parcel: int) -> Snapshot | None:
         found = _call(station.fetch, self._place.key, parcel)
         if found is None:
             return None
         header: Header = cloudpickle.loads(found[0])
-        return replace(header.bare, arrays=header.layout.views(found[1]))
+        return header.complete(found[1])
 
 
 _member: _Member | None = None

@@ -7,19 +7,17 @@ not at all: none of them has heard of it.
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any
 
 from ray import cloudpickle
 from torch import Tensor
 from torch._C._distributed_rpc import WorkerInfo
 from torch.distributed import rpc
 
-from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.messages import (
     Answer,
@@ -33,30 +31,19 @@ from collectorfleet.messages import (
     Stored,
     Weights,
 )
-from collectorfleet.transport import packed, processes
-from collectorfleet.transport.distributed import control
-from collectorfleet.transport.distributed.asking import Asked, Unanswered
-from collectorfleet.transport.distributed.launcher import LocalProcess
-from collectorfleet.transport.distributed.user_objects import build_of, pickled
-from collectorfleet.transport.mailbox import Mailbox
+from collectorfleet.transport.processes import control, forking
+from collectorfleet.transport.processes.asking import Asked, Unanswered
+from collectorfleet.transport.processes.frames import Frames
+from collectorfleet.transport.processes.launched import LocalProcess
+from collectorfleet.transport.processes.mailbox import Mailbox
+from collectorfleet.transport.processes.parcel import Parcel, offered, parcels
+from collectorfleet.transport.processes.user_objects import Builds, ConfigOf
 from collectorfleet.transport.rpc import station
 from collectorfleet.transport.rpc.agent import is_late
-from collectorfleet.transport.rpc.member import LATE, Frames, Header, Place, member, obey
+from collectorfleet.transport.rpc.member import LATE, Place, member, obey
 from collectorfleet.transport.rpc.options import TensorPipeOptions
 
-ConfigOf = Callable[[str], CollectorConfig]
 VisibleOf = Callable[[str], str | None]
-
-_NUMBERS: Final = itertools.count(1)
-
-
-@dataclass(frozen=True, eq=False)
-class _Parcel:
-    """A snapshot as collectors fetch it; no other of this process has its number."""
-
-    header: bytes = field(repr=False)
-    packed: Tensor = field(repr=False)
-    number: int = field(default_factory=lambda: next(_NUMBERS))
 
 
 @dataclass(eq=False)
@@ -68,11 +55,11 @@ class _Collector:
     process: LocalProcess | None = None
     info: WorkerInfo | None = None
     said: int = 0  # calls so far
-    offered: dict[str, list[_Parcel]] = field(default_factory=dict)  # by policy
-    along: dict[int, list[_Parcel]] = field(default_factory=dict)  # by request
+    offered: dict[str, list[Parcel]] = field(default_factory=dict)  # by policy
+    along: dict[int, list[Parcel]] = field(default_factory=dict)  # by request
     silent: str | None = None  # the call that it did not take in time
 
-    def may_fetch(self, parcel: int) -> _Parcel | None:
+    def may_fetch(self, parcel: int) -> Parcel | None:
         held = (*self.offered.values(), *self.along.values())
         return next((one for parcels in list(held) for one in parcels if one.number == parcel), None)
 
@@ -95,11 +82,8 @@ class RpcTransport:
         policy: Any,
         seed: int,
     ) -> None:
-        self._config_of = config_of
+        self._builds = Builds(config_of, policy, seed)
         self._visible_of = visible_of
-        self._policy = pickled("policy", policy)  # once for all of them
-        self._seed = seed
-        self._seeds_environments = False
         self._collectors: dict[CollectorId, _Collector] = {}
         self._changing = threading.Lock()
         self._unanswered = Unanswered()
@@ -108,11 +92,8 @@ class RpcTransport:
         self._station, self._key = station.enter(TensorPipeOptions.of(options), self)
 
     def start(self, collector: CollectorId) -> None:
-        seed = (self._seed + collector.incarnation) % 2**63
-        config = self._config_of(collector.name)
-        build = build_of(config, self._policy, seed, seed_environment=self._seeds_environments)
         # Before it begins: its process may come at once.
-        self._collectors[collector] = started = _Collector(build, self._station.number())
+        self._collectors[collector] = started = _Collector(self._builds.of(collector), self._station.number())
         place = Place(
             collector,
             started.number,
@@ -121,23 +102,22 @@ class RpcTransport:
             self._station.options,
             self._visible_of(collector.name),
         )
-        started.process = LocalProcess(processes.begin(member, (place,), name=f"collector-{collector}"))
+        started.process = LocalProcess(forking.begin(member, (place,), name=f"collector-{collector}"))
         threading.Thread(target=self._watch, args=(collector, started, started.process), daemon=True).start()
 
     def put(self, snapshot: snapshots.Snapshot) -> Stored:
-        layout, copied = packed.pack(snapshot.arrays)
-        parcel = _Parcel(cloudpickle.dumps(Header(replace(snapshot, arrays=[]), layout)), copied)
-        hashed = self._hashing.submit(snapshots.digest, layout.views(copied))
+        parcel = Parcel.of(snapshot)
+        hashed = self._hashing.submit(snapshots.digest, parcel.snapshot.arrays)
         return Stored(hashed, snapshot.size_bytes, parcel)
 
     def offer(self, collector: CollectorId, weights: Weights) -> None:
-        self._collectors[collector].offered[weights.policy] = _parcels(weights)
-        self._say(collector, _offered(weights))
+        self._collectors[collector].offered[weights.policy] = parcels(weights)
+        self._say(collector, offered(weights))
 
     def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
         if weights is not None:
-            self._collectors[collector].along[request.id] = _parcels(weights)
-        self._say(collector, control.Run(request, None if weights is None else _offered(weights)))
+            self._collectors[collector].along[request.id] = parcels(weights)
+        self._say(collector, control.Run(request, None if weights is None else offered(weights)))
 
     def cut_short(self, collector: CollectorId, request_id: int) -> None:
         self._say(collector, control.CutShort(request_id))
@@ -157,7 +137,7 @@ class RpcTransport:
         return asked.answer.result(timeout)
 
     def seed_later_incarnations(self, seed: int) -> None:
-        self._seed, self._seeds_environments = seed, True
+        self._builds.seed_environments(seed)
 
     def handles(self) -> list[LocalProcess]:
         return [one.process for one in list(self._collectors.values()) if one.process is not None]
@@ -199,16 +179,14 @@ class RpcTransport:
                 self._said.put(message)
             case control.Replied():
                 self._unanswered.replied(said)
-            case Frames(answer, layout) if beside is not None:
-                part = answer.payload
-                encoded = replace(part.encoded, arrays=layout.views(beside))
-                self._deliver(replace(answer, payload=replace(part, encoded=encoded)))
+            case Frames() if beside is not None:
+                self._deliver(said.complete(beside))
 
     def fetched(self, parcel: int) -> tuple[bytes, Tensor] | None:
         for known in list(self._collectors.values()):
             found = known.may_fetch(parcel)
             if found is not None:
-                return found.header, found.packed
+                return cloudpickle.dumps(found.header), found.packed
         return None
 
     # ------------------------------------------------- the driver's own
@@ -260,13 +238,3 @@ class RpcTransport:
             self._said.put(Lost(collector, cause, Fault.HUNG))
         else:
             self._said.put(Lost(collector, ended.cause, ended.fault))
-
-
-def _parcels(weights: Weights) -> list[_Parcel]:
-    also = weights.normalization
-    return [weights.stored.handle, *([] if also is None else [also.handle])]
-
-
-def _offered(weights: Weights) -> control.Offered:
-    numbers = [parcel.number for parcel in _parcels(weights)]
-    return control.Offered(weights.policy, weights.version, numbers[0], numbers[1] if len(numbers) > 1 else None)

@@ -6,10 +6,10 @@ import pytest
 
 from collectorfleet.codec.snapshot import NOTHING
 from collectorfleet.messages import Answer, CollectorId
-from collectorfleet.transport.distributed.control import Announced
 from collectorfleet.transport.distributed.ledger import Account, Ledger
-from collectorfleet.transport.distributed.parcel import Parcel
-from collectorfleet.transport.packed import Layout
+from collectorfleet.transport.processes.frames import Frames
+from collectorfleet.transport.processes.packed import Layout
+from collectorfleet.transport.processes.parcel import Parcel
 
 A, B, C = (CollectorId(f"c{index}", 1) for index in range(3))
 
@@ -29,8 +29,8 @@ def ledger() -> Ledger:
     return Ledger({collector: Account(Deaf()) for collector in (A, B, C)})
 
 
-def frames(collector: CollectorId, request: int) -> Announced:
-    return Announced(Answer(collector, request, None, 1, 0, 0.1), Layout.of([]))
+def frames(collector: CollectorId, request: int) -> Frames:
+    return Frames(Answer(collector, request, None, 1, 0, 0.1), Layout.of([]))
 
 
 def test_what_nobody_has_goes_to_all_at_once_and_is_on_its_way_to_all(ledger: Ledger) -> None:

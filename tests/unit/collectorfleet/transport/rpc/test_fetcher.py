@@ -11,7 +11,7 @@ from tests.wait import eventually
 
 from collectorfleet.actor.inbox import Offer
 from collectorfleet.codec.snapshot import NOTHING, Snapshot
-from collectorfleet.transport.distributed.control import Offered
+from collectorfleet.transport.processes.control import Offered
 from collectorfleet.transport.rpc.fetcher import Fetcher
 
 

@@ -6,6 +6,7 @@ Either is told with what raised: here before a process begins, there as any othe
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any, Final
 
@@ -14,7 +15,9 @@ from ray import cloudpickle
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.errors import InvalidOption, describe
 from collectorfleet.messages import CollectorId, Raised
-from collectorfleet.transport.distributed.control import Build
+from collectorfleet.transport.processes.control import Build
+
+ConfigOf = Callable[[str], CollectorConfig]
 
 # Of what the user calls otherwise.
 _OPTIONS: Final = {"create_env": "create_env_fn"}
@@ -32,17 +35,36 @@ def pickled(option: str, value: Any) -> bytes:
     return written
 
 
-def build_of(config: CollectorConfig, policy: bytes, seed: int, *, seed_environment: bool) -> Build:
-    """``policy`` is what is pickled once for all. Raises InvalidOption: something in ``config`` does not pickle."""
-    if not config.served:
-        config = replace(config, policy=None)
-    try:
-        written = cloudpickle.dumps(config)
-    except Exception:
-        for one in fields(config):
-            pickled(_OPTIONS.get(one.name, one.name), getattr(config, one.name))
-        raise
-    return Build(written, None if config.served else policy, seed, seed_environment)
+class Builds:
+    """What each collector is made of, and from which seed.
+
+    ``config_of`` says the first of a slot, ``policy`` is what those have that name none; ``seed`` is the first of a
+    row, one for each incarnation of each collector. Raises InvalidOption: the policy does not pickle.
+    """
+
+    def __init__(self, config_of: ConfigOf, policy: Any, seed: int) -> None:
+        self._config_of = config_of
+        self._policy = pickled("policy", policy)  # once for all of them
+        self._seed = seed
+        self._seeds_environments = False
+
+    def seed_environments(self, seed: int) -> None:
+        """Those of later incarnations, when they are built: from ``seed`` on."""
+        self._seed, self._seeds_environments = seed, True
+
+    def of(self, collector: CollectorId) -> Build:
+        """Raises InvalidOption: something in its configuration does not pickle."""
+        config = self._config_of(collector.name)
+        if not config.served:
+            config = replace(config, policy=None)
+        try:
+            written = cloudpickle.dumps(config)
+        except Exception:
+            for one in fields(config):
+                pickled(_OPTIONS.get(one.name, one.name), getattr(config, one.name))
+            raise
+        seed = (self._seed + collector.incarnation) % 2**63
+        return Build(written, None if config.served else self._policy, seed, self._seeds_environments)
 
 
 def config_of(collector: CollectorId, build: Build) -> CollectorConfig | Raised:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from collectorfleet.transport.packed import pack
+from collectorfleet.transport.processes.packed import pack
 
 ARRAYS = npst.arrays(
     st.sampled_from(["<f4", "<f8", "<i8", "|u1", "|b1", "<f2"]),

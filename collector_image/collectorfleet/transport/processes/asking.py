@@ -13,7 +13,7 @@ from ray import cloudpickle
 from collectorfleet.actor.server import CollectorServer
 from collectorfleet.errors import describe
 from collectorfleet.messages import CollectorId, Failed, Returned
-from collectorfleet.transport.distributed.control import Ask, Replied
+from collectorfleet.transport.processes.control import Ask, Replied
 
 
 @dataclass(frozen=True, eq=False)

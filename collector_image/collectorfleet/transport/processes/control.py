@@ -1,0 +1,62 @@
+"""What driver and process of a collector tell each other: small messages, whatever carries frames and weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from collectorfleet.messages import Message, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """The first that a member hears. ``config`` and ``policy`` are pickled: to unpickle them may raise anything."""
+
+    config: bytes = field(repr=False)
+    policy: bytes | None = field(repr=False)  # None: it is in the other
+    seed: int
+    seed_environment: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A version, by the parcels that its weights and its normalization are in."""
+
+    policy: str
+    version: int
+    weights: int
+    normalization: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    request: Request
+    along: Offered | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Call a method of the server, between two rollouts."""
+
+    number: int
+    method: str
+    arguments: bytes  # a tuple, pickled
+
+
+@dataclass(frozen=True, slots=True)
+class CutShort:
+    request_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """Of a member: what came of an ask, a pickled Returned or Failed."""
+
+    number: int
+    pickled: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Of a member: a message without frames."""
+
+    message: Message

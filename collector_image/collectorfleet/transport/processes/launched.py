@@ -1,0 +1,56 @@
+"""The process of a collector, as the driver has it."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+from typing import Protocol
+
+from collectorfleet.messages import Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How the process of a collector ended, and whose fault it was."""
+
+    cause: str
+    fault: Fault = Fault.DIED
+
+
+class Launched(Protocol):
+    """The process of one collector."""
+
+    def kill(self) -> None:
+        """End it, whatever it does; nothing if it has ended."""
+
+    def how_it_ended(self) -> Ended:
+        """Block until it has."""
+
+
+class LocalProcess:
+    """A process of this machine; ``pid`` is its id."""
+
+    def __init__(self, process: BaseProcess) -> None:
+        self._process = process
+        self.pid = process.pid
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def end(self) -> None:
+        """Kill it, and block until it has ended."""
+        self._process.kill()
+        self._process.join()
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; less than 0: minus the signal that ended it."""
+        return self._process.exitcode
+
+    def how_it_ended(self) -> Ended:
+        self._process.join()
+        code = self._process.exitcode or 0
+        if code < 0:
+            return Ended(f"its process ended by {signal.Signals(-code).name}")
+        return Ended(f"its process ended with {code}")

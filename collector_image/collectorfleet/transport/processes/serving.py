@@ -1,0 +1,72 @@
+"""The threads of a collector's process that carry nothing: one builds and runs, one waits for what was loaded."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import traceback
+from collections.abc import Callable
+
+from collectorfleet.actor.inbox import Offer
+from collectorfleet.actor.server import FRAMES, CollectorServer
+from collectorfleet.messages import POLICY, Answer, Applied, Message, Request
+from collectorfleet.transport.processes.asking import reply
+from collectorfleet.transport.processes.control import Ask, Build, Replied, Said
+
+Say = Callable[[Said | Replied], None]
+
+
+class Serving:
+    """``say`` is called with all there is to say, but for frames: with an answer that has some, ``announce`` is.
+
+    Both from several threads. What ``announce`` raises is told as a fault of the frames.
+    """
+
+    def __init__(self, server: CollectorServer, say: Say, announce: Callable[[Answer], None]) -> None:
+        self._server = server
+        self._say = say
+        self._announce = announce
+        self._works: queue.SimpleQueue[Callable[[], Message | Replied]] = queue.SimpleQueue()
+
+    def begin(self, build: Build, *others: Callable[[], None]) -> None:
+        """Build the collector, and begin a thread for each of ``others`` too, which end with the process."""
+        self._say(Said(self._server.placed()))
+        self._works.put(lambda: self._server.build(build.seed, seed_environment=build.seed_environment))
+        for loop in (self._work, self._stand, *others):
+            threading.Thread(target=self._tell_of_its_end, args=(loop,), daemon=True).start()
+
+    def run(self, request: Request, along: Callable[[], Offer] | None) -> None:
+        """Run a rollout when its turn comes, with the weights that ``along`` blocks for."""
+        self._works.put(lambda: self._server.run(request, None if along is None else along()))
+
+    def ask(self, asked: Ask) -> None:
+        """Call a method of the server when its turn comes."""
+        self._works.put(lambda: reply(self._server, asked))
+
+    def _work(self) -> None:
+        while True:
+            said = self._works.get()()
+            if isinstance(said, Replied):
+                self._say(said)
+            elif isinstance(said, Answer) and said.payload is not None:
+                try:
+                    self._announce(said)
+                except Exception as error:  # noqa: BLE001  (entries of frames may be of any class, which may not pickle)
+                    self._say(Said(self._server.failure(error, FRAMES)))
+            else:
+                self._say(Said(said))
+
+    def _stand(self) -> None:
+        seen = 0
+        while (said := self._server.next_applied(POLICY, seen)) is not None:
+            self._say(Said(said))
+            if isinstance(said, Applied):
+                seen = said.version
+
+    def _tell_of_its_end(self, loop: Callable[[], None]) -> None:
+        # Without one of them this process would live, and say nothing, until the driver loses patience.
+        try:
+            loop()
+        except BaseException as error:  # noqa: BLE001  (Python says nothing of a thread that ends by SystemExit)
+            traceback.print_exception(error)
+            self._say(Said(self._server.lost(error)))
