@@ -37,17 +37,22 @@ validate: $(READY) ## Check the manifests of the examples offline
 	$(VENV)/bin/collectorfleet validate examples/*.yaml examples/own_image/fleet.yaml
 
 # Two halves beside each other, one for each of two cores: each waits most of the time, for Ray or for Kubernetes.
+# Two at a time: the third begins where the first of the others has ended.
 .PHONY: test
 test: $(READY) ## Run all tests: unit, local Ray, real API server and KubeRay, real nodes
 ifeq ($(PYTEST),)
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-processes test-kubernetes
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-processes test-kubernetes test-contract
 else
 	$(PY) -m pytest $(PYTEST)
 endif
 
 .PHONY: test-processes
-test-processes: $(READY) ## Run those of them that need no Kubernetes
-	$(PY) -m pytest tests/unit tests/contract tests/runtime tests/run $(PYTEST)
+test-processes: $(READY) ## Run those of them that need no Kubernetes, but for those of transports
+	$(PY) -m pytest tests/unit tests/runtime tests/run $(PYTEST)
+
+.PHONY: test-contract
+test-contract: $(READY) ## Run those of what every transport has to do, whatever it carries messages by
+	$(PY) -m pytest tests/contract $(PYTEST)
 
 .PHONY: test-kubernetes
 test-kubernetes: $(READY) ## Run those of them on a real API server and on real nodes

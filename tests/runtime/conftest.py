@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests import envs
+
+if TYPE_CHECKING:
+    from collectorfleet import LearnerShards
+
+MakeShards = Callable[..., "LearnerShards"]
 
 
 @pytest.fixture
@@ -29,3 +34,22 @@ def make() -> Iterator[Callable[..., Any]]:
     yield one
     for collector in made:
         collector.shutdown(timeout=20)
+
+
+@pytest.fixture
+def make_shards() -> Iterator[MakeShards]:
+    """Makes learner shards that ask for little and end with the test."""
+    from tests.runtime.learners import Mean
+
+    from collectorfleet import LearnerShards
+
+    made: list[LearnerShards] = []
+
+    def one(max_policies: int = 4, policy_class: type = Mean, **options: Any) -> LearnerShards:
+        options = {"policy_cpus": 0.1, "replay_cpus": 0.1, "shards": 2} | options
+        made.append(LearnerShards(policy_class, max_policies, **options))
+        return made[-1]
+
+    yield one
+    for shards in made:
+        shards.stop()

@@ -1,0 +1,168 @@
+"""Learner shards on a real Ray: what is killed, or ends, and comes back from its checkpoint."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ray
+from ray.exceptions import ActorDiedError, ActorUnavailableError
+from tests.runtime.conftest import MakeShards
+from tests.runtime.learners import DiesOnce, TooLarge, frames, pid_of
+from tests.wait import eventually
+
+from collectorfleet import InfrastructureError, InvalidOption
+from collectorfleet.learners.returning import steps_of
+from collectorfleet.run.learners.run_learners import RunLearners
+
+pytestmark = pytest.mark.usefixtures("local_ray")
+
+
+def kill(actor: Any) -> None:
+    os.kill(pid_of(actor), signal.SIGKILL)
+
+
+def again(ask: Callable[[], Any]) -> Any:
+    """What an actor answers that is being built anew."""
+    found = eventually(
+        lambda: [ray.get(ask(), timeout=60)], within=60, tolerate=(ActorUnavailableError, ActorDiedError)
+    )
+    return found[0]
+
+
+def test_a_policy_that_comes_again_begins_anew(make_shards: MakeShards, tmp_path: Path) -> None:
+    shards = make_shards(checkpoint_dir=tmp_path)
+    ray.get(shards.add_policy("a").learn.remote(frames(3.0)))
+    shards.checkpoint()
+    shards.remove_policy("a")
+    assert ray.get(shards.add_policy("a").seen.remote()) == 0.0
+
+
+def test_a_killed_policy_comes_back_in_its_shard_from_its_checkpoint_and_no_other_moves(
+    make_shards: MakeShards, tmp_path: Path
+) -> None:
+    shards = make_shards(checkpoint_dir=tmp_path)
+    policy, other = shards.add_policy("a"), shards.add_policy("b")
+    ray.get(policy.learn.remote(frames(3.0)))
+    shards.checkpoint()
+    ray.get(policy.learn.remote(frames(5.0)))
+    pids = [pid_of(actor) for actor in (other, *shards.get_replay_actors())]
+    old = pid_of(policy)
+    kill(policy)
+    assert again(policy.seen.remote) == 3.0
+    assert pid_of(policy) != old
+    assert shards.get_policy_actor("a") == policy
+    assert [pid_of(actor) for actor in (other, *shards.get_replay_actors())] == pids
+
+
+def test_a_killed_replay_actor_comes_back_with_the_frames_of_its_checkpoint(
+    make_shards: MakeShards, tmp_path: Path
+) -> None:
+    shards = make_shards(checkpoint_dir=tmp_path, shards=1)
+    policy = shards.add_policy("a")
+    shards.add_policy("leaves")
+    (replay,) = shards.get_replay_actors()
+    ray.get([replay.extend.remote("a", frames(2.0, 8)), replay.extend.remote("leaves", frames(9.0))])
+    shards.checkpoint()
+    shards.remove_policy("leaves")
+    ray.get(replay.extend.remote("a", frames(4.0, 8)))
+    kill(replay)
+    assert again(lambda: replay.size.remote("a")) == 8
+    assert ray.get(replay.size.remote("leaves")) == 0
+    assert ray.get(policy.learn.remote(replay.sample.remote("a", 4))) > 0
+
+
+def test_without_a_folder_for_checkpoints_nothing_comes_back_as_if_nothing_were(make_shards: MakeShards) -> None:
+    shards = make_shards()
+    policy = shards.add_policy("a")
+    kill(policy)
+    with pytest.raises(ActorDiedError):
+        ray.get(policy.seen.remote(), timeout=60)
+    with pytest.raises(InvalidOption, match="there is no checkpoint_dir"):
+        shards.checkpoint()
+    shards.remove_policy("a")
+    assert ray.get(shards.add_policy("a").seen.remote()) == 0.0
+
+
+def test_a_checkpoint_that_one_policy_cannot_write_is_written_by_the_others(
+    make_shards: MakeShards, gate: Path, tmp_path: Path
+) -> None:
+    shards = make_shards(checkpoint_dir=tmp_path / "kept")
+    stuck = shards.add_policy("stuck")
+    shards.add_policy("fine")
+    stuck.waits_for.remote(str(gate), str(tmp_path / "done"))
+    with pytest.raises(InfrastructureError, match=r"^policy stuck: no answer within 2 s; it is busy or stuck$"):
+        shards.checkpoint(timeout=timedelta(seconds=2))
+    names = {"policy-fine-2.pt", "replay-0.pt", "replay-1.pt"}
+    eventually(lambda: {path.name for path in (tmp_path / "kept").iterdir()}, until=names.__eq__, within=30)
+
+
+def test_an_actor_that_is_lost_as_it_writes_is_the_cause_of_what_was_not_written(
+    make_shards: MakeShards, tmp_path: Path
+) -> None:
+    shards = make_shards(1, TooLarge, shards=1, checkpoint_dir=tmp_path)
+    shards.add_policy("a")
+    with pytest.raises(InfrastructureError, match=r"^policy a: no answer within 5 s; it was lost meanwhile: \w+"):
+        shards.checkpoint(timeout=timedelta(seconds=5))
+
+
+def test_a_replay_actor_that_comes_back_without_frames_is_no_error_and_others_learn(
+    make_shards: MakeShards, tmp_path: Path
+) -> None:
+    fatal = tmp_path / "fatal"
+    shards = make_shards(
+        2, replay_class=DiesOnce, replay_config={"fatal": str(fatal)}, checkpoint_dir=tmp_path / "kept"
+    )
+    for policy_id in ("a", "b"):
+        shards.add_policy(policy_id)
+        replay, _ = shards.get_replay_and_policy_actors(policy_id)
+        ray.get(replay.extend.remote(policy_id, frames(2.0)))
+    no_feed: Any = None  # which publishes, and does not learn
+    run = RunLearners(shards, no_feed, None)
+    assert run.learn(8) == {"learn/a": 2.0, "learn/b": 2.0}
+    fatal.touch()
+    found = run.learn(8)
+    assert len(found) == 1
+    (left,) = found
+    assert run.learn(8) == found
+    (lost,) = {"learn/a", "learn/b"} - {left}
+    replay, _ = shards.get_replay_and_policy_actors(lost.removeprefix("learn/"))
+    ray.get(replay.extend.remote(lost.removeprefix("learn/"), frames(4.0)))
+    assert run.learn(8) == {left: 2.0, lost: 4.0}
+
+
+def test_other_shards_go_on_where_these_were_with_their_frames_and_steps(
+    make_shards: MakeShards, tmp_path: Path
+) -> None:
+    before = make_shards(checkpoint_dir=tmp_path / "before")
+    for policy_id in ("a", "b", "leaves"):
+        ray.get(before.add_policy(policy_id).learn.remote(frames(3.0)))
+        replay, _ = before.get_replay_and_policy_actors(policy_id)
+        ray.get(replay.extend.remote(policy_id, frames(1.0, 8)))
+    before.checkpoint()
+    before.stop()
+
+    after = make_shards(checkpoint_dir=tmp_path / "after", resume_from=tmp_path / "before")
+    assert after.resumes == {"a", "b", "leaves"}
+    # Whatever is added first.
+    policy = after.add_policy("b")
+    after.add_policy("a")
+    assert (after.shard_of("a"), after.shard_of("b")) == (0, 1)
+    assert ray.get(policy.seen.remote()) == 3.0
+    assert ray.get(policy.__ray_call__.remote(steps_of)) == 1
+    first, second = after.get_replay_actors()
+    sizes = [first.size.remote("a"), first.size.remote("leaves"), second.size.remote("b")]
+    assert ray.get(sizes) == [8, 8, 8]
+    after.checkpoint()
+    assert ray.get(first.size.remote("leaves")) == 0
+    # One that dies comes back from its own file, and not from the one before.
+    ray.get(policy.learn.remote(frames(5.0)))
+    after.checkpoint()
+    kill(policy)
+    assert again(policy.seen.remote) == 5.0
+    assert ray.get(policy.__ray_call__.remote(steps_of)) == 2
