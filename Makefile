@@ -36,8 +36,8 @@ run: $(READY) ## Train the example (or FLEET=file) on this machine, without Kube
 validate: $(READY) ## Check the manifests of the examples offline
 	$(VENV)/bin/collectorfleet validate examples/*.yaml examples/own_image/fleet.yaml
 
-# Two halves beside each other, one for each of two cores: each waits most of the time, for Ray or for Kubernetes.
-# Two at a time: the third begins where the first of the others has ended.
+# Two halves beside each other, one for each of two cores: each waits most of the time, for Ray or for Kubernetes. What
+# is left begins where the shorter of them has ended.
 .PHONY: test
 test: $(READY) ## Run all tests: unit, local Ray, real API server and KubeRay, real nodes
 ifeq ($(PYTEST),)
