@@ -26,7 +26,7 @@ from collectorfleet_operator.children.table import PROVIDERS, WATCHED
 from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
-from collectorfleet_operator.edge.errors import KubeError, NotServedError, UnavailableError
+from collectorfleet_operator.edge.errors import KubeError, NotServedError, RefusedError, UnavailableError
 from collectorfleet_operator.edge.freshness import Freshness
 from collectorfleet_operator.edge.health import Health, no_work, served
 from collectorfleet_operator.edge.leadership import Leadership
@@ -37,7 +37,14 @@ from collectorfleet_operator.edge.reconcile import Reconciler
 from collectorfleet_operator.edge.resync import Resync
 from collectorfleet_operator.edge.server_clock import ServerClock
 from collectorfleet_operator.edge.settings import Settings
-from collectorfleet_operator.edge.ticks import RETRY_SECONDS, TICK_SECONDS, TICKS_PER_FULL_LIST, Step, Ticks
+from collectorfleet_operator.edge.ticks import (
+    RETRY_SECONDS,
+    TICK_SECONDS,
+    TICKS_PER_FULL_LIST,
+    Step,
+    Ticks,
+    retry_seconds,
+)
 from collectorfleet_operator.edge.watch import watch
 from collectorfleet_operator.edge.work_queue import WorkQueue
 from collectorfleet_operator.objects import Key, Kind, Object
@@ -183,7 +190,7 @@ class Session:
 
         None if the process is told to stop before there is anything.
         """
-        said = ""
+        said, refused = "", 0
         while not self._stop.is_set():
             try:
                 await self._resync.list_all()
@@ -197,8 +204,10 @@ class Session:
                 if text != said:
                     log.warning("waiting: %s", text)
                     said = text
+                # What comes before one that is refused is listed again each time; the rest fails at the first of them.
+                refused = refused + 1 if isinstance(error, RefusedError) else 0
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._stop.wait(), RETRY_SECONDS)
+                    await asyncio.wait_for(self._stop.wait(), retry_seconds(max(1, refused)))
             else:
                 self._health.serves()
                 return missing

@@ -29,6 +29,12 @@ LONGEST_RETRY_SECONDS: Final = 30.0
 TOGETHER_SECONDS: Final = 0.5
 
 
+def retry_seconds(failures: int) -> float:
+    """Until it is asked again what failed so many times in a row, at least once."""
+    # A bound for the power, which would be too large for a float within a day.
+    return min(RETRY_SECONDS * 2.0 ** min(failures - 1, 30), LONGEST_RETRY_SECONDS)
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
     """Some of the lists, ``every`` so many ticks. ``take`` raises a KubeError; True: the ticks are to end."""
@@ -54,10 +60,7 @@ class Ticks:
     @property
     def pause_seconds(self) -> float:
         """Until the next tick, if no watch begins."""
-        if not self._unanswered:
-            return TICK_SECONDS
-        # A bound for the power, which would be too large for a float within a day.
-        return min(RETRY_SECONDS * 2.0 ** min(self._unanswered - 1, 30), LONGEST_RETRY_SECONDS)
+        return retry_seconds(self._unanswered) if self._unanswered else TICK_SECONDS
 
     async def run(self) -> None:
         """Until a step says that they are to end."""
