@@ -15,9 +15,6 @@ from tests.delivery.operator_chart.rendering import of_kind, only, rendered
 from tests.integration.played import manifest
 from tests.wait import eventually
 
-from collectorfleet_api.v1alpha1.report import DriverReport
-from collectorfleet_api.v1alpha1.status import OperatorStatus
-
 ON = ("--set", "statusPolicy.enabled=true")
 POLICY = "ValidatingAdmissionPolicy"
 ORDERS = {"drainPods": ["worker"], "driver": "driver", "since": "2026-01-01T00:00:00Z"}
@@ -25,21 +22,10 @@ ORDERS = {"drainPods": ["worker"], "driver": "driver", "since": "2026-01-01T00:0
 DRIVER = "a-driver"
 
 
-def wire_names(model: type[DriverReport | OperatorStatus]) -> set[str]:
-    return {field.alias or name for name, field in model.model_fields.items()}
-
-
 def test_there_is_a_policy_only_if_that_is_asked_for(helm: Helm) -> None:
     assert of_kind(rendered(helm), POLICY) == []
     objects = rendered(helm, *ON)
     assert only(objects, f"{POLICY}Binding")["spec"]["policyName"] == only(objects, POLICY)["metadata"]["name"]
-
-
-def test_it_names_all_that_the_operator_writes_and_nothing_that_a_driver_does(helm: Helm) -> None:
-    validations = only(rendered(helm, *ON), POLICY)["spec"]["validations"]
-    assert {one["message"].split()[0] for one in validations} == {
-        f"status.{name}" for name in wire_names(OperatorStatus) - wire_names(DriverReport)
-    }
 
 
 def test_a_release_of_some_namespaces_has_nothing_cluster_wide(helm: Helm) -> None:
