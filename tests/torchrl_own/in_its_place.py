@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from typing import Final
 
 import torchrl.collectors
 import torchrl.collectors.distributed
@@ -16,8 +17,25 @@ from collectorfleet import DistributedCollector, DistributedSyncCollector, Fleet
 # Some of the tests reserve more CPUs than a small machine has; Ray counts them and binds nobody to one.
 torchrl.collectors.distributed.ray.DEFAULT_RAY_INIT_CONFIG["num_cpus"] = 16
 
+OURS: Final = {
+    "RayCollector": FleetCollector,
+    **{ours.__name__: ours for ours in (DistributedCollector, DistributedSyncCollector, RPCCollector)},
+}
+MODULES: Final = (torchrl.collectors.distributed.ray, torchrl.collectors.distributed, torchrl.collectors)
+
+
+def put_ours_in_place() -> None:
+    """TorchRL's own are of no use after it: whoever still makes one did not get ours."""
+    for name, ours in OURS.items():
+        getattr(torchrl.collectors.distributed, name).__init__ = _refused
+        for module in MODULES:
+            if hasattr(module, name):
+                setattr(module, name, ours)
+
+
+def _refused(self: object, *_: object, **__: object) -> None:
+    raise AssertionError(f"TorchRL's own {type(self).__name__} is made, and not ours in its place")
+
+
 if os.environ.get("TORCHRL_SIDE") != "theirs":
-    for module in (torchrl.collectors.distributed.ray, torchrl.collectors.distributed, torchrl.collectors):
-        module.RayCollector = FleetCollector
-    for ours in (DistributedCollector, DistributedSyncCollector, RPCCollector):
-        setattr(torchrl.collectors.distributed, ours.__name__, ours)
+    put_ours_in_place()

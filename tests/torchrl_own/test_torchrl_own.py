@@ -55,7 +55,7 @@ def test_torchrls_own_tests_pass_with_fleet_collector_in_its_place(
     ]
     options = ["-q", "-p", "no:cacheprovider", "--timeout=300", f"--junitxml={result}"]
     # Their workers import the module of the tests from its folder, and nothing of this project's but what is installed.
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parent / 'every_process'}"}
     done = subprocess.run([*words, *options], cwd=their_tests, env=env, check=False)
     counts = next(ET.parse(result).getroot().iter("testsuite")).attrib
     assert done.returncode == 0, counts
