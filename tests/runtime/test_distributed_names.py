@@ -37,6 +37,7 @@ def made() -> Iterator[Make]:
         collector.shutdown(timeout=20)
 
 
+@pytest.mark.usefixtures("local_ray")
 @pytest.mark.parametrize("launcher", ["mp", "ray"])
 def test_the_sync_one_hands_out_what_the_newest_weights_made_and_each_collectors_own(made: Make, launcher: str) -> None:
     collector = made("DistributedSyncCollector", total_frames=60, launcher=launcher)
