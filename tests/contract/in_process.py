@@ -19,6 +19,7 @@ from collectorfleet.actor.inbox import Offer
 from collectorfleet.actor.server import CollectorServer
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Fault, Lost, Message, Request, Stored, Weights
+from collectorfleet.transport.processes.mailbox import Mailbox
 
 Call = Callable[[], Message | None]
 
@@ -32,7 +33,7 @@ class InProcess:
         self._config_of = config_of
         self._seed = seed
         self._hosts: dict[CollectorId, _Host] = {}
-        self._said: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._said = Mailbox()
         self._lose: set[int] = set()
 
     def start(self, collector: CollectorId) -> None:
@@ -64,17 +65,10 @@ class InProcess:
             host.end()
 
     def wait(self, timeout: float) -> Sequence[Message]:
-        found = []
-        try:
-            found.append(self._said.get(timeout=timeout))
-            while True:
-                found.append(self._said.get_nowait())
-        except queue.Empty:
-            pass
-        return [self._unless_lost(one) for one in found if one is not None and one.collector in self._hosts]
+        return [self._unless_lost(one) for one in self._said.wait(timeout, self._hosts)]
 
     def wake(self) -> None:
-        self._said.put(None)
+        self._said.wake()
 
     def close(self) -> None:
         for collector in list(self._hosts):
