@@ -86,9 +86,15 @@ def test_a_hundred_fleets_are_taken_over_and_nothing_is_written_twice(plane: Con
         plane.apply(all_of_them[-REST:], "default")
 
         eventually(
+            lambda: Scrape(second).total("leading"),
+            until=lambda leads: leads == 1,
+            within=killed + TAKEN_OVER_WITHIN - time.monotonic(),
+            what="the second operator leads",
+        )
+        eventually(
             lambda: writes(plane, RAYCLUSTER)["201"],
             until=lambda count: count > made,
-            within=killed + TAKEN_OVER_WITHIN - time.monotonic(),
+            within=30,
             what=f"more than the {made} RayClusters of the first operator",
         )
         eventually(

@@ -26,16 +26,16 @@ class Election:
         self.identity = identity
         self._seen: tuple[str, float] | None = None  # its version, and since when it was not another
 
-    def may_take(self, lease: Object | None, now: float) -> bool:
-        """Whether it is free, ours already, or was not renewed for as long as it says."""
+    def free_after(self, lease: Object | None, now: float) -> float:
+        """Seconds until it was not renewed for as long as it says; 0 where it may be taken: by then, free, or ours."""
         holder = holder_of(lease)
         if lease is None or not holder or holder == self.identity:
-            return True
+            return 0.0
         version = metadata(lease)["resourceVersion"]
         if self._seen is None or self._seen[0] != version:
             self._seen = (version, now)
         lasts: int = lease["spec"].get("leaseDurationSeconds", LEASE_SECONDS)
-        return now - self._seen[1] >= lasts
+        return max(0.0, self._seen[1] + lasts - now)
 
     def held(self, lease: Object | None, at: datetime) -> Object:
         """The Lease as it is when we hold it; it can be written only where ``lease`` is still the newest."""

@@ -20,7 +20,8 @@ from collectorfleet_operator.objects import Key, Object
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS: Final = 2.0
+# Who waits for a Lease counts from where it saw the renewal: what lies between two looks is added to how long it takes.
+LOOK_SECONDS: Final = 1.0
 RENEW_SECONDS: Final = 4.0
 
 
@@ -42,8 +43,10 @@ class Leadership:
         """Block until this process holds the Lease; False if it is told to stop before."""
         said = ""
         while not stop.is_set():
+            pause = LOOK_SECONDS
             try:
-                said = await self._look(said)
+                free_after, said = await self._look(said)
+                pause = min(pause, free_after)
             except ConflictError:
                 continue  # another was faster: who holds it is in the newer one
             except KubeError as error:
@@ -55,7 +58,7 @@ class Leadership:
                 log.info("leading: holds Lease %s as %s", self._election.key, self._election.identity)
                 return True
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), LOOK_SECONDS)
+                await asyncio.wait_for(stop.wait(), pause)
         return False
 
     async def keep(self) -> None:
@@ -89,15 +92,16 @@ class Leadership:
         else:
             log.info("gave Lease %s back", self._election.key)
 
-    async def _look(self, said: str) -> str:
-        """Take the Lease if that may be; returns the newest of what was said about waiting."""
+    async def _look(self, said: str) -> tuple[float, str]:
+        """Take the Lease if that may be; returns seconds until it may, and the newest that was said about waiting."""
         lease = await self._find()
         self._health.heard()
-        if self._election.may_take(lease, time.monotonic()):
+        free_after = self._election.free_after(lease, time.monotonic())
+        if not free_after:
             await self._take(lease)
-            return said
+            return 0.0, said
         self._health.stands_by(holder_of(lease))
-        return _say(f"standing by: {holder_of(lease)} holds Lease {self._election.key}", said)
+        return free_after, _say(f"standing by: {holder_of(lease)} holds Lease {self._election.key}", said)
 
     async def _find(self) -> Object | None:
         return await self._kube.find(LEASE, self._election.key.namespace, self._election.key.name)

@@ -45,7 +45,7 @@ class Operator:
 
     def look(self, now: float) -> None:
         lease = self.store.lease
-        self._asked = (lease, now + self.ahead) if self.election.may_take(lease, now + self.ahead) else None
+        self._asked = (lease, now + self.ahead) if not self.election.free_after(lease, now + self.ahead) else None
 
     def write(self, now: float) -> None:
         if self._asked is None:
