@@ -6,6 +6,7 @@ seconds of garbage collection, what]``. Nothing else of it is other than ``pytho
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import signal
@@ -51,8 +52,7 @@ class Stopwatch:
             self._collected_seconds += now - self._collecting_since
 
     def _note(self, took: float, cpu: float, collected: float, handle: Any) -> None:
-        owner = getattr(handle._callback, "__self__", None)
-        self._longest.append((took, cpu, collected, repr(owner or handle._callback)[:200]))
+        self._longest.append((took, cpu, collected, _name_of(handle._callback)))
         if len(self._longest) > 2 * _KEPT:
             self._longest = sorted(self._longest, reverse=True)[:_KEPT]
             self._least = self._longest[-1][0]
@@ -63,6 +63,14 @@ class Stopwatch:
         other = self._file.with_suffix(".part")
         other.write_text(text)
         other.rename(self._file)
+
+
+def _name_of(callback: Any) -> str:
+    """Of a task what it runs. Other objects are not asked: in their ``repr`` they may take what is not there yet."""
+    owner = getattr(callback, "__self__", None)
+    if isinstance(owner, asyncio.Task):
+        return repr(owner)[:200]
+    return f"{getattr(callback, '__qualname__', type(callback).__name__)} of {type(owner).__name__}"
 
 
 def main() -> None:

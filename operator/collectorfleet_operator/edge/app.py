@@ -26,7 +26,13 @@ from collectorfleet_operator.children.table import PROVIDERS, WATCHED
 from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
-from collectorfleet_operator.edge.errors import KubeError, NotServedError, RefusedError, UnavailableError
+from collectorfleet_operator.edge.errors import (
+    ConflictError,
+    KubeError,
+    NotServedError,
+    RefusedError,
+    UnavailableError,
+)
 from collectorfleet_operator.edge.freshness import Freshness
 from collectorfleet_operator.edge.health import Health, no_work, served
 from collectorfleet_operator.edge.leadership import Leadership
@@ -142,7 +148,8 @@ class Session:
         self._reconciler = Reconciler(process.kube, self._cache, process.now, settings.propagation)
         self._reconciler.warnings = self._resync.warnings
         self._reconciler.code_changes = self._resync.code_changes
-        self._queue: WorkQueue[Key] = WorkQueue(process.instruments.timed(self._reconciler.reconcile), _say_failed)
+        reconcile = process.instruments.timed(self._reconciler.reconcile)
+        self._queue: WorkQueue[Key] = WorkQueue(reconcile, _say_failed, outdated=ConflictError)
         self._over = asyncio.Event()
         # A watch that begins says nothing of what happened before.
         self._unheard = asyncio.Event()

@@ -2,7 +2,8 @@
 
 A key that was quiet is due at once; news that arrive while it is worked on, or right after, are taken together.
 A key whose work failed is due again after a delay that doubles, so that an API server that comes back is not met by
-all keys at once.
+all keys at once. Work that met something newer than it knew is no sign of an outage: it begins anew at once, and with
+the news.
 
 Each step costs what the keys cost that it concerns, however many others there are: due times stand in a heap. One that
 was overtaken by a sooner one stays there until its time, or until most of the heap is of that kind.
@@ -14,7 +15,7 @@ import heapq
 import itertools
 from collections import deque
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -43,6 +44,7 @@ class _Entry:
     due: float | None = None
     running: bool = False
     failures: int = 0
+    waits: bool = False  # for its time, whatever the news
     ended: float = float("-inf")
 
     @property
@@ -68,7 +70,7 @@ class Schedule(Generic[K]):
         entry = self._entries.setdefault(key, _Entry())
         due = max(now + after, entry.ended + self.debounce_seconds)
         # Work that keeps failing is not hurried by news: most news are echoes of an outage.
-        if entry.due is None or (due < entry.due and not entry.failures):
+        if entry.due is None or (due < entry.due and not entry.waits):
             self._set_due(key, entry, due)
 
     def take(self, now: float) -> list[K]:
@@ -82,15 +84,23 @@ class Schedule(Generic[K]):
             taken.append(key)
         return taken
 
-    def done(self, key: K, now: float, *, failed: bool = False, chance: float = 0.0) -> float | None:
-        """The work on the key has ended. Returns the delay in seconds before the next try if it failed."""
+    def done(
+        self, key: K, now: float, *, failed: bool = False, outdated: bool = False, chance: float = 0.0
+    ) -> float | None:
+        """The work on the key has ended. Returns the delay in seconds before the next try if it failed.
+
+        ``outdated``: it failed because something had changed since it was seen.
+        """
         entry = self._entries[key]
-        entry.running, entry.ended = False, now
+        entry.running, entry.ended, entry.waits = False, now, failed and not outdated
         if failed:
             entry.failures += 1
-            delay = self.backoff.delay(entry.failures, chance)
-            self._set_due(key, entry, now + delay)
-            return delay
+            first = self.debounce_seconds if outdated else self.backoff.first_seconds
+            due = now + replace(self.backoff, first_seconds=first).delay(entry.failures, chance)
+            if outdated and entry.due is not None:
+                due = min(due, max(entry.due, now + self.debounce_seconds))
+            self._set_due(key, entry, due)
+            return due - now
         entry.failures = 0
         if entry.due is not None:
             self._set_due(key, entry, max(entry.due, now + self.debounce_seconds))

@@ -17,7 +17,8 @@ class WorkQueue(Generic[K]):
     """Runs ``work`` for each key that is due, at most ``limit`` at a time and never twice at once for one key.
 
     ``work`` returns the time after which it wants to be called again if nothing happens, or None. Whatever it raises is
-    given to ``on_failure`` with the delay before the next try, in seconds.
+    given to ``on_failure`` with the delay before the next try, in seconds; of ``outdated``, what it was about has changed
+    since it was seen.
     """
 
     def __init__(
@@ -25,8 +26,10 @@ class WorkQueue(Generic[K]):
         work: Callable[[K], Awaitable[timedelta | None]],
         on_failure: Callable[[K, Exception, float], None],
         limit: int = 16,
+        outdated: type[Exception] | None = None,
     ) -> None:
         self._work = work
+        self._outdated = outdated or ()
         self._on_failure = on_failure
         self._schedule: Schedule[K] = Schedule()
         self._limit = limit
@@ -85,7 +88,9 @@ class WorkQueue(Generic[K]):
             try:
                 again = await self._work(key)
             except Exception as error:  # noqa: BLE001  (one fleet's failure must not end the others)
-                delay = self._schedule.done(key, _now(), failed=True, chance=random.random())  # noqa: S311
+                outdated = isinstance(error, self._outdated)
+                chance = random.random()  # noqa: S311
+                delay = self._schedule.done(key, _now(), failed=True, outdated=outdated, chance=chance)
                 self._on_failure(key, error, delay or 0.0)
             else:
                 self._schedule.done(key, _now())

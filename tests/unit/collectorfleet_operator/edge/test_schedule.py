@@ -54,6 +54,25 @@ def test_failures_wait_longer_each_time_and_news_do_not_hurry_them() -> None:
     assert keys.next_due() is None
 
 
+def test_work_that_was_outdated_begins_anew_soon_and_sooner_with_the_news() -> None:
+    keys: Schedule[str] = Schedule(debounce_seconds=1, backoff=Backoff(first_seconds=10, longest_seconds=80))
+    keys.add("a", now=0)
+    keys.take(0)
+    assert keys.done("a", now=0, failed=True, outdated=True) == 1
+    assert keys.take(1) == ["a"]
+    assert keys.done("a", now=1, failed=True, outdated=True) == 2
+    keys.add("a", now=1.5)
+    assert keys.take(2) == ["a"]
+    keys.add("a", now=2.5)
+    assert keys.done("a", now=3, failed=True, outdated=True) == 1
+    assert keys.take(4) == ["a"]
+    # An outage that follows is met as any other.
+    assert keys.done("a", now=4, failed=True) == 80
+    keys.add("a", now=5)
+    assert keys.take(83) == []
+    assert keys.take(84) == ["a"]
+
+
 def test_a_key_asked_for_later_is_due_sooner_if_there_is_news() -> None:
     keys = schedule()
     keys.add("a", now=0, after=60)
@@ -110,7 +129,8 @@ def test_what_is_quiet_is_forgotten() -> None:
 
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["add", "take", "done", "fail"]), st.sampled_from("abc"), st.floats(0, 3)), max_size=60
+    st.tuples(st.sampled_from(["add", "take", "done", "fail", "outdated"]), st.sampled_from("abc"), st.floats(0, 3)),
+    max_size=60,
 )
 
 
@@ -132,8 +152,8 @@ def test_whatever_was_added_is_taken_when_it_is_due_and_never_while_it_is_worked
             wanted -= set(taken)
         elif key in running:
             running.remove(key)
-            keys.done(key, now, failed=what == "fail")
-            if what == "fail":
+            keys.done(key, now, failed=what != "done", outdated=what == "outdated")
+            if what != "done":
                 wanted.add(key)
     for key in running:
         keys.done(key, now)
