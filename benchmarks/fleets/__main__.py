@@ -48,8 +48,8 @@ same cores as the operator; what Kubernetes and drivers would do with a fleet is
   server took just before, as fast as they went, 16 at a time.
 * *Quiet* is when no second of the process takes more than 0.15 of a core any more, counted from the start of the
   process (of the API server, after an outage).
-* *The longest step* is the longest that one callback of the event loop took; *of it CPU* is what it computed in that
-  time: the rest is what others did on these cores. Garbage collection is in both.
+* *The longest step* is the longest that one callback of the event loop took, whatever else ran on these cores
+  meanwhile; *most CPU of one step* is the most that one of them computed. Garbage collection is in both.
 * Each driver holds its Lease and renews it every 20 s, at rest too; a real one does every 5 s, which with a thousand of
   them is 200 writes a second to the API server.
 """

@@ -40,13 +40,11 @@ class Requests:
 
 
 @dataclass(frozen=True)
-class Step:
-    """The longest step of the event loop, in seconds; of it ``cpu`` computing, and ``collecting`` of garbage."""
+class Steps:
+    """Of the event loop: the longest, and the most that one computed, in seconds."""
 
-    seconds: float
-    cpu: float
-    collecting: float
-    what: str
+    longest: float
+    most_cpu: float
 
 
 class Operator:
@@ -118,7 +116,7 @@ class Operator:
         conflicts = [one for one in writes if one.labels["code"] == "409"]
         return Requests(*(sum(one.value for one in some) for some in (counted, writes, conflicts)))
 
-    async def longest_step(self) -> Step:
+    async def longest_steps(self) -> Steps:
         """Since this was last asked, or since it began."""
         self._steps.unlink(missing_ok=True)
         self.process.send_signal(signal.SIGUSR1)
@@ -126,7 +124,7 @@ class Operator:
             await asyncio.sleep(0.05)
             if self._steps.exists():
                 found = json.loads(self._steps.read_text())
-                return Step(*found[0]) if found else Step(0.0, 0.0, 0.0, "")
+                return Steps(found["longest"][0][0] if found["longest"] else 0.0, found["most_cpu"])
         raise AssertionError("the operator does not say how long its steps took")
 
     async def quiet_since(self, began: float, watched_seconds: float = 25.0, settled_seconds: float = 4.0) -> float:

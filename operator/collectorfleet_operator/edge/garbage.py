@@ -2,7 +2,8 @@
 
 A complete collection goes through all objects in one step of the event loop: 50 to 80 ms with a hundred fleets, and
 with a thousand several times that, longer than any step may take. So what one leaves is set aside, and the next goes
-through what came since. What is set aside is freed as any object is when nobody refers to it any more; only circles of
+through what came since; and that comes sooner than Python would have it, since a fifth of the objects five times as
+often costs the same. What is set aside is freed as any object is when nobody refers to it any more; only circles of
 such objects stay, and where there are twice as many objects as there were, everything is gone through once.
 """
 
@@ -13,8 +14,10 @@ from collections.abc import Mapping
 from typing import Final
 
 _GROWN_TOO_MUCH: Final = 2
+# Complete ones after so many of the middle generation (Python's own number is 10).
+_COMPLETE_AFTER: Final = 2
 # Counting what is set aside goes through it, too, if faster.
-_COLLECTIONS_PER_COUNT: Final = 100
+_COLLECTIONS_PER_COUNT: Final = 500
 
 
 class SetAside:
@@ -25,13 +28,17 @@ class SetAside:
         gc.freeze()
         self._counted = gc.get_freeze_count()
         self._collections = 0
+        self._thresholds = gc.get_threshold()
         self._is_of_everything = False
 
     def begin(self) -> None:
+        young, middle, _ = self._thresholds = gc.get_threshold()
+        gc.set_threshold(young, middle, _COMPLETE_AFTER)
         gc.callbacks.append(self._after)
 
     def end(self) -> None:
         gc.callbacks.remove(self._after)
+        gc.set_threshold(*self._thresholds)
         gc.unfreeze()
 
     def _after(self, phase: str, info: Mapping[str, int]) -> None:

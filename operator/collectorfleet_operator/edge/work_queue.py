@@ -17,8 +17,8 @@ class WorkQueue(Generic[K]):
     """Runs ``work`` for each key that is due, at most ``limit`` at a time and never twice at once for one key.
 
     ``work`` returns the time after which it wants to be called again if nothing happens, or None. Whatever it raises is
-    given to ``on_failure`` with the delay before the next try, in seconds; of ``outdated``, what it was about has changed
-    since it was seen.
+    given to ``on_failure`` with the delay before the next try, in seconds. An ``outdated`` says that what the work was
+    about has changed since it was seen.
     """
 
     def __init__(
