@@ -26,6 +26,8 @@ class SetAside:
     def __init__(self) -> None:
         gc.collect()
         gc.freeze()
+        # Python waits with the next for a quarter of what the last one left, which now is nothing.
+        gc.collect()
         self._counted = gc.get_freeze_count()
         self._collections = 0
         self._thresholds = gc.get_threshold()
