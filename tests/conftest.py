@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
 import sys
@@ -13,6 +14,12 @@ import pytest
 from hypothesis import settings
 
 from tests.cluster import binaries
+
+# Two test runs share two cores, and threads that wait for each other there wait for the other run, too.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+# The processes of TorchRL's and Gymnasium's environments import torch once, and not each.
+multiprocessing.set_start_method("forkserver")
+multiprocessing.set_forkserver_preload(["torchrl.envs"])
 
 # What Hypothesis has by default here, but for its clock: on a busy machine every test is slow.
 settings.register_profile("without a clock", settings(), deadline=None)
@@ -35,9 +42,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def local_ray() -> Iterator[None]:
     import ray
 
-    from tests import ray_forks
+    from tests.forks import ray_workers
 
-    ray_forks.use()
+    ray_workers.use()
     # Ray's sockets have paths of at most 107 bytes, which pytest's own folders are too long for.
     folder = tempfile.mkdtemp(prefix="cf-ray-")
     # Ray's processes inherit it: workers import the project and the tests' environments as this process does.

@@ -19,6 +19,7 @@ from tests.cluster.binaries import ROOT
 from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.process import free_ports, last_lines
+from tests.forks.program import Program
 from tests.wait import eventually
 
 from collectorfleet_api import names
@@ -46,19 +47,18 @@ class RayHead:
         # Short: Ray puts sockets below it.
         self._temp_dir = Path(tempfile.mkdtemp(prefix="ray-"))
         self._words = [
-            *("ray", "start", "--head", "--block", f"--port={port}", f"--num-cpus={slots}", "--num-gpus=0"),
+            *("-m", "ray.scripts.scripts", "start", "--head", "--block", f"--port={port}"),
+            *(f"--num-cpus={slots}", "--num-gpus=0"),
             *(f"--resources={json.dumps({names.COLLECTOR_RESOURCE: slots})}", f"--temp-dir={self._temp_dir}"),
             *("--include-dashboard=false", "--disable-usage-stats", "--object-store-memory=200000000"),
         ]
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Program | None = None
 
     def start(self) -> None:
         env = {**os.environ, **self.env, "PYTHONPATH": IMPORT_PATH, "PATH": _path()}
         env |= {"RAY_preload_python_modules": "torch,torchrl.collectors", "RAY_enable_worker_prestart": "1"}
         with self.log.open("wb") as log:
-            self._process = subprocess.Popen(
-                self._words, env=env, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
-            )
+            self._process = Program(self._words, env=env, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
 
     def stop(self) -> None:
         """End the head and the nodes that joined it, and remove its folder."""
@@ -104,12 +104,12 @@ class Driver:
             names.ENV_RAY_ADDRESS: address,
             names.ENV_SPEC: str(_spec_file(fleet, folder)),
         }
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Program | None = None
 
     def start(self, **env: str) -> None:
         with self.log.open("wb") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "collectorfleet.cli", "drive"],
+            self._process = Program(
+                ["-m", "collectorfleet.cli", "drive"],
                 env=self._env | env,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from tests.cluster.binaries import ROOT
+from tests.forks import program
 
 from collectorfleet_api.manifests.yaml_writer import to_yaml
 
@@ -21,26 +21,21 @@ def write(folder: Path, *objects: Manifest) -> Path:
     return path
 
 
-def start(file: Path, *options: str, **env: str) -> subprocess.Popen[str]:
+def start(file: Path, *options: str, **env: str) -> program.Program:
     """Start a run in a process group of its own, as a terminal does."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "collectorfleet.cli", "run", str(file), *options],
-        cwd=file.parent,
-        env={**os.environ, "PYTHONPATH": f"{ROOT}/crds:{ROOT}/collector_image", **env},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    said = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return program.Program(_words(file, options), **_surroundings(file, env), **said)
 
 
 def run(file: Path, *options: str, within: float = 180, **env: str) -> subprocess.CompletedProcess[str]:
     """Run to the end; its collectors are gone afterwards."""
-    process = start(file, *options, **env)
-    try:
-        out, err = process.communicate(timeout=within)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        out, err = process.communicate()
-        raise AssertionError(f"the run did not end within {within:g} s:\n{out}\n{err}") from None
-    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+    return program.run(_words(file, options), timeout=within, **_surroundings(file, env))
+
+
+def _words(file: Path, options: tuple[str, ...]) -> list[str]:
+    return ["-m", "collectorfleet.cli", "run", str(file), *options]
+
+
+def _surroundings(file: Path, env: dict[str, str]) -> dict[str, Any]:
+    import_path = f"{ROOT}/crds:{ROOT}/collector_image"
+    return {"cwd": file.parent, "env": {**os.environ, "PYTHONPATH": import_path, **env}, "start_new_session": True}

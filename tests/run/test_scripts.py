@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from tests.cluster.binaries import ROOT
+from tests.forks import program
 from tests.run.run_process import Manifest, run, write
 
 EXAMPLE = ROOT / "examples/ppo_script.yaml"
@@ -75,10 +74,9 @@ def test_the_example_trains_by_run(tmp_path: Path) -> None:
 
 
 def test_the_same_program_runs_by_hand() -> None:
-    words = [sys.executable, ROOT / "examples/ppo_script/ppo_script.py", "--goal", "40"]
     # Ray would join a cluster of whoever left one on this machine.
     env = {**os.environ, "RAY_ADDRESS": "local"}
-    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False, timeout=180)
+    done = program.run([ROOT / "examples/ppo_script/ppo_script.py", "--goal", "40"], env=env, timeout=180)
     assert done.returncode == 0, done.stderr
     assert "mean reward of the last 20 episodes: " in done.stdout
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
 from tests.cluster.binaries import ROOT
+from tests.forks import program
 from tests.manifests import ABSENT, changed
 from tests.run.run_process import run, write
 
@@ -23,14 +22,8 @@ BETTER_THAN_RANDOM = {"x": 0.75, "o": 0.55}
 
 
 def test_two_policies_that_only_play_each_other_learn_to_beat_who_moves_at_random(short_tmp: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, SCRIPT, "--frames", "20000"],
-        env={**os.environ, "PYTHONPATH": f"{ROOT}/crds:{ROOT}/collector_image", "RAY_TMPDIR": str(short_tmp)},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}/crds:{ROOT}/collector_image", "RAY_TMPDIR": str(short_tmp)}
+    done = program.run([SCRIPT, "--frames", "20000"], env=env, timeout=240)
     assert done.returncode == 0, done.stderr
     assert "20000 frames x " in done.stdout
     found = re.findall(r"^([xo]) against random moves: wins ([\d.]+)%, loses ([\d.]+)%$", done.stdout, re.MULTILINE)

@@ -6,8 +6,6 @@ import os
 import secrets
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -16,6 +14,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.forks.program import Program
 from tests.runtime.batches import VERSION, Make, learn
 from tests.wait import eventually
 
@@ -35,13 +34,13 @@ class Hosts:
         self.driver = folder / "driver"
         self.token = folder / "token"
         self.token.write_text(TOKEN + "\n")
-        self.running: list[subprocess.Popen[bytes]] = []
+        self.running: list[Program] = []
 
-    def start(self, rank: int, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+    def start(self, rank: int, *arguments: str, **options: Any) -> Program:
         where = ["--driver-file", str(self.driver), "--token-file", str(self.token), "--rank", str(rank)]
-        command = [sys.executable, "-m", "collectorfleet.cli", "collect", *where, *arguments]
+        words = ["-m", "collectorfleet.cli", "collect", *where, *arguments]
         with (self.folder / f"{len(self.running)}.log").open("wb") as log:
-            started = subprocess.Popen(command, stderr=log, **options)
+            started = Program(words, stderr=log, **options)
         self.running.append(started)
         return started
 
@@ -80,7 +79,7 @@ def available(collector: FleetCollector, number: int, restarts: int | None = Non
     return reached
 
 
-def collectors_of(host: subprocess.Popen[bytes]) -> list[int]:
+def collectors_of(host: Program) -> list[int]:
     """The ids of the processes that its forkserver made."""
     own = psutil.Process(host.pid)
     return [one.pid for one in own.children(recursive=True) if one.ppid() != host.pid]

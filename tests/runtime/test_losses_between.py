@@ -5,13 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import subprocess
-import sys
 from functools import partial
 
 import pytest
 from tensordict import TensorDict
 from tests import envs
+from tests.forks import program
 from tests.runtime import ray_ends_first
 from tests.runtime.batches import Make
 from tests.wait import eventually
@@ -98,8 +97,7 @@ def is_alive(pid: int | None) -> bool:
 
 
 def test_after_the_users_own_end_of_ray_nothing_starts_another_one() -> None:
-    words = [sys.executable, "-m", ray_ends_first.__name__]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=180, check=False)
+    done = program.run(["-m", ray_ends_first.__name__], timeout=180)
     said = done.stdout.splitlines()[-2:]
     assert said == [
         "raised: Ray was shut down while collectors ran: ray.shutdown() ends them all",

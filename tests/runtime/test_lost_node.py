@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
+from tests.forks import program
 from tests.runtime import a_node_dies
 
 
 def test_a_collector_that_is_lost_with_its_node_costs_nothing_of_its_budget() -> None:
-    words = [sys.executable, "-m", a_node_dies.__name__]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    done = program.run(["-m", a_node_dies.__name__], timeout=300)
     said = done.stdout.splitlines()[-2:]
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert said[0] == "restarts: 1, of the budget: 0"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
+from tests.forks import program
 from tests.runtime import shards_lose_a_node
 
 
 def test_all_ten_policies_on_four_gpus_have_a_place_and_a_lost_nodes_shard_comes_back_whole() -> None:
-    words = [sys.executable, "-m", shards_lose_a_node.__name__]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=500, check=False)
+    done = program.run(["-m", shards_lose_a_node.__name__], timeout=500)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert done.stdout.splitlines()[-4:] == [
         "ten policies of 0.3333 GPU, on nodes of [2, 2, 3, 3]",

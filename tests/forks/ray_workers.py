@@ -1,0 +1,96 @@
+"""Ray's workers as forks of one process that has imported TorchRL: an actor is there in 0.3 s and not after 5.
+
+Ray starts each worker by a script that it calls the worker's set-up, and this file stands in its place: where this
+process calls :func:`use`, and in each program that is a fork. Of the workers of one Ray the first has another process
+made, from which it and the others are forked: that imports what every collector imports, and ends with its raylet. A
+worker is otherwise what Ray's own set-up makes of it: a process with the environment, folder, files and arguments that
+the raylet gave, in a process group of its own, that runs Ray's own program.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+CONSTANTS = "ray._private.ray_constants"
+FOR_RAYS_SET_UP = ("--serialized-runtime-env-context=", "--language=")
+PRELOADED = ("torchrl.collectors", "torchrl.envs")
+
+
+def use() -> None:
+    """From now on, for each Ray that this process starts."""
+    from ray._private import ray_constants
+
+    from tests.forks.program import environment
+
+    os.environ.update(environment())
+    _replace(ray_constants)
+
+
+def use_once_imported() -> None:
+    """The same where Ray is yet to be imported, since what it reads of the environment then may yet be set."""
+    if CONSTANTS not in sys.modules:
+        sys.meta_path.insert(0, _AtImport())
+
+
+def _replace(constants: Any) -> None:
+    constants.SETUP_WORKER_FILENAME = __file__  # joined to the folder of Ray's own, of which nothing is left then
+
+
+class _AtImport:
+    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
+        if name != CONSTANTS:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        assert spec is not None
+        assert spec.loader is not None
+        executes = spec.loader.exec_module
+
+        def execute(module: ModuleType) -> None:
+            executes(module)
+            _replace(module)
+
+        spec.loader.exec_module = execute  # type: ignore[method-assign]
+        return spec
+
+
+def main(words: list[str]) -> None:
+    from tests.forks import server
+    from tests.forks.program import ENV_OWNER, ENV_SOCKET
+
+    argv = [word for word in words if not word.startswith(FOR_RAYS_SET_UP)]
+    env = os.environ | _of_runtime_env(words)
+    temp = next((word.removeprefix("--temp-dir=") for word in words if word.startswith("--temp-dir=")), None)
+    if temp is None:  # no worker, but the server of Ray's client
+        os.execve(sys.executable, [sys.executable, *argv], env)
+    at, raylet, folder = f"{temp}/forks", int(os.environ["RAY_RAYLET_PID"]), os.getcwd()
+    if _is_first(at):
+        forks, owner = os.environ[ENV_SOCKET], int(os.environ[ENV_OWNER])
+        made = [server.__file__, at, str(raylet), *PRELOADED]
+        server.ask(forks, made, os.environ, folder, [0, 1, 2], session=True, pid=owner)
+    server.ask(at, argv, env, folder, [0, 1, 2], session=False, pid=raylet)
+
+
+def _of_runtime_env(words: list[str]) -> dict[str, str]:
+    (said,) = [word.removeprefix(FOR_RAYS_SET_UP[0]) for word in words if word.startswith(FOR_RAYS_SET_UP[0])] or ["{}"]
+    variables: dict[str, str] = json.loads(said).get("env_vars", {})
+    return variables
+
+
+def _is_first(at: str) -> bool:
+    try:
+        os.close(os.open(f"{at}.lock", os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    sys.path[0] = os.path.abspath(f"{os.path.dirname(os.path.abspath(__file__))}/../..")
+    main(sys.argv[1:])

@@ -1,0 +1,203 @@
+"""The process that programs are forked from: ``python server.py SOCKET PID MODULE...``.
+
+It has imported the modules and has one thread; who wants a program connects to SOCKET. It ends when process PID has.
+Nothing is imported here that a program could not do without: what starts a worker of Ray imports this file, too.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import importlib
+import json
+import os
+import runpy
+import selectors
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+ROOT = os.path.abspath(f"{os.path.dirname(os.path.abspath(__file__))}/../..")
+MOST_BYTES = 2**20
+LOOK_SECONDS = 1.0
+
+
+def ask(
+    path: str,
+    words: Sequence[str],
+    env: Mapping[str, str],
+    folder: str,
+    files: Sequence[int],
+    *,
+    session: bool,
+    pid: int,
+) -> socket.socket | None:
+    """Have ``python WORDS`` forked, with these standard files, in a session or else a process group of its own.
+
+    The connection says its pid and, once it has ended, its status as ``wait`` has it, each on a line. None where
+    process ``pid``, with which the server ends, has ended before the server listened.
+    """
+    connection = socket.socket(socket.AF_UNIX)
+    while connection.connect_ex(path):  # it still imports
+        if not _is_alive(pid):
+            return None
+        time.sleep(0.02)
+    message = {"words": list(words), "env": dict(env), "folder": folder, "session": session}
+    socket.send_fds(connection, [json.dumps(message).encode()], list(files))
+    connection.sendall(b"\n")
+    return connection
+
+
+def main(path: str, pid: str, *modules: str) -> None:
+    for module in modules:
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()  # no page is copied because a collection looked at it
+    asked = _Server(path, int(pid)).serve()
+    if asked is not None:
+        _end(_exit_code(*asked))
+
+
+class _Server:
+    def __init__(self, path: str, pid: int) -> None:
+        self._pid = pid
+        self._connections: dict[int, socket.socket] = {}
+        self._listens = socket.socket(socket.AF_UNIX)
+        self._wakes, self._woken = socket.socketpair()
+        self._woken.setblocking(False)
+        signal.set_wakeup_fd(self._woken.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._listens, selectors.EVENT_READ)
+        self._selector.register(self._wakes, selectors.EVENT_READ)
+        self._listens.bind(f"{path}.new")
+        self._listens.listen(64)
+        os.rename(f"{path}.new", path)
+
+    def serve(self) -> tuple[dict[str, Any], list[int]] | None:
+        """None at the end; in each process that is forked, at once, what that is to become, with its files."""
+        while _is_alive(self._pid):
+            for key, _ in self._selector.select(LOOK_SECONDS):
+                if key.fileobj is self._wakes:
+                    self._wakes.recv(MOST_BYTES)
+                    self._tell_who_ended()
+                elif (asked := self._fork()) is not None:
+                    return asked
+        return None
+
+    def _fork(self) -> tuple[dict[str, Any], list[int]] | None:
+        connection, _ = self._listens.accept()
+        message, files, _, _ = socket.recv_fds(connection, MOST_BYTES, 3)
+        while not message.endswith(b"\n"):
+            message += connection.recv(MOST_BYTES)
+        pid = os.fork()
+        if not pid:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            self._selector.close()
+            for one in (self._listens, self._wakes, self._woken, connection, *self._connections.values()):
+                one.close()
+            return json.loads(message), files
+        for file in files:
+            os.close(file)
+        self._connections[pid] = connection
+        _say(connection, pid)
+        return None
+
+    def _tell_who_ended(self) -> None:
+        while self._connections:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            with self._connections.pop(pid) as connection:
+                _say(connection, status)
+
+
+def _say(connection: socket.socket, number: int) -> None:
+    try:
+        connection.sendall(b"%d\n" % number)
+    except OSError:
+        return  # nobody wants to know
+
+
+def _exit_code(asked: Mapping[str, Any], files: Sequence[int]) -> int:
+    try:
+        _become(asked, files)
+    except SystemExit as said:
+        if said.code is None or isinstance(said.code, int):
+            return said.code or 0
+        print(said.code, file=sys.stderr)
+        return 1
+    except BaseException:  # noqa: BLE001 (Python prints them all)
+        sys.excepthook(*sys.exc_info())
+        return 1
+    return 0
+
+
+def _end(code: int) -> None:
+    """As Python ends, but that it does not take apart what it imported: for torch that takes seconds."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
+
+
+def _become(asked: Mapping[str, Any], files: Sequence[int]) -> None:
+    """What ``python WORDS`` would be; returns when it is over."""
+    if asked["session"]:
+        os.setsid()
+    else:
+        os.setpgrp()
+    for standard, file in enumerate(files):
+        os.dup2(file, standard)
+        os.close(file)
+    of_server = {ROOT, *_import_path()}
+    os.environ.clear()
+    os.environ.update(asked["env"])
+    os.chdir(asked["folder"])
+    _start_anew()
+    sys.path[:] = [*_import_path(), *(folder for folder in sys.path if folder not in of_server)]
+    first, *rest = asked["words"]
+    if first == "-m":
+        sys.argv = rest
+        sys.path.insert(0, os.getcwd())
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = [first, *rest]
+        sys.path.insert(0, os.path.dirname(os.path.abspath(first)))
+        runpy.run_path(first, run_name="__main__")
+
+
+def _import_path() -> list[str]:
+    return [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
+
+
+def _start_anew() -> None:
+    """What each process does for itself, while it imports these or before."""
+    from tests.forks import ray_workers
+
+    ray_workers.use_once_imported()
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1))
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    sys.path[0] = ROOT
+    main(*sys.argv[1:])
