@@ -36,12 +36,11 @@ run: $(READY) ## Train the example (or FLEET=file) on this machine, without Kube
 validate: $(READY) ## Check the manifests of the examples offline
 	$(VENV)/bin/collectorfleet validate examples/*.yaml examples/own_image/fleet.yaml
 
-# Two halves beside each other, one for each of two cores: each waits most of the time, for Ray or for Kubernetes. What
-# is left begins where the shorter of them has ended.
+# Two beside each other, one for each of two cores, and the longest first; the next begins where one has ended.
 .PHONY: test
 test: $(READY) ## Run all tests: unit, local Ray, real API server and KubeRay, real nodes
 ifeq ($(PYTEST),)
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-processes test-kubernetes test-contract
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-e2e test-processes test-integration test-contract
 else
 	$(PY) -m pytest $(PYTEST)
 endif
@@ -54,9 +53,13 @@ test-processes: $(READY) ## Run those of them that need no Kubernetes, but for t
 test-contract: $(READY) ## Run those of what every transport has to do, whatever it carries messages by
 	$(PY) -m pytest tests/contract $(PYTEST)
 
-.PHONY: test-kubernetes
-test-kubernetes: $(READY) ## Run those of them on a real API server and on real nodes
-	$(PY) -m pytest tests/integration tests/e2e $(PYTEST)
+.PHONY: test-integration
+test-integration: $(READY) ## Run those of them on a real API server, where the pods are played
+	$(PY) -m pytest tests/integration $(PYTEST)
+
+.PHONY: test-e2e
+test-e2e: $(READY) ## Run those of them on real nodes
+	$(PY) -m pytest tests/e2e $(PYTEST)
 
 .PHONY: test-unit
 test-unit: $(READY) ## Run the tests of pure functions
