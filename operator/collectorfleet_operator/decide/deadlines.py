@@ -58,6 +58,6 @@ def _still(left: timedelta | None) -> timedelta | None:
 
 
 def _unheld_after(seen: Observed) -> timedelta | None:
-    """When a driver that never took its Lease is lost. Of one that does not renew it, the lists of Leases tell."""
+    """When a driver without its Lease is lost. Of one that does not renew it, the lists of Leases tell."""
     unheld = seen.driver_unheld_for
     return None if unheld is None or seen.driver_is_lost else TAKES_LEASE_WITHIN - unheld

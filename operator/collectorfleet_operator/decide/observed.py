@@ -82,7 +82,7 @@ class Observed:
     warnings: Sequence[Warned] = ()
     # Since the Lease was last seen to change, by this process's clock; None: the driver never held it.
     driver_quiet_for: timedelta | None = None
-    # Since the driver's container began, by the kubelet's clock, if the Lease is not its; None: it is.
+    # Since the driver's container began, or its Lease was given back, by their clocks; None: the Lease is its.
     driver_unheld_for: timedelta | None = None
     # How far the driver's clock is ahead of the API server's.
     driver_ahead: timedelta = timedelta(0)
@@ -158,7 +158,7 @@ class Observed:
 
     @property
     def driver_is_lost(self) -> bool:
-        """Whether the driver renews its Lease no more, or never took it."""
+        """Whether the driver renews its Lease no more, or does not take it, or hangs once it has given it back."""
         unheld = self.driver_unheld_for
         return is_lost(self.driver_quiet_for) or (unheld is not None and unheld >= TAKES_LEASE_WITHIN)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from collectorfleet_api import names
 from collectorfleet_operator.children.lease import LEASE
@@ -88,6 +88,10 @@ class Cache:
     def driver_ahead(self, lease: Key) -> timedelta:
         """How far the clock of who holds the Lease is ahead of the API server's."""
         return self._renewals.ahead(lease)
+
+    def free_since(self, lease: Key) -> datetime | None:
+        """Since when nobody holds the Lease, by the API server's clock; None where somebody does."""
+        return self._renewals.free_since(lease)
 
     def quiet(self, longer_than: Callable[[timedelta], bool]) -> list[tuple[Key, Key]]:
         """Fleet and Lease of those that somebody held and that are quiet for that long."""

@@ -65,7 +65,10 @@ def observe(
         of = LEASE_CHILD.key(key)
         return replace(seen, driver_quiet_for=cache.quiet_for(of), driver_ahead=cache.driver_ahead(of))
     began = began_at(pod, CONTAINER)
-    return replace(seen, driver_unheld_for=now - began) if began is not None else seen
+    if began is None:
+        return seen
+    # One that ends gives its Lease back a moment before its container has ended.
+    return replace(seen, driver_unheld_for=now - max(began, cache.free_since(LEASE_CHILD.key(key)) or began))
 
 
 def read(cache: Cache, key: Key, stored: Object) -> tuple[CollectorFleet, Sequence[str]] | None:

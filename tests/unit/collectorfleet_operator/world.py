@@ -285,6 +285,12 @@ class World:
         lease["spec"] = {"holderIdentity": name, "renewTime": f"{self.seconds}"}
         self.store(lease)
 
+    def give_lease_back(self) -> None:
+        lease = self.get(LEASE, DRIVER)
+        lease["spec"] = {key: said for key, said in lease["spec"].items() if key not in ("holderIdentity", "renewTime")}
+        metadata(lease)["managedFields"] = [{"manager": names.DRIVER_MANAGER, "time": _time(self.now)}]
+        self.store(lease)
+
     def look(self, now: datetime = NOON, **known: Any) -> OperatorStatus:
         """The status of this moment, written into the fleet as the operator would."""
         new = status(self.seen(**known), now)

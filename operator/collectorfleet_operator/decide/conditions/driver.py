@@ -77,7 +77,7 @@ def _lost(seen: Observed, pod: Object) -> str:
     if is_lost(seen.driver_quiet_for):
         what = f"has not renewed {lease} for more than {LOST_AFTER.seconds} s"
     else:
-        what = f"has not taken {lease} within {TAKES_LEASE_WITHIN.seconds} s after it began"
+        what = f"has run for {TAKES_LEASE_WITHIN.seconds} s without {lease}"
     return (
         f"driver pod {name_of(pod)} {what}: it hangs or cannot reach the API server; delete the pod to have it replaced"
     )

@@ -117,9 +117,25 @@ def test_a_driver_that_never_takes_its_lease_counts_as_lost() -> None:
     world.seconds = 120
     status, reason, message = told(world.look(world.now), "DriverRunning")
     assert (status, reason) == ("False", "DriverLost")
-    assert "has not taken Lease cheetah-driver within 120 s after it began" in message
+    assert "has run for 120 s without Lease cheetah-driver" in message
     world.renew_lease()
     assert told(world.look(world.now), "DriverRunning")[0] == "True"
+
+
+def test_a_driver_that_ends_and_has_given_its_lease_back_is_not_lost_before_it_hangs() -> None:
+    world = World()
+    world.carry_out()
+    world.make_pods()
+    (pod,) = world.pods("driver")
+    state = {"running": {"startedAt": "2026-07-01T12:00:00Z"}}
+    world.set_pod(pod, phase="Running", containerStatuses=[{"name": "driver", "state": state}])
+    world.renew_lease()
+    world.seconds = 600
+    world.give_lease_back()
+    assert told(world.look(world.now), "DriverRunning")[0] == "True"
+    assert world.plan().again_after == timedelta(seconds=120)
+    world.seconds += 120
+    assert told(world.look(world.now), "DriverRunning")[1] == "DriverLost"
 
 
 def test_the_stack_of_a_process_that_aborted_is_no_cause() -> None:
