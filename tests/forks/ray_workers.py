@@ -66,21 +66,26 @@ def main(words: list[str]) -> None:
 
     argv = [word for word in words if not word.startswith(FOR_RAYS_SET_UP)]
     env = os.environ | _of_runtime_env(words)
-    temp = next((word.removeprefix("--temp-dir=") for word in words if word.startswith("--temp-dir=")), None)
+    temp = _option(words, "temp-dir")
     if temp is None:  # no worker, but the server of Ray's client
         os.execve(sys.executable, [sys.executable, *argv], env)
-    at, raylet, folder = f"{temp}/forks", int(os.environ["RAY_RAYLET_PID"]), os.getcwd()
+    # One for each raylet, since it ends with that; the folder may be that of all Rays of the machine.
+    raylet, folder = os.environ["RAY_RAYLET_PID"], os.getcwd()
+    at = f"{temp}/forks-{raylet}-{_option(words, 'session-name')}"
     if _is_first(at):
         forks, owner = os.environ[ENV_SOCKET], int(os.environ[ENV_OWNER])
-        made = [server.__file__, at, str(raylet), *PRELOADED]
+        made = [server.__file__, at, raylet, *PRELOADED]
         server.ask(forks, made, os.environ, folder, [0, 1, 2], session=True, pid=owner)
-    server.ask(at, argv, env, folder, [0, 1, 2], session=False, pid=raylet)
+    server.ask(at, argv, env, folder, [0, 1, 2], session=False, pid=int(raylet))
 
 
 def _of_runtime_env(words: list[str]) -> dict[str, str]:
-    (said,) = [word.removeprefix(FOR_RAYS_SET_UP[0]) for word in words if word.startswith(FOR_RAYS_SET_UP[0])] or ["{}"]
-    variables: dict[str, str] = json.loads(said).get("env_vars", {})
+    variables: dict[str, str] = json.loads(_option(words, "serialized-runtime-env-context") or "{}").get("env_vars", {})
     return variables
+
+
+def _option(words: list[str], name: str) -> str | None:
+    return next((word.partition("=")[2] for word in words if word.startswith(f"--{name}=")), None)
 
 
 def _is_first(at: str) -> bool:

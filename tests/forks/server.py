@@ -65,7 +65,7 @@ def main(path: str, pid: str, *modules: str) -> None:
 
 class _Server:
     def __init__(self, path: str, pid: int) -> None:
-        self._pid = pid
+        self._path, self._pid = path, pid
         self._connections: dict[int, socket.socket] = {}
         self._listens = socket.socket(socket.AF_UNIX)
         self._wakes, self._woken = socket.socketpair()
@@ -88,6 +88,7 @@ class _Server:
                     self._tell_who_ended()
                 elif (asked := self._fork()) is not None:
                     return asked
+        os.unlink(self._path)
         return None
 
     def _fork(self) -> tuple[dict[str, Any], list[int]] | None:

@@ -10,7 +10,7 @@ from collectorfleet import FleetCollector, InfrastructureError
 
 
 def main() -> None:
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=100 * 2**20)
+    ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=100 * 2**20)
     collector = FleetCollector(envs.make_counting, envs.make_policy(), num_collectors=1, frames_per_batch=20)
     batches = iter(collector)
     next(batches)
