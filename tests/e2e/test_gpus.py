@@ -8,11 +8,9 @@ import pytest
 from tests.cluster.client import Object, condition
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
+from tests.wait import eventually
 
-OFFERED = {
-    "MIG": {"mode": "MIG", "resource": "nvidia.com/mig-1g.10gb.me"},
-    "TimeSlicing": {"mode": "TimeSlicing", "resource": "nvidia.com/gpu.shared"},
-}
+SHARED = {"MIG": "nvidia.com/mig-1g.10gb.me", "TimeSlicing": "nvidia.com/gpu.shared"}
 DRIVER = "gpus.example.com"
 
 
@@ -28,25 +26,39 @@ def collecting(fleet: Object) -> bool:
     return int(fleet["status"]["progress"]["batches"]) >= 2
 
 
-def worker(cluster: Cluster, namespace: str) -> Object:
-    (found,) = cluster.items("pods", namespace, "ray.io/node-type=worker")
-    return found
+def limits_of_the_scheduled(cluster: Cluster, namespace: str) -> dict[str, str]:
+    """What the only worker pod of the fleet asks for, once it has a node."""
+    (pod,) = eventually(
+        lambda: cluster.items("pods", namespace, "ray.io/node-type=worker"),
+        until=lambda found: [scheduled(one) for one in found] == [True],
+        within=120,
+        what="a worker pod with a node",
+    )
+    limits: dict[str, str] = pod["spec"]["containers"][0]["resources"]["limits"]
+    return limits
 
 
-@pytest.mark.parametrize("mode", OFFERED)
-def test_collectors_share_what_nodes_offer(own_cluster: Cluster, namespace: str, mode: str) -> None:
-    own_cluster.add_gpus("node1", 1, OFFERED[mode]["resource"])
-    own_cluster.apply([fleets.code(), with_gpus(OFFERED[mode])], namespace)
+def test_collectors_share_what_a_node_offers(own_cluster: Cluster, namespace: str) -> None:
+    own_cluster.add_gpus("node1", 1, SHARED["MIG"])
+    own_cluster.apply([fleets.code(), with_gpus({"mode": "MIG", "resource": SHARED["MIG"]})], namespace)
     # Ray takes none of these for a GPU by itself; that both collectors of half a GPU run says that it was told.
     own_cluster.wait_for("cfleet/fleet", collecting, namespace, within=180)
 
 
-def test_with_mode_none_the_template_is_what_pods_ask_by(own_cluster: Cluster, namespace: str) -> None:
+def test_time_slices_are_what_pods_are_scheduled_by(own_cluster: Cluster, namespace: str) -> None:
+    own_cluster.add_gpus("node1", 1, SHARED["TimeSlicing"])
+    shared = {"mode": "TimeSlicing", "resource": SHARED["TimeSlicing"]}
+    own_cluster.apply([fleets.code(), with_gpus(shared)], namespace)
+    assert limits_of_the_scheduled(own_cluster, namespace)[SHARED["TimeSlicing"]] == "1"
+    (group,) = own_cluster.get("raycluster/fleet", namespace)["spec"]["workerGroupSpecs"]
+    assert group["rayStartParams"]["num-gpus"] == "1"
+
+
+def test_with_mode_none_the_template_is_what_pods_are_scheduled_by(own_cluster: Cluster, namespace: str) -> None:
     own_cluster.add_gpus("node1", 1, "amd.com/gpu")
     asking = {"spec": {"containers": [{"name": "ray-worker", "resources": {"limits": {"amd.com/gpu": 1}}}]}}
     own_cluster.apply([fleets.code(), with_gpus({"mode": "None"}, asking)], namespace)
-    own_cluster.wait_for("cfleet/fleet", collecting, namespace, within=180)
-    assert worker(own_cluster, namespace)["spec"]["containers"][0]["resources"]["limits"]["amd.com/gpu"] == "1"
+    assert limits_of_the_scheduled(own_cluster, namespace)["amd.com/gpu"] == "1"
 
 
 def test_a_claim_of_devices_is_allocated_before_the_pod_is_scheduled(own_cluster: Cluster, namespace: str) -> None:
@@ -57,7 +69,7 @@ def test_a_claim_of_devices_is_allocated_before_the_pod_is_scheduled(own_cluster
     )
     try:
         own_cluster.wait_for("resourceclaim", allocated, namespace, within=120)
-        own_cluster.wait_for(f"pod/{worker(own_cluster, namespace)['metadata']['name']}", scheduled, namespace)
+        limits_of_the_scheduled(own_cluster, namespace)
     finally:
         own_cluster.delete("cfleet/fleet", namespace)
         own_cluster.delete("resourceslice/node1-gpus")

@@ -88,7 +88,9 @@ class _Server:
                     self._tell_who_ended()
                 elif (asked := self._fork()) is not None:
                     return asked
-        os.unlink(self._path)
+        for left in (self._path, f"{self._path}.lock"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(left)
         return None
 
     def _fork(self) -> tuple[dict[str, Any], list[int]] | None:
