@@ -88,6 +88,7 @@ class _Server:
                     self._tell_who_ended()
                 elif (asked := self._fork()) is not None:
                     return asked
+        # The second is of those who asked at once who of them starts the server.
         for left in (self._path, f"{self._path}.lock"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(left)

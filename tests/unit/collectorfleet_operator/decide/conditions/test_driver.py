@@ -104,13 +104,19 @@ def test_a_driver_that_was_started_again_says_what_its_replay_buffer_has_no_more
     )
 
 
-def test_a_driver_that_never_takes_its_lease_counts_as_lost() -> None:
+def begun() -> World:
+    """The driver's container began at noon, and has no Lease."""
     world = World()
     world.carry_out()
     world.make_pods()
     (pod,) = world.pods("driver")
     state = {"running": {"startedAt": "2026-07-01T12:00:00Z"}}
     world.set_pod(pod, phase="Running", containerStatuses=[{"name": "driver", "state": state}])
+    return world
+
+
+def test_a_driver_that_never_takes_its_lease_counts_as_lost() -> None:
+    world = begun()
     world.seconds = 90
     assert told(world.look(world.now), "DriverRunning")[0] == "True"
     assert world.plan().again_after == timedelta(seconds=30)
@@ -123,12 +129,7 @@ def test_a_driver_that_never_takes_its_lease_counts_as_lost() -> None:
 
 
 def test_a_driver_that_ends_and_has_given_its_lease_back_is_not_lost_before_it_hangs() -> None:
-    world = World()
-    world.carry_out()
-    world.make_pods()
-    (pod,) = world.pods("driver")
-    state = {"running": {"startedAt": "2026-07-01T12:00:00Z"}}
-    world.set_pod(pod, phase="Running", containerStatuses=[{"name": "driver", "state": state}])
+    world = begun()
     world.renew_lease()
     world.seconds = 600
     world.give_lease_back()
