@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from tests.cluster import binaries, module_files, thin_images
+from tests.cluster import binaries, kuberay_crds, module_files, thin_images
 from tests.cluster.client import Client, Object
 
 KUBERAY_NAMESPACE = "kuberay-system"
@@ -26,7 +26,7 @@ RUNTIME_CLASS: Object = {
 def install_kuberay(client: Client, env: Mapping[str, str]) -> None:
     """Apply KubeRay's CRDs, then its operator; blocks until it is available."""
     config = module_files.KUBERAY.folder() / "config"
-    client.apply_crds(config / "crd/bases")
+    kuberay_crds.install(client)
     objects = [_namespace(KUBERAY_NAMESPACE)]
     for part in ("rbac", "manager"):
         rendered = client.kubectl("kustomize", str(config / part))

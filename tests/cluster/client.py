@@ -65,10 +65,10 @@ class Client:
         words = ("apply", "--server-side", *_in(namespace), *(("-o", output) if output else ()), "-f", "-")
         return self.kubectl(*words, input=manifest_text(manifest), timeout=120)
 
-    def apply_crds(self, path: Path) -> None:
-        """Apply the CRDs of a file or a folder and block until they are served."""
-        files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
-        names = [name for file in files for name in self.apply(file, output="name").split()]
+    def apply_crds(self, *crds: Path | str) -> None:
+        """Apply CRDs, each a file, a folder or YAML text, and block until they are served."""
+        folders = [sorted(one.glob("*.yaml")) if isinstance(one, Path) and one.is_dir() else [one] for one in crds]
+        names = [name for files in folders for one in files for name in self.apply(one, output="name").split()]
         # kubectl wait fails on a CRD that has no conditions yet, and would read these megabytes each time.
         query = '{.status.conditions[?(@.type=="Established")].status}'
         for name in names:

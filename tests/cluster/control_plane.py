@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.cluster import binaries, components, module_files
+from tests.cluster import binaries, components, kuberay_crds
 from tests.cluster.client import Client
 from tests.cluster.components import SERVICE_IP, Ports
 from tests.cluster.pki import ADMIN, CONTROLLER_MANAGER, Pki
@@ -74,7 +74,7 @@ class ControlPlane(Client):
 
     def install_kuberay(self) -> None:
         """Apply KubeRay's CRDs and start it once they are served; it gives up on a kind it cannot list."""
-        self.apply_crds(module_files.KUBERAY.folder() / "config/crd/bases")
+        kuberay_crds.install(self)
         self.start("kuberay")
 
     def _start_all(self) -> None:

@@ -5,6 +5,9 @@ process calls :func:`use`, and in each program that is a fork. Of the workers of
 made, from which it and the others are forked: that imports what every collector imports, and ends with its raylet. A
 worker is otherwise what Ray's own set-up makes of it: a process with the environment, folder, files and arguments that
 the raylet gave, in a process group of its own, that runs Ray's own program.
+
+Beside its workers such a Ray is without the dashboard and the autoscaler's monitor: nobody looks at the one or has
+nodes for the other, and each imports Ray for a second, as its first second is busy anyway.
 """
 
 from __future__ import annotations
@@ -13,40 +16,53 @@ import importlib.util
 import json
 import os
 import sys
+from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-CONSTANTS = "ray._private.ray_constants"
+CONSTANTS, NODE = "ray._private.ray_constants", "ray._private.node"
 FOR_RAYS_SET_UP = ("--serialized-runtime-env-context=", "--language=")
 PRELOADED = ("torchrl.collectors", "torchrl.envs")
 
 
 def use() -> None:
     """From now on, for each Ray that this process starts."""
-    from ray._private import ray_constants
+    from ray._private import node, ray_constants
 
     from tests.forks.program import environment
 
     os.environ.update(environment())
     _replace(ray_constants)
+    _leave_out(node)
 
 
 def use_once_imported() -> None:
     """The same where Ray is yet to be imported, since what it reads of the environment then may yet be set."""
     if CONSTANTS not in sys.modules:
-        sys.meta_path.insert(0, _AtImport())
+        sys.meta_path.insert(0, _AtImport({CONSTANTS: _replace, NODE: _leave_out}))
 
 
 def _replace(constants: Any) -> None:
     constants.SETUP_WORKER_FILENAME = __file__  # joined to the folder of Ray's own, of which nothing is left then
 
 
+def _leave_out(node: Any) -> None:
+    def no_dashboard(self: Any, **_: object) -> None:
+        self._webui_url = None
+
+    node.Node.start_api_server = no_dashboard
+    node.Node.start_monitor = lambda _: None
+
+
 class _AtImport:
+    def __init__(self, changes: dict[str, Callable[[ModuleType], None]]) -> None:
+        self._changes = changes
+
     def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
-        if name != CONSTANTS:
+        if name not in self._changes:
             return None
-        sys.meta_path.remove(self)
+        change = self._changes.pop(name)
         spec = importlib.util.find_spec(name)
         assert spec is not None
         assert spec.loader is not None
@@ -54,7 +70,7 @@ class _AtImport:
 
         def execute(module: ModuleType) -> None:
             executes(module)
-            _replace(module)
+            change(module)
 
         spec.loader.exec_module = execute  # type: ignore[method-assign]
         return spec

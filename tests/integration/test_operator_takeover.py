@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from tests.cluster import binaries, module_files
+from tests.cluster import binaries, kuberay_crds
 from tests.cluster import control_plane as control_planes
 from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
@@ -39,8 +39,8 @@ def plane(tmp_path: Path) -> Iterator[ControlPlane]:
     plane = ControlPlane(tmp_path, kuberay=False, controllers=False)
     plane.start()
     try:
-        for crds in (binaries.ROOT / "crds", module_files.KUBERAY.folder() / "config/crd/bases"):
-            plane.apply_crds(crds)
+        plane.apply_crds(binaries.ROOT / "crds")
+        kuberay_crds.install(plane)
         yield plane
     finally:
         plane.stop()
