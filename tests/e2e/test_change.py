@@ -29,7 +29,7 @@ def test_a_fleet_is_changed_suspended_and_resumed_without_losing_a_frame(
 ) -> None:
     cluster = own_cluster
     cluster.apply([fleets.code(), spec(claim)], namespace)
-    before = cluster.wait_for("cfleet/fleet", lambda f: batches(f) >= 3, namespace, within=180)
+    before = cluster.wait_for("cfleet/fleet", lambda f: batches(f) >= 3, namespace, within=400)
     raycluster = cluster.get("raycluster/fleet", namespace)["metadata"]["uid"]
 
     cluster.apply(spec(claim, frames=2 * FRAMES), namespace)
@@ -43,7 +43,7 @@ def test_a_fleet_is_changed_suspended_and_resumed_without_losing_a_frame(
     def has_another_batch(found: Object) -> bool:
         return goes_on(found, before) and found["status"]["progress"]["framesDelivered"] > FRAMES * batches(found)
 
-    rolled = cluster.wait_for("cfleet/fleet", has_another_batch, namespace, within=180)
+    rolled = cluster.wait_for("cfleet/fleet", has_another_batch, namespace, within=400)
     progress = rolled["status"]["progress"]
     assert progress["metrics"]["resumed"] == 1
     assert progress["framesLost"] == 0
@@ -53,7 +53,7 @@ def test_a_fleet_is_changed_suspended_and_resumed_without_losing_a_frame(
     assert cluster.get("raycluster/fleet", namespace)["metadata"]["uid"] == raycluster
 
     cluster.apply(spec(claim, frames=2 * FRAMES, suspend=True), namespace)
-    suspended = cluster.wait_for("cfleet/fleet", "Suspended", namespace, within=120)
+    suspended = cluster.wait_for("cfleet/fleet", "Suspended", namespace, within=240)
     frames = suspended["status"]["progress"]["framesDelivered"]
     assert cluster.items("pods", namespace) == []
     assert suspended["status"]["phase"] == "Suspended"
@@ -63,7 +63,7 @@ def test_a_fleet_is_changed_suspended_and_resumed_without_losing_a_frame(
     assert said == f"the fleet has no pods; resumed, it goes on from its checkpoint, {frames} of {frames} frames"
 
     cluster.apply(spec(claim, frames=2 * FRAMES), namespace)
-    resumed = cluster.wait_for("cfleet/fleet", lambda found: goes_on(found, suspended), namespace, within=180)
+    resumed = cluster.wait_for("cfleet/fleet", lambda found: goes_on(found, suspended), namespace, within=400)
     assert resumed["status"]["progress"]["framesLost"] == 0
     assert resumed["status"]["progress"]["framesDelivered"] == frames + 2 * FRAMES * (
         batches(resumed) - batches(suspended)
@@ -80,7 +80,7 @@ def test_a_fleet_is_changed_suspended_and_resumed_without_losing_a_frame(
         return replaced and collects and (condition(found, "UpToDate") or {})["status"] == "True"
 
     # The same driver goes on, on another pod, and has lost nobody.
-    replaced = cluster.wait_for("cfleet/fleet", is_replaced, namespace, within=180)["status"]
+    replaced = cluster.wait_for("cfleet/fleet", is_replaced, namespace, within=400)["status"]
     assert replaced["driverIncarnation"] == resumed["status"]["driverIncarnation"]
     assert replaced["progress"]["collectors"]["restarts"] == 0
     assert replaced["progress"]["framesLost"] == 0

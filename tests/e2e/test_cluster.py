@@ -47,7 +47,7 @@ def raycluster(name: str) -> Object:
 
 def test_a_raycluster_becomes_ready(cluster: Client, namespace: str) -> None:
     cluster.apply(raycluster("small"), namespace)
-    cluster.wait_for("raycluster/small", lambda rc: rc["status"].get("readyWorkerReplicas") == 1, namespace, within=180)
+    cluster.wait_for("raycluster/small", lambda rc: rc["status"].get("readyWorkerReplicas") == 1, namespace, within=400)
     cluster.wait_for("raycluster/small", "RayClusterProvisioned", namespace)
 
 

@@ -50,9 +50,9 @@ def ready(node: Object) -> bool:
 
 def test_a_node_that_is_cut_off_is_not_ready_until_it_is_healed(two_nodes: Cluster) -> None:
     two_nodes.cut("node2")
-    two_nodes.wait_for("node/node2", lambda node: not ready(node), within=90)
+    two_nodes.wait_for("node/node2", lambda node: not ready(node), within=180)
     two_nodes.heal("node2")
-    two_nodes.wait_for("node/node2", "Ready", within=60)
+    two_nodes.wait_for("node/node2", "Ready", within=240)
 
 
 def test_pods_reach_pods_of_the_other_node(two_nodes: Cluster) -> None:
@@ -83,7 +83,7 @@ def test_a_component_that_crashed_is_started_again_and_pods_run_on(two_nodes: Cl
     # A kubelet that has just started does not know its pods yet.
     eventually(
         lambda: two_nodes.kubectl("exec", "kept", "-n", "default", "--", "echo", "here"),
-        within=30,
+        within=60,
         tolerate=(KubectlError,),
     )
     after = two_nodes.wait_for("pod/kept", "Ready", "default")

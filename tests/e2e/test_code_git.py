@@ -24,7 +24,7 @@ def test_a_fleet_trains_from_a_commit_and_fails_at_once_from_one_that_is_not_the
         fleet["spec"]["policy"]["factory"] = "lab.training:make_policy"
         fleet["spec"]["code"] = {"git": {"repository": url, "commit": commit}, "path": "src"}
         own_cluster.apply(fleet, namespace)
-        seen = own_cluster.wait_for("cfleet/fleet", "Ready", namespace, within=180)
+        seen = own_cluster.wait_for("cfleet/fleet", "Ready", namespace, within=400)
         assert seen["status"]["code"] == {"digest": f"git:{commit}"}
         own_cluster.kubectl("delete", "cfleet/fleet", "-n", namespace)
 
@@ -32,7 +32,7 @@ def test_a_fleet_trains_from_a_commit_and_fails_at_once_from_one_that_is_not_the
         absent["spec"]["code"] = {"git": {"repository": url, "commit": "1" * 40}}
         own_cluster.apply(absent, namespace)
         seen = own_cluster.wait_for(
-            "cfleet/absent", lambda one: told(one, "Completed")[1] == "Failed", namespace, within=90
+            "cfleet/absent", lambda one: told(one, "Completed")[1] == "Failed", namespace, within=180
         )
     assert message(seen, "Completed").startswith(
         f"spec.code.git {url} at {'1' * 40}: the repository does not give this commit; push it, or correct it: "

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.cluster.binaries import ROOT
 from tests.cluster.client import Client
 from tests.e2e import fleets
@@ -28,37 +29,25 @@ def cfleet(cluster: Client, namespace: str, *words: str) -> str:
     return done.stdout
 
 
-def test_a_run_is_watched_and_reported_and_its_log_says_who_printed_what(
-    cluster: Client, namespace: str, tmp_path: Path
-) -> None:
-    cluster.apply([fleets.code(), fleets.fleet(environment="workload:talking_env")], namespace)
-    cluster.wait_for("cfleet/fleet", "Ready", namespace, within=180)
+def show(cluster: Client, namespace: str, tmp_path: Path) -> None:
+    """What a person looks at while it trains."""
     shown = cfleet(cluster, namespace, "status", "fleet")
     assert f"{namespace}/fleet  Collecting" in shown
     assert "c0         Ready" in shown
     eventually(
         lambda: cfleet(cluster, namespace, "logs", "fleet", "--of", "c0"),
         until=lambda said: "the game begins" in said,
-        within=30,
+        within=60,
         what="a collector's own words in the log",
     )
     assert "driver | " in cfleet(cluster, namespace, "logs", "fleet")
     report = tmp_path / "report.html"
     eventually(
-        lambda: cluster.get("configmap/fleet-timeline", namespace).get("binaryData"), within=30, what="a timeline"
+        lambda: cluster.get("configmap/fleet-timeline", namespace).get("binaryData"), within=120, what="a timeline"
     )
     assert cfleet(cluster, namespace, "report", "fleet", "-o", str(report)) == f"{report}\n"
     assert "Collecting, " in report.read_text()
     assert cfleet(cluster, namespace, "top", "--once").splitlines()[1].split()[:2] == ["fleet", "Collecting"]
-
-
-def test_a_run_is_stopped_and_goes_on(cluster: Client, namespace: str) -> None:
-    cluster.apply([fleets.code(), fleets.fleet()], namespace)
-    cluster.wait_for("cfleet/fleet", "Ready", namespace, within=180)
-    cfleet(cluster, namespace, "stop", "fleet")
-    cluster.wait_for("cfleet/fleet", "Suspended", namespace, within=90)
-    cfleet(cluster, namespace, "resume", "fleet")
-    cluster.wait_for("cfleet/fleet", "Ready", namespace, within=180)
 
 
 def test_the_sweep_trains_a_fleet_for_each_rate_and_names_the_best(cluster: Client, namespace: str) -> None:
@@ -73,37 +62,46 @@ def test_the_sweep_trains_a_fleet_for_each_rate_and_names_the_best(cluster: Clie
     )
 
 
-def test_a_folder_is_submitted_trains_and_takes_its_code_along_when_it_is_deleted(
+@pytest.mark.timeout(1200)
+def test_a_folder_is_submitted_watched_changed_stopped_goes_on_and_takes_its_code_along_when_it_is_deleted(
     cluster: Client, namespace: str, tmp_path: Path
 ) -> None:
     """A package below `src`, which no ConfigMap of files could hold."""
-    module = tmp_path / "src/lab/training.py"
+    folder = tmp_path / "run"
+    module = folder / "src/lab/training.py"
     module.parent.mkdir(parents=True)
     (module.parent / "__init__.py").touch()
     module.write_text(fleets.WORKLOAD.read_text())
-    fleet = fleets.fleet(environment="lab.training:make_env", train="lab.training:train")
+    fleet = fleets.fleet(environment="lab.training:talking_env", train="lab.training:train")
     del fleet["spec"]["code"]
     fleet["spec"]["policy"]["factory"] = "lab.training:make_policy"
-    (tmp_path / "fleet.yaml").write_text(to_yaml(fleet))
+    (folder / "fleet.yaml").write_text(to_yaml(fleet))
 
-    said = cfleet(cluster, namespace, "submit", str(tmp_path), "--path", "src")
+    said = cfleet(cluster, namespace, "submit", str(folder), "--path", "src")
     assert said.splitlines()[1] == "fleet fleet is submitted; `top fleet` watches it, `status fleet` says how it is"
-    seen = cluster.wait_for("cfleet/fleet", "Ready", namespace, within=180)
+    seen = cluster.wait_for("cfleet/fleet", "Ready", namespace, within=400)
     archive = seen["spec"]["code"]["archive"]
     assert seen["status"]["code"] == {"digest": f"sha256:{archive['sha256']}"}
+    show(cluster, namespace, tmp_path)
 
     module.write_text(fleets.WORKLOAD.read_text() + "# changed\n")
-    cfleet(cluster, namespace, "submit", str(tmp_path), "--path", "src")
-    changed = cluster.wait_for("cfleet/fleet", lambda f: told(f, "UpToDate")[0] == "False", namespace, within=30)
+    cfleet(cluster, namespace, "submit", str(folder), "--path", "src")
+    changed = cluster.wait_for("cfleet/fleet", lambda f: told(f, "UpToDate")[0] == "False", namespace, within=60)
     assert changed["spec"]["code"]["archive"]["configMap"] != archive["configMap"]
     labelled = {one["metadata"]["name"] for one in cluster.items("configmaps", namespace, "collectorfleet.dev/fleet")}
     assert len(labelled - {"fleet-timeline"}) == 2
     assert archive["configMap"] in labelled
 
+    cfleet(cluster, namespace, "stop", "fleet")
+    cluster.wait_for("cfleet/fleet", "Suspended", namespace, within=240)
+    cfleet(cluster, namespace, "resume", "fleet")
+    went_on = cluster.wait_for("cfleet/fleet", "Ready", namespace, within=400)
+    assert went_on["status"]["code"] == {"digest": f"sha256:{changed['spec']['code']['archive']['sha256']}"}
+
     cluster.kubectl("delete", "cfleet/fleet", "-n", namespace)
     eventually(
         lambda: cluster.items("configmaps", namespace, "collectorfleet.dev/fleet"),
         until=lambda left: not left,
-        within=90,
+        within=180,
         what="the trees go with the fleet",
     )

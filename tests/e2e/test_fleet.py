@@ -81,7 +81,7 @@ def test_the_example_trains_to_its_reward_and_leaves_nothing_behind(cluster: Cli
     eventually(
         lambda: owned_by_fleet(cluster, namespace, "cartpole"),
         until=lambda left: not left,
-        within=90,
+        within=180,
         what="children of a deleted fleet gone",
     )
 
@@ -91,22 +91,22 @@ def test_a_fleet_scaled_before_it_starts_runs_that_many_collectors_and_grows_and
 ) -> None:
     cluster.apply([fleets.code(), fleets.fleet(replicas=1, mode="Async")], namespace)
     cluster.kubectl("scale", "cfleet/fleet", "--replicas=2", "-n", namespace)
-    cluster.wait_for("cfleet/fleet", lambda f: collecting(f) and collectors(f) == "2/2", namespace, within=180)
+    cluster.wait_for("cfleet/fleet", lambda f: collecting(f) and collectors(f) == "2/2", namespace, within=400)
     # The driver told the one, the operator tells the other when it has seen it.
-    cluster.wait_for("cfleet/fleet", lambda f: f["status"]["replicas"] == 2, namespace, within=30)
+    cluster.wait_for("cfleet/fleet", lambda f: f["status"]["replicas"] == 2, namespace, within=60)
 
     cluster.kubectl("scale", "cfleet/fleet", "--replicas=3", "-n", namespace)
-    grown = cluster.wait_for("cfleet/fleet", lambda f: collectors(f) == "3/3", namespace, within=180)
+    grown = cluster.wait_for("cfleet/fleet", lambda f: collectors(f) == "3/3", namespace, within=400)
 
     cluster.kubectl("scale", "cfleet/fleet", "--replicas=1", "-n", namespace)
-    shrunk = cluster.wait_for("cfleet/fleet", lambda f: collectors(f) == "1/1", namespace, within=120)
+    shrunk = cluster.wait_for("cfleet/fleet", lambda f: collectors(f) == "1/1", namespace, within=240)
     batches = shrunk["status"]["progress"]["batches"]
     assert batches >= grown["status"]["progress"]["batches"]
-    cluster.wait_for("cfleet/fleet", lambda f: f["status"]["progress"]["batches"] > batches + 3, namespace, within=60)
+    cluster.wait_for("cfleet/fleet", lambda f: f["status"]["progress"]["batches"] > batches + 3, namespace, within=240)
     eventually(
         lambda: len(cluster.items("pods", namespace, "collectorfleet.dev/role=worker")),
         until=lambda pods: pods == 1,
-        within=90,
+        within=180,
         what="one worker pod left",
     )
     after = cluster.get("cfleet/fleet", namespace)

@@ -42,7 +42,7 @@ def test_collectors_share_what_a_node_offers(own_cluster: Cluster, namespace: st
     own_cluster.add_gpus("node1", 1, SHARED["MIG"])
     own_cluster.apply([fleets.code(), with_gpus({"mode": "MIG", "resource": SHARED["MIG"]})], namespace)
     # Ray takes none of these for a GPU by itself; that both collectors of half a GPU run says that it was told.
-    own_cluster.wait_for("cfleet/fleet", collecting, namespace, within=180)
+    own_cluster.wait_for("cfleet/fleet", collecting, namespace, within=400)
 
 
 def test_time_slices_are_what_pods_are_scheduled_by(own_cluster: Cluster, namespace: str) -> None:
@@ -68,7 +68,7 @@ def test_a_claim_of_devices_is_allocated_before_the_pod_is_scheduled(own_cluster
         [*devices("node1"), fleets.code(), with_gpus({"mode": "DRA", "claimTemplate": "half"})], namespace
     )
     try:
-        own_cluster.wait_for("resourceclaim", allocated, namespace, within=120)
+        own_cluster.wait_for("resourceclaim", allocated, namespace, within=240)
         limits_of_the_scheduled(own_cluster, namespace)
     finally:
         own_cluster.delete("cfleet/fleet", namespace)

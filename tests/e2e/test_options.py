@@ -17,7 +17,7 @@ def test_collectors_of_several_processes_fill_a_replay_buffer_in_the_drivers_pod
     spec["weights"] = {"dtype": "BFloat16"}
     spec["replayBuffer"] = {"factory": "workload:make_buffer", "kwargs": {"size": 5000}}
     cluster.apply([fleets.code(), fleet], namespace)
-    status = cluster.wait_for("cfleet/fleet", "Completed", namespace, within=300)["status"]
+    status = cluster.wait_for("cfleet/fleet", "Completed", namespace, within=500)["status"]
     progress = status["progress"]
     assert progress["framesDelivered"] == progress["metrics"]["written"] == 2000
     assert progress["metrics"]["sampled"] == 64

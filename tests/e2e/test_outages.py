@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from tests.cluster.client import Client, Object, condition
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
@@ -18,12 +19,12 @@ def batches(fleet: Object) -> int:
     return int(fleet["status"]["progress"]["batches"])
 
 
-def apply_running(cluster: Client, *namespaces: str) -> list[Object]:
+def apply_running(cluster: Client, *namespaces: str) -> None:
     """Fleets, started beside each other: one that trains leaves little of two cores to one that starts."""
     for namespace in namespaces:
         cluster.apply([fleets.code(), fleets.fleet(mode="Async")], namespace)
-    within = 180.0 * len(namespaces)
-    return [cluster.wait_for("cfleet/fleet", lambda f: batches(f) >= 5, ns, within=within) for ns in namespaces]
+    for namespace in namespaces:
+        cluster.wait_for("cfleet/fleet", lambda f: batches(f) >= 5, namespace, within=400)
 
 
 def worker_pods(cluster: Client, namespace: str) -> set[str]:
@@ -32,9 +33,11 @@ def worker_pods(cluster: Client, namespace: str) -> set[str]:
     }
 
 
-def test_two_fleets_run_on_while_the_operator_is_away_and_the_status_is_true_when_it_returns(
-    cluster: Client, namespace: str
+@pytest.mark.timeout(1200)
+def test_two_fleets_run_on_while_the_operator_and_then_the_api_server_is_away_and_the_status_is_true_again(
+    own_cluster: Cluster, namespace: str
 ) -> None:
+    cluster = own_cluster
     with cluster.temporary_namespace("other") as other:
         apply_running(cluster, namespace, other)
         pods = {ns: worker_pods(cluster, ns) for ns in (namespace, other)}
@@ -43,11 +46,11 @@ def test_two_fleets_run_on_while_the_operator_is_away_and_the_status_is_true_whe
         eventually(
             lambda: cluster.items("pods", "collectorfleet-system", "app.kubernetes.io/name=collectorfleet-operator"),
             until=lambda found: not found,
-            within=60,
+            within=120,
             what="operator gone",
         )
         before = batches(cluster.get("cfleet/fleet", namespace))
-        cluster.wait_for("cfleet/fleet", lambda f: batches(f) > before + 5, namespace, within=30)
+        cluster.wait_for("cfleet/fleet", lambda f: batches(f) > before + 5, namespace, within=60)
         # A change that only the operator can take note of.
         cluster.kubectl(
             "patch", "cfleet/fleet", "-n", other, "--type=merge", "-p", '{"spec":{"collectors":{"minAvailable":2}}}'
@@ -61,13 +64,12 @@ def test_two_fleets_run_on_while_the_operator_is_away_and_the_status_is_true_whe
             seen = cluster.get("cfleet/fleet", ns)
             assert seen["status"]["driver"]["restarts"] == 0
             assert (condition(seen, "Ready") or {}).get("status") == "True"
+        lose_the_api_server(cluster, namespace)
 
 
-def test_no_frame_and_no_status_is_lost_when_the_api_server_is_away_for_longer_than_a_lease(
-    own_cluster: Cluster, namespace: str
-) -> None:
-    cluster = own_cluster
-    [before] = apply_running(cluster, namespace)
+def lose_the_api_server(cluster: Cluster, namespace: str) -> None:
+    """For longer than a Lease is held, which loses no frame and no status."""
+    before = cluster.get("cfleet/fleet", namespace)
     [driver] = cluster.items("pods", namespace, "collectorfleet.dev/role=driver")
     renewed = cluster.get("lease/fleet-driver", namespace)["spec"]["renewTime"]
     cluster.kill("kube-apiserver")
@@ -79,17 +81,17 @@ def test_no_frame_and_no_status_is_lost_when_the_api_server_is_away_for_longer_t
         return datetime.now(UTC) > datetime.fromisoformat(renewed) + timedelta(seconds=LEASE_SECONDS)
 
     trained = published()
-    eventually(expired, within=30, what="a Lease that was not renewed in time")
-    eventually(published, until=lambda now: now >= trained + 20, within=60, what="20 updates without an API server")
+    eventually(expired, within=60, what="a Lease that was not renewed in time")
+    eventually(published, until=lambda now: now >= trained + 10, within=120, what="10 updates without an API server")
     assert "cannot renew the Lease" in cluster.log(driver, "driver")
     cluster.start("kube-apiserver")
-    after = cluster.wait_for("cfleet/fleet", lambda f: batches(f) > batches(before) + 20, namespace, within=60)
+    after = cluster.wait_for("cfleet/fleet", lambda f: batches(f) > batches(before) + 10, namespace, within=240)
     progress = after["status"]["progress"]
     assert progress["framesDiscarded"] == 0
     assert progress["framesDelivered"] == progress["batches"] * 200
     assert progress["collectors"]["restarts"] == 0
     assert after["status"]["driver"]["restarts"] == 0
-    cluster.wait_for("cfleet/fleet", "Ready", namespace, within=30)
+    cluster.wait_for("cfleet/fleet", "Ready", namespace, within=60)
     # Elsewhere they elect leaders, and end when they cannot. These would look for news again only after a minute.
     for component in ("kube-scheduler", "kube-controller-manager"):
         cluster.kill(component)

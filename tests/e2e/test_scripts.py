@@ -13,7 +13,7 @@ def test_the_example_script_trains_on_a_fleet_and_completes(cluster: Client, nam
     fleet, code = yaml.safe_load_all(EXAMPLE.read_text())
     fleet["spec"]["driver"]["args"] = ["--goal", "60"]
     cluster.apply([code, fleet], namespace)
-    done = cluster.wait_for("cfleet/ppo-script", "Completed", namespace, within=300)
+    done = cluster.wait_for("cfleet/ppo-script", "Completed", namespace, within=500)
     status = done["status"]
     assert status["progress"]["metrics"]["reward"] >= 60
     assert {row["state"] for row in status["collectors"]} == {"Retired"}
