@@ -105,7 +105,7 @@ def test_cartpole_trains_in_a_job_while_pods_are_killed_and_it_is_scaled_and_sus
     assert resumed["status"]["driverIncarnation"] == 3
 
     # Another driver once more, which ends when the pole stays up.
-    reachable = {"spec.driver.train.kwargs": {"goal": 475}, "spec.collectors.replicas": 2}
+    reachable = {"spec.driver.train.kwargs": {"goal": 475}, "spec.collectors.replicas": 1}
     cluster.apply([changed(fleet, reachable)], namespace)
     done = cluster.wait_for("cfleet/cartpole", "Completed", namespace, within=500)["status"]
     assert done["progress"]["metrics"]["reward"] >= 475

@@ -1,4 +1,4 @@
-"""A program in Python as a fork of the process that has imported torch; all else is as ``subprocess`` has it."""
+"""A program in Python as a fork of a process that has imported torch and more; all else is as ``subprocess`` has it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from tests.forks import server
 # Where programs are forked, and until which process ends: for them and for what they start.
 ENV_SOCKET = "COLLECTORFLEET_TESTS_FORKS"
 ENV_OWNER = "COLLECTORFLEET_TESTS_FORKS_OWNER"
+# What nearly every program imports, and what reads nothing of the environment.
+PRELOADED = ("tensordict", "gymnasium", "collectorfleet_api.v1alpha1")
 
 
 @cache
@@ -26,7 +28,7 @@ def environment() -> dict[str, str]:
     folder = tempfile.mkdtemp(prefix="forks-")
     path, owner = f"{folder}/socket", str(os.getpid())
     env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    command = [sys.executable, server.__file__, path, owner, "tensordict"]
+    command = [sys.executable, server.__file__, path, owner, *PRELOADED]
     process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, start_new_session=True)
 
     def end() -> None:

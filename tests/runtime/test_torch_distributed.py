@@ -87,11 +87,13 @@ ENDS = {
 _PROCESSES_OF_ITS_OWN = "collector_class='sync', num_workers_per_collector=2,"
 
 
-@pytest.mark.parametrize("how", list(ENDS))
 @pytest.mark.parametrize(
-    ("carrier", "options"),
-    [("torch_distributed", ""), ("torch_distributed", _PROCESSES_OF_ITS_OWN), ("rpc", "")],
-    ids=["process group", "process group of sync", "rpc"],
+    ("carrier", "options", "how"),
+    [
+        *(pytest.param("torch_distributed", "", how, id=f"process group-{how}") for how in ENDS),
+        pytest.param("torch_distributed", _PROCESSES_OF_ITS_OWN, "is killed", id="process group of sync-is killed"),
+        *(pytest.param("rpc", "", how, id=f"rpc-{how}") for how in ("returns", "is killed")),
+    ],
 )
 def test_there_is_no_ray_and_a_driver_that_ends_without_shutdown_leaves_nobody(
     how: str, options: str, carrier: str
