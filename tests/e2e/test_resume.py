@@ -29,11 +29,13 @@ def goes_on(cluster: Cluster, namespace: str, before: Object, restarts: int) -> 
 
     def trains(found: Object) -> bool:
         status = found["status"]
-        again = status["driver"]["restarts"] == restarts and status["progress"]["metrics"].get("found", 0) > 0
+        # Metrics are those of the driver that has counted itself.
+        again = status["driverIncarnation"] == restarts + 1 and "resumed" in status["progress"]["metrics"]
         return bool(again and status["progress"]["batches"] > before["progress"]["batches"] + 5)
 
     after = cluster.wait_for("cfleet/fleet", trains, namespace, within=400)["status"]
     progress = after["progress"]
+    assert after["driver"]["restarts"] == restarts
     assert progress["metrics"]["resumed"] == 1
     # What was in the replay buffer is there again, wherever that was.
     assert progress["metrics"]["found"] >= before["checkpoint"]["frames"]

@@ -20,6 +20,8 @@ from collectorfleet_operator.objects import Object, has_condition
 # Exit codes of processes that a signal ended are above it.
 _KILLED: Final = 128
 _STACK: Final = re.compile(r"\s*(@|#\d|\*\*\*|0x|/|\)|\[failure_signal_handler|File \")")
+# What Ray's C++ prints before it ends the process: with 1, as Python does, or by a signal.
+_NATIVE: Final = re.compile(r"\*\*\* StackTrace|\S+\.so[\d.]*\(.*\) \[0x")
 _TROUBLE: Final = re.compile(r"error|fatal|fail|lost|abort|killed", re.IGNORECASE)
 _WITHOUT_A_JOB: Final = "set spec.suspend to true and back"
 
@@ -128,10 +130,15 @@ def first_line(pod: Object) -> str | None:
 def _last_words(ended: pods.Exit) -> str:
     """The sentence that a driver ended with; one that was killed leaves the end of its log in its place."""
     lines = ended.message.strip().splitlines()
-    if ended.code < _KILLED and not lines[0].startswith("Traceback "):
+    aborted = any(_NATIVE.search(line) for line in lines)
+    if ended.code < _KILLED and not aborted and not lines[0].startswith("Traceback "):
         return lines[0]
     # A traceback names its error at the end; a process that aborts prints its stack behind it.
-    told = [line for line in lines if not _STACK.match(line)] or lines
+    told = [line for line in lines if not _STACK.match(line)]
+    if aborted and not told:
+        code = f"with exit code {ended.code}; its log has the reason above the stack"
+        return f"its process ended in code that is not Python's, {code}"
+    told = told or lines
     return next((line for line in reversed(told) if _TROUBLE.search(line)), told[-1]).strip()
 
 

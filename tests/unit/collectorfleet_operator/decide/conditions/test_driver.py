@@ -145,5 +145,17 @@ def test_the_stack_of_a_process_that_aborted_is_no_cause() -> None:
         "pin.cc:90 worker\n[2026-07-01 12:00:00,001 C 7 7] gcs_client.cc:184: Failed to connect to GCS within 60 s\n"
         "*** StackTrace Information ***\n/usr/lib/ray/_raylet.so(+0x17e) [0x7f] ray::operator<<()\n)()\n"
     )
-    world.end_driver(134, tail)
-    assert told(world.look(), "DriverRunning")[2].endswith("Failed to connect to GCS within 60 s")
+    # Ray's own code ends a process with 1 as well.
+    for code in (134, 1):
+        world.end_driver(code, tail)
+        assert told(world.look(), "DriverRunning")[2].endswith("Failed to connect to GCS within 60 s")
+
+
+def test_where_only_the_stack_of_a_process_is_left_that_is_said() -> None:
+    """As when the head is lost: of a driver that says nothing itself Kubernetes keeps the last 2 KiB."""
+    world = running()
+    stack = "/opt/packages/ray/_raylet.so(+0x1812b9a) [0x7fc857a12b9a] ray::operator<<()\n"
+    world.end_driver(1, f")()\n{25 * stack}/lib/x86_64-linux-gnu/libc.so.6(__clone+0x40) [0x7fc93ed26b50] clone\n")
+    assert told(world.look(), "DriverRunning")[2].endswith(
+        "its process ended in code that is not Python's, with exit code 1; its log has the reason above the stack"
+    )
