@@ -29,9 +29,12 @@ def goes_on(cluster: Cluster, namespace: str, before: Object, restarts: int) -> 
 
     def trains(found: Object) -> bool:
         status = found["status"]
-        # Metrics are those of the driver that has counted itself.
-        again = status["driverIncarnation"] == restarts + 1 and "resumed" in status["progress"]["metrics"]
-        return bool(again and status["progress"]["batches"] > before["progress"]["batches"] + 5)
+        progress, metrics = status["progress"], status["progress"]["metrics"]
+        # Until it has collectors a driver repeats what the one before it said, and that found less.
+        is_next = (
+            status["driverIncarnation"] == restarts + 1 and metrics["found"] > before["progress"]["metrics"]["found"]
+        )
+        return bool(is_next and "resumed" in metrics and progress["batches"] > before["progress"]["batches"] + 5)
 
     after = cluster.wait_for("cfleet/fleet", trains, namespace, within=400)["status"]
     progress = after["progress"]
