@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from datetime import datetime
 from typing import Final
 
@@ -19,6 +20,8 @@ from collectorfleet_operator.objects import Object, has_condition
 
 # Exit codes of processes that a signal ended are above it.
 _KILLED: Final = 128
+# Such a process says nothing of it: what it wrote last is of what it did, and not of why it ended.
+_SILENT: Final = {_KILLED + one: one.name for one in (signal.SIGKILL, signal.SIGTERM)}
 _STACK: Final = re.compile(r"\s*(@|#\d|\*\*\*|0x|/|\)|\[failure_signal_handler|File \")")
 # What Ray's C++ prints before it ends the process: with 1, as Python does, or by a signal.
 _NATIVE: Final = re.compile(r"\*\*\* StackTrace|\S+\.so[\d.]*\(.*\) \[0x")
@@ -122,7 +125,9 @@ def first_line(pod: Object) -> str | None:
     """Why a driver pod ended: the first line of its last words, or what Kubernetes says about it."""
     ended = _ended(pod)
     if ended is not None and ended.message.strip() and ended.reason != pods.OOM_KILLED:
-        return _last_words(ended)
+        # A kubelet that ends a pod says why in its status, as where the node runs out of memory.
+        by_kubelet = ended.code in _SILENT and pod["status"].get("reason") and pod["status"].get("message")
+        return str(by_kubelet) if by_kubelet else _last_words(ended)
     found = pods.problem(pod)
     return found.message if found else None
 
@@ -130,6 +135,8 @@ def first_line(pod: Object) -> str | None:
 def _last_words(ended: pods.Exit) -> str:
     """The sentence that a driver ended with; one that was killed leaves the end of its log in its place."""
     lines = ended.message.strip().splitlines()
+    if ended.code in _SILENT:
+        return f"its process was ended by {_SILENT[ended.code]}; the last that it wrote: {lines[-1]}"
     aborted = any(_NATIVE.search(line) for line in lines)
     if ended.code < _KILLED and not aborted and not lines[0].startswith("Traceback "):
         return lines[0]

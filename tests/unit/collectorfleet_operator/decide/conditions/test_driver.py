@@ -159,3 +159,19 @@ def test_where_only_the_stack_of_a_process_is_left_that_is_said() -> None:
     assert told(world.look(), "DriverRunning")[2].endswith(
         "its process ended in code that is not Python's, with exit code 1; its log has the reason above the stack"
     )
+
+
+@pytest.mark.parametrize(("code", "name"), [(137, "SIGKILL"), (143, "SIGTERM")])
+def test_a_driver_that_somebody_kills_is_not_told_by_what_it_did_last(code: int, name: str) -> None:
+    world = running()
+    world.end_driver(code, "c1 failed to answer within 9 s\nc0 applied version 7\n")
+    message = told(world.look(), "DriverRunning")[2]
+    assert message.endswith(f"its process was ended by {name}; the last that it wrote: c0 applied version 7")
+
+
+def test_a_driver_that_the_kubelet_kills_is_told_in_the_kubelets_words() -> None:
+    world = running()
+    world.end_driver(137, "c0 applied version 7\n")
+    [pod] = world.pods("driver")
+    world.set_pod(pod, **pod["status"], reason="Evicted", message="The node was low on resource: memory.")
+    assert told(world.look(), "DriverRunning")[2].endswith("The node was low on resource: memory.")
