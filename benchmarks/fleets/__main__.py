@@ -42,8 +42,9 @@ same cores as the operator; what Kubernetes and drivers would do with a fleet is
   seven children, Events and status of a fleet, built beforehand and sent without an operator, 16 fleets at a time, in
   the same run just before.
 * *A change* is one more collector; it has reached its child where a watch tells that the RayCluster has the worker, and
-  is counted from before it was sent; *after the answer* is what is left of that once the API server has answered who
-  sent it, which is what the operator can do about it. One every 0.2 s.
+  is counted from before it was sent. *The answer alone* is until the API server has answered who sent it, one write
+  with which the operator has nothing to do; *after the answer* is what is left, with one more write in it, which is the
+  operator's. One change every 0.2 s.
 * *All report* is every fleet once in 10 s, and less often where that is more than half of the reports that the API
   server took just before, as fast as they went, 16 at a time.
 * *Quiet* is when no second of the process takes more than 0.15 of a core any more, counted from the start of the

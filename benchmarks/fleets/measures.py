@@ -41,9 +41,10 @@ Found = dict[str, float]
 
 
 class Took(NamedTuple):
-    """Of a change until its child has it: all, and what is left of it once the API server has answered who sent it."""
+    """Of a change until its child has it: all, until the API server answered who sent it, and what is left then."""
 
     seconds: float
+    answer_seconds: float
     after_answer_seconds: float
 
 
@@ -284,13 +285,14 @@ async def _patience(what_is_missing: Callable[[], str]) -> AsyncIterator[None]:
 
 async def _took(began: float, answered: float, end: Awaitable[float]) -> Took:
     ended = await end
-    return Took(ended - began, max(0.0, ended - answered))
+    return Took(ended - began, answered - began, max(0.0, ended - answered))
 
 
 def _latency(what: str, took: Sequence[Took]) -> Found:
     found = {}
     for part, times in (
         (what, [one.seconds for one in took]),
+        (f"{what}, the answer alone", [one.answer_seconds for one in took]),
         (f"{what}, after the answer", [one.after_answer_seconds for one in took]),
     ):
         ordered = sorted(times)
