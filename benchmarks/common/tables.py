@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import statistics
+import time
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -33,15 +34,27 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def machine(*packages: str) -> str:
-    """Cores, load and versions; no name and no place."""
+    """Cores, how fast they are, load and versions; no name and no place."""
     versions = ", ".join(
         f"{package} {version(package)}" for package in packages or ("torch", "torchrl", "tensordict", "ray")
     )
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return (
-        f"{os.cpu_count()} cores ({platform.machine()}), {memory:.0f} GiB of memory, "
+        f"{os.cpu_count()} cores ({platform.machine()}; ten million additions in Python take one of them "
+        f"{number(_additions_seconds())} s), {memory:.0f} GiB of memory, "
         f"Python {platform.python_version()}, {versions}; load average at the end {os.getloadavg()[0]:.1f}"
     )
+
+
+def _additions_seconds() -> float:
+    """Of CPU: one virtual machine is several times as fast as another of the same name, or as itself the day before."""
+    took = []
+    for _ in range(3):
+        began, total = time.process_time(), 0
+        for one in range(10_000_000):
+            total += one
+        took.append(time.process_time() - began)
+    return statistics.median(took)
 
 
 def write(path: str, text: str) -> None:
