@@ -42,6 +42,13 @@ def in_cluster() -> bool:
     return "KUBERNETES_SERVICE_HOST" in os.environ
 
 
+class _PlainJson(client.ApiClient):
+    """What is sent is plain JSON already; the client would copy all of it to see whether it is."""
+
+    def sanitize_for_serialization(self, obj: Any) -> Any:
+        return obj
+
+
 class Kube:
     """A connection. Every method raises a KubeError, and UnavailableError after ten seconds without an answer.
 
@@ -70,7 +77,7 @@ class Kube:
         # Else the environment is asked for proxies, and netrc for passwords, by each request anew.
         configuration.client_session_kwargs = {"trust_env": False}
         configuration.proxy = configuration.proxy or _proxy(configuration.host)
-        async with client.ApiClient(configuration) as api:
+        async with _PlainJson(configuration) as api:
             yield cls(api)
 
     def only_while(self, may_write: Callable[[], bool]) -> Kube:

@@ -28,7 +28,7 @@ def observe(
     stored: Object,
     fleet: CollectorFleet,
     *,
-    unreadable: Sequence[str] = (),
+    wrong: Sequence[str],
     kuberay_installed: bool,
     why_no_queues: str = "",
     flavors: Mapping[str, Object] | None = None,
@@ -39,8 +39,7 @@ def observe(
     code_changed_at: datetime | None = None,
     now: datetime,
 ) -> Observed:
-    """``fleet`` is what :func:`read` makes of the ``stored`` one."""
-    wrong = unreadable or [str(problem) for problem in problems(fleet)]
+    """``fleet``, and what is ``wrong`` with it, are what :func:`read` makes of the ``stored`` one."""
     children = children_of(cache, key)
     seen = Observed(
         fleet=fleet,
@@ -72,12 +71,13 @@ def observe(
 
 
 def read(cache: Cache, key: Key, stored: Object) -> tuple[CollectorFleet, Sequence[str]] | None:
-    """The stored fleet; one that cannot be read as its driver runs it, with what is wrong in sentences.
+    """The stored fleet, with what is wrong with it in sentences; one that cannot be read as its driver runs it.
 
     None if it cannot be read and nothing of it runs.
     """
     try:
-        return CollectorFleet.parse_stored(stored), ()
+        fleet = CollectorFleet.parse_stored(stored)
+        return fleet, [str(problem) for problem in problems(fleet)]
     except ValidationError:
         present = running(stored, cache.get(JOB, DRIVER_CHILD.key(key)))
         return None if present is None else (present, problems_of(stored))

@@ -76,9 +76,9 @@ class Reconciler:
         return await self._bring_on(key, stored, *found)
 
     async def _bring_on(
-        self, key: Key, stored: Object, fleet: CollectorFleet, unreadable: Sequence[str]
+        self, key: Key, stored: Object, fleet: CollectorFleet, wrong: Sequence[str]
     ) -> timedelta | None:
-        seen, result = await self._observe(key, stored, fleet, unreadable, Result()), Result()
+        seen, result = await self._observe(key, stored, fleet, wrong, Result()), Result()
         planned = plan(seen, self._now())
         again = planned.again_after
         if planned.actions:
@@ -86,7 +86,7 @@ class Reconciler:
             self._untold.add(key, fleet, result.changes)
             if result.interrupted:
                 raise result.interrupted
-            seen = await self._observe(key, stored, fleet, unreadable, result)
+            seen = await self._observe(key, stored, fleet, wrong, result)
             again = timedelta(0) if result.news else again_after(seen, self._now())
         if await self._write(key, stored, seen):
             again = timedelta(0)
@@ -94,7 +94,7 @@ class Reconciler:
         return _at_the_latest(again)
 
     async def _observe(
-        self, key: Key, stored: Object, fleet: CollectorFleet, unreadable: Sequence[str], result: Result
+        self, key: Key, stored: Object, fleet: CollectorFleet, wrong: Sequence[str], result: Result
     ) -> Observed:
         queued = {} if self.why_no_queues else await self._queued(key, fleet)
         return observe(
@@ -102,7 +102,7 @@ class Reconciler:
             key,
             stored,
             fleet,
-            unreadable=unreadable,
+            wrong=wrong,
             kuberay_installed=result.kuberay_installed and not self.kuberay_is_missing,
             propagation=self._propagation,
             refused=result.refused,

@@ -111,9 +111,9 @@ class World:
         stored = self.get(FLEET)
         found = read(self.cache, KEY, stored)
         assert found is not None, "the fleet cannot be read, and nothing of it runs"
-        fleet, unreadable = found
+        fleet, wrong = found
         known = {"kuberay_installed": True, "flavors": self.flavors, "now": self.now, **known}
-        return observe(self.cache, KEY, stored, fleet, unreadable=unreadable, **known)
+        return observe(self.cache, KEY, stored, fleet, wrong=wrong, **known)
 
     def restarted(self) -> World:
         """The same cluster, as an operator sees it that has just begun."""
