@@ -66,13 +66,12 @@ def driver_job(fleet: CollectorFleet) -> Object:
     return job
 
 
-def started_again(fleet: CollectorFleet, lost: Object) -> Object:
-    """The Job of the same spec once more, where ``lost`` went with its node; restarts count on."""
+def started_again(fleet: CollectorFleet, before: Object, restarts: int) -> Object:
+    """The Job of the spec that ``before`` ran once more, after so many restarts in all."""
     job = driver_job(fleet)
-    failed = int((lost.get("status") or {}).get("failed", 0))
     job["metadata"]["annotations"] |= {
-        GENERATION_ANNOTATION: annotation(lost, GENERATION_ANNOTATION) or str(fleet.metadata.generation),
-        _RESTARTS: str(restarts_before(lost) + failed + 1),
+        GENERATION_ANNOTATION: annotation(before, GENERATION_ANNOTATION) or str(fleet.metadata.generation),
+        _RESTARTS: str(restarts),
     }
     return job
 

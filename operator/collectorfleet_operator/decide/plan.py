@@ -29,7 +29,15 @@ from collectorfleet_operator.decide.limits import code_is_newer, recorded
 from collectorfleet_operator.decide.lost_nodes import given_up, node_of
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
-from collectorfleet_operator.decide.stopping import has_stopped, is_rolled, only_workers_changed, stop_wanted, why_end
+from collectorfleet_operator.decide.stopping import (
+    goes_on_as_it_ran,
+    has_stopped,
+    is_rolled,
+    only_workers_changed,
+    restarts,
+    stop_wanted,
+    why_end,
+)
 from collectorfleet_operator.decide.upkeep import as_admitted, delete, given, kind_of, put_right, tend, told
 from collectorfleet_operator.objects import Object, controller_uid, has_condition, metadata, name_of, uid_of
 
@@ -85,9 +93,7 @@ def _give_up(seen: Observed, now: datetime) -> Iterator[Action]:
             yield Delete(JOB, name_of(job), uid_of(job), told(JOB, job, node), at_once=True)
         yield Delete(POD, name_of(pod), uid_of(pod), told(POD, pod, node), at_once=True)
         if job is not None and isinstance(outcome(seen, now), Running) and stop_wanted(seen, now) is None:
-            # As it ran: a changed spec that is held stays so.
-            again = given(seen, as_admitted(seen, DRIVER_CHILD, started_again(seen.present, job)))
-            yield Create(JOB, again, told(JOB, again, "the driver, on another node"))
+            yield _as_it_ran(seen, job, restarts(seen, job) + 1, "the driver, on another node")
 
 
 def _clear_up(seen: Observed, end: Over, now: datetime) -> Iterator[Action]:
@@ -121,8 +127,11 @@ def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
         else:
             yield from _start(seen, now)
         return
-    why = _why_stop(seen, now) or _why_replace(seen, job)
-    if why:
+    why = _why_stop(seen, now)
+    if why and goes_on_as_it_ran(seen, now):
+        yield Delete(JOB, name_of(job), uid_of(job), told(JOB, job, why), at_once=True)
+        yield _as_it_ran(seen, job, restarts(seen, job), "the driver, beside the next head")
+    elif why or (why := _why_replace(seen, job)):
         yield delete(JOB, job, why)
     elif is_rolled(seen) and only_workers_changed(seen):
         generation = seen.fleet.metadata.generation
@@ -133,6 +142,12 @@ def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
         yield from _keep_up(_with_driver(seen, job, changed), now)
     else:
         yield from _keep_up(seen, now)
+
+
+def _as_it_ran(seen: Observed, job: Object, count: int, why: str) -> Create:
+    """The driver's Job once more, of the spec that it ran: a changed one that is held stays so."""
+    again = given(seen, as_admitted(seen, DRIVER_CHILD, started_again(seen.present, job, count)))
+    return Create(JOB, again, told(JOB, again, why))
 
 
 def _keep_up(seen: Observed, now: datetime) -> Iterator[Action]:

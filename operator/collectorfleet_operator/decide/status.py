@@ -29,7 +29,6 @@ from collectorfleet_api.v1alpha1 import (
     WorkerGroupStatus,
     WorkerPods,
 )
-from collectorfleet_operator.children.driver_job import restarts_before
 from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.decide import pods
@@ -38,8 +37,8 @@ from collectorfleet_operator.decide.limits import expires
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.decide.silent import known
-from collectorfleet_operator.decide.stopping import has_stopped, orders
-from collectorfleet_operator.objects import Object, ended_at, has_condition, is_terminating, name_of, started_at
+from collectorfleet_operator.decide.stopping import orders, restarts
+from collectorfleet_operator.objects import Object, ended_at, is_terminating, name_of, started_at
 
 # A valid value of a label that no pod has.
 _NO_ROLE: Final = "collector"
@@ -219,20 +218,14 @@ def _code(seen: Observed, before: CollectorFleetStatus | None) -> CodeStatus | N
 def _driver(seen: Observed, found: Outcome, before: CollectorFleetStatus | None) -> DriverPodStatus | None:
     if seen.job is None or not seen.is_ours(seen.job):
         return _driver_on_record(found, before)
-    job = seen.job.get("status") or {}
     pod = seen.driver_pod
     return DriverPodStatus(
         pod=name_of(pod) if pod else None,
-        # One that ended because it was asked to is none, and neither is the last one, after which none comes.
-        restarts=restarts_before(seen.job) + max(0, int(job.get("failed", 0)) - _is_the_last(seen, seen.job)),
+        restarts=restarts(seen, seen.job),
         start_time=started_at(seen.job),
         completion_time=ended_at(seen.job),
         expires=expires(seen),
     )
-
-
-def _is_the_last(seen: Observed, job: Object) -> bool:
-    return has_stopped(seen) or has_condition(job, "Failed")
 
 
 def _driver_on_record(found: Outcome, before: CollectorFleetStatus | None) -> DriverPodStatus | None:

@@ -12,14 +12,14 @@ from datetime import datetime, timedelta
 
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, ConditionType, Orders, Reason, UpdateStrategyType
-from collectorfleet_operator.children.driver_job import CONTAINER
+from collectorfleet_operator.children.driver_job import CONTAINER, restarts_before
 from collectorfleet_operator.children.hashes import changed_parts, is_group
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.limits import idle, recorded
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.queue import why_withdrawn
 from collectorfleet_operator.decide.rolling import to_drain
-from collectorfleet_operator.objects import created_at, is_terminating, name_of
+from collectorfleet_operator.objects import Object, created_at, has_condition, is_terminating, name_of
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,25 @@ def _outlives_its_head(seen: Observed) -> bool:
     pod = seen.driver_pod
     if pod is None or why_not_asked(seen) or not _goes_on(seen.present.spec) or not seen.present.spec.has_ray:
         return False
+    return _head_went(seen)
+
+
+def goes_on_as_it_ran(seen: Observed, now: datetime) -> bool:
+    """Whether a driver ends, because it was asked to, for its head alone: a changed spec that is held stays so."""
+    stop = stop_wanted(seen, now)
+    if stop is not None:
+        return stop.reason is Reason.HEAD_STARTING
+    return has_stopped(seen) and seen.present.spec.has_ray and _head_went(seen)
+
+
+def _head_went(seen: Observed) -> bool:
+    """Whether there is no head that the present driver works with, or none since it was asked to end."""
     heads = [head for head in seen.heads if not is_terminating(head)]
-    asked = _asked_since(seen, name_of(pod))
-    # Once asked it stays asked, because a head that is made meanwhile is not its own.
-    return not heads or (asked is not None and all(created_at(head) > asked for head in heads))
+    pod = seen.driver_pod
+    asked = _asked_since(seen, name_of(pod)) if pod is not None else None
+    # Once asked it stays asked, because a head that is made meanwhile is not its own: in the same second at the
+    # earliest, which is how exactly Kubernetes says when.
+    return not heads or (asked is not None and all(created_at(head) >= asked.replace(microsecond=0) for head in heads))
 
 
 def why_suspended_idle(seen: Observed) -> str:
@@ -109,6 +124,13 @@ def has_stopped(seen: Observed) -> bool:
     conditions = ((seen.job or {}).get("status") or {}).get("conditions") or []
     told = f"exit code {names.EXIT_STOPPED} "
     return any(one["type"] == "Failed" and told in one.get("message", "") for one in conditions)
+
+
+def restarts(seen: Observed, job: Object) -> int:
+    """How often the driver was started again under its Job and those before."""
+    failed = int((job.get("status") or {}).get("failed", 0))
+    # One that ended because it was asked to is none, and neither is the last one, after which none comes.
+    return restarts_before(job) + max(0, failed - (has_stopped(seen) or has_condition(job, "Failed")))
 
 
 def orders(seen: Observed, now: datetime) -> Orders | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from tests.unit.collectorfleet_operator.world import DRIVER, World, kinds, later, running, told
@@ -186,9 +187,44 @@ def test_a_driver_whose_head_goes_is_asked_for_its_checkpoint_while_ray_still_an
     world.store(another)
     assert world.look(later(6)).orders == orders
     world.end_driver(names.EXIT_STOPPED)
+    assert kinds(world.carry_out()) == ["Delete Job", "Create Job"]
+
+
+@pytest.mark.parametrize("seen_first", ["its container", "its pod"])
+@pytest.mark.parametrize(
+    "strategy", [{}, {"spec.updateStrategy": {"type": "RollingUpdate"}}], ids=["OnDelete", "rolled"]
+)
+def test_a_head_that_goes_carries_out_no_spec_that_is_held(strategy: dict[str, Any], seen_first: str) -> None:
+    world = running(CHECKPOINT)
+    # Elsewhere a changed spec would not find what the driver keeps.
+    world.edit({"spec.image": "ghcr.io/you/cheetah:2.0", "spec.driver.checkpoint": {"claimName": "other"}, **strategy})
+    world.collect(*world.pods("head"))
+    world.look()
+    world.make_pods()
+    world.end_driver(names.EXIT_STOPPED)
+    if seen_first == "its container":
+        (pod,) = world.pods("driver")
+        world.set_pod(pod, **{**pod["status"], "phase": "Running"})
+    job = {**world.get(JOB, DRIVER), "status": {"failed": 2}}
+    world.store(job)
+    assert kinds(world.carry_out()) == ["Delete Job", "Create Job"]
+    again = world.get(JOB, DRIVER)
+    assert again["spec"]["template"]["spec"]["containers"][0]["image"] == "ghcr.io/you/cheetah:1.0"
+    status = world.look()
+    assert told(status, "UpToDate")[1] in ("RestartNeeded", "CheckpointNeeded")
+    # The one that ended because it was asked to is none.
+    assert status.driver is not None
+    assert status.driver.restarts == 1
+    assert world.plan().actions == ()
+
+
+def test_a_driver_that_was_suspended_for_a_moment_starts_with_the_stored_spec() -> None:
+    world = running(CHECKPOINT)
+    world.edit({"spec.image": "ghcr.io/you/cheetah:2.0", "spec.suspend": True, **CHECKPOINT})
+    world.look(later(1))
+    world.edit({"spec.image": "ghcr.io/you/cheetah:2.0", **CHECKPOINT})
+    world.end_driver(names.EXIT_STOPPED)
     assert kinds(world.carry_out()) == ["Delete Job"]
-    world.collect(*world.pods("driver"))
-    assert kinds(world.carry_out()) == ["Create Job"]
 
 
 def test_without_a_checkpoint_a_driver_whose_head_goes_works_on_as_long_as_it_can() -> None:

@@ -178,7 +178,7 @@ def test_a_fleet_that_is_resumed_before_its_driver_has_ended_goes_on_with_it() -
 def test_a_driver_that_ended_on_an_order_that_was_taken_back_starts_again() -> None:
     world = running()
     world.edit(SUSPEND)
-    world.look()
+    world.look(later(1))
     world.edit({"spec.suspend": False})
     world.end_driver(names.EXIT_STOPPED)
     world.end_job("Failed", failed=1)

@@ -160,7 +160,7 @@ def test_a_change_that_is_half_rolled_out_and_cannot_start_is_taken_back_at_once
 
 def test_a_change_that_is_taken_back_before_the_driver_has_ended_is_forgotten() -> None:
     world = changed(ROLLED, DRIVER_ONLY["policy"])
-    assert world.look().orders is not None
+    assert world.look(later(1)).orders is not None
     world.edit(ROLLED)
     assert world.look().orders is None
     assert world.plan().actions == ()
