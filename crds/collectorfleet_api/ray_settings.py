@@ -10,6 +10,11 @@ from typing import Final
 SYSTEM_CONFIG: Final = {"free_objects_period_milliseconds": 100}
 
 
+# Of who starts a Ray for collectors: each worker imports what every collector needs, and as many workers as there are
+# CPUs do so before a collector asks for one.
+PRESTART: Final = {"RAY_preload_python_modules": "collectorfleet.preload", "RAY_enable_worker_prestart": "1"}
+
+
 def environment() -> dict[str, str]:
-    """The same as variables that a Ray which is started by this process reads."""
+    """``SYSTEM_CONFIG`` as variables that a Ray which is started by this process reads."""
     return {f"RAY_{name}": str(value) for name, value in SYSTEM_CONFIG.items()}

@@ -22,7 +22,7 @@ from tests.cluster.process import free_ports, last_lines
 from tests.forks.program import Program
 from tests.wait import eventually
 
-from collectorfleet_api import names
+from collectorfleet_api import names, ray_settings
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.lease import lease
 from collectorfleet_operator.children.role import role
@@ -55,8 +55,7 @@ class RayHead:
         self._process: Program | None = None
 
     def start(self) -> None:
-        env = {**os.environ, **self.env, "PYTHONPATH": IMPORT_PATH, "PATH": _path()}
-        env |= {"RAY_preload_python_modules": "torch,torchrl.collectors", "RAY_enable_worker_prestart": "1"}
+        env = {**os.environ, **self.env, **ray_settings.PRESTART, "PYTHONPATH": IMPORT_PATH, "PATH": _path()}
         with self.log.open("wb") as log:
             self._process = Program(self._words, env=env, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
 

@@ -11,9 +11,6 @@ from pathlib import Path
 
 from collectorfleet_api import ray_settings
 
-# What every collector needs. Ray's workers import it while the driver does the same, before the collectors ask.
-PRELOAD = "torch,torchrl.collectors"
-
 
 def prepare_environment(import_path: list[Path]) -> None:
     """Environment of this process and of every Ray worker; before Ray is imported.
@@ -24,9 +21,8 @@ def prepare_environment(import_path: list[Path]) -> None:
     sys.path[:0] = folders
     inherited = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join([*folders, *([inherited] if inherited else [])])
-    os.environ["RAY_preload_python_modules"] = PRELOAD  # noqa: SIM112 (Ray's own spelling)
-    os.environ["RAY_enable_worker_prestart"] = "1"  # noqa: SIM112 (Ray's own spelling)
-    os.environ.update(ray_settings.environment())
+    # Workers import what they need while the driver does the same.
+    os.environ.update(ray_settings.PRESTART | ray_settings.environment())
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # The coming default; without it Ray warns in each start.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")

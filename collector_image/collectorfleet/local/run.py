@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from uuid import uuid4
 
 from collectorfleet.errors import InvalidOption
+from collectorfleet.imports import without_collections
 from collectorfleet.local.code_files import import_path
 from collectorfleet.local.gpus import gpu_shares, learner_gpus
 from collectorfleet.local.kept_timeline import ended_as, kept_timeline
@@ -114,8 +115,9 @@ class LocalRun:
     def _work(self, gpus: float | None, checkpoints: CheckpointFolder | None) -> Completed:
         """``gpus`` is what Ray found; None where there is none, and collectors are processes of their own."""
         # Here and not above: torch takes seconds to import, and Ray's workers, which do the same, come first.
-        from collectorfleet.run.own_code import load_own_code
-        from collectorfleet.run.session import open_session
+        with without_collections():
+            from collectorfleet.run.own_code import load_own_code
+            from collectorfleet.run.session import open_session
 
         log_milestone(Milestone.IMPORTS)
         self._stop.raise_if_requested()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from collectorfleet.display.lines import ProgressLines
+from collectorfleet.imports import without_collections
 from collectorfleet.pod.hosts import hosts_of
 from collectorfleet.pod.ray_node import RayNode
 from collectorfleet.pod.reporter import Reporter
@@ -53,8 +54,9 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
     with Reporter(settings, stop) as reporter, BackgroundMetrics(settings.name, reporter.report, METRICS_PORT):
         node = RayNode(settings.ray_address, stop) if settings.ray_address else None
         # Here and not above, because these imports take seconds and everything else goes on meanwhile.
-        from collectorfleet.run.own_code import load_own_code
-        from collectorfleet.run.session import open_session
+        with without_collections():
+            from collectorfleet.run.own_code import load_own_code
+            from collectorfleet.run.session import open_session
 
         log_milestone(Milestone.IMPORTS)
         fleet = reporter.fleet()

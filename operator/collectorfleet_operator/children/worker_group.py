@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from collectorfleet_api import names
+from collectorfleet_api import names, ray_settings
 from collectorfleet_api.packing.pods import Packing
 from collectorfleet_api.packing.quantity import format_cpu, format_memory
 from collectorfleet_api.packing.resources import PodResources, worker_pod_resources
@@ -23,11 +23,7 @@ TEMPLATE_LABEL: Final = f"{names.GROUP}/template"
 WORKER_CONTAINER: Final = "ray-worker"
 
 MAX_PODS: Final = 2**31 - 1
-# Ray imports these into every worker process before a collector asks for one.
-_PRESTART: Final = [
-    {"name": "RAY_preload_python_modules", "value": "torch,torchrl.collectors"},
-    {"name": "RAY_enable_worker_prestart", "value": "1"},
-]
+_PRESTART: Final = [{"name": name, "value": value} for name, value in ray_settings.PRESTART.items()]
 
 
 def worker_group(fleet: CollectorFleet, name: str, packing: Packing) -> Object:

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 # Imported once. One of them is missing where torch is built without RPC, and is then passed over.
 _PRELOADED: Final = [
+    "collectorfleet.preload",
     "collectorfleet.transport.distributed.member",
     "collectorfleet.transport.rpc.member",
 ]

@@ -89,5 +89,5 @@ def test_with_mode_none_the_template_says_what_pods_get() -> None:
 
 
 def test_workers_import_torch_before_a_collector_asks() -> None:
-    assert env(worker(cluster()))["RAY_preload_python_modules"] == "torch,torchrl.collectors"
+    assert env(worker(cluster()))["RAY_preload_python_modules"] == "collectorfleet.preload"
     assert env(worker(cluster()))["RAY_enable_worker_prestart"] == "1"
