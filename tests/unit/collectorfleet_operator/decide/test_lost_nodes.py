@@ -218,6 +218,23 @@ def test_a_head_that_goes_carries_out_no_spec_that_is_held(strategy: dict[str, A
     assert world.plan().actions == ()
 
 
+def test_a_driver_that_waits_for_the_next_head_is_not_asked_to_end_for_the_last_one() -> None:
+    world = running(CHECKPOINT)
+    world.collect(*world.pods("head"))
+    world.look()
+    world.end_driver(names.EXIT_STOPPED)
+    # What an earlier driver says last, and the next one first.
+    world.report(0)
+    world.carry_out()
+    world.collect(*world.pods("driver"))
+    world.make_pods()
+    world.run_pods("driver")
+    world.collect(*world.pods("head"))
+    world.renew_lease()
+    assert world.look().orders is None
+    assert world.plan().actions == ()
+
+
 def test_a_driver_that_was_suspended_for_a_moment_starts_with_the_stored_spec() -> None:
     world = running(CHECKPOINT)
     world.edit({"spec.image": "ghcr.io/you/cheetah:2.0", "spec.suspend": True, **CHECKPOINT})
