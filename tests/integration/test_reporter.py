@@ -105,6 +105,20 @@ def test_the_last_report_is_written_before_the_driver_ends(
     assert control_plane.get("cfleet/fleet", namespace)["status"]["progress"]["batches"] == 4
 
 
+def test_a_driver_that_reports_no_metrics_yet_takes_the_place_of_one_that_did(
+    control_plane: ControlPlane, namespace: str, reporter: Reporter
+) -> None:
+    session = Scripted()
+    session.now = DriverReport(progress=Progress(batches=3, metrics={"reward": 1.0}))
+    with reporter:
+        reporter.fleet()
+        reporter.attach(session)
+        control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["progress"]["metrics"] == {"reward": 1}, namespace)
+        session.now = DriverReport(progress=Progress(batches=4))
+        told = control_plane.wait_for("cfleet/fleet", lambda f: f["status"]["progress"]["batches"] == 4, namespace)
+    assert "metrics" not in told["status"]["progress"]
+
+
 def test_a_timeline_is_stored_while_the_run_goes_on_and_the_next_driver_goes_on_in_it(
     control_plane: ControlPlane, namespace: str, fleet: Object, reporter: Reporter, stop: StopRequest
 ) -> None:

@@ -48,7 +48,7 @@ class StatusWriter:
         Raises FleetGone if the fleet was deleted or replaced.
         """
         try:
-            stored = await self._api.apply_status(without(report.to_wire(), self._left_out()))
+            stored = await self._api.apply_status(_applied(without(report.to_wire(), self._left_out())))
         except TRANSIENT as error:
             if self._learned_from(error):
                 return await self.write(report)
@@ -83,3 +83,9 @@ class StatusWriter:
             log.warning("the installed CRD does not know %s: reports go without; update the CRD", fields)
         self._undeclared |= dict.fromkeys(found, time.monotonic())
         return bool(found)
+
+
+def _applied(report: Object) -> Object:
+    """Without maps that are empty: of one that had entries, server-side apply makes a null, which the CRD refuses."""
+    parts = {key: _applied(value) if isinstance(value, dict) else value for key, value in report.items()}
+    return {key: value for key, value in parts.items() if value != {}}

@@ -35,7 +35,14 @@ def test_what_was_taken_is_known_and_answered_with_the_fleet() -> None:
     assert asyncio.run(out.write(REPORT)) == api.stored
     assert out.has_written(REPORT)
     assert not out.due(REPORT)
-    assert api.written == [REPORT.to_wire()]
+    (written,) = api.written
+    assert written["weights"] == REPORT.to_wire()["weights"]
+
+
+def test_a_map_without_entries_is_left_out_as_one_that_had_some_would_become_a_null() -> None:
+    api = PlayedApi()
+    asyncio.run(writer(api).write(DriverReport(progress=Progress(batches=3, metrics={}))))
+    assert "metrics" not in api.written[0]["progress"]
 
 
 def test_an_api_server_that_does_not_answer_leaves_the_report_to_be_written() -> None:
