@@ -26,12 +26,15 @@ ROLES = {RAYCLUSTER: ("worker", "driver", "head"), WITHOUT_RAY: ("worker", "driv
 NODE = "node2"
 # Kubernetes calls a silent node lost after 50 s, and our pods leave it 30 s later.
 EVICTED_WITHIN = 150
+# Longer than a kubelet takes to find out that its connection is back: up to half a minute.
+PATIENCE_SECONDS = 300
 
 
-def spread(claim: str, launcher: str, away: str) -> Object:
+def spread(claim: str, launcher: str, away: str, patience_seconds: int | None) -> Object:
     """A fleet of which the pods of the role ``away`` are on the second node."""
     fleet = fleets.fleet(train="workload:train_and_keep", frames=FRAMES)
-    spec, place = fleet["spec"], {role: on(NODE if role == away else "node1") for role in ROLES[launcher]}
+    spec = fleet["spec"]
+    place = {role: on(NODE if role == away else "node1", patience_seconds) for role in ROLES[launcher]}
     spec["driver"] |= {"checkpoint": {"claimName": claim, "everySeconds": 1}, "template": place["driver"]}
     spec["workers"] = {"template": place["worker"]}
     if launcher == WITHOUT_RAY:
@@ -40,9 +43,11 @@ def spread(claim: str, launcher: str, away: str) -> Object:
     return fleet
 
 
-def start(cluster: Cluster, namespace: str, claim: str, launcher: str, away: str) -> tuple[Object, Object]:
+def start(
+    cluster: Cluster, namespace: str, claim: str, launcher: str, away: str, patience_seconds: int | None = None
+) -> tuple[Object, Object]:
     """Such a fleet, once it has something to lose, and its pod on the second node."""
-    cluster.apply([fleets.code(), spread(claim, launcher, away)], namespace)
+    cluster.apply([fleets.code(), spread(claim, launcher, away, patience_seconds)], namespace)
     fleet = cluster.wait_for(
         "cfleet/fleet", lambda f: f["status"]["checkpoint"]["frames"] >= 3 * FRAMES, namespace, within=180
     )
@@ -165,7 +170,7 @@ def test_a_node_that_comes_back_before_its_pods_leave_it_keeps_them(
     own_cluster: Cluster, namespace: str, claim: str, loss: Loss, launcher: str, role: str, table: Table
 ) -> None:
     cluster = own_cluster
-    _, pod = start(cluster, namespace, claim, launcher, away=role)
+    _, pod = start(cluster, namespace, claim, launcher, away=role, patience_seconds=PATIENCE_SECONDS)
     loss.lose()
     cluster.wait_for(f"node/{NODE}", lambda node: (condition(node, "Ready") or {})["status"] == "Unknown", within=90)
     loss.back()
