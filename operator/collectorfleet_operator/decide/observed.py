@@ -135,10 +135,6 @@ class Observed:
     def heads(self) -> list[Object]:
         return self.belonging(pods.of_role(self.pods, PodRole.HEAD), self.cluster)
 
-    @property
-    def has_a_head_that_goes(self) -> bool:
-        return any(map(is_terminating, self.heads))
-
     def workers(self, group: str | None = None) -> list[Object]:
         """The worker pods of the present RayCluster or Job, those of learners too; of one group or of all."""
         found = self.belonging(pods.of_role(self.pods, *_WORKERS), self.cluster)

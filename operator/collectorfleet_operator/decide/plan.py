@@ -129,8 +129,6 @@ def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
         return
     why = _why_stop(seen, now)
     if why and goes_on_as_it_ran(seen, now):
-        if seen.has_a_head_that_goes:
-            return  # as long as it answers, the next driver would join it
         yield Delete(JOB, name_of(job), uid_of(job), told(JOB, job, why), at_once=True)
         yield _as_it_ran(seen, job, restarts(seen, job), "the driver, beside the next head")
     elif why or (why := _why_replace(seen, job)):

@@ -218,19 +218,6 @@ def test_a_head_that_goes_carries_out_no_spec_that_is_held(strategy: dict[str, A
     assert world.plan().actions == ()
 
 
-def test_the_next_driver_begins_when_the_head_that_goes_is_gone() -> None:
-    world = running(CHECKPOINT)
-    (head,) = world.pods("head")
-    head["metadata"] |= {"deletionTimestamp": later(5).strftime(TIME), "deletionGracePeriodSeconds": 5}
-    world.store(head)
-    world.look()
-    world.end_driver(names.EXIT_STOPPED)
-    # It may answer for as long as it is there, and would be joined.
-    assert world.plan().actions == ()
-    world.collect(head)
-    assert kinds(world.carry_out()) == ["Delete Job", "Create Job"]
-
-
 def test_a_driver_that_waits_for_the_next_head_is_not_asked_to_end_for_the_last_one() -> None:
     world = running(CHECKPOINT)
     world.collect(*world.pods("head"))
