@@ -40,7 +40,8 @@ class Update:
 class Delete:
     """Delete the child with this uid, and no other, and what it owns.
 
-    ``at_once``: without waiting for what it owns, or for the kubelet of a node that is lost.
+    ``at_once``: without waiting for what it owns, or for the kubelet of a node that is lost. ``grace_seconds``: how long
+    a pod has to end; None: as long as it asked for.
     """
 
     kind: Kind
@@ -48,6 +49,7 @@ class Delete:
     uid: str
     why: str
     at_once: bool = False
+    grace_seconds: int | None = None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.heads import has_collectors
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.objects import Object, is_terminating, metadata, uid_of
 
@@ -30,7 +32,7 @@ def is_marked(pod: Object) -> bool:
 
 
 def given_up(seen: Observed, now: datetime) -> list[Object]:
-    """Marked pods of the fleet whose grace is over, or whose driver is lost anyway."""
+    """Marked pods of the fleet whose grace is over, or that nothing could be lost with any more."""
     return [pod for pod in _marked(seen) if now >= _given_up_at(seen, pod)]
 
 
@@ -58,7 +60,12 @@ def _given_up_at(seen: Observed, pod: Object) -> datetime:
     # The time of a deletion is when the grace that was asked for ends.
     deletion = datetime.fromisoformat(metadata(pod)["deletionTimestamp"])
     grace = timedelta(seconds=int(metadata(pod).get("deletionGracePeriodSeconds") or 0))
+    return deletion - grace if _is_of_no_use(seen, pod) else deletion + _MARGIN
+
+
+def _is_of_no_use(seen: Observed, pod: Object) -> bool:
+    """Whether it is a driver that is lost, or a head that no driver works with; the next driver may find that head."""
+    if pods.of_role([pod], PodRole.HEAD):
+        return not has_collectors(seen)
     driver = seen.driver_pod
-    if driver is not None and uid_of(driver) == uid_of(pod) and seen.driver_is_lost:
-        return deletion - grace
-    return deletion + _MARGIN
+    return driver is not None and uid_of(driver) == uid_of(pod) and seen.driver_is_lost

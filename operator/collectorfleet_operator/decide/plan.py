@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import assert_never
+from typing import Final, assert_never
 
 from collectorfleet_api.conditions.outcome import Completed, Failed, Over, Pending, Running, Suspended
 from collectorfleet_api.v1alpha1 import ConditionType, Reason, WhenFinished
@@ -25,6 +25,7 @@ from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus, Update
 from collectorfleet_operator.decide.deadlines import until_next_deadline, until_next_deadline_after
+from collectorfleet_operator.decide.heads import left_behind
 from collectorfleet_operator.decide.limits import code_is_newer, recorded
 from collectorfleet_operator.decide.lost_nodes import given_up, node_of
 from collectorfleet_operator.decide.observed import Observed
@@ -40,6 +41,10 @@ from collectorfleet_operator.decide.stopping import (
 )
 from collectorfleet_operator.decide.upkeep import as_admitted, delete, given, kind_of, put_right, tend, told
 from collectorfleet_operator.objects import Object, controller_uid, has_condition, metadata, name_of, uid_of
+
+
+# Nothing in a pod that is left behind is worth waiting for: the least that leaves the kubelet to end it.
+_GRACE_SECONDS: Final = 1
 
 
 @dataclass(frozen=True)
@@ -68,10 +73,11 @@ def again_after(seen: Observed, now: datetime) -> timedelta | None:
 def _actions(seen: Observed, now: datetime) -> Iterable[Action]:
     if seen.fleet.metadata.deletion_timestamp is not None:
         return ()
+    found = outcome(seen, now)
     lost = tuple(_give_up(seen, now))
     if lost:
-        return lost
-    found = outcome(seen, now)
+        # In the same look: who ended for a head is not known any more once there is another one.
+        return (*lost, *_beside_the_next_head(seen, now)) if isinstance(found, Running) else lost
     match found:
         case Completed() | Failed():
             return (*_clear_up(seen, found, now), *_leave_the_queue(seen, f"the fleet {found.verb}"))
@@ -127,11 +133,10 @@ def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
         else:
             yield from _start(seen, now)
         return
-    why = _why_stop(seen, now)
-    if why and goes_on_as_it_ran(seen, now):
-        yield Delete(JOB, name_of(job), uid_of(job), told(JOB, job, why), at_once=True)
-        yield _as_it_ran(seen, job, restarts(seen, job), "the driver, beside the next head")
-    elif why or (why := _why_replace(seen, job)):
+    again = tuple(_beside_the_next_head(seen, now))
+    if again:
+        yield from again
+    elif why := _why_stop(seen, now) or _why_replace(seen, job):
         yield delete(JOB, job, why)
     elif is_rolled(seen) and only_workers_changed(seen):
         generation = seen.fleet.metadata.generation
@@ -144,6 +149,14 @@ def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
         yield from _keep_up(seen, now)
 
 
+def _beside_the_next_head(seen: Observed, now: datetime) -> Iterator[Action]:
+    """The next driver, where the present one ended for its head alone."""
+    job, why = seen.job, _why_stop(seen, now)
+    if seen.is_usable(job) and why and goes_on_as_it_ran(seen, now):
+        yield Delete(JOB, name_of(job), uid_of(job), told(JOB, job, why), at_once=True)
+        yield _as_it_ran(seen, job, restarts(seen, job), "the driver, beside the next head")
+
+
 def _as_it_ran(seen: Observed, job: Object, count: int, why: str) -> Create:
     """The driver's Job once more, of the spec that it ran: a changed one that is held stays so."""
     again = given(seen, as_admitted(seen, DRIVER_CHILD, started_again(seen.present, job, count)))
@@ -153,8 +166,15 @@ def _as_it_ran(seen: Observed, job: Object, count: int, why: str) -> Create:
 def _keep_up(seen: Observed, now: datetime) -> Iterator[Action]:
     """Tend what the run of a driver that goes on consists of."""
     if seen.running is not None and queue.is_placed(seen):
+        yield from _leave_the_last_head(seen)
         yield from tend(seen)
         yield from _tell_ready(seen, now)
+
+
+def _leave_the_last_head(seen: Observed) -> Iterator[Action]:
+    for pod in left_behind(seen):
+        why = told(POD, pod, "its Ray was started with a head that is gone")
+        yield Delete(POD, name_of(pod), uid_of(pod), why, grace_seconds=_GRACE_SECONDS)
 
 
 def _with_driver(seen: Observed, job: Object, changed: Object) -> Observed:

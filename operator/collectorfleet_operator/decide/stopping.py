@@ -15,6 +15,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleetSpec, ConditionType, Order
 from collectorfleet_operator.children.driver_job import CONTAINER, restarts_before
 from collectorfleet_operator.children.hashes import changed_parts, is_group
 from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.heads import has_collectors
 from collectorfleet_operator.decide.limits import idle, recorded
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.queue import why_withdrawn
@@ -60,15 +61,9 @@ def _outlives_its_head(seen: Observed) -> bool:
     pod = seen.driver_pod
     if pod is None or why_not_asked(seen) or not _goes_on(seen.present.spec) or not seen.present.spec.has_ray:
         return False
-    if _asked_since(seen, name_of(pod)) is None and not _has_collectors(seen):
+    if _asked_since(seen, name_of(pod)) is None and not has_collectors(seen):
         return False  # it waits for the next head
     return _head_went(seen)
-
-
-def _has_collectors(seen: Observed) -> bool:
-    """Whether the present driver has any: the last report of an earlier one says that it has none any more."""
-    progress = seen.report.progress if seen.report else None
-    return progress is not None and progress.collectors is not None and progress.collectors.available > 0
 
 
 def goes_on_as_it_ran(seen: Observed, now: datetime) -> bool:

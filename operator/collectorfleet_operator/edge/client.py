@@ -169,15 +169,19 @@ class Kube:
             ),
         )
 
-    async def delete(self, kind: Kind, key: Key, uid: str, *, at_once: bool = False) -> None:
+    async def delete(
+        self, kind: Kind, key: Key, uid: str, *, at_once: bool = False, grace_seconds: int | None = None
+    ) -> None:
         """Delete that very object; one that is gone already is fine.
 
-        It stays visible until what it owns is gone and, a pod, until its kubelet has ended it; ``at_once`` it is gone
-        when this returns.
+        It stays visible until what it owns is gone and, a pod, until its kubelet has ended it, in ``grace_seconds`` at
+        the latest; ``at_once`` it is gone when this returns.
         """
         body: Object = {"preconditions": {"uid": uid}, "propagationPolicy": "Foreground"}
         if at_once:
             body |= {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
+        elif grace_seconds is not None:
+            body["gracePeriodSeconds"] = grace_seconds
         with contextlib.suppress(NotFoundError):
             await self._write(
                 f"delete {kind} {key}",

@@ -92,8 +92,8 @@ class Executor:
             case SetStatus(kind, stored, status, why):
                 self._cache.put(kind, await self._kube.set_status(kind, stored, status))
                 log.info("%s: %s", key, why)
-            case Delete(kind, name, uid, why, at_once):
-                await self._kube.delete(kind, Key(key.namespace, name), uid, at_once=at_once)
+            case Delete(kind, name, uid, why, at_once, grace):
+                await self._kube.delete(kind, Key(key.namespace, name), uid, at_once=at_once, grace_seconds=grace)
                 child = child_named(kind, name, key.name)
                 if child is not None and child.news is not News.WATCHED:
                     self._forget(kind, Key(key.namespace, name))

@@ -248,3 +248,64 @@ def test_without_a_checkpoint_a_driver_whose_head_goes_works_on_as_long_as_it_ca
     world = running()
     world.collect(*world.pods("head"))
     assert world.look().orders is None
+
+
+def ray_began(world: World, pod: Object, seconds: float) -> None:
+    """Let the pod be as old as the first head, and its container have begun then."""
+    state = {"running": {"startedAt": later(seconds).strftime(TIME)}}
+    world.set_pod(
+        pod,
+        phase="Running",
+        conditions=[{"type": "Ready", "status": "True"}],
+        containerStatuses=[{"name": "ray-worker", "ready": True, "state": state}],
+    )
+
+
+def test_worker_pods_whose_head_is_gone_are_replaced_once_the_driver_has_ended() -> None:
+    world = running({"spec.collectors.replicas": 2, **CHECKPOINT})
+    for pod in world.pods("worker"):
+        ray_began(world, pod, 5)
+    world.seconds = 80
+    world.renew_lease()
+    world.collect(*world.pods("head"))
+    world.look()
+    world.make_pods()
+    # Its collectors answer it, and it ends in order.
+    assert world.plan().actions == ()
+    world.end_driver(names.EXIT_STOPPED)
+    world.report(0, at=world.now)
+    assert kinds(world.carry_out()) == ["Delete Job", "Create Job"]
+    behind = {name_of(pod) for pod in world.pods("worker")}
+    gone = world.carry_out()
+    assert {(one.name, one.grace_seconds) for one in gone if isinstance(one, Delete)} == {(name, 1) for name in behind}
+    assert all("its Ray was started with a head that is gone" in one.why for one in gone)
+    # Those that are made now are of this head, and one whose Ray began again has found it.
+    world.make_pods()
+    assert world.plan().actions == ()
+
+
+def test_a_worker_whose_ray_began_again_beside_the_next_head_stays() -> None:
+    world = running(CHECKPOINT)
+    world.seconds = 80
+    world.collect(*world.pods("head"))
+    world.make_pods()
+    for pod in world.pods("worker"):
+        ray_began(world, pod, 90)
+    world.report(0, at=world.now)
+    world.renew_lease()
+    assert world.plan().actions == ()
+
+
+def test_a_head_on_a_lost_node_is_given_up_with_its_driver_in_one_look() -> None:
+    """The next driver would find that head, whose process outlives a kubelet that stops."""
+    world = running(CHECKPOINT)
+    head = evict(world, world.pods("head")[0], grace=5)
+    world.renew_lease()
+    assert world.look().orders is not None
+    assert world.plan().actions == ()
+    world.end_driver(names.EXIT_STOPPED)
+    world.report(0)
+    gone = world.carry_out()
+    assert kinds(gone) == ["Delete Pod", "Delete Job", "Create Job"]
+    assert isinstance(gone[0], Delete)
+    assert gone[0].name == name_of(head)

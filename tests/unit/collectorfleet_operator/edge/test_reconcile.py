@@ -64,7 +64,9 @@ class PlayedKube:
         others = {field: said for field, said in fleet.get("status", {}).items() if field not in OPERATORS}
         return self.world.store({**fleet, "status": {**others, **status}})
 
-    async def delete(self, kind: Kind, key: Key, uid: str, *, at_once: bool = False) -> None:
+    async def delete(
+        self, kind: Kind, key: Key, uid: str, *, at_once: bool = False, grace_seconds: int | None = None
+    ) -> None:
         there = self.world.get(kind, key)
         assert uid_of(there) == uid
         self.world.collect(there)

@@ -1,0 +1,40 @@
+"""What still works with a Ray head that goes, and which worker pods wait for one that is gone. Pure."""
+
+from __future__ import annotations
+
+from collectorfleet_operator.children.worker_group import WORKER_CONTAINER
+from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.objects import Object, created_at, is_terminating
+
+
+def has_collectors(seen: Observed) -> bool:
+    """Whether the present driver has any, which answer it for a while without their head, too.
+
+    The last report of an earlier one says that it has none any more.
+    """
+    pod = seen.driver_pod
+    if pod is None or pods.phase_of(pod) != "Running":
+        return False
+    progress = seen.report.progress if seen.report else None
+    return progress is not None and progress.collectors is not None and progress.collectors.available > 0
+
+
+def left_behind(seen: Observed) -> list[Object]:
+    """Worker pods whose Ray was started with an earlier head than there is now, and that nobody uses.
+
+    Ray finds out by itself after one to two minutes, in which it holds what the next collectors need.
+    """
+    heads = [head for head in seen.heads if not is_terminating(head)]
+    if not heads or not seen.present.spec.has_ray or has_collectors(seen):
+        return []
+    made = max(map(created_at, heads))
+    return [
+        pod
+        for pod in seen.workers()
+        # Of the API server's two times the difference is exact; a kubelet's clock only tells a Ray that began again.
+        if not is_terminating(pod)
+        and created_at(pod) < made
+        and (began := pods.began_at(pod, WORKER_CONTAINER)) is not None
+        and began < made
+    ]
