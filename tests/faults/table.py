@@ -15,7 +15,8 @@ lost, the others are on the other one. Each with both values of `spec.launcher`.
 costs is in [faults.md](faults.md).
 
 * **Evicted**: from the loss until Kubernetes marks the pod for deletion.
-* **Collects**: from the eviction until the lost pod is gone, another one runs and a batch has been delivered since.
+* **Collects**: from the eviction until the lost pod is gone, another one runs, and a batch has been delivered since the
+  newest pod was made: with a head, worker pods and driver are made again, too.
   A driver whose kubelet alone stops never stops collecting, until its pod's token is void.
 * **Back**: from the node's return, once it is Ready, until three more batches were delivered.
 * **Restarts** are of the driver; **lost** are frames delivered after the newest checkpoint.

@@ -40,8 +40,8 @@ class Update:
 class Delete:
     """Delete the child with this uid, and no other, and what it owns.
 
-    ``at_once``: without waiting for what it owns, or for the kubelet of a node that is lost. ``grace_seconds``: how long
-    a pod has to end; None: as long as it asked for.
+    ``at_once``: without waiting for what it owns, or for the kubelet of a node that is lost. ``grace_seconds``: how
+    long a pod has to end; None: as long as it asked for.
     """
 
     kind: Kind

@@ -42,7 +42,6 @@ from collectorfleet_operator.decide.stopping import (
 from collectorfleet_operator.decide.upkeep import as_admitted, delete, given, kind_of, put_right, tend, told
 from collectorfleet_operator.objects import Object, controller_uid, has_condition, metadata, name_of, uid_of
 
-
 # Nothing in a pod that is left behind is worth waiting for: the least that leaves the kubelet to end it.
 _GRACE_SECONDS: Final = 1
 
