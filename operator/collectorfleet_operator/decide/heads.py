@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collectorfleet_operator.children.driver_job import CONTAINER as DRIVER_CONTAINER
 from collectorfleet_operator.children.worker_group import WORKER_CONTAINER
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.objects import Object, created_at, is_terminating
+from collectorfleet_operator.objects import Object, created_at, is_terminating, name_of
 
 
 def has_collectors(seen: Observed) -> bool:
@@ -13,11 +14,21 @@ def has_collectors(seen: Observed) -> bool:
 
     The last report of an earlier one says that it has none any more.
     """
-    pod = seen.driver_pod
-    if pod is None or pods.phase_of(pod) != "Running":
-        return False
     progress = seen.report.progress if seen.report else None
     return progress is not None and progress.collectors is not None and progress.collectors.available > 0
+
+
+def is_of_use(seen: Observed) -> bool:
+    """Whether the present driver works with what its head, which may be gone, brought together.
+
+    One that was asked to end does until it has: its checkpoint may have learners in it.
+    """
+    pod = seen.driver_pod
+    if pod is None or pods.phase_of(pod) != "Running" or pods.exit_of(pod, DRIVER_CONTAINER) is not None:
+        return False
+    orders = seen.fleet.status.orders if seen.fleet.status else None
+    is_asked = orders is not None and orders.driver == name_of(pod) and bool(orders.stop_at_batch)
+    return is_asked or has_collectors(seen)
 
 
 def left_behind(seen: Observed) -> list[Object]:
@@ -26,7 +37,7 @@ def left_behind(seen: Observed) -> list[Object]:
     Ray finds out by itself after one to two minutes, in which it holds what the next collectors need.
     """
     heads = [head for head in seen.heads if not is_terminating(head)]
-    if not heads or not seen.present.spec.has_ray or has_collectors(seen):
+    if not heads or not seen.present.spec.has_ray or is_of_use(seen):
         return []
     made = max(map(created_at, heads))
     return [
