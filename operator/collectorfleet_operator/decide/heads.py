@@ -18,7 +18,7 @@ def has_collectors(seen: Observed) -> bool:
     return progress is not None and progress.collectors is not None and progress.collectors.available > 0
 
 
-def is_of_use(seen: Observed) -> bool:
+def is_in_use(seen: Observed) -> bool:
     """Whether the present driver works with what its head, which may be gone, brought together.
 
     One that was asked to end does until it has: its checkpoint may have learners in it.
@@ -37,7 +37,7 @@ def left_behind(seen: Observed) -> list[Object]:
     Ray finds out by itself after one to two minutes, in which it holds what the next collectors need.
     """
     heads = [head for head in seen.heads if not is_terminating(head)]
-    if not heads or not seen.present.spec.has_ray or is_of_use(seen):
+    if not heads or not seen.present.spec.has_ray or is_in_use(seen):
         return []
     made = max(map(created_at, heads))
     return [

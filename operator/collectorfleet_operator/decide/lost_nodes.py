@@ -13,7 +13,7 @@ from typing import Final
 
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.decide import pods
-from collectorfleet_operator.decide.heads import is_of_use
+from collectorfleet_operator.decide.heads import is_in_use
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.objects import Object, is_terminating, metadata, uid_of
 
@@ -66,6 +66,6 @@ def _given_up_at(seen: Observed, pod: Object) -> datetime:
 def _is_of_no_use(seen: Observed, pod: Object) -> bool:
     """Whether it is a driver that is lost, or a head that no driver works with; the next driver may find that head."""
     if pods.of_role([pod], PodRole.HEAD):
-        return not is_of_use(seen)
+        return not is_in_use(seen)
     driver = seen.driver_pod
     return driver is not None and uid_of(driver) == uid_of(pod) and seen.driver_is_lost

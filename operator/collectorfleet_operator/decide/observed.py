@@ -55,6 +55,8 @@ class Warned:
     object_uid: str
     reason: str
     message: str
+    # When it was last said; once more of the same is no news.
+    at: datetime = field(compare=False)
 
 
 @dataclass(frozen=True)

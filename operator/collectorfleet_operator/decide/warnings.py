@@ -1,21 +1,27 @@
 """Warning Events about a fleet's children that explain why nothing moves. Pure.
 
 Many warnings belong to every start (a Secret that is made a second later): one about a pod counts only once it went on
-for a while.
+for a while, as does one about what its author finds made already; none counts where all was well since.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from collectorfleet_operator.decide.observed import Warned
+from collectorfleet_api.conditions.condition import is_true
+from collectorfleet_api.v1alpha1 import ConditionType
+from collectorfleet_operator.decide.observed import Observed, Warned
 from collectorfleet_operator.objects import Object
 
 GOES_ON_FOR: Final = timedelta(seconds=10)
 # The kubelet repeats what it cannot do at most this far apart.
 STILL_TRUE_FOR: Final = timedelta(minutes=3)
+# What is warned of may be told before what comes of it.
+_BEFOREHAND: Final = timedelta(seconds=10)
+# KubeRay says so where its cache is behind what it made itself a moment ago.
+_MADE_ALREADY: Final = "already exists"
 
 _READ: Final = ("reason", "message", "firstTimestamp", "lastTimestamp", "eventTime")
 
@@ -35,16 +41,29 @@ def relevant(events: Iterable[Object], now: datetime) -> list[Warned]:
     found = [(last, event) for event in events if (last := _last(event)) is not None and _holds(event, last, now)]
     found.sort(key=lambda one: one[0], reverse=True)
     return [
-        Warned(event["involvedObject"]["uid"], event.get("reason") or "Warning", event.get("message") or "")
-        for _, event in found
+        Warned(event["involvedObject"]["uid"], event.get("reason") or "Warning", event.get("message") or "", last)
+        for last, event in found
     ]
+
+
+def newest_about(seen: Observed, uids: Collection[str], told: ConditionType) -> Warned | None:
+    """The newest warning about one of these that may be why the condition ``told`` is not true; None if none is."""
+    before = seen.fleet.status.condition(told) if seen.fleet.status else None
+    if before is not None and is_true(before):
+        return None
+    since = before.last_transition_time if before is not None else None
+    return next(
+        (one for one in seen.warnings if one.object_uid in uids and (since is None or one.at >= since - _BEFOREHAND)),
+        None,
+    )
 
 
 def _holds(event: Object, last: datetime, now: datetime) -> bool:
     if now - last > STILL_TRUE_FOR:
         return False
     first = _time(event.get("firstTimestamp")) or last
-    return event["involvedObject"].get("kind") != "Pod" or last - first >= GOES_ON_FOR
+    is_of_every_start = event["involvedObject"].get("kind") == "Pod" or _MADE_ALREADY in (event.get("message") or "")
+    return not is_of_every_start or last - first >= GOES_ON_FOR
 
 
 def _last(event: Object) -> datetime | None:

@@ -15,6 +15,7 @@ from collectorfleet_operator.decide.conditions.finding import Finding, hindered,
 from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods, staying
 from collectorfleet_operator.decide.observed import Observed, Warned
 from collectorfleet_operator.decide.pods import PodProblem
+from collectorfleet_operator.decide.warnings import newest_about
 from collectorfleet_operator.objects import Object, label, name_of, uid_of
 
 _TYPE: Final = ConditionType.COLLECTORS_JOB_READY
@@ -77,4 +78,4 @@ def _problem(seen: Observed, job: Object, workers: list[Object]) -> PodProblem |
         is_unschedulable = found.reason == pods.UNSCHEDULABLE
         return PodProblem(Reason.COLLECTOR_UNSCHEDULABLE if is_unschedulable else found.reason, found.message)
     late = {uid_of(pod) for pod in workers if not pods.is_ready(pod)} | {uid_of(job)}
-    return next((one for one in seen.warnings if one.object_uid in late), None)
+    return newest_about(seen, late, _TYPE)

@@ -14,6 +14,7 @@ from collectorfleet_operator.decide.lost import LOST_AFTER, TAKES_LEASE_WITHIN, 
 from collectorfleet_operator.decide.lost_nodes import is_marked, node_of
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import first_line
+from collectorfleet_operator.decide.warnings import newest_about
 from collectorfleet_operator.objects import Object, name_of, uid_of
 
 _TYPE: Final = ConditionType.DRIVER_RUNNING
@@ -60,7 +61,7 @@ def _driver(seen: Observed, job: Object) -> Finding:
 
 
 def _no_pod(seen: Observed, job: Object) -> Finding:
-    warned = next((one for one in seen.warnings if one.object_uid == uid_of(job)), None)
+    warned = newest_about(seen, (uid_of(job),), _TYPE)
     if warned:
         return hindered(_TYPE, warned.reason, warned.message)
     return waiting(_TYPE, Reason.PENDING, f"Job {name_of(job)} has no pod yet")
@@ -110,7 +111,7 @@ def _starting(seen: Observed, pod: Object) -> Finding:
     if found is not None:
         reason = Reason.DRIVER_UNSCHEDULABLE if found.reason == pods.UNSCHEDULABLE else found.reason
         return hindered(_TYPE, reason, f"driver pod {name_of(pod)}: {found.message}")
-    warned = next((one for one in seen.warnings if one.object_uid == uid_of(pod)), None)
+    warned = newest_about(seen, (uid_of(pod),), _TYPE)
     if warned:
         return hindered(_TYPE, warned.reason, f"driver pod {name_of(pod)}: {warned.message}")
     return waiting(_TYPE, Reason.STARTING, f"driver pod {name_of(pod)} is starting")

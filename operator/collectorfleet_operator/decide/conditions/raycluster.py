@@ -15,6 +15,7 @@ from collectorfleet_operator.decide.conditions.finding import Finding, hindered,
 from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods, staying
 from collectorfleet_operator.decide.observed import Observed, Warned
 from collectorfleet_operator.decide.pods import PodProblem
+from collectorfleet_operator.decide.warnings import newest_about
 from collectorfleet_operator.objects import Object, is_terminating, name_of, uid_of
 
 _TYPE: Final = ConditionType.RAY_CLUSTER_READY
@@ -112,7 +113,7 @@ def _problem(
         if found is not None:
             return PodProblem(unschedulable if found.reason == pods.UNSCHEDULABLE else found.reason, found.message)
     late = {uid_of(pod) for pod in (*heads, *workers) if not pods.is_ready(pod)} | {uid_of(cluster)}
-    return next((one for one in seen.warnings if one.object_uid in late), None)
+    return newest_about(seen, late, _TYPE)
 
 
 def _of_workers(seen: Observed, workers: Sequence[Object], groups: Sequence[str]) -> list[PodProblem | None]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from tests.unit.collectorfleet_operator.world import NOON
+from tests.unit.collectorfleet_operator.world import NOON, later, running, told
 
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
+from collectorfleet_operator.decide.observed import Warned
 from collectorfleet_operator.decide.warnings import known, relevant
-from collectorfleet_operator.objects import Object
+from collectorfleet_operator.objects import Object, uid_of
 
 
 def warning(kind: str = "Pod", lasted: float = 60, ago: float = 5, **more: Any) -> Object:
@@ -64,3 +66,25 @@ def test_what_is_kept_of_a_warning_is_what_is_read_of_it() -> None:
     kept = known(event)
     assert relevant([kept], NOON) == relevant([event], NOON) != []
     assert not {"metadata", "source"} & kept.keys()
+
+
+def test_what_kuberay_finds_made_already_counts_if_it_finds_so_again_and_again() -> None:
+    message = 'Failed creating service default/c-head-svc, services "c-head-svc" already exists'
+    once = warning("RayCluster", lasted=1, reason="FailedToCreateService", message=message)
+    assert found(once) == []
+    assert found({**once, "firstTimestamp": "2026-07-01T11:59:00Z"}) == ["FailedToCreateService"]
+
+
+def test_a_warning_from_before_all_was_well_explains_nothing() -> None:
+    world = running()
+    uid = uid_of(world.get(RAYCLUSTER))
+    early, late = (Warned(uid, "FailedCreate", f"at {at} s", later(at)) for at in (-40, 58))
+    world.look(warnings=[early])
+    world.collect(*world.pods("worker"))
+    world.seconds = 60
+    world.renew_lease()
+    # True until now, so that what was said is of before.
+    assert told(world.look(world.now, warnings=[late]), "RayClusterReady")[1] == "WorkersStarting"
+    assert told(world.look(world.now, warnings=[early]), "RayClusterReady")[1] == "WorkersStarting"
+    # What is told a moment before its effect counts.
+    assert told(world.look(world.now, warnings=[late, early]), "RayClusterReady")[1:] == ("FailedCreate", "at 58 s")

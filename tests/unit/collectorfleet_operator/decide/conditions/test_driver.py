@@ -18,7 +18,7 @@ from collectorfleet_operator.objects import uid_of
 def test_a_warning_about_a_child_explains_pods_that_never_come() -> None:
     world = World()
     world.carry_out()
-    warned = Warned(uid_of(world.get(JOB, DRIVER)), "FailedCreate", "exceeded quota: gpus")
+    warned = Warned(uid_of(world.get(JOB, DRIVER)), "FailedCreate", "exceeded quota: gpus", world.now)
     seen = world.look(warnings=[warned])
     assert told(seen, "DriverRunning") == ("False", "FailedCreate", "exceeded quota: gpus")
 
