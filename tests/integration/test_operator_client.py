@@ -16,12 +16,13 @@ from tests.integration.operator_process import kubeconfig
 from tests.manifests import fleet
 
 from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.role import ROLE
 from collectorfleet_operator.children.role_binding import ROLE_BINDING
 from collectorfleet_operator.children.table import Child, manifests
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import ConflictError
-from collectorfleet_operator.objects import Object, metadata, uid_of
+from collectorfleet_operator.objects import Key, Object, metadata, uid_of
 
 T = TypeVar("T")
 
@@ -78,3 +79,16 @@ def test_what_is_made_anew_is_made_only_where_there_is_nothing_of_its_name(
     applied = ask(lambda kube: kube.apply(kind, other))
     assert uid_of(applied) == uid_of(made)
     assert metadata(applied)["labels"] == {"other": "one"}
+
+
+def test_a_pod_that_is_not_worth_waiting_for_has_little_time_to_end(
+    ask: Callable[[Callable[[Kube], Awaitable[None]]], None], control_plane: ControlPlane, namespace: str
+) -> None:
+    # Of a node, or nobody would be waited for.
+    spec = {"nodeName": "node1", "containers": [{"name": "ray", "image": "example.invalid/ray"}]}
+    control_plane.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "worker"}, "spec": spec}, namespace)
+    uid, key = uid_of(control_plane.get("pod/worker", namespace)), Key(namespace, "worker")
+    ask(lambda kube: kube.delete(POD, key, uid, grace_seconds=1))
+    assert control_plane.get("pod/worker", namespace)["metadata"]["deletionGracePeriodSeconds"] == 1
+    ask(lambda kube: kube.delete(POD, key, uid, at_once=True))
+    assert control_plane.find("pod/worker", namespace) is None

@@ -6,7 +6,7 @@ from collectorfleet_operator.children.driver_job import CONTAINER as DRIVER_CONT
 from collectorfleet_operator.children.worker_group import WORKER_CONTAINER
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.objects import Object, created_at, is_terminating, name_of
+from collectorfleet_operator.objects import Object, created_at, is_terminating
 
 
 def has_collectors(seen: Observed) -> bool:
@@ -26,9 +26,7 @@ def is_in_use(seen: Observed) -> bool:
     pod = seen.driver_pod
     if pod is None or pods.phase_of(pod) != "Running" or pods.exit_of(pod, DRIVER_CONTAINER) is not None:
         return False
-    orders = seen.fleet.status.orders if seen.fleet.status else None
-    is_asked = orders is not None and orders.driver == name_of(pod) and bool(orders.stop_at_batch)
-    return is_asked or has_collectors(seen)
+    return seen.asked_to_end_since is not None or has_collectors(seen)
 
 
 def left_behind(seen: Observed) -> list[Object]:

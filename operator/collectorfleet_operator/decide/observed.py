@@ -31,6 +31,7 @@ from collectorfleet_operator.objects import (
     is_terminating,
     label,
     metadata,
+    name_of,
     uid_of,
 )
 
@@ -157,6 +158,14 @@ class Observed:
     def driver_pod(self) -> Object | None:
         """The newest driver pod of the present Job."""
         return pods.newest(self.belonging(self.driver_pods, self.job))
+
+    @property
+    def asked_to_end_since(self) -> datetime | None:
+        """Since when the status asks the present driver to end where its batch ends; None if it does not."""
+        pod, orders = self.driver_pod, self.fleet.status.orders if self.fleet.status else None
+        if pod is None or orders is None or orders.driver != name_of(pod) or not orders.stop_at_batch:
+            return None
+        return orders.since
 
     @property
     def driver_is_lost(self) -> bool:

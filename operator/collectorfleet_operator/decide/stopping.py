@@ -61,7 +61,7 @@ def _outlives_its_head(seen: Observed) -> bool:
     pod = seen.driver_pod
     if pod is None or why_not_asked(seen) or not _goes_on(seen.present.spec) or not seen.present.spec.has_ray:
         return False
-    if _asked_since(seen, name_of(pod)) is None and not has_collectors(seen):
+    if seen.asked_to_end_since is None and not has_collectors(seen):
         return False  # it waits for the next head
     return _head_went(seen)
 
@@ -77,8 +77,7 @@ def goes_on_as_it_ran(seen: Observed, now: datetime) -> bool:
 def _head_went(seen: Observed) -> bool:
     """Whether there is no head that the present driver works with, or none since it was asked to end."""
     heads = [head for head in seen.heads if not is_terminating(head)]
-    pod = seen.driver_pod
-    asked = _asked_since(seen, name_of(pod)) if pod is not None else None
+    asked = seen.asked_to_end_since
     # Once asked it stays asked, because a head that is made meanwhile is not its own: in the same second at the
     # earliest, which is how exactly Kubernetes says when.
     return not heads or (asked is not None and all(created_at(head) >= asked.replace(microsecond=0) for head in heads))
@@ -142,7 +141,7 @@ def orders(seen: Observed, now: datetime) -> Orders | None:
     if pod is None or why_not_asked(seen):
         return None
     if stop_wanted(seen, now) is not None:
-        return Orders(driver=name_of(pod), stop_at_batch=True, since=_asked_since(seen, name_of(pod)) or now)
+        return Orders(driver=name_of(pod), stop_at_batch=True, since=seen.asked_to_end_since or now)
     drained = to_drain(seen)
     if not drained:
         return None
@@ -174,8 +173,7 @@ def did_not_end(seen: Observed) -> str:
 
 def until_overdue(seen: Observed, now: datetime) -> timedelta | None:
     """How long the driver that is asked to end has left; None where none is asked."""
-    pod = seen.driver_pod
-    since = _asked_since(seen, name_of(pod)) if pod is not None else None
+    since = seen.asked_to_end_since
     return since + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - now if since is not None else None
 
 
@@ -204,8 +202,3 @@ def _kept_at(spec: CollectorFleetSpec) -> object:
 def _drained_since(seen: Observed, drained: list[str]) -> datetime | None:
     before = seen.fleet.status.orders if seen.fleet.status else None
     return before.since if before is not None and before.drain_pods == drained else None
-
-
-def _asked_since(seen: Observed, pod: str) -> datetime | None:
-    before = seen.fleet.status.orders if seen.fleet.status else None
-    return before.since if before is not None and before.driver == pod and before.stop_at_batch else None
