@@ -112,4 +112,6 @@ def test_a_hundred_fleets_are_taken_over_and_nothing_is_written_twice(plane: Con
         # Of the other kinds somebody else writes some: the server its own roles, the operators Leases and accounts.
         if kind in (RAYCLUSTER, JOB):
             answers = writes(plane, kind)
-            assert (answers["201"], answers["200"]) == (FLEETS, 0), f"{kind}: {answers}"
+            assert answers["200"] == 0, f"{kind}: {answers}"
+            # What the killed operator was waiting for counts as 504, whether it was made or not.
+            assert answers["201"] <= FLEETS <= answers["201"] + answers["504"], f"{kind}: {answers}"
