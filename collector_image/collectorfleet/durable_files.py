@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -9,6 +10,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 UNFINISHED: Final = ".unfinished-"
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+
+
+def is_full(error: OSError) -> bool:
+    """Whether the volume, or a quota on it, has no room: it may have some later."""
+    return error.errno in _FULL
 
 
 def write_json(file: Path, content: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from collections.abc import Callable
@@ -75,6 +76,25 @@ def test_a_killed_replay_actor_comes_back_with_the_frames_of_its_checkpoint(
     assert again(lambda: replay.size.remote("a")) == 8
     assert ray.get(replay.size.remote("leaves")) == 0
     assert ray.get(policy.learn.remote(replay.sample.remote("a", 4))) > 0
+
+
+def test_a_folder_that_a_full_volume_had_no_room_for_is_made_once_there_is_some(
+    make_shards: MakeShards, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mkdir(path: Path, **_: Any) -> None:
+        raise OSError(errno.ENOSPC, "no room", str(path))
+
+    with monkeypatch.context() as full:
+        full.setattr(Path, "mkdir", mkdir)
+        shards = make_shards(checkpoint_dir=tmp_path / "learners")
+        policy = shards.add_policy("a")
+        ray.get(policy.learn.remote(frames(3.0)))
+        with pytest.raises(OSError, match="no room"):
+            shards.checkpoint()
+    shards.checkpoint()
+    ray.get(policy.learn.remote(frames(5.0)))
+    kill(policy)
+    assert again(policy.seen.remote) == 3.0
 
 
 def test_without_a_folder_for_checkpoints_nothing_comes_back_as_if_nothing_were(make_shards: MakeShards) -> None:

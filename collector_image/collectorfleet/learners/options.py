@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
@@ -10,12 +11,15 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from collectorfleet.errors import InvalidOption
+from collectorfleet.durable_files import is_full
+from collectorfleet.errors import InvalidOption, describe
 from collectorfleet.learners.replay import PolicyReplay
 from collectorfleet.learners.roster import Placement
 from collectorfleet_api.packing.quantity import parse_quantity
 from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.packing.shards import LearnerGroup, PodSize, ShardPacking, pack_shards
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +137,14 @@ def _empty_folder(folder: str | Path | None) -> Path | None:
     if folder is None:
         return None
     path = Path(folder).absolute()
-    path.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        if not is_full(error):
+            raise
+        # Nobody learns less without it; whoever writes a checkpoint makes it, or says why there is none.
+        log.warning("checkpoint_dir: %s is made with the first checkpoint: %s", path, describe(error))
+        return path
     if any(path.iterdir()):
         raise InvalidOption(f"checkpoint_dir: {path} is not empty; what is there is another run's, use an empty folder")
     return path

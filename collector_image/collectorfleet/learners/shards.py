@@ -194,11 +194,14 @@ class LearnerShards:
             InvalidOption: there is no ``checkpoint_dir``.
             UserCodeError: a ``state_dict()`` raised, or the folder is not there in some pod. All others are written,
                 then as well:
+            OSError: the folder cannot be made, which a full volume had no room for at the start.
             InfrastructureError: an actor is dead for good, or did not answer in time.
         """
         self._check_open()
         if self._options.checkpoint_dir is None:
             raise InvalidOption("checkpoint: there is no checkpoint_dir; give LearnerShards one")
+        folder = Path(self._options.checkpoint_dir)
+        folder.mkdir(parents=True, exist_ok=True)
         left = {
             f"replay actor of shard {shard}, policy {policy_id}": partial(self._replays[shard].forget.remote, policy_id)
             for policy_id, shard in self._earlier.take_left().items()
@@ -216,7 +219,7 @@ class LearnerShards:
             for policy_id, learner in self._policies.items()
             if learner.kept_in is not None
         }
-        write_record(Path(self._options.checkpoint_dir), self.packing.slots, kept)
+        write_record(folder, self.packing.slots, kept)
 
     @property
     def resumes(self) -> frozenset[str]:

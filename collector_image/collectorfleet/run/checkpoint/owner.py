@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from collectorfleet.durable_files import UNFINISHED, write_json
+from collectorfleet.durable_files import UNFINISHED, is_full, write_json
 from collectorfleet.errors import InvalidOption, describe
 
 log = logging.getLogger(__name__)
 
 _FILE: Final = "fleet.json"
-_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ def count_driver(folder: Path, fleet: str, owner: Owner) -> None:
     try:
         write_json(file, {"fleet": fleet, "run": owner.run, "starts": owner.starts + 1})
     except OSError as error:
-        if not file.exists() or error.errno not in _FULL:
+        if not file.exists() or not is_full(error):
             raise
         log.warning("%s cannot be written, going on: %s", file, describe(error))
 
