@@ -17,6 +17,8 @@ from tests.cluster import binaries
 
 # Two test runs share two cores, and threads that wait for each other there wait for the other run, too.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# An API server of a few objects collects garbage at every few of them: a sixth of what it computes in a test.
+os.environ.setdefault("GOGC", "400")
 # The processes of TorchRL's and Gymnasium's environments import torch once, and not each.
 multiprocessing.set_start_method("forkserver")
 multiprocessing.set_forkserver_preload(["torchrl.envs"])
