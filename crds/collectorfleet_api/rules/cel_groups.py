@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from collectorfleet_api.rules.combinations.resources import OF_A_GROUP, PODS
+from collectorfleet_api.rules.groups import HEADS
 from collectorfleet_api.v1alpha1.devices import Devices
 from collectorfleet_api.v1alpha1.groups import MOST_GROUPS
 
@@ -74,5 +75,5 @@ TOTAL_SENTENCE: Final = (
 TOTAL_TOLD: Final = (
     f"'%d, and groups have %d together; set it to their sum, or change them'.format([self.replicas, {_TOTAL}])"
 )
-NOT_HEAD: Final = f"!has({_GROUPS}) || !{_GROUPS}.exists(g, g.name == 'head')"
-NOT_HEAD_SENTENCE: Final = "head is the name of the pod set of the Ray head; use another"
+NOT_HEAD: Final = f"!has({_GROUPS}) || !{_GROUPS}.exists(g, g.name in {list(HEADS)})"
+NOT_HEAD_SENTENCE: Final = "head and headgroup are what pods of the Ray head are known by; use another name"

@@ -17,6 +17,8 @@ from collectorfleet_api.rules.templates import template_problems
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
+# Of the head's pod set, and KubeRay's of its group, whose pods it finds by that name.
+HEADS: Final = ("head", "headgroup")
 # What a group says in other places than a fleet.
 _PLACES: Final = (("spec.collectors.", ""), ("spec.workers.", "workers."))
 
@@ -28,8 +30,8 @@ def group_problems(fleet: CollectorFleet) -> Iterator[Problem]:
         path = f"spec.collectors.groups[{index}]"
         if group.name in seen:
             yield Problem(f"{path}.name", f"{group.name} appears twice; name each group once")
-        elif group.name == "head":
-            yield Problem(f"{path}.name", "head is the name of the pod set of the Ray head; use another")
+        elif group.name in HEADS:
+            yield Problem(f"{path}.name", f"{group.name} is what pods of the Ray head are known by; use another")
         else:
             yield from _own(fleet.spec.of_group(group.name), path)
         seen.add(group.name)
