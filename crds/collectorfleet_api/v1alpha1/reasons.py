@@ -95,6 +95,7 @@ class Reason(StrEnum):
     ADMITTED_FOR_FEWER = "AdmittedForFewer"
     WAITING_FOR_QUOTA = "WaitingForQuota"
     QUOTA_TAKEN_BACK = "QuotaTakenBack"  # Suspended gives it too, while the driver ends
+    WORKLOAD_DEACTIVATED = "WorkloadDeactivated"
     PRIORITY_CLASS_MISSING = "PriorityClassMissing"
     KUEUE_MISSING = "KueueMissing"
     NOT_QUEUED = "NotQueued"

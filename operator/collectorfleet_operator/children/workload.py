@@ -28,7 +28,7 @@ DRIVER: Final = "driver"
 HEAD: Final = "head"
 _PODS_HASH: Final = f"{names.GROUP}/pods-hash"
 # What Kueue goes by: how much a pod asks for, and which nodes take it.
-_POD: Final = ("nodeSelector", "affinity", "tolerations", "runtimeClassName", "overhead", "resources")
+_POD: Final = ("nodeSelector", "affinity", "tolerations", "runtimeClassName", "overhead", "resources", "resourceClaims")
 _CONTAINER: Final = ("name", "image", "resources", "restartPolicy")
 
 

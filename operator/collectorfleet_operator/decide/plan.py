@@ -21,7 +21,7 @@ from collectorfleet_operator.children.table import (
     DRIVER_CHILD,
     WORKLOAD_CHILD,
 )
-from collectorfleet_operator.children.workload import WORKLOAD
+from collectorfleet_operator.children.workload import WORKLOAD, holds
 from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus, Update
 from collectorfleet_operator.decide.deadlines import until_next_deadline, until_next_deadline_after
@@ -206,7 +206,13 @@ def _ask_for_quota(seen: Observed) -> Iterator[Action]:
         return
     if seen.workload is None:
         yield Create(WORKLOAD, given(seen, wanted), told(WORKLOAD, wanted, child.summary(wanted)))
-    elif seen.is_usable(seen.workload) and not queue.is_reserved(seen.workload):
+    elif not seen.is_usable(seen.workload):
+        return
+    elif queue.is_deactivated(seen.workload) or queue.is_reserved(seen.workload):
+        # Neither can be changed so that Kueue looks at it anew.
+        if not holds(seen.workload, wanted):
+            yield delete(WORKLOAD, seen.workload, "it is for other pods")
+    else:
         yield from put_right(child, seen.workload, given(seen, wanted))
 
 

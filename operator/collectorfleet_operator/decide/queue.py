@@ -147,6 +147,11 @@ def is_reserved(found: Object) -> bool:
     return has_condition(found, _RESERVED)
 
 
+def is_deactivated(found: Object) -> bool:
+    """Whether Kueue looks at it no more, until somebody sets it active."""
+    return found["spec"].get("active") is False
+
+
 def flavors_of(found: Object) -> set[str]:
     """The ResourceFlavors that a Workload was admitted to, by name."""
     return {flavor for one in _assignments(found) for flavor in (one.get("flavors") or {}).values()}
@@ -161,7 +166,7 @@ def is_everything_ready(seen: Observed) -> bool:
     driver = seen.driver_pod
     if driver is None or pods.phase_of(driver) != "Running" or not seen.is_usable(seen.cluster):
         return False
-    wanted = 1 + sum(size.pods for size in sizes_of(seen.cluster).values())
+    wanted = int(seen.present.spec.has_ray) + sum(size.pods for size in sizes_of(seen.cluster).values())
     return sum(pods.is_ready(pod) for pod in (*seen.heads, *seen.workers()) if not is_terminating(pod)) >= wanted
 
 

@@ -20,6 +20,7 @@ from collectorfleet_operator.decide.queue import (
     Unqueued,
     Waiting,
     Withdrawn,
+    is_deactivated,
     queue_of_run,
     state,
     worker_pods,
@@ -55,7 +56,11 @@ def _waiting(seen: Observed, why: str) -> Finding:
         return stuck(_TYPE, refused.reason, refused.message)
     if priority_class_of(seen.fleet) and seen.priority_class is None:
         return stuck(_TYPE, Reason.PRIORITY_CLASS_MISSING, why)
-    return waiting(_TYPE, Reason.WAITING_FOR_QUOTA, f"LocalQueue {queue_of_run(seen)}: {why}")
+    text = f"LocalQueue {queue_of_run(seen)}: {why}"
+    if seen.is_usable(seen.workload) and is_deactivated(seen.workload):
+        how = f"correct the spec, or {_BACK_IN_LINE}"
+        return stuck(_TYPE, Reason.WORKLOAD_DEACTIVATED, f"{text}; to ask for quota again, {how}")
+    return waiting(_TYPE, Reason.WAITING_FOR_QUOTA, text)
 
 
 def _true(seen: Observed, found: Admitted) -> Finding:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.combinations.parts import JOB as WITHOUT_RAY
 from tests.unit.collectorfleet_operator.steps import STEPS, take
 from tests.unit.collectorfleet_operator.world import DRIVER, KEY, NOON, World, condition, kinds, running, told
 
@@ -118,6 +120,17 @@ def test_the_workload_asks_for_what_the_pods_ask_for() -> None:
     assert counts(world)["workers-collectors"] == group["replicas"]
 
 
+def test_the_workload_asks_for_what_claims_ask_for() -> None:
+    world = queued(
+        {"spec.workers": {"gpu": {"mode": "DRA", "claimTemplate": "one-gpu"}}, "spec.collectors.resources": {"gpu": 1}}
+    )
+    by_name = {one["name"]: one["template"]["spec"] for one in world.get(WORKLOAD)["spec"]["podSets"]}
+    (claim,) = by_name["workers-collectors"]["resourceClaims"]
+    assert claim["resourceClaimTemplateName"] == "one-gpu"
+    (used,) = by_name["workers-collectors"]["containers"][0]["resources"]["claims"]
+    assert used["name"] == claim["name"]
+
+
 def test_an_admitted_fleet_is_made_at_once_where_the_flavors_say() -> None:
     world = queued()
     admit(world)
@@ -164,8 +177,9 @@ def test_nothing_starts_on_a_flavor_that_does_not_exist() -> None:
     assert world.plan().again_after != LOOK_FOR_MISSING_AFTER
 
 
-def test_kueue_is_told_once_that_all_pods_are_ready() -> None:
-    world = admitted()
+@pytest.mark.parametrize("launcher", [{}, WITHOUT_RAY], ids=["RayCluster", "Job"])
+def test_kueue_is_told_once_that_all_pods_are_ready(launcher: dict[str, Any]) -> None:
+    world = admitted(launcher)
     assert has_condition(world.get(WORKLOAD), "PodsReady")
     assert world.plan().actions == ()
 
@@ -214,6 +228,45 @@ def test_a_workload_that_was_deactivated_does_not_go_back_into_the_queue() -> No
     assert kinds(world.carry_out()) == ["SetStatus Workload"]
     assert not has_condition(world.get(WORKLOAD), "Requeued")
     assert world.plan().actions == ()
+
+
+def deactivated() -> World:
+    world = queued({"spec.collectors.replicas": 4})
+    found = world.get(WORKLOAD)
+    found["spec"]["active"] = False
+    world.store(found)
+    say(world, "QuotaReserved", "False", "Deactivated", "The workload is deactivated")
+    return world
+
+
+def test_a_fleet_whose_workload_was_deactivated_waits_for_the_user_and_says_so() -> None:
+    world = deactivated()
+    status, reason, message = told(world.look(), "Admitted")
+    assert (status, reason) == ("False", "WorkloadDeactivated")
+    assert message.startswith("LocalQueue team: The workload is deactivated; to ask for quota again, correct the spec")
+    assert told(world.look(), "Stalled")[:2] == ("True", "WorkloadDeactivated")
+    world.edit({"spec.collectors.replicas": 4, "spec.suspend": True})
+    assert kinds(world.carry_out()) == ["Delete Workload"]
+    world.edit({"spec.collectors.replicas": 4})
+    assert kinds(world.carry_out()) == ["Create Workload"]
+
+
+def test_a_corrected_spec_asks_for_quota_anew_where_the_workload_was_deactivated() -> None:
+    world = deactivated()
+    assert world.plan().actions == ()
+    world.edit({"spec.collectors.replicas": 40})
+    assert kinds(world.carry_out()) == ["Delete Workload"]
+    assert kinds(world.carry_out()) == ["Create Workload"]
+    assert told(world.look(), "Admitted")[1] == "WaitingForQuota"
+
+
+def test_quota_that_waits_for_a_check_and_is_for_other_pods_is_asked_for_anew() -> None:
+    world = queued({"spec.collectors.replicas": 4})
+    say(world, "QuotaReserved", "True")
+    assert world.plan().actions == ()
+    world.edit({"spec.collectors.replicas": 40})
+    assert kinds(world.carry_out()) == ["Delete Workload"]
+    assert kinds(world.carry_out()) == ["Create Workload"]
 
 
 def test_a_workload_that_somebody_deletes_ends_the_driver_and_is_made_again() -> None:
