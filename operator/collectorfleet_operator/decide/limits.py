@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
+from collectorfleet_api.v1alpha1 import Condition, ConditionType, DriverReport, Reason
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.objects import Object, created_at, ended_at, name_of, started_at
 
@@ -50,14 +50,15 @@ def recorded(seen: Observed, type_: ConditionType, reason: Reason) -> Condition 
 
 
 def until_stalled(seen: Observed, now: datetime) -> timedelta | None:
-    """How long the present driver's Job has for its first batch by ``spec.progressDeadlineSeconds``; None if it came.
+    """How long the present driver has for its first batch by ``spec.progressDeadlineSeconds``; None if it came.
 
-    As for a Deployment, what is late is said, and still tried.
+    As for a Deployment, what is late is said, and still tried. The first drivers of a Job have it together.
     """
-    job = seen.job
-    if not seen.is_usable(job) or has_delivered(seen, job):
+    job, pod = seen.job, seen.driver_pod
+    if not seen.is_usable(job) or _is_of(seen.report, job):
         return None
-    return created_at(job) + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - now
+    began = created_at(pod) if pod is not None and has_delivered(seen, job) else created_at(job)
+    return began + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - now
 
 
 def is_stalled(seen: Observed, now: datetime) -> bool:
@@ -95,8 +96,13 @@ def code_is_newer(seen: Observed) -> bool:
 
 
 def has_delivered(seen: Observed, job: Object) -> bool:
-    """Whether the driver of this Job has handed out a batch: earlier drivers report in the same place."""
-    progress = seen.report.progress if seen.report else None
+    """Whether a driver of this Job has handed out a batch, be it one whose pod is gone."""
+    return _is_of(seen.last_report, job)
+
+
+def _is_of(report: DriverReport | None, job: Object) -> bool:
+    """Whether the last batch that was reported is one of this Job: drivers of earlier ones report in the same place."""
+    progress = report.progress if report else None
     last = progress.last_batch_time if progress else None
     return last is not None and last >= created_at(job)
 

@@ -183,14 +183,21 @@ class Observed:
     @property
     def has_progress(self) -> bool:
         """Whether a driver of this fleet ever delivered a batch: what a new start would throw away."""
-        report = self.fleet.status
-        if report is None or report.fleet_uid != self.fleet.metadata.uid or report.progress is None:
-            return False
-        return bool(report.progress.batches)
+        report = self.last_report
+        return report is not None and report.progress is not None and bool(report.progress.batches)
 
     @cached_property
     def report(self) -> DriverReport | None:
-        """What the driver reports, if it is about this fleet and not older than the present driver pod.
+        """What the present driver reports, or the last one where none is there yet."""
+        pod = self.driver_pod
+        # Both are times of the API server, to the second, in one format.
+        if pod is not None and self.reported_at is not None and self.reported_at < metadata(pod)["creationTimestamp"]:
+            return None
+        return self.last_report
+
+    @cached_property
+    def last_report(self) -> DriverReport | None:
+        """What a driver of this fleet reported last, be it one whose pod is gone.
 
         Its times are by the API server's clock, as all others are.
 
@@ -198,10 +205,6 @@ class Observed:
         """
         report = self.fleet.status
         if report is None or report.fleet_uid is None or report.fleet_uid != self.fleet.metadata.uid:
-            return None
-        pod = self.driver_pod
-        # Both are times of the API server, to the second, in one format.
-        if pod is not None and self.reported_at is not None and self.reported_at < metadata(pod)["creationTimestamp"]:
             return None
         return by_server_clock(report, self.driver_ahead) if self.driver_ahead else report
 

@@ -63,6 +63,22 @@ def test_a_first_batch_ends_the_startup_deadline() -> None:
     assert is_true(condition(world.look(world.now), "Ready"))
 
 
+def test_a_driver_that_follows_one_that_delivered_has_missed_no_startup_deadline_and_has_its_own_time() -> None:
+    world = running({"spec.startupDeadlineSeconds": 300})
+    wait(world, 7200)
+    world.collect(*world.pods("driver"))
+    world.make_pods()
+    world.run_pods("driver")
+    status = world.look(world.now)
+    assert told(status, "Completed")[1] != "DeadlineExceeded"
+    assert told(status, "Stalled")[0] == "False"
+    assert not {"Delete RayCluster", "Delete Job"} & set(kinds(world.plan().actions))
+    world.seconds += 601
+    world.renew_lease()
+    assert told(world.look(world.now), "Stalled")[:2] == ("True", "ProgressDeadlineExceeded")
+    assert told(world.look(world.now), "Completed")[1] != "DeadlineExceeded"
+
+
 def test_a_driver_that_is_not_done_at_its_active_deadline_has_failed() -> None:
     world = running({"spec.activeDeadlineSeconds": 3600})
     wait(world, 3600)
