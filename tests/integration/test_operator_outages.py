@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 from tests.cluster import binaries
@@ -37,9 +38,12 @@ def event_names(plane: ControlPlane, namespace: str) -> list[str]:
     return sorted(e["metadata"]["name"] for e in events if e["involvedObject"]["kind"] == "CollectorFleet")
 
 
+# Controllers wait up to 30 s, and as long again by chance, before they ask a lost API server once more.
+BACK_WITHIN: Final = 150
+
+
 def kuberay_is_back(plane: ControlPlane, namespace: str, fleet: str) -> None:
-    """It waits up to 30 s, and as long again by chance, before it asks a lost API server once more."""
-    Pods(plane, namespace, fleet).wait("head", 1, within=150)
+    Pods(plane, namespace, fleet).wait("head", 1, within=BACK_WITHIN)
 
 
 def test_a_killed_operator_that_returns_disturbs_nothing_and_sees_what_it_missed(
@@ -152,7 +156,7 @@ def test_one_list_that_is_forbidden_leaves_the_others_where_watches_broke(
     finally:
         control_plane.apply({**name, "rules": role["rules"]})
     # It begins anew if a watch is refused meanwhile, and then says nothing of lists: what counts is that it goes on.
-    Pods(control_plane, namespace).wait("driver", 1)
+    Pods(control_plane, namespace).wait("driver", 1, within=BACK_WITHIN)
 
 
 def test_a_watch_that_is_forbidden_leaves_the_lists(
