@@ -31,7 +31,7 @@ class Losses:
         self._deadlines: defaultdict[str | None, LearnedDeadline] = defaultdict(
             lambda: LearnedDeadline(limits.request.total_seconds(), limits.first_request.total_seconds())
         )
-        self._shortage = Shortage(now)
+        self._shortage = Shortage(now, limits.min_available)
         self._environments_error: UserCodeError | None = None
 
     # ---------------------------------------------------------------- who is lost

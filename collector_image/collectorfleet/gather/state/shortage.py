@@ -8,18 +8,21 @@ from collectorfleet.gather.state.slots import Slots
 
 
 class Shortage:
-    """Times are of the caller's monotonic clock, in seconds. A fleet that begins has too few."""
+    """Times are of the caller's monotonic clock, in seconds. A fleet that begins has too few of ``min_available``."""
 
-    def __init__(self, now: float) -> None:
+    def __init__(self, now: float, min_available: int) -> None:
         self._since: float | None = now
+        self._reached = min_available
 
     def verdict(self, available: int, slots: Slots, min_available: int, patience: timedelta, now: float) -> str | None:
         """Why the fleet cannot go on, with the numbers; None while it can.
 
         It cannot once fewer than ``min_available`` were there for longer than ``patience``, or can be there at all.
         """
+        # Scaled up to more than there is room for, a fleet has lost nothing: what was never there is not missed.
+        self._reached = max(1, min(max(self._reached, available), slots.desired))
         # A pod that is drained is on its way back, however long its successor takes.
-        needed = min(min_available, slots.desired - len(slots.waiting))
+        needed = min(min_available, self._reached, slots.desired - len(slots.waiting))
         if available >= needed:
             self._since = None
             return None

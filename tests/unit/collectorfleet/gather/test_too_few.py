@@ -22,13 +22,12 @@ class Never:
         return GiveUp(f"{loss.collector} had its chance")
 
 
-@pytest.fixture
-def fleet() -> Played:
-    """Two of three collectors, of which two are enough; the third is lost for good."""
+def three(min_available: int) -> Played:
+    """Three collectors that are there."""
     fleet = Played(
         Plan(shares=1, frames_per_share=FRAMES, in_order=False, bound=None, total_frames=None),
         collectors=3,
-        limits=Limits(MINUTE, MINUTE, MINUTE, min_available=2),
+        limits=Limits(MINUTE, MINUTE, MINUTE, min_available=min_available),
         has_weights=False,
         failure=Never(),
     )
@@ -36,6 +35,13 @@ def fleet() -> Played:
     for remote in fleet.world.alive.values():
         fleet.world.build(remote)
     fleet.turn()
+    return fleet
+
+
+@pytest.fixture
+def fleet() -> Played:
+    """Two of three collectors, of which two are enough; the third is lost for good."""
+    fleet = three(min_available=2)
     fleet.world.die(fleet.remote("c0"))
     fleet.turn()
     assert fleet.gather.collectors.available == 2
@@ -58,6 +64,17 @@ def test_how_few_are_enough_can_change_while_it_runs(fleet: Played) -> None:
     fleet.consumer.resize(3, min_available=3)
     fleet.turn()
     with pytest.raises(TooFewCollectors, match=r"only 2 of 3 collectors left .*minAvailable is 3"):
+        fleet.consumer.ask()
+
+
+def test_what_it_is_scaled_up_to_is_missed_once_it_was_there() -> None:
+    fleet = three(min_available=3)
+    fleet.consumer.resize(6, min_available=6)
+    fleet.turn(61)
+    fleet.world.die(fleet.remote("c0"))
+    fleet.turn()
+    fleet.turn(61)
+    with pytest.raises(TooFewCollectors, match=r"only 2 of 6 collectors available for 6\d s \(minAvailable is 3\)"):
         fleet.consumer.ask()
 
 
