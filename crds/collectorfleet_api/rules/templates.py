@@ -9,6 +9,7 @@ from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.rules.sentences import did_you_mean
 
 _NAMED_LISTS: Final = ("containers", "initContainers", "volumes")
+_NO_LIST: Final = "a list is expected; put '- ' before each item"
 
 
 def template_problems(template: dict[str, Any], path: str) -> Iterator[Problem]:
@@ -25,6 +26,7 @@ def template_problems(template: dict[str, Any], path: str) -> Iterator[Problem]:
     if isinstance(spec, dict):
         for key in _NAMED_LISTS:
             yield from _named_list_problems(spec.get(key, []), f"{path}.spec.{key}")
+        yield from _toleration_problems(spec.get("tolerations"), f"{path}.spec.tolerations")
 
 
 def _metadata_problems(metadata: dict[str, Any], path: str) -> Iterator[Problem]:
@@ -40,9 +42,19 @@ def _metadata_problems(metadata: dict[str, Any], path: str) -> Iterator[Problem]
                 yield Problem(f"{path}.{key}.{name}", f"{value!r} is not text; put it in quotes")
 
 
+def _toleration_problems(items: Any, path: str) -> Iterator[Problem]:
+    """Ours are added to those, unless they say something of the same taints."""
+    if not isinstance(items, list | None):
+        yield Problem(path, _NO_LIST)
+        return
+    for index, item in enumerate(items or []):
+        if not isinstance(item, dict) or not isinstance(item.get("key"), str | None):
+            yield Problem(f"{path}[{index}]", "a toleration is expected, such as {key: gpu, operator: Exists}")
+
+
 def _named_list_problems(items: Any, path: str) -> Iterator[Problem]:
     if not isinstance(items, list):
-        yield Problem(path, "a list is expected; put '- ' before each item")
+        yield Problem(path, _NO_LIST)
         return
     seen: set[str] = set()
     for index, item in enumerate(items):

@@ -51,7 +51,8 @@ def _merge(base: Any, over: Any, field: str, *, nulls_stay: bool) -> Any:
 
 def _merge_named(base: list[Any], over: list[Any], field: str, *, nulls_stay: bool) -> list[Any]:
     key = _MERGED_BY[field]
-    if not all(isinstance(item, Mapping) and key in item for item in over):
+    # Of what has no such key, or something odd as one, the API server says what is wrong.
+    if not all(isinstance(item, Mapping) and isinstance(item.get(key), str | int) for item in over):
         return over
     mine = {item[key]: item for item in base}
     theirs = {item[key]: item for item in over}

@@ -161,6 +161,16 @@ def test_a_fleet_without_problems_is_read() -> None:
             id="containers that are no list",
         ),
         pytest.param(
+            {"spec.workers.template": {"spec": {"tolerations": {"key": "gpu", "operator": "Exists"}}}},
+            "spec.workers.template.spec.tolerations: a list is expected; put '- ' before each item",
+            id="tolerations that are no list",
+        ),
+        pytest.param(
+            {"spec.driver.template": {"spec": {"tolerations": ["gpu"]}}},
+            "spec.driver.template.spec.tolerations[0]: a toleration is expected, such as {key: gpu, operator: Exists}",
+            id="a toleration that is a word",
+        ),
+        pytest.param(
             {"spec.ray.head.template": {"spec": {"volumes": [{"emptyDir": {}}]}}},
             "spec.ray.head.template.spec.volumes[0]: without a name it cannot be merged with ours; give it one",
             id="a volume without a name",

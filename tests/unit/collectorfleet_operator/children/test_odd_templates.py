@@ -1,0 +1,63 @@
+"""Pod templates are free in the CRD: what has an odd form in them is refused by name, or left to the API server.
+
+What raised here would raise at each look at the fleet, whose status then says nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+from tests.combinations.parts import JOB as WITHOUT_RAY
+from tests.manifests import manifest
+
+from collectorfleet_api.rules.validation import problems
+from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_operator.children.table import manifests
+
+ODD: Final[tuple[Any, ...]] = (
+    *(None, "x", 1, True, {}, {"a": 1}, {"a": None}, {"limits": "x"}, {"limits": ["x"]}, {"claims": "x"}),
+    *([], ["x"], [None], [[1]], [{}], [{"name": "x"}], [{"name": None}], [{"name": ["x"]}], [{"key": ["x"]}]),
+    *([{"containerPort": []}], [{"mountPath": {}}], {"limits": {"nvidia.com/gpu": [1]}}),
+)
+OF_A_CONTAINER: Final = (
+    *("env", "envFrom", "ports", "volumeMounts", "volumeDevices", "resources", "securityContext", "command", "args"),
+    *("image", "lifecycle", "livenessProbe"),
+)
+OF_A_POD: Final = (
+    *("tolerations", "volumes", "nodeSelector", "affinity", "imagePullSecrets", "securityContext", "initContainers"),
+    *("containers", "serviceAccountName", "resourceClaims", "schedulerName", "overhead", "hostAliases"),
+    *("terminationGracePeriodSeconds", "restartPolicy", "topologySpreadConstraints"),
+)
+
+
+def templates(container: str) -> list[dict[str, Any]]:
+    """Each odd thing in each place."""
+    found: list[dict[str, Any]] = []
+    for odd in ODD:
+        found += [{"spec": {"containers": [{"name": container, key: odd}]}} for key in OF_A_CONTAINER]
+        found += [{"spec": {key: odd}} for key in OF_A_POD]
+        found += [{"metadata": {key: odd}} for key in ("labels", "annotations")]
+        found += [{"spec": odd}, {"metadata": odd}]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("place", "container", "launcher"),
+    [
+        ("spec.driver.template", "driver", {}),
+        ("spec.ray.head.template", "ray-head", {}),
+        ("spec.workers.template", "ray-worker", {}),
+        ("spec.driver.template", "driver", WITHOUT_RAY),
+        ("spec.workers.template", "collectors", WITHOUT_RAY),
+    ],
+)
+def test_what_is_taken_can_be_made_into_children(place: str, container: str, launcher: dict[str, Any]) -> None:
+    refused = 0
+    for template in templates(container):
+        fleet = CollectorFleet.from_wire(manifest({**launcher, place: template}))
+        if list(problems(fleet)):
+            refused += 1
+        else:
+            manifests(fleet)
+    assert refused
