@@ -20,6 +20,8 @@ from collectorfleet_operator.objects import Object, is_terminating, metadata, ui
 # For a kubelet that is there after all, and slow.
 _MARGIN: Final = timedelta(seconds=5)
 _MARKED_BY: Final = "DeletionByTaintManager"
+# A kubelet's word about a pod whose containers are all ready.
+_GATES: Final = "ReadinessGatesNotReady"
 
 
 def is_marked(pod: Object) -> bool:
@@ -44,8 +46,11 @@ def until_given_up(seen: Observed, now: datetime) -> timedelta | None:
 
 def does_not_answer(pod: Object) -> bool:
     """Whether Kubernetes calls the pod unready although its own kubelet last called it ready: its node is silent."""
-    statuses = (pod.get("status") or {}).get("containerStatuses") or []
-    return not pods.is_ready(pod) and bool(statuses) and all(one.get("ready") for one in statuses)
+    status = pod.get("status") or {}
+    if pods.is_ready(pod) or any(one.get("reason") == _GATES for one in status.get("conditions") or []):
+        return False
+    statuses = status.get("containerStatuses") or []
+    return bool(statuses) and all(one.get("ready") for one in statuses)
 
 
 def node_of(pod: Object) -> str:

@@ -2,8 +2,10 @@
 
 One that was made from another template than its group has now is replaced once it holds nothing, a few at a time: the
 driver says when it has left it, and KubeRay then deletes it by name and makes another one, of the group's template. One
-that somebody else deletes, as an eviction does, has its grace to be left in; KubeRay, which would count it until it is
-gone, is told its name and makes another one at once.
+that is not ready collects nothing and goes first: a template that is mended would wait for the pods that it mends.
+
+One that somebody else deletes, as an eviction does, has its grace to be left in; KubeRay, which would count it until it
+is gone, is told its name and makes another one at once.
 
 None of it concerns a fleet without Ray: its Job is made anew with its template, and replaces what is lost by itself.
 """
@@ -20,7 +22,7 @@ from collectorfleet_api.v1alpha1 import ConditionType, Orders
 from collectorfleet_operator.children.group_sizes import sizes_of, worker_groups
 from collectorfleet_operator.children.worker_group import GROUP_LABEL, template_label_of
 from collectorfleet_operator.decide import pods
-from collectorfleet_operator.decide.lost_nodes import is_marked
+from collectorfleet_operator.decide.lost_nodes import does_not_answer, is_marked
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.objects import Object, created_at, is_terminating, label, name_of
 
@@ -49,8 +51,9 @@ def to_drain(seen: Observed) -> list[str]:
     # A change that is taken back gives those back that nobody deletes yet.
     leaving = {name_of(pod) for pod in seen.workers() if is_terminating(pod) or name_of(pod) in going or pod in old}
     draining = [name for name in _asked(seen) if name in leaving]
-    # Whatever may be unavailable at a time: these are going anyway.
+    # Whatever may be unavailable at a time: these are going anyway, or are unavailable already.
     draining += [name_of(pod) for pod in evicted(seen) if name_of(pod) not in draining]
+    draining += [name_of(pod) for pod in old if _is_broken(pod) and name_of(pod) not in draining]
     for group, size in sizes.items():
         room = _most_unavailable(seen, size.pods) - _unavailable(seen, group, size.pods, draining)
         fresh = [name_of(pod) for pod in old if label(pod, GROUP_LABEL) == group and name_of(pod) not in draining]
@@ -75,15 +78,18 @@ def evicted(seen: Observed) -> list[Object]:
 
 
 def to_replace(seen: Observed, group: str) -> list[str]:
-    """The pods of a group that KubeRay is to put another one in the place of: nothing is left on them, or they go."""
+    """The pods of a group that KubeRay is to put another one in the place of: nothing is left on them, or they go.
+
+    A driver never says that it left a pod on which no collector ever was. Should one be on a pod that is not ready, it
+    is left in the pod's grace, as in an eviction.
+    """
     empty = set(seen.report.drained_pods if seen.report else []) & set(_asked(seen))
     nobody_runs = seen.driver_pod is None or pods.phase_of(seen.driver_pod) != "Running"
     going = [name_of(pod) for pod in seen.workers(group) if is_terminating(pod)]
     return going + [
         name_of(pod)
         for pod in stale(seen)
-        if label(pod, GROUP_LABEL) == group
-        and (nobody_runs or name_of(pod) in empty or pods.phase_of(pod) == "Pending")
+        if label(pod, GROUP_LABEL) == group and (nobody_runs or name_of(pod) in empty or _is_broken(pod))
     ]
 
 
@@ -110,6 +116,11 @@ def _asked(seen: Observed) -> Sequence[str]:
     before: Orders | None = seen.fleet.status.orders if seen.fleet.status else None
     driver = seen.driver_pod
     return before.drain_pods if before is not None and driver is not None and before.driver == name_of(driver) else ()
+
+
+def _is_broken(pod: Object) -> bool:
+    """Whether the pod is not ready by its own kubelet's word: on a silent node it may collect."""
+    return not pods.is_ready(pod) and not does_not_answer(pod)
 
 
 def _unavailable(seen: Observed, group: str, wanted: int, draining: Sequence[str]) -> int:

@@ -94,14 +94,6 @@ def test_as_many_pods_are_away_as_the_strategy_allows(most: int | str, count: in
     assert len(orders.drain_pods) == count
 
 
-def test_a_pod_that_is_away_anyway_counts() -> None:
-    world = rolled(at_most(2))
-    world.set_pod(world.pods("worker")[3], phase="Running")
-    orders = world.look().orders
-    assert orders is not None
-    assert len(orders.drain_pods) == 1
-
-
 def test_a_bad_template_is_taken_back_while_it_is_half_rolled_out() -> None:
     world = rolled(ROLLING)
     drained(world)
@@ -177,7 +169,7 @@ def test_a_change_that_was_held_for_long_has_just_begun_when_its_strategy_lets_i
 
 def test_a_replacement_that_waits_for_a_pod_that_is_away_has_begun_when_it_was_asked_for() -> None:
     world = aged(ROLLING)
-    world.set_pod(world.pods("worker")[3], phase="Running")
+    world.collect(world.pods("worker")[3])
     world.edit({**ROLLING, **FAST})
     world.carry_out()
     status = world.look(world.now)
