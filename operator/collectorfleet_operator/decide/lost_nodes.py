@@ -15,7 +15,7 @@ from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.heads import is_in_use
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.objects import Object, is_terminating, metadata, uid_of
+from collectorfleet_operator.objects import Object, controller_uid, is_terminating, metadata, uid_of
 
 # For a kubelet that is there after all, and slow.
 _MARGIN: Final = timedelta(seconds=5)
@@ -58,7 +58,18 @@ def node_of(pod: Object) -> str:
 
 
 def _marked(seen: Observed) -> Sequence[Object]:
-    return [pod for pod in (*seen.cluster_pods, *seen.driver_pods) if is_marked(pod)]
+    found = (*seen.cluster_pods, *seen.driver_pods)
+    return [pod for pod in found if is_marked(pod) and not _waits_for_a_finalizer_alone(seen, pod)]
+
+
+def _waits_for_a_finalizer_alone(seen: Observed, pod: Object) -> bool:
+    """Whether the pod has no grace any more: nothing that is done about it again would change anything.
+
+    Whoever took it from the present driver, its Job waits for that pod and has to be made anew.
+    """
+    job = seen.job
+    is_present_driver = seen.is_usable(job) and controller_uid(pod) == uid_of(job)
+    return metadata(pod).get("deletionGracePeriodSeconds") == 0 and not is_present_driver
 
 
 def _given_up_at(seen: Observed, pod: Object) -> datetime:

@@ -156,9 +156,19 @@ class World:
                 case SetStatus(kind, seen, changed):
                     stored = self.get(kind, Key(KEY.namespace, name_of(seen)))
                     self.store({**stored, "status": {**stored["status"], **changed}})
-                case Delete(kind=kind, name=name):
-                    self.cache.remove(kind, self.get(kind, Key(KEY.namespace, name)))
+                case Delete():
+                    self._delete(action)
         return actions
+
+    def _delete(self, action: Delete) -> None:
+        """It is gone at once, or deprived of its grace where a finalizer keeps it."""
+        stored = self.get(action.kind, Key(KEY.namespace, action.name))
+        if not metadata(stored).get("finalizers"):
+            self.cache.remove(action.kind, stored)
+            return
+        metadata(stored).setdefault("deletionTimestamp", _time(self.now))
+        metadata(stored).update({"deletionGracePeriodSeconds": 0} if action.at_once else {})
+        self.store(stored)
 
     def make_pods(self) -> None:
         """What KubeRay and the Job controller do."""

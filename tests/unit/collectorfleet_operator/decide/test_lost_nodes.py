@@ -14,6 +14,7 @@ from collectorfleet_operator.decide.actions import Delete
 from collectorfleet_operator.objects import Object, annotation, name_of, uid_of
 
 TIME = "%Y-%m-%dT%H:%M:%SZ"
+CHECKPOINT = {"spec.driver.checkpoint": {"claimName": "runs"}}
 
 
 def evict(world: World, pod: Object, *, grace: int) -> Object:
@@ -80,6 +81,39 @@ def test_a_driver_on_a_lost_node_starts_on_another_one_as_it_ran() -> None:
     driver = world.look(world.now).driver
     assert driver is not None
     assert driver.restarts == 1
+
+
+def kept(world: World, pod: Object) -> Object:
+    """Somebody else's finalizer keeps the pod however it is deleted."""
+    pod["metadata"]["finalizers"] = ["example.com/keep"]
+    return world.store(pod)
+
+
+def test_a_pod_that_a_finalizer_keeps_once_it_is_given_up_keeps_the_fleet_from_nothing() -> None:
+    world = running()
+    worker = kept(world, evict(world, world.pods("worker")[0], grace=5))
+    world.seconds = 10
+    world.renew_lease()
+    assert kinds(world.carry_out()) == ["Delete Pod"]
+    assert kinds(world.carry_out()) == ["Update RayCluster"]
+    assert name_of(worker) in map(name_of, world.pods("worker"))
+    assert world.plan().actions == ()
+    world.edit({"spec.collectors.replicas": 6})
+    assert kinds(world.carry_out()) == ["Update RayCluster"]
+    world.end_driver(0)
+    world.end_job("Complete")
+    assert kinds(world.carry_out()) == ["Delete RayCluster"]
+
+
+@pytest.mark.parametrize("grace", [30, 0], ids=["given up by us", "deleted by force by somebody else"])
+def test_a_driver_pod_that_a_finalizer_keeps_is_started_on_another_node_once(grace: int) -> None:
+    world = running(CHECKPOINT)
+    world.seconds = 80
+    # Without its grace the Job controller waits for it all the same.
+    pod = kept(world, evict(world, world.pods("driver")[0], grace=grace))
+    assert kinds(world.carry_out()) == ["Delete Job", "Delete Pod", "Create Job"]
+    assert name_of(pod) in map(name_of, world.pods("driver"))
+    assert world.plan().actions == ()
 
 
 def test_a_driver_that_still_renews_its_lease_gets_its_grace() -> None:
@@ -163,9 +197,6 @@ def test_a_suspended_fleet_is_looked_at_when_what_hangs_is_given_up() -> None:
     world.collect(world.get(JOB, DRIVER), *world.pods("driver"))
     evict(world, world.pods("worker")[0], grace=5)
     assert world.plan().again_after == timedelta(seconds=10)
-
-
-CHECKPOINT = {"spec.driver.checkpoint": {"claimName": "runs"}}
 
 
 @pytest.mark.parametrize("how", ["being deleted", "gone"])
