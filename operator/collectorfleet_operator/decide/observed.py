@@ -56,7 +56,7 @@ class Warned:
     object_uid: str
     reason: str
     message: str
-    # When it was last said; once more of the same is no news.
+    # When it was last said; once more of the same is no news, unless a condition hears of it only now.
     at: datetime = field(compare=False)
 
 

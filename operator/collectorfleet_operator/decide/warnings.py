@@ -23,6 +23,12 @@ _BEFOREHAND: Final = timedelta(seconds=10)
 # KubeRay says so where its cache is behind what it made itself a moment ago.
 _MADE_ALREADY: Final = "already exists"
 
+_EVER: Final = datetime.min.replace(tzinfo=UTC)
+
+# The conditions that tell warnings.
+TELL: Final = (ConditionType.RAY_CLUSTER_READY, ConditionType.COLLECTORS_JOB_READY, ConditionType.DRIVER_RUNNING)
+Heard = list[tuple[Warned, tuple[bool, ...]]]
+
 _READ: Final = ("reason", "message", "firstTimestamp", "lastTimestamp", "eventTime")
 
 
@@ -49,13 +55,26 @@ def relevant(events: Iterable[Object], now: datetime) -> list[Warned]:
 def newest_about(seen: Observed, uids: Collection[str], told: ConditionType) -> Warned | None:
     """The newest warning about one of these that may be why the condition ``told`` is not true; None if none is."""
     before = seen.fleet.status.condition(told) if seen.fleet.status else None
-    if before is not None and is_true(before):
+    since = heard_from(is_true=is_true(before), turned_at=before.last_transition_time if before is not None else None)
+    if since is None:
         return None
-    since = before.last_transition_time if before is not None else None
-    return next(
-        (one for one in seen.warnings if one.object_uid in uids and (since is None or one.at >= since - _BEFOREHAND)),
-        None,
-    )
+    return next((one for one in seen.warnings if one.object_uid in uids and one.at >= since), None)
+
+
+def heard_from(*, is_true: bool, turned_at: datetime | None) -> datetime | None:
+    """From when on a warning may be why a condition, which last turned then, is not true; None: none may, it is."""
+    if is_true:
+        return None
+    return turned_at - _BEFOREHAND if turned_at is not None else _EVER
+
+
+def heard(warnings: Iterable[Warned], since: Iterable[datetime | None]) -> Heard:
+    """Warnings with which conditions, that hear of them ``since`` then, may tell each: equal where none says more.
+
+    One that is repeated is the same, unless a condition begins to hear of it.
+    """
+    begins = tuple(since)
+    return [(one, tuple(at is not None and one.at >= at for at in begins)) for one in warnings]
 
 
 def _holds(event: Object, last: datetime, now: datetime) -> bool:

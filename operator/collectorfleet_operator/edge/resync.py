@@ -23,7 +23,7 @@ from collectorfleet_operator.children.timeline import CONFIG_MAP
 from collectorfleet_operator.decide.events import EVENT
 from collectorfleet_operator.decide.lost import is_lost
 from collectorfleet_operator.decide.observed import Warned
-from collectorfleet_operator.decide.warnings import known, relevant
+from collectorfleet_operator.decide.warnings import Heard, heard, known, relevant
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import NotServedError, RefusedError
@@ -62,6 +62,7 @@ class Resync:
         # Fleets whose driver counted as lost when Leases were last listed.
         self._lost: set[Key] = set()
         self.warnings: dict[Key, list[Warned]] = {}
+        self._heard: dict[Key, Heard] = {}
         self.code_changes: dict[Key, datetime] = {}
 
     async def list_all(self) -> None:
@@ -85,15 +86,17 @@ class Resync:
             self._concerns(before ^ self._lost)
 
     async def newly_warned(self) -> None:
-        """Concerns fleets that are not ready and about whose children there is another warning than before."""
-        waiting = [key for key, fleet in self._cache.summaries().items() if not fleet.is_settled]
+        """Concerns fleets that are not ready and of whose children there are other warnings to tell than before."""
+        waiting = {key: fleet for key, fleet in self._cache.summaries().items() if not fleet.is_settled}
         found: dict[Key, list[Warned]] = {}
         for namespace in sorted({key.namespace for key in waiting}):
             uids = await self._uids(key for key in waiting if key.namespace == namespace)
             for number, (key, about) in enumerate((await self._warnings_about(namespace, uids)).items()):
                 await _give_way(number)
                 found[key] = relevant(about, self._now())
-        changed = {key for key in waiting if found.get(key, []) != self.warnings.get(key, [])}
+        now_heard = {key: heard(about, waiting[key].heard_from) for key, about in found.items()}
+        changed = {key for key in waiting if now_heard.get(key, []) != self._heard.get(key, [])}
+        self._heard = now_heard
         self.warnings.clear()
         self.warnings.update(found)
         self._concerns(changed)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from collectorfleet_api.v1alpha1 import ConditionType, Phase, Reason
-from collectorfleet_operator.objects import Object
+from collectorfleet_operator.decide.warnings import TELL, heard_from
+from collectorfleet_operator.objects import Object, has_condition, turned_at
 
 _FAILED: Final = (Reason.FAILED, Reason.DEADLINE_EXCEEDED)
 
@@ -16,12 +18,14 @@ class Summary:
     """By a fleet's status. ``is_ready``: None while it has no such condition, as a suspended fleet.
 
     ``is_settled``: ready, suspended or over, so that there is nothing that a warning could explain.
+    ``heard_from``: since when each condition that tells warnings does; None: it is true, and tells none.
     ``code_of_failed``: the ConfigMap with the code of a fleet that failed; None if it did not, or has none.
     """
 
     phase: Phase
     is_ready: bool | None
     is_settled: bool
+    heard_from: tuple[datetime | None, ...]
     code_of_failed: str | None
 
 
@@ -37,5 +41,8 @@ def summary(fleet: Object) -> Summary:
         phase=Phase(phase) if phase in set(Phase) else Phase.PENDING,
         is_ready=None if ready is None else ready == "True",
         is_settled=ready == "True" or ended not in (None, Reason.RUNNING),
+        heard_from=tuple(
+            heard_from(is_true=has_condition(fleet, one), turned_at=turned_at(fleet, one)) for one in TELL
+        ),
         code_of_failed=code.get("configMap") if ended in _FAILED else None,
     )

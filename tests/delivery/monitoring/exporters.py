@@ -12,12 +12,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.unit.collectorfleet.run.metrics.full_report import report
 
 from collectorfleet.run.metrics.families import ReportCollector
-from collectorfleet_api.v1alpha1 import Phase
 from collectorfleet_operator.children.table import LISTED, WATCHED
 from collectorfleet_operator.edge.metrics.instruments import Instruments
 from collectorfleet_operator.edge.metrics.requests import Request
 from collectorfleet_operator.edge.metrics.state import PREFIX, State
-from collectorfleet_operator.edge.summary import Summary
+from collectorfleet_operator.edge.summary import summary
 from collectorfleet_operator.objects import Key
 
 # What a PodMonitor adds to everything that it finds in a pod, and Prometheus to each target.
@@ -35,7 +34,11 @@ def operator_registry() -> CollectorRegistry:
         return None
 
     asyncio.run(instruments.timed(done)(Key("lab", "cheetah")))  # type: ignore[arg-type]
-    fleets = {Key("lab", "cheetah"): Summary(Phase.COLLECTING, is_ready=True, is_settled=True, code_of_failed=None)}
+    fleets = {
+        Key("lab", "cheetah"): summary(
+            {"status": {"phase": "Collecting", "conditions": [{"type": "Ready", "status": "True"}]}}
+        )
+    }
     ages = dict.fromkeys(LISTED, 4.0)
     instruments.state = lambda: State(1, 0.5, ages, {kind: ages[kind] for kind in WATCHED}, fleets)
     return instruments.registry

@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from tests.unit.collectorfleet_operator.world import KEY, NOON, World, running
+from tests.unit.collectorfleet_operator.world import KEY, NOON, World, later, running
 
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.driver_service import SERVICE
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.role import ROLE
 from collectorfleet_operator.children.table import LISTED
 from collectorfleet_operator.children.workload import WORKLOAD
@@ -232,6 +233,49 @@ def test_a_warning_about_a_child_concerns_its_fleet_when_it_comes_and_when_it_go
     assert watcher.after(watcher.resync.newly_warned) == set()
     watcher.lists.events = [other]
     assert watcher.after(watcher.resync.newly_warned) == {KEY}
+
+
+def test_a_warning_that_is_repeated_concerns_its_fleet_once_it_may_be_why_a_condition_is_not_true() -> None:
+    world = running()
+    world.look(later(-60))
+    world.end_driver(1)
+    world.look(later(-20))
+    watcher = Watcher(world)
+    watcher.list_all()
+    uid = metadata(watcher.lists.objects[JOB, DRIVER])["uid"]
+
+    def repeated(seconds: float) -> set[Key]:
+        last = later(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
+        about = {"kind": "Job", "uid": uid}
+        watcher.lists.events = [{"involvedObject": about, "lastTimestamp": last, "reason": "FailedCreate"}]
+        return watcher.after(watcher.resync.newly_warned)
+
+    # It is new, and of before all was well.
+    assert repeated(-50) == {KEY}
+    assert repeated(-40) == set()
+    # Meanwhile the driver ended.
+    assert repeated(-10) == {KEY}
+    assert repeated(-5) == set()
+    assert repeated(0) == set()
+
+
+def test_a_warning_concerns_its_fleet_once_more_when_what_it_explains_is_not_true_any_more() -> None:
+    world = running()
+    world.end_driver(1)
+    world.look(later(-60))
+    watcher = Watcher(world)
+    watcher.list_all()
+    uid, last = metadata(watcher.lists.objects[RAYCLUSTER, KEY])["uid"], NOON.strftime("%Y-%m-%dT%H:%M:%SZ")
+    about = {"kind": "RayCluster", "uid": uid}
+    watcher.lists.events = [{"involvedObject": about, "lastTimestamp": last, "reason": "FailedCreate"}]
+    assert watcher.after(watcher.resync.newly_warned) == {KEY}
+    world.collect(*world.pods("worker"))
+    world.look()
+    watcher.cache.put(
+        FLEET, {**world.get(FLEET), "metadata": {**world.get(FLEET)["metadata"], "resourceVersion": "2000"}}
+    )
+    assert watcher.after(watcher.resync.newly_warned) == {KEY}
+    assert watcher.after(watcher.resync.newly_warned) == set()
 
 
 def test_warnings_about_many_fleets_keep_nobody_waiting() -> None:
