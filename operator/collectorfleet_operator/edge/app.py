@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import aiohttp
@@ -33,6 +33,7 @@ from collectorfleet_operator.edge.errors import (
     RefusedError,
     UnavailableError,
 )
+from collectorfleet_operator.edge.event_writer import EventWriter
 from collectorfleet_operator.edge.freshness import Freshness
 from collectorfleet_operator.edge.health import Health, no_work, served
 from collectorfleet_operator.edge.leadership import Leadership
@@ -130,6 +131,10 @@ class Process:
     stop: asyncio.Event
     now: Callable[[], datetime]
 
+    @cached_property
+    def events(self) -> EventWriter:
+        return EventWriter(self.kube, self.now)
+
 
 class Session:
     """One life of cache, queue and watches."""
@@ -145,7 +150,7 @@ class Session:
         self._resync = Resync(
             process.kube, self._cache, process.freshness, settings.scopes, process.now, self._look_at, provided
         )
-        self._reconciler = Reconciler(process.kube, self._cache, process.now, settings.propagation)
+        self._reconciler = Reconciler(process.kube, self._cache, process.now, process.events, settings.propagation)
         self._reconciler.warnings = self._resync.warnings
         self._reconciler.code_changes = self._resync.code_changes
         reconcile = process.instruments.timed(self._reconciler.reconcile)
@@ -159,6 +164,7 @@ class Session:
         missing = await self._first_lists()
         if missing is None:
             return
+        self._process.events.forget_others(self._cache.summaries())
         for kind in missing:
             whose = "fleets with a queue" if kind == WORKLOAD else "fleets in Ray"
             what = (kind.full_name, whose, PROVIDERS[kind])
@@ -174,6 +180,7 @@ class Session:
             asyncio.create_task(self._watch(kinds), name="watch"),
             asyncio.create_task(self._stop.wait(), name="stop"),
             asyncio.create_task(self._look_at_code(), name="code"),
+            asyncio.create_task(self._warnings().run(), name="warnings"),
         ]
         try:
             self._process.instruments.state = self._state
@@ -221,18 +228,17 @@ class Session:
         return None
 
     def _ticks(self, missing: set[Kind]) -> Ticks:
-        async def kinds_changed() -> bool:
-            return await self._served_kinds_changed(missing)
-
         steps = [
             Step(self._resync.list_often),
             Step(self._resync.list_all, TICKS_PER_FULL_LIST),
             # Where there is no KubeRay, fleets wait for it.
-            Step(kinds_changed, 1 if RAYCLUSTER in missing else TICKS_PER_FULL_LIST),
-            # Last: no fleet's state hangs on them.
-            Step(self._resync.newly_warned, 2),
+            Step(partial(self._served_kinds_changed, missing), 1 if RAYCLUSTER in missing else TICKS_PER_FULL_LIST),
         ]
         return Ticks(steps, self._health.heard, self._unheard)
+
+    def _warnings(self) -> Ticks:
+        """Beside the others, which wait for nothing of it: no fleet's state hangs on warnings, nor does health."""
+        return Ticks([Step(self._resync.newly_warned, 2)], lambda: None, asyncio.Event())
 
     async def _look_at_code(self) -> None:
         """As often as everything is listed, and beside it: it is a request for each ConfigMap."""

@@ -1,56 +1,121 @@
-"""Tells the changes of a fleet as Kubernetes Events, and in the log."""
+"""Tells the changes of a fleet as Kubernetes Events, and in the log.
+
+Telling keeps nothing waiting: where Events are not taken, what happened is told at a later look, and the status is
+written meanwhile.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
+from typing import Final
 
 from collectorfleet_api.v1alpha1 import CollectorFleet, Reason
 from collectorfleet_operator.decide.events import EVENT, Change, event
 from collectorfleet_operator.edge.client import Kube
-from collectorfleet_operator.edge.errors import ConflictError, NotFoundError, RefusedError
-from collectorfleet_operator.objects import Key
+from collectorfleet_operator.edge.errors import (
+    ConflictError,
+    NotFoundError,
+    NotLeadingError,
+    RefusedError,
+    UnavailableError,
+)
+from collectorfleet_operator.objects import Key, Object, name_of
 
 log = logging.getLogger(__name__)
 
-
-class Untold:
-    """What happened to fleets and was not told yet: the API server may be away when it is to be told."""
-
-    def __init__(self) -> None:
-        self._changes: dict[Key, tuple[str | None, list[Change]]] = {}
-
-    def add(self, key: Key, fleet: CollectorFleet, changes: Sequence[Change]) -> None:
-        if changes:
-            self._changes[key] = (fleet.metadata.uid, [*self.of(key, fleet), *changes])
-
-    def of(self, key: Key, fleet: CollectorFleet) -> list[Change]:
-        """Of this very fleet, and of none that had its name before."""
-        uid, changes = self._changes.get(key, (None, []))
-        return changes if uid == fleet.metadata.uid else []
-
-    def forget(self, key: Key) -> None:
-        self._changes.pop(key, None)
+# For all that one look has to tell: a status waits for it.
+PATIENCE_SECONDS: Final = 5.0
+# Where Events are not taken, one look in so many seconds finds out for all whether they are again.
+PAUSE_SECONDS: Final = 30.0
+# Of one fleet; the oldest are given up first.
+MOST_UNTOLD: Final = 50
 
 
 class EventWriter:
-    def __init__(self, kube: Kube, now: Callable[[], datetime]) -> None:
+    """Keeps what is untold for as long as the process lives: of what a status says already, nothing else would tell."""
+
+    def __init__(self, kube: Kube, now: Callable[[], datetime], clock: Callable[[], float] = time.monotonic) -> None:
         self._kube = kube
         self._now = now
+        self._clock = clock
+        self._untold: dict[Key, dict[str, Object]] = {}  # Events by their names, in the order in which it happened
+        self._next_try: float | None = None  # None: Events are taken
 
-    async def tell(self, key: Key, fleet: CollectorFleet, changes: Iterable[Change]) -> None:
+    def add(self, key: Key, fleet: CollectorFleet, changes: Iterable[Change]) -> None:
+        """What is to be told of a fleet; a change that waits already waits once."""
         for change in changes:
-            await self._tell(key, fleet, change)
+            made = event(fleet, change, self._now())
+            untold = self._untold.setdefault(key, {})
+            untold.setdefault(name_of(made), made)
+            if len(untold) > MOST_UNTOLD:
+                del untold[next(iter(untold))]
 
-    async def _tell(self, key: Key, fleet: CollectorFleet, change: Change) -> None:
+    def is_behind(self, key: Key) -> bool:
+        """Whether there is something to tell of this fleet."""
+        return key in self._untold
+
+    def forget(self, key: Key) -> None:
+        self._untold.pop(key, None)
+
+    def forget_others(self, fleets: Collection[Key]) -> None:
+        """Those that went while nobody looked."""
+        self._untold = {key: untold for key, untold in self._untold.items() if key in fleets}
+
+    async def tell(self, key: Key) -> None:
+        """Tell what there is to tell of a fleet, or leave it for a later look; blocks for five seconds at most.
+
+        Raises NotLeadingError.
+        """
+        untold = self._untold.get(key)
+        if not untold or not self._is_to_try():
+            return
         try:
-            await self._kube.create(EVENT, event(fleet, change, self._now()))
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                for name, made in list(untold.items()):
+                    await self._tell(key, made)
+                    del untold[name]
+        except NotLeadingError:
+            raise
+        except UnavailableError as error:
+            self._wait(str(error))
+        except TimeoutError:
+            self._wait(f"no answer within {PATIENCE_SECONDS:g} s")
+        else:
+            self.forget(key)
+            self._go_on()
+
+    async def _tell(self, key: Key, made: Object) -> None:
+        reason = made["reason"]
+        try:
+            await self._kube.create(EVENT, made)
         except ConflictError:
             # Told before.
             return
         except (RefusedError, NotFoundError) as error:
             # In a namespace that is being deleted, for one.
-            log.warning("%s: event %s was not taken: %s", key, change.reason, error)
-        if change.reason not in (Reason.CREATED, Reason.DELETED):
-            log.info("%s: %s: %s", key, change.reason, change.message)
+            log.warning("%s: event %s was not taken: %s", key, reason, error)
+        if reason not in (Reason.CREATED, Reason.DELETED):
+            log.info("%s: %s: %s", key, reason, made["message"])
+
+    def _is_to_try(self) -> bool:
+        if self._next_try is None:
+            return True
+        if self._clock() < self._next_try:
+            return False
+        # The others do not wait for the same answer.
+        self._next_try = self._clock() + PAUSE_SECONDS
+        return True
+
+    def _wait(self, why: str) -> None:
+        if self._next_try is None:
+            log.warning("Events are not taken, and are told later: %s", why)
+        self._next_try = self._clock() + PAUSE_SECONDS
+
+    def _go_on(self) -> None:
+        if self._next_try is not None:
+            log.info("Events are taken again")
+        self._next_try = None

@@ -22,7 +22,7 @@ from collectorfleet_operator.decide.status import invalid, status
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import NotFoundError
-from collectorfleet_operator.edge.event_writer import EventWriter, Untold
+from collectorfleet_operator.edge.event_writer import EventWriter
 from collectorfleet_operator.edge.executor import Executor, Result
 from collectorfleet_operator.edge.logs import lines_are_about
 from collectorfleet_operator.edge.observe import observe, problems_of, read
@@ -34,20 +34,26 @@ log = logging.getLogger(__name__)
 
 # What neither an event nor a deadline tells: the CRD was updated, and takes a field that was left out of the status.
 _AT_THE_LATEST: Final = timedelta(minutes=20)
+# Nor that Events are taken again.
+_WHILE_UNTOLD: Final = timedelta(minutes=1)
 
 
 class Reconciler:
     def __init__(
-        self, kube: Kube, cache: Cache, now: Callable[[], datetime], propagation: Propagation = NOTHING
+        self,
+        kube: Kube,
+        cache: Cache,
+        now: Callable[[], datetime],
+        events: EventWriter,
+        propagation: Propagation = NOTHING,
     ) -> None:
         self._cache = cache
         self._now = now
         self._propagation = propagation
         self._executor = Executor(kube, cache)
         self._status = StatusWriter(kube)
-        self._events = EventWriter(kube, now)
+        self._events = events
         self._queue_objects = QueueObjects(kube, time.monotonic)
-        self._untold = Untold()
         self._said: dict[Key, Sequence[Refused]] = {}
         # As the lists found it: nothing of a fleet is made before there is a KubeRay.
         self.kuberay_is_missing = False
@@ -65,7 +71,7 @@ class Reconciler:
         if stored is None:
             self.warnings.pop(key, None)
             self._said.pop(key, None)
-            self._untold.forget(key)
+            self._events.forget(key)
             return None
         if is_terminating(stored):
             return None
@@ -83,7 +89,7 @@ class Reconciler:
         again = planned.again_after
         if planned.actions:
             result = await self._executor.carry_out(key, planned.actions)
-            self._untold.add(key, fleet, result.changes)
+            self._events.add(key, fleet, result.changes)
             if result.interrupted:
                 raise result.interrupted
             seen = await self._observe(key, stored, fleet, wrong, result)
@@ -91,7 +97,7 @@ class Reconciler:
         if await self._write(key, stored, seen):
             again = timedelta(0)
         self._log_refused(key, result.refused)
-        return _at_the_latest(again)
+        return _at_the_latest(again, _WHILE_UNTOLD if self._events.is_behind(key) else _AT_THE_LATEST)
 
     async def _observe(
         self, key: Key, stored: Object, fleet: CollectorFleet, wrong: Sequence[str], result: Result
@@ -123,9 +129,10 @@ class Reconciler:
         """Whether the status says something now that is to be carried out."""
         new = status(seen, self._now())
         before = seen.fleet.status.conditions if seen.fleet.status else []
-        # Told before it is written: a status that is written twice is one, a change that nobody saw is never told.
-        await self._events.tell(key, seen.fleet, [*self._untold.of(key, seen.fleet), *story(before, new)])
-        self._untold.forget(key)
+        # Told before it is written, if it can be: a status that is written twice is one, a change that nobody saw is
+        # never told.
+        self._events.add(key, seen.fleet, story(before, new))
+        await self._events.tell(key)
         try:
             written = await self._status.write(stored, new)
         except NotFoundError:
@@ -150,7 +157,7 @@ class Reconciler:
         self._said[key] = refused
 
 
-def _at_the_latest(wanted: timedelta | None) -> timedelta:
+def _at_the_latest(wanted: timedelta | None, limit: timedelta = _AT_THE_LATEST) -> timedelta:
     """At random, so that a thousand fleets that were looked at together are not again."""
-    latest = _AT_THE_LATEST * random.uniform(0.5, 1.0)  # noqa: S311
+    latest = limit * random.uniform(0.5, 1.0)  # noqa: S311
     return latest if wanted is None else min(wanted, latest)

@@ -13,17 +13,19 @@ from typing import Any
 import pytest
 from pydantic.alias_generators import to_camel
 from tests.combinations.parts import JOB as WITHOUT_RAY
-from tests.unit.collectorfleet_operator.world import COLLECTORS, DRIVER, KEY, NOON, World, running
+from tests.unit.collectorfleet_operator.world import COLLECTORS, DRIVER, KEY, World, running
 
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import OperatorStatus
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.token_secret import SECRET
+from collectorfleet_operator.decide.events import EVENT
 from collectorfleet_operator.decide.plan import plan
 from collectorfleet_operator.edge import reconcile
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.errors import ConflictError, UnavailableError
+from collectorfleet_operator.edge.event_writer import PAUSE_SECONDS, EventWriter
 from collectorfleet_operator.edge.reconcile import Reconciler
 from collectorfleet_operator.objects import Key, Kind, Object, name_of, uid_of
 
@@ -37,6 +39,7 @@ class PlayedKube:
     def __init__(self, world: World) -> None:
         self.world = world
         self.silent: list[str] = []  # kinds
+        self.takes_no_events = False
         self.events: list[str] = []
         self.hidden: dict[Kind, Object] = {}  # there, and not in the cache
         self.secrets: dict[str, Object] = {}  # by name
@@ -72,6 +75,8 @@ class PlayedKube:
         self.world.collect(there)
 
     async def create(self, kind: Kind, manifest: Object) -> Object:
+        if self.takes_no_events and kind == EVENT:
+            raise UnavailableError(f"create {kind}", "etcdserver: request timed out")
         self._answer(kind.kind)
         if kind == SECRET:
             if name_of(manifest) in self.secrets:
@@ -87,11 +92,17 @@ class PlayedKube:
             raise UnavailableError(f"write {kind}", "no answer")
 
 
-@pytest.mark.parametrize("away", ["Role", JOB.kind, "Event"])
+def reconciler_of(kube: PlayedKube, clock: Callable[[], float] = lambda: 0.0) -> Reconciler:
+    world = kube.world
+    events = EventWriter(kube, lambda: world.now, clock)  # type: ignore[arg-type]
+    return Reconciler(kube, world.cache, lambda: world.now, events)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("away", ["Role", JOB.kind, "status"])
 def test_what_was_done_before_the_api_server_went_away_is_told_when_it_is_back(away: str) -> None:
     world = World()
     kube = PlayedKube(world)
-    reconciler = Reconciler(kube, world.cache, lambda: NOON)  # type: ignore[arg-type]
+    reconciler = reconciler_of(kube)
     kube.silent = [away]
     with pytest.raises(UnavailableError):
         asyncio.run(reconciler.reconcile(KEY))
@@ -102,10 +113,50 @@ def test_what_was_done_before_the_api_server_went_away_is_told_when_it_is_back(a
     assert kube.events == told
 
 
+def test_a_fleet_has_its_status_while_events_are_not_taken_and_they_are_told_when_they_are() -> None:
+    world = World()
+    kube = PlayedKube(world)
+    reconciler = reconciler_of(kube, lambda: world.seconds)
+    kube.takes_no_events = True
+    again = asyncio.run(reconciler.reconcile(KEY))
+    assert world.get(FLEET)["status"]["conditions"]
+    # Nothing happens to the fleet until then.
+    assert again is not None
+    assert again <= timedelta(minutes=1)
+    kube.takes_no_events = False
+    world.seconds = PAUSE_SECONDS
+    asyncio.run(reconciler.reconcile(KEY))
+    assert sorted(kube.events) == ["Created Job", "Created RayCluster"]
+
+
+def test_what_ends_a_driver_is_carried_out_while_events_are_not_taken() -> None:
+    world = running({"spec.activeDeadlineSeconds": 60, "spec.whenFinished": "Keep"})
+    kube = PlayedKube(world)
+    reconciler = reconciler_of(kube, lambda: world.seconds)
+    kube.takes_no_events = True
+    wait(world, 61)
+    asyncio.run(reconciler.reconcile(KEY))
+    asyncio.run(reconciler.reconcile(KEY))
+    assert world.cache.get(JOB, DRIVER) is None
+    kube.takes_no_events = False
+    wait(world, PAUSE_SECONDS)
+    asyncio.run(reconciler.reconcile(KEY))
+    assert [one for one in kube.events if one.startswith("DeadlineExceeded")]
+
+
+def test_an_event_is_told_before_the_status_says_the_same() -> None:
+    world = running()
+    kube = PlayedKube(world)
+    kube.silent = ["status"]
+    with pytest.raises(UnavailableError):
+        asyncio.run(reconciler_of(kube).reconcile(KEY))
+    assert "CollectorsAvailable 4" in kube.events
+
+
 def test_a_fleet_at_rest_is_read_once_and_looked_at_again_some_time(monkeypatch: pytest.MonkeyPatch) -> None:
     world = running()
     kube = PlayedKube(world)
-    reconciler = Reconciler(kube, world.cache, lambda: NOON)  # type: ignore[arg-type]
+    reconciler = reconciler_of(kube)
     asyncio.run(reconciler.reconcile(KEY))
     plans, read = [], Counter[tuple[Kind, Key]]()
 
@@ -130,7 +181,7 @@ def test_somebody_elses_object_of_a_childs_name_stays_as_it_is() -> None:
     kube = PlayedKube(world)
     theirs = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "cheetah-driver", "namespace": "default"}}
     kube.hidden[JOB] = theirs
-    asyncio.run(Reconciler(kube, world.cache, lambda: NOON).reconcile(KEY))  # type: ignore[arg-type]
+    asyncio.run(reconciler_of(kube).reconcile(KEY))
     refused = world.get(FLEET)["status"]["conditions"]
     assert {one["reason"] for one in refused if one["type"] == "Stalled"} == {"NameTaken"}
     assert world.cache.get(JOB, DRIVER) is None
@@ -139,7 +190,7 @@ def test_somebody_elses_object_of_a_childs_name_stays_as_it_is() -> None:
 def test_a_token_is_made_once_and_stays_when_its_job_is_made_again() -> None:
     world = World(WITHOUT_RAY)
     kube = PlayedKube(world)
-    reconciler = Reconciler(kube, world.cache, lambda: NOON)  # type: ignore[arg-type]
+    reconciler = reconciler_of(kube)
     asyncio.run(reconciler.reconcile(KEY))
     [(name, secret)] = kube.secrets.items()
     assert name == "cheetah-collectors-fleet-1"
@@ -155,7 +206,7 @@ def test_without_an_answer_no_pods_are_made_that_would_wait_for_what_is_missing(
     world = World(WITHOUT_RAY)
     kube = PlayedKube(world)
     kube.silent = [away]
-    reconciler = Reconciler(kube, world.cache, lambda: NOON)  # type: ignore[arg-type]
+    reconciler = reconciler_of(kube)
     with pytest.raises(UnavailableError):
         asyncio.run(reconciler.reconcile(KEY))
     assert world.cache.get(JOB, COLLECTORS) is None
@@ -167,7 +218,7 @@ def test_without_an_answer_no_pods_are_made_that_would_wait_for_what_is_missing(
 def test_what_somebody_else_wrote_before_an_update_is_looked_at_at_once(meanwhile: Object) -> None:
     world = World(WITHOUT_RAY)
     kube = PlayedKube(world)
-    reconciler = Reconciler(kube, world.cache, lambda: NOON)  # type: ignore[arg-type]
+    reconciler = reconciler_of(kube)
     asyncio.run(reconciler.reconcile(KEY))
     asyncio.run(reconciler.reconcile(KEY))
     world.edit({**WITHOUT_RAY, "spec.collectors.replicas": 9})
@@ -180,7 +231,7 @@ def test_what_somebody_else_wrote_before_an_update_is_looked_at_at_once(meanwhil
 def at_rest(changes: dict[str, Any]) -> tuple[World, Callable[[], timedelta]]:
     """A fleet that runs and was looked at, and how to look at it again: after which time it is to be next."""
     world = running(changes)
-    reconciler = Reconciler(PlayedKube(world), world.cache, lambda: world.now)  # type: ignore[arg-type]
+    reconciler = reconciler_of(PlayedKube(world))
 
     def look() -> timedelta:
         again = asyncio.run(reconciler.reconcile(KEY))

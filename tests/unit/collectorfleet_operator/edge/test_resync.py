@@ -39,6 +39,7 @@ class PlayedLists:
         }
         self.events: list[Object] = []
         self.refused: set[Kind] = set()
+        self.unanswered: set[Kind] = set()
         self.breaks_off: set[Kind] = set()
         self.code_changed_at = "2026-07-01T12:00:00Z"
         self.asked_for: list[str] = []
@@ -49,6 +50,8 @@ class PlayedLists:
     ) -> AsyncIterator[Object | Unchanged]:
         if kind in self.refused:
             raise RefusedError(f"list {kind}", "forbidden")
+        if kind in self.unanswered:
+            raise UnavailableError(f"list {kind}", "no answer")
         if kind == EVENT:
             for event in self.events:
                 yield event
