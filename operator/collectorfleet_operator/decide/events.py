@@ -56,8 +56,8 @@ _ORDINARY: Final[Mapping[str, Collection[str]]] = {
     ConditionType.COLLECTORS_AVAILABLE: (Reason.COLLECTORS_STARTING, Reason.DRIVER_NOT_RUNNING, *_AT_THE_END),
     ConditionType.WEIGHTS_FRESH: _AT_THE_END,
     ConditionType.UP_TO_DATE: (Reason.UP_TO_DATE, Reason.FAILED),
-    # What a child is stuck on is told once, as the child's.
-    ConditionType.STALLED: (Reason.PROGRESSING, Reason.KUBERAY_MISSING, Reason.NAME_TAKEN, Reason.REFUSED),
+    # A missing KubeRay is told as the RayCluster's.
+    ConditionType.STALLED: (Reason.PROGRESSING, Reason.KUBERAY_MISSING),
 }
 
 

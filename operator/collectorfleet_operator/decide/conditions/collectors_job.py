@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from collectorfleet_api.conditions.condition import condition
+from collectorfleet_api.conditions.condition import condition, is_true
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.collectors_job import INDEX_LABEL
 from collectorfleet_operator.children.group_sizes import sizes_of
@@ -22,9 +22,14 @@ _TYPE: Final = ConditionType.COLLECTORS_JOB_READY
 
 
 def collectors_job_ready(seen: Observed) -> Finding:
-    refused = next((one for one in seen.refused if one.holds_collectors), None)
-    if refused is not None:
+    found, refused = _as_seen(seen), next((one for one in seen.refused if one.holds_collectors), None)
+    # What is refused of one that is ready keeps nothing of it from running, and is told by Stalled.
+    if refused is not None and not is_true(found.condition):
         return stuck(_TYPE, refused.reason, refused.message)
+    return found
+
+
+def _as_seen(seen: Observed) -> Finding:
     earlier = _earlier(seen)
     if earlier:
         return waiting(_TYPE, Reason.WAITING_FOR_DELETION, earlier)

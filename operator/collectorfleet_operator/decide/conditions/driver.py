@@ -22,7 +22,7 @@ _TYPE: Final = ConditionType.DRIVER_RUNNING
 
 def driver_running(seen: Observed, run: Underway) -> Finding:
     refused = next((one for one in seen.refused if not one.holds_collectors), None)
-    if refused is not None:
+    if refused is not None and not _pod_runs(seen):
         return stuck(_TYPE, refused.reason, refused.message)
     job = seen.job
     if job is None:
@@ -35,6 +35,11 @@ def driver_running(seen: Observed, run: Underway) -> Finding:
             return _driver(seen, job)
         case _:
             assert_never(run)
+
+
+def _pod_runs(seen: Observed) -> bool:
+    """Whether there is a driver, which nothing that was refused since keeps from running."""
+    return seen.driver_pod is not None and pods.phase_of(seen.driver_pod) == "Running"
 
 
 def _why_no_job(seen: Observed) -> str:

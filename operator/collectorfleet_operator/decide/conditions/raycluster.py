@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from collectorfleet_api import names
-from collectorfleet_api.conditions.condition import condition
+from collectorfleet_api.conditions.condition import condition, is_true
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.group_sizes import GroupSize, sizes_of
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
@@ -30,9 +30,14 @@ _INSTALL: Final = (
 def raycluster_ready(seen: Observed) -> Finding:
     if not seen.kuberay_installed:
         return stuck(_TYPE, Reason.KUBERAY_MISSING, _INSTALL)
-    refused = next((one for one in seen.refused if one.holds_collectors), None)
-    if refused is not None:
+    found, refused = _as_seen(seen), next((one for one in seen.refused if one.holds_collectors), None)
+    # What is refused of one that is ready keeps nothing of it from running, and is told by Stalled.
+    if refused is not None and not is_true(found.condition):
         return stuck(_TYPE, refused.reason, refused.message)
+    return found
+
+
+def _as_seen(seen: Observed) -> Finding:
     earlier = _earlier(seen)
     if earlier:
         return waiting(_TYPE, Reason.WAITING_FOR_DELETION, earlier)

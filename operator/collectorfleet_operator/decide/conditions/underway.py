@@ -95,6 +95,10 @@ def _stalled(seen: Observed, run: Underway, ready: Condition, now: datetime, *ch
     stuck = next((one.condition for one in children if one.needs_the_user), None)
     if stuck is not None:
         return condition(ConditionType.STALLED, True, stuck.reason, stuck.message)
+    if seen.refused:
+        # Of children that run as they are, so that nothing else says so.
+        refused = seen.refused[0]
+        return condition(ConditionType.STALLED, True, refused.reason, refused.message)
     late = _late(seen, ready, now)
     return condition(ConditionType.STALLED, True, Reason.PROGRESS_DEADLINE_EXCEEDED, late) if late else stalled(run)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from tests.unit.collectorfleet_operator.world import NOON, World, later
+import pytest
+from tests.unit.collectorfleet_operator.world import NOON, World, later, running
 
-from collectorfleet_api.v1alpha1 import CollectorFleet
+from collectorfleet_api.v1alpha1 import CollectorFleet, Reason
 from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.role import ROLE
 from collectorfleet_operator.decide.events import Change, event, story
+from collectorfleet_operator.decide.observed import Refused
 
 
 def changes(world: World, seconds: float = 0) -> list[Change]:
@@ -69,6 +72,14 @@ def test_an_invalid_spec_and_a_missing_kuberay_are_told_once() -> None:
     world = World()
     found = story([], world.look(kuberay_installed=False))
     assert [one.reason for one in found] == ["KubeRayMissing"]
+
+
+@pytest.mark.parametrize("world", [World(), running()], ids=["of a fleet that starts", "of one that runs"])
+def test_a_child_that_is_refused_is_told_once(world: World) -> None:
+    before = world.look().conditions
+    refused = Refused(ROLE, Reason.REFUSED, "apply Role: exceeded quota")
+    found = [(one.type, one.reason, one.message) for one in story(before, world.look(refused=[refused]))]
+    assert found == [("Warning", "Refused", refused.message)]
 
 
 def test_collectors_that_are_lost_and_come_back_are_told_each_time() -> None:

@@ -19,12 +19,14 @@ from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import OperatorStatus
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.role import ROLE
 from collectorfleet_operator.children.token_secret import SECRET
+from collectorfleet_operator.decide.deadlines import RETRY_REFUSED_AFTER
 from collectorfleet_operator.decide.events import EVENT
 from collectorfleet_operator.decide.plan import plan
 from collectorfleet_operator.edge import reconcile
 from collectorfleet_operator.edge.cache import Cache
-from collectorfleet_operator.edge.errors import ConflictError, UnavailableError
+from collectorfleet_operator.edge.errors import ConflictError, RefusedError, UnavailableError
 from collectorfleet_operator.edge.event_writer import PAUSE_SECONDS, EventWriter
 from collectorfleet_operator.edge.reconcile import Reconciler
 from collectorfleet_operator.objects import Key, Kind, Object, name_of, uid_of
@@ -40,6 +42,7 @@ class PlayedKube:
         self.world = world
         self.silent: list[str] = []  # kinds
         self.takes_no_events = False
+        self.refused: set[Kind] = set()
         self.events: list[str] = []
         self.hidden: dict[Kind, Object] = {}  # there, and not in the cache
         self.secrets: dict[str, Object] = {}  # by name
@@ -56,6 +59,8 @@ class PlayedKube:
 
     async def apply(self, kind: Kind, manifest: Object) -> Object:
         self._answer(kind.kind)
+        if kind in self.refused:
+            raise RefusedError(f"apply {kind}", "exceeded quota")
         there = self.world.get(kind, Key("default", name_of(manifest)))
         kept = {**there["metadata"], **manifest["metadata"]}
         status = {**there.get("status", {}), **self.meanwhile}
@@ -185,6 +190,19 @@ def test_somebody_elses_object_of_a_childs_name_stays_as_it_is() -> None:
     refused = world.get(FLEET)["status"]["conditions"]
     assert {one["reason"] for one in refused if one["type"] == "Stalled"} == {"NameTaken"}
     assert world.cache.get(JOB, DRIVER) is None
+
+
+def test_a_fleet_that_runs_keeps_its_size_for_autoscalers_while_an_update_is_refused() -> None:
+    world = running()
+    kube = PlayedKube(world)
+    kube.refused = {ROLE}
+    world.store({**world.get(ROLE, DRIVER), "rules": []})
+    again = asyncio.run(reconciler_of(kube).reconcile(KEY))
+    status = world.get(FLEET)["status"]
+    said = {one["type"]: one["reason"] for one in status["conditions"]}
+    assert status["replicas"] == 4
+    assert (said["Ready"], said["Stalled"]) == ("Collecting", "Refused")
+    assert again == RETRY_REFUSED_AFTER
 
 
 def test_a_token_is_made_once_and_stays_when_its_job_is_made_again() -> None:

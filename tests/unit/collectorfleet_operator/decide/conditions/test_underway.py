@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from tests.combinations.parts import JOB as WITHOUT_RAY
 from tests.unit.collectorfleet_operator.world import World, later, running, started, told
 
-from collectorfleet_api.v1alpha1 import Phase
+from collectorfleet_api.v1alpha1 import Phase, Reason
+from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.children.network_policy import NETWORK_POLICY
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
+from collectorfleet_operator.children.role import ROLE
+from collectorfleet_operator.decide.observed import Refused
+from collectorfleet_operator.objects import Kind
 
 
 def test_ready_when_enough_collectors_are_available_although_a_worker_pod_is_not() -> None:
@@ -125,3 +134,43 @@ def test_a_driver_that_is_about_to_end_leaves_the_fleet_as_it_was() -> None:
     assert after.phase == before.phase
     world.end_driver(1, "the head is lost")
     assert told(world.look(), "CollectorsAvailable")[:2] == ("False", "DriverNotRunning")
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "holds_collectors"),
+    [
+        pytest.param({}, ROLE, False, id="a Role"),
+        pytest.param({"spec.networkPolicy": {}}, NETWORK_POLICY, False, id="a NetworkPolicy"),
+        pytest.param({}, RAYCLUSTER, True, id="a RayCluster"),
+        pytest.param(WITHOUT_RAY, JOB, True, id="a Job of collectors"),
+    ],
+)
+def test_a_fleet_that_runs_says_so_although_an_update_of_a_child_is_refused(
+    changes: dict[str, Any], kind: Kind, holds_collectors: bool
+) -> None:
+    world = running(changes)
+    before = world.look()
+    refused = Refused(kind, Reason.REFUSED, "apply: not in this namespace", holds_collectors)
+    seen = world.look(refused=[refused])
+    assert told(seen, "Stalled") == ("True", "Refused", refused.message)
+    # Nothing else is other than it was.
+    others = {one.type for one in before.conditions} - {"Stalled", "Reconciling"}
+    assert {type_: told(seen, type_) for type_ in others} == {type_: told(before, type_) for type_ in others}
+    assert told(seen, "Reconciling")[0] == "False"
+    assert (seen.phase, seen.replicas) == (Phase.COLLECTING, 4)
+
+
+def test_a_child_that_is_refused_explains_a_driver_that_does_not_run() -> None:
+    refused = Refused(ROLE, Reason.REFUSED, "create Role: exceeded quota")
+    for world in (World(), started()):
+        seen = world.look(refused=[refused])
+        assert told(seen, "DriverRunning") == ("False", "Refused", refused.message)
+        assert told(seen, "Stalled") == ("True", "Refused", refused.message)
+
+
+def test_what_is_wrong_with_a_driver_that_runs_is_not_hidden_by_a_child_that_is_refused() -> None:
+    world = running()
+    world.seconds = 600
+    seen = world.look(refused=[Refused(ROLE, Reason.REFUSED, "apply Role: exceeded quota")])
+    assert told(seen, "DriverRunning")[:2] == ("False", "DriverLost")
+    assert told(seen, "Stalled") == ("True", "Refused", "apply Role: exceeded quota")
