@@ -1,7 +1,8 @@
-"""How worker pods get their GPUs, by ``spec.workers.gpu.mode``."""
+"""How worker pods get their GPUs, by ``spec.workers.gpu.mode``, and whether a container asks for some."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ from collectorfleet_api.v1alpha1.gpus import GpuMode, WorkersGpu
 from collectorfleet_operator.objects import Object
 
 GPU_RESOURCE: Final = "nvidia.com/gpu"
+_NVIDIA: Final = "nvidia.com/"
 _CLAIM: Final = "gpus"
 
 
@@ -33,3 +35,14 @@ def request_gpus(gpu: WorkersGpu, count: int) -> GpuRequest:
             return GpuRequest(claims=[{"name": _CLAIM}], pod_claims=[claim])
         case _:
             return GpuRequest(limits={gpu.resource or GPU_RESOURCE: count})
+
+
+def asks_for_gpus(container: Object) -> bool:
+    """Whether it has a claim or a limit of NVIDIA's device plugin; a user's template may have put anything there."""
+    resources = container.get("resources")
+    if not isinstance(resources, Mapping):
+        return False
+    limits = resources.get("limits")
+    asked = limits if isinstance(limits, Mapping) else {}
+    given = any(name.startswith(_NVIDIA) and str(amount) != "0" for name, amount in asked.items())
+    return given or bool(resources.get("claims"))

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.code import mount_code
+from collectorfleet_operator.children.gpus import asks_for_gpus
 from collectorfleet_operator.children.merge import merge
 from collectorfleet_operator.children.owner import labels
 from collectorfleet_operator.objects import Kind, Object
@@ -66,20 +67,26 @@ def pod_template(
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
         **container,
     }
-    if not gpus:
-        # Where NVIDIA's runtime is the default, a container that asks for no GPU sees all of its node.
-        first["env"] = [*first.get("env", []), {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}]
     base: Object = {"containers": [first], **_POD, **pod}
     if spec.image_pull_secrets:
         base["imagePullSecrets"] = [secret.to_wire() for secret in spec.image_pull_secrets]
     if spec.code is not None:
         mount_code(base, spec.code)
     metadata = {"annotations": dict(annotations)} if annotations else {}
-    template: Object = merge({"metadata": metadata, "spec": base}, user)
+    ours: Object = {"metadata": metadata, "spec": base}
+    template: Object = merge(ours, user)
+    if not gpus and not asks_for_gpus(template["spec"]["containers"][0]):
+        # Where NVIDIA's runtime is the default, a container that asks for no GPU sees all of its node.
+        template = merge(merge(ours, _without_gpus(first["name"])), user)
     _leave_lost_nodes(template["spec"])
     # Selected by, whatever the user's template says.
     template["metadata"]["labels"] = {**template["metadata"].get("labels", {}), **labels(fleet, role)}
     return template
+
+
+def _without_gpus(container: str) -> Object:
+    """A template whose ``container`` is shown none."""
+    return {"spec": {"containers": [{"name": container, "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}]}]}}
 
 
 def _leave_lost_nodes(pod: Object) -> None:

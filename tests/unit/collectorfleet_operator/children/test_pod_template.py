@@ -41,6 +41,47 @@ def test_a_pod_sees_no_gpu_that_it_did_not_ask_for(template: Object) -> None:
     assert env(template)["NVIDIA_VISIBLE_DEVICES"] == "void"
 
 
+def with_container(name: str, **fields: Any) -> Object:
+    return {"spec": {"containers": [{"name": name, **fields}]}}
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        pytest.param({"limits": {"nvidia.com/mig-1g.10gb": 1}}, id="a slice"),
+        pytest.param({"limits": {"nvidia.com/gpu": "1"}}, id="a GPU"),
+        pytest.param({"claims": [{"name": "half"}]}, id="a claim"),
+    ],
+)
+def test_a_pod_sees_the_gpu_that_its_template_asks_for(resources: dict[str, Any]) -> None:
+    # The kubelet puts a container's own env after what the device plugin says.
+    drives = driver({"spec.driver.template": with_container("driver", resources=resources)})
+    renders = worker(cluster({"spec.workers.template": with_container("ray-worker", resources=resources)}))
+    for template in (drives, renders):
+        assert "NVIDIA_VISIBLE_DEVICES" not in env(template)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"resources": {"limits": {"nvidia.com/gpu": 0}}}, id="none of them"),
+        pytest.param({"resources": {"limits": {"rdma/hca": 1}}}, id="another device"),
+        pytest.param({"resources": "a GPU"}, id="no resources"),
+        pytest.param({"resources": {"limits": ["nvidia.com/gpu"]}}, id="no limits"),
+    ],
+)
+def test_a_template_that_asks_for_no_gpu_shows_none(fields: dict[str, Any]) -> None:
+    template = driver({"spec.driver.template": with_container("driver", **fields)})
+    assert env(template)["NVIDIA_VISIBLE_DEVICES"] == "void"
+
+
+def test_a_template_may_say_itself_which_gpus_are_seen() -> None:
+    own = [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "0"}]
+    for resources in ({}, {"limits": {"nvidia.com/gpu": 1}}):
+        template = driver({"spec.driver.template": with_container("driver", env=own, resources=resources)})
+        assert env(template)["NVIDIA_VISIBLE_DEVICES"] == "0"
+
+
 def test_a_pod_takes_the_mounted_code_before_that_of_the_image() -> None:
     code = {"spec.code": {"configMap": "code"}}
     for template in (head(cluster(code)), worker(cluster(code)), driver(code)):
