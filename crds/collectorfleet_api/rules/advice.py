@@ -41,6 +41,8 @@ def _of_groups(fleet: CollectorFleet) -> Iterator[Problem]:
         checks = [_unused_gpu, _parts_of_a_gpu, _gpu_without_device]
         if not group.workers.template:
             checks.append(_gpus_of_the_template)
+        if group.workers.gpu is not None:
+            checks.append(_gpu_of_no_collector)
         told = [found for check in checks for found in check(own)]
         if group.resources.gpu is not None or group.workers.gpu is not None:
             path = f"spec.collectors.groups[{index}]"
@@ -122,15 +124,22 @@ def _parts_of_a_gpu(fleet: CollectorFleet) -> Iterator[Problem]:
         )
 
 
+def _gpu_of_nobody(fleet: CollectorFleet) -> Iterator[Problem]:
+    learners, groups = fleet.spec.learners, fleet.spec.collectors.groups
+    # Learner pods are made by it, too, and those of a group.
+    if not (learners and learners.gpus) and not any(group.resources.gpu for group in groups):
+        yield from _gpu_of_no_collector(fleet)
+
+
+def _gpu_of_no_collector(fleet: CollectorFleet) -> Iterator[Problem]:
+    if fleet.spec.collectors.resources.gpu == 0 and fleet.spec.workers.gpu != WorkersGpu():
+        text = "collectors ask for no GPU, so worker pods get none; set spec.collectors.resources.gpu, or leave it out"
+        yield Problem("spec.workers.gpu", text)
+
+
 def _gpus_of_the_template(fleet: CollectorFleet) -> Iterator[Problem]:
     gpu, template = fleet.spec.workers.gpu, fleet.spec.workers.template
-    if fleet.spec.collectors.resources.gpu == 0:
-        if gpu != WorkersGpu():
-            text = (
-                "collectors ask for no GPU, so worker pods get none; set spec.collectors.resources.gpu, or leave it out"
-            )
-            yield Problem("spec.workers.gpu", text)
-    elif gpu.mode is GpuMode.NONE and not template:
+    if fleet.spec.collectors.resources.gpu > 0 and gpu.mode is GpuMode.NONE and not template:
         text = "absent: with mode None it is what gives worker pods their GPUs, which Ray counts whether they are there"
         yield Problem("spec.workers.template", text)
 
@@ -209,6 +218,7 @@ _CHECKS: Final[tuple[Callable[[CollectorFleet], Iterator[Problem]], ...]] = (
     _endless_output,
     _unused_gpu,
     _parts_of_a_gpu,
+    _gpu_of_nobody,
     _gpus_of_the_template,
     _gpu_without_device,
     learner_advice,

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.combinations.parts import LEARNERS
 from tests.manifests import ABSENT, fleet
 
 from collectorfleet_api.rules.advice import warnings
+
+ON_A_GPU = {"name": "fast", "replicas": 2, "resources": {"gpu": 0.5}, "devices": {"device": "cuda"}}
+ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
 
 
 @pytest.mark.parametrize(
@@ -51,6 +55,22 @@ from collectorfleet_api.rules.advice import warnings
             "spec.workers.gpu: collectors ask for no GPU, so worker pods get none; set spec.collectors.resources.gpu, "
             "or leave it out",
             id="a mode of no GPU",
+        ),
+        pytest.param(
+            {"spec.workers.gpu": {"mode": "TimeSlicing"}, "spec.learners": LEARNERS},
+            "spec.workers.gpu: collectors ask for no GPU, so worker pods get none; set spec.collectors.resources.gpu, "
+            "or leave it out",
+            id="a mode of no GPU, of learners on CPUs",
+        ),
+        pytest.param(
+            {
+                "spec.workers.gpu": {"mode": "TimeSlicing"},
+                "spec.learners": {**LEARNERS, "gpus": 1},
+                "spec.collectors.groups": [{"name": "all", "replicas": 4, "workers": {"gpu": {"mode": "MPS"}}}],
+            },
+            "spec.collectors.groups[0].workers.gpu: collectors ask for no GPU, so worker pods get none; set "
+            "spec.collectors.resources.gpu, or leave it out",
+            id="a mode of no GPU, of a group beside learners on GPUs",
         ),
         pytest.param(
             {
@@ -137,6 +157,26 @@ def test_what_is_hardly_meant_is_warned_of(changes: dict[str, Any], sentence: st
                 "spec.collectors.replicas": 2,
             },
             id="a bound that lets all work",
+        ),
+        pytest.param(
+            {"spec.workers.gpu": {"mode": "TimeSlicing"}, "spec.learners": {**LEARNERS, "gpus": 1}},
+            id="a mode of GPUs of learners alone",
+        ),
+        pytest.param(
+            {"spec.workers.gpu": {"mode": "TimeSlicing"}, "spec.collectors.groups": [ON_A_GPU, ON_CPUS]},
+            id="a mode of GPUs of one group alone",
+        ),
+        pytest.param(
+            {
+                "spec.workers.gpu": {"mode": "TimeSlicing"},
+                "spec.collectors": {
+                    "replicas": 4,
+                    "resources": {"gpu": 0.5},
+                    "devices": {"device": "cuda"},
+                    "groups": [ON_A_GPU, ON_CPUS | {"devices": {"device": "cpu"}}],
+                },
+            },
+            id="a group that leaves the fleet's GPUs alone",
         ),
     ],
 )
