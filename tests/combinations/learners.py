@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.combinations.parts import JOB, LEARNERS, RING, SCRIPT
+from tests.combinations.parts import DRA, JOB, LEARNERS, RING, SCRIPT
 from tests.manifests import ABSENT
 
 REFUSED = [
@@ -59,5 +59,17 @@ REFUSED = [
         {"spec.learners": {**LEARNERS, "shards": 3}},
         "spec.learners.shards: 3 shards for 2 policies; use 1 to 2, or raise learners.maxPolicies",
         id="more shards than places",
+    ),
+    pytest.param(
+        {"spec.learners": {**LEARNERS, "maxPolicies": 4, "gpus": 4, "shards": 1}, "spec.workers.gpu": DRA},
+        "spec.learners.gpus: a learner pod has 4 GPU and its claim 1 (workers.gpu.perPod, mode DRA); set perPod to 4, "
+        "with a claimTemplate of as many, or change learners.gpus or learners.shards",
+        id="learners with more GPUs than their claim",
+    ),
+    pytest.param(
+        {"spec.learners": {**LEARNERS, "maxPolicies": 4, "gpus": 4}, "spec.workers.gpu": DRA | {"perPod": 4}},
+        "spec.learners.gpus: a learner pod has 1 GPU and its claim 4 (workers.gpu.perPod, mode DRA); set perPod to 1, "
+        "with a claimTemplate of as many, or change learners.gpus or learners.shards",
+        id="learners with fewer GPUs than their claim",
     ),
 ]

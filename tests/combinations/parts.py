@@ -20,6 +20,7 @@ LEARNERS = {
     "split": "my_learners:split",
     "policies": [{"id": "red"}, {"id": "blue", "module": "module.blue", "kwargs": {"lr": 1e-4}}],
 }
+DRA = {"mode": "DRA", "claimTemplate": "gpus"}
 # A fleet without Ray.
 JOB = {"spec.launcher": "Job", "spec.collection.transport": "TorchDistributed"}
 # What a script says itself, each with a value that a manifest could have.

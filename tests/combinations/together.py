@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.combinations.parts import ARTIFACT, GATHER_ONLY, GIT, GROUPS, JOB, LEARNERS, RING
+from tests.combinations.parts import ARTIFACT, DRA, GATHER_ONLY, GIT, GROUPS, JOB, LEARNERS, RING
 from tests.manifests import ABSENT
 
 GO_TOGETHER = [
@@ -12,6 +12,33 @@ GO_TOGETHER = [
     pytest.param(
         {"spec.learners": {**LEARNERS, "maxPolicies": 10, "gpus": 4}, "spec.driver.train": ABSENT},
         id="learners that learn by themselves",
+    ),
+    pytest.param(
+        {"spec.learners": {**LEARNERS, "maxPolicies": 4, "gpus": 4}, "spec.workers.gpu": DRA},
+        id="learners with a claim each",
+    ),
+    pytest.param(
+        # Five policies on three GPUs: two at most on each.
+        {
+            "spec.learners": {**LEARNERS, "maxPolicies": 10, "gpus": 6, "shards": 2},
+            "spec.workers.gpu": DRA | {"perPod": 3},
+        },
+        id="learners with three GPUs in a claim",
+    ),
+    pytest.param(
+        {
+            "spec.learners": {**LEARNERS, "gpus": 8, "shards": 2},
+            "spec.workers.gpu": DRA | {"perPod": 4},
+        },
+        id="learners with four GPUs each",
+    ),
+    pytest.param(
+        {
+            "spec.learners": LEARNERS,
+            "spec.workers.gpu": DRA | {"perPod": 2},
+            "spec.collectors": {"replicas": 4, "resources": {"gpu": 2}, "devices": {"device": "cuda"}},
+        },
+        id="learners without GPUs beside claims",
     ),
     pytest.param({"spec.collectors.groups": GROUPS}, id="groups"),
     pytest.param(

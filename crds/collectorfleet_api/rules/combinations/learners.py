@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from collectorfleet_api.names import LEARNER_GROUP
+from collectorfleet_api.packing.learner_pods import LearnerPods
 from collectorfleet_api.rules.combinations.combination import Combination, Number
 from collectorfleet_api.rules.combinations.questions import LEARNS, SCRIPT
+from collectorfleet_api.v1alpha1.gpus import GpuMode
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 
@@ -22,7 +24,31 @@ def _places(spec: CollectorFleetSpec) -> int:
     return spec.learners.places if spec.learners else 0
 
 
+def _gpus_of_a_pod(spec: CollectorFleetSpec) -> int:
+    pods = spec.learners.pods if spec.learners else None
+    return pods.resources.gpus if isinstance(pods, LearnerPods) else 0
+
+
+def _of_a_claim(spec: CollectorFleetSpec) -> int:
+    return spec.workers.gpu.per_pod
+
+
 _PLACES: Final = "(has(self.maxPolicies) ? self.maxPolicies : self.policies.size())"
+
+# What `packing.learner_pods` counts, where learners have GPUs: with more of them than shards, the fullest of `s` shards
+# has `p` places and `g` GPUs, of which `m` policies share one where there is not one for each.
+_OF_LEARNERS: Final = _PLACES.replace("self.", "self.learners.")
+_GPUS: Final = "int(self.learners.gpus)"
+_SHARDS: Final = (
+    f"(has(self.learners.shards) ? self.learners.shards : {_GPUS} < 2 ? 1"
+    f" : {_GPUS} < {_OF_LEARNERS} ? {_GPUS} : {_OF_LEARNERS})"
+)
+_GPUS_OF_A_SHARD: Final = "g >= p ? g / p * p : [(p + g - 1) / g].map(m, (p + m - 1) / m)[0]"
+_GPUS_OF_A_POD: Final = (
+    f"[{_SHARDS}].map(s, s < 1 || {_OF_LEARNERS} < 1 ? 0 : {_GPUS} <= s ? 1"
+    f" : [({_OF_LEARNERS} + s - 1) / s].map(p, [{_GPUS} / s].map(g, {_GPUS_OF_A_SHARD})[0])[0])[0]"
+)
+_OF_A_CLAIM: Final = "self.workers.gpu.perPod"
 
 LEARNERS: Final = (
     Combination(
@@ -112,5 +138,21 @@ LEARNERS: Final = (
             Number(_PLACES, _places),
         ),
         on="learners",
+    ),
+    Combination(
+        "learner-pods-use-their-claim",
+        "learners.gpus",
+        lambda spec: spec.workers.gpu.mode is not GpuMode.DRA or _gpus_of_a_pod(spec) in (0, _of_a_claim(spec)),
+        f"!{LEARNS} || self.workers.gpu.mode != 'DRA' || self.learners.gpus <= 0.0"
+        f" || {_GPUS_OF_A_POD} == {_OF_A_CLAIM}",
+        "a learner pod has another number of GPUs than its claim, which has workers.gpu.perPod of them with mode DRA; "
+        "change perPod and claimTemplate, or learners.gpus or learners.shards",
+        "a learner pod has %d GPU and its claim %d (workers.gpu.perPod, mode DRA); set perPod to %d, with a "
+        "claimTemplate of as many, or change learners.gpus or learners.shards",
+        (
+            Number(_GPUS_OF_A_POD, _gpus_of_a_pod),
+            Number(_OF_A_CLAIM, _of_a_claim),
+            Number(_GPUS_OF_A_POD, _gpus_of_a_pod),
+        ),
     ),
 )

@@ -84,7 +84,7 @@ RULES_ONLY_IN_MANIFESTS = {
         (
             *("name-fits-the-cluster", "collectors-fit-into-pods", "driver-gpus-are-whole", "memory-fits-a-process"),
             *("mig-names-its-slice", "gpu-resource-where-pods-ask-for-one", "dra-names-its-claim"),
-            "gpu-resource-is-a-devices",
+            *("gpu-resource-is-a-devices", "learner-pods-use-their-claim"),
             *("ray-knows-tokens", "secrets-named-once", "templates-can-be-merged", "spec-fits-an-annotation"),
             *("network-rules-are-known", "custom-resources-have-names"),
         ),
