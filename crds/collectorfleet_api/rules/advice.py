@@ -124,6 +124,18 @@ def _parts_of_a_gpu(fleet: CollectorFleet) -> Iterator[Problem]:
         )
 
 
+def _parts_of_a_gpu_for_learners(fleet: CollectorFleet) -> Iterator[Problem]:
+    learners, mode = fleet.spec.learners, fleet.spec.workers.gpu.mode
+    if learners is None or isinstance(learners.pods, Refusal) or mode not in _PARTS:
+        return
+    gpus, whole = learners.pods.resources.gpus, min(int(learners.gpus), learners.places)
+    if gpus > 1:
+        yield Problem(
+            "spec.learners.gpus",
+            f"a learner pod has {gpus} with mode {mode.value}: {_PARTS[mode]}; use {whole} in {whole} shards",
+        )
+
+
 def _gpu_of_nobody(fleet: CollectorFleet) -> Iterator[Problem]:
     learners, groups = fleet.spec.learners, fleet.spec.collectors.groups
     # Learner pods are made by it, too, and those of a group.
@@ -218,6 +230,7 @@ _CHECKS: Final[tuple[Callable[[CollectorFleet], Iterator[Problem]], ...]] = (
     _endless_output,
     _unused_gpu,
     _parts_of_a_gpu,
+    _parts_of_a_gpu_for_learners,
     _gpu_of_nobody,
     _gpus_of_the_template,
     _gpu_without_device,

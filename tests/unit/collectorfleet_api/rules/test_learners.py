@@ -75,6 +75,52 @@ def test_gpus_that_no_policy_uses_are_told() -> None:
     assert warnings(fleet(with_(gpus=4, maxPolicies=10))) == []
 
 
+MIG = {"mode": "MIG", "resource": "nvidia.com/mig-1g.10gb"}
+
+
+@pytest.mark.parametrize(
+    ("gpu", "learners", "sentence"),
+    [
+        pytest.param(
+            MIG,
+            {"gpus": 4, "maxPolicies": 4, "shards": 1},
+            "spec.learners.gpus: a learner pod has 4 with mode MIG: CUDA shows a process one slice only; use "
+            "4 in 4 shards",
+            id="policies of a slice each in one shard",
+        ),
+        pytest.param(
+            MIG,
+            {"gpus": 4},
+            "spec.learners.gpus: a learner pod has 2 with mode MIG: CUDA shows a process one slice only; use "
+            "2 in 2 shards",
+            id="policies of two slices",
+        ),
+        pytest.param(
+            {"mode": "MPS"},
+            {"gpus": 4},
+            "spec.learners.gpus: a learner pod has 2 with mode MPS: the device plugin gives a pod one replica only; "
+            "use 2 in 2 shards",
+            id="policies of two replicas",
+        ),
+    ],
+)
+def test_parts_of_a_gpu_that_learners_cannot_use_are_told(
+    gpu: dict[str, Any], learners: dict[str, Any], sentence: str
+) -> None:
+    assert [str(one) for one in warnings(fleet(with_(**learners) | {"spec.workers.gpu": gpu}))] == [sentence]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "learners"),
+    [
+        pytest.param({}, {"gpus": 4}, id="whole GPUs"),
+        pytest.param(MIG, {"gpus": 4, "maxPolicies": 10}, id="a slice in each pod"),
+    ],
+)
+def test_gpus_that_learners_use_are_not_told(gpu: dict[str, Any], learners: dict[str, Any]) -> None:
+    assert warnings(fleet(with_(**learners) | {"spec.workers.gpu": gpu})) == []
+
+
 def test_places_are_as_many_as_policies_unless_said() -> None:
     said, absent = fleet(with_(maxPolicies=5)).spec.learners, fleet(with_()).spec.learners
     assert said is not None
