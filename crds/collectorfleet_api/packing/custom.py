@@ -39,11 +39,15 @@ def custom_fitting(custom: CustomResources) -> int | Refusal | None:
     return fitting
 
 
+def scarcest(custom: CustomResources) -> str:
+    """The resource that bounds the collectors of a pod: the first in the alphabet of those that do so alike."""
+    return min(sorted(custom.asked), key=lambda name: _collectors(custom, name))
+
+
 def too_many_for_custom(custom: CustomResources, collectors_per_pod: int) -> Refusal | None:
     """Refused where a pod's are not enough for so many, each of which it is enough for."""
     for name in sorted(custom.asked):
-        units, per_pod = round(custom.asked[name] * UNITS), custom.per_pod[name]
-        fitting = per_pod * UNITS // units
+        units, per_pod, fitting = round(custom.asked[name] * UNITS), custom.per_pod[name], _collectors(custom, name)
         if collectors_per_pod > fitting:
             return Refusal(
                 "spec.workers.collectorsPerPod",
@@ -52,6 +56,11 @@ def too_many_for_custom(custom: CustomResources, collectors_per_pod: int) -> Ref
                 f"least {-(-collectors_per_pod * units // UNITS)}",
             )
     return None
+
+
+def _collectors(custom: CustomResources, name: str) -> int:
+    """For how many a pod has enough of one that it has."""
+    return custom.per_pod[name] * UNITS // round(custom.asked[name] * UNITS)
 
 
 def _fitting(name: str, asked: float, per_pod: int) -> int | Refusal:

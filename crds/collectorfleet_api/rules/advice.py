@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from collectorfleet_api.packing.pods import pack
+from collectorfleet_api.packing.custom import scarcest
+from collectorfleet_api.packing.pods import Packing, WorkerGroup, collectors_that_fit, pack
 from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.packing.shares import shares
 from collectorfleet_api.rules.groups import place
@@ -111,8 +112,19 @@ def _unused_gpu(fleet: CollectorFleet) -> Iterator[Problem]:
         yield Problem(
             "spec.collectors.resources.gpu",
             f"{rest:.4g} of the {group.gpus_per_pod} GPU of each worker pod is used by no collector: "
-            f"{group.per_pod} of {group.gpu_per_collector:g} GPU fit",
+            f"{_bound(fleet.spec.worker_group, group)}",
         )
+
+
+def _bound(asked: WorkerGroup, packing: Packing) -> str:
+    """Why a pod has no more collectors."""
+    fitting = collectors_that_fit(packing.gpu_units, packing.gpus_per_pod)
+    fit = f"{fitting} of {packing.gpu_per_collector:g} GPU fit"
+    if packing.per_pod == fitting:
+        return fit
+    if asked.collectors_per_pod is not None:
+        return f"{fit}, and workers.collectorsPerPod is {packing.per_pod}"
+    return f"{fit}, and {scarcest(asked.custom)} of workers.customPerPod is enough for {packing.per_pod}"
 
 
 def _parts_of_a_gpu(fleet: CollectorFleet) -> Iterator[Problem]:

@@ -11,6 +11,7 @@ from tests.manifests import ABSENT, fleet
 from collectorfleet_api.rules.advice import warnings
 
 ON_A_GPU = {"name": "fast", "replicas": 2, "resources": {"gpu": 0.5}, "devices": {"device": "cuda"}}
+QUARTERS = {"spec.collectors.resources.gpu": 0.25, "spec.collectors.devices.device": "cuda"}
 ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
 
 
@@ -93,6 +94,22 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
             "spec.collectors.resources.gpu: 0.4 of the 1 GPU of each worker pod is used by no collector: "
             "1 of 0.6 GPU fit",
             id="a GPU that is left over",
+        ),
+        pytest.param(
+            {**QUARTERS, "spec.workers.collectorsPerPod": 2},
+            "spec.collectors.resources.gpu: 0.5 of the 1 GPU of each worker pod is used by no collector: "
+            "4 of 0.25 GPU fit, and workers.collectorsPerPod is 2",
+            id="a GPU for fewer collectors than fit",
+        ),
+        pytest.param(
+            {
+                **QUARTERS,
+                "spec.collectors.resources.custom": {"disk": 1, "license": 0.6},
+                "spec.workers.customPerPod": {"disk": 4, "license": 2},
+            },
+            "spec.collectors.resources.gpu: 0.25 of the 1 GPU of each worker pod is used by no collector: "
+            "4 of 0.25 GPU fit, and license of workers.customPerPod is enough for 3",
+            id="a GPU for more collectors than licences",
         ),
         pytest.param(
             {"spec.replayBuffer": {"factory": "a:b"}, "spec.driver.checkpoint": {"claimName": "runs"}},
