@@ -11,6 +11,7 @@ from collectorfleet_operator.decide.limits import expires, until_limit, until_st
 from collectorfleet_operator.decide.lost import TAKES_LEASE_WITHIN
 from collectorfleet_operator.decide.lost_nodes import until_given_up
 from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.outlived import until_deleted
 from collectorfleet_operator.decide.stopping import orders, until_overdue
 
 # What the API server refused may be allowed by then: a quota, a webhook, a foreign object that was in the way.
@@ -31,6 +32,7 @@ def until_next_deadline(seen: Observed, now: datetime) -> timedelta | None:
         _still(rolling.until_overdue(seen, orders(seen, now), now)),
         until_limit(seen, now),
         until_given_up(seen, now),
+        _still(until_deleted(seen, now)),
     )
     return min((wait for wait in waits if wait is not None), default=None)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collectorfleet_operator.children.driver_job import CONTAINER as DRIVER_CONTAINER
 from collectorfleet_operator.children.worker_group import WORKER_CONTAINER
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.observed import Observed
@@ -23,8 +22,7 @@ def is_in_use(seen: Observed) -> bool:
 
     One that was asked to end does until it has: its checkpoint may have learners in it.
     """
-    pod = seen.driver_pod
-    if pod is None or pods.phase_of(pod) != "Running" or pods.exit_of(pod, DRIVER_CONTAINER) is not None:
+    if seen.driver_phase != "Running":
         return False
     return seen.asked_to_end_since is not None or has_collectors(seen)
 

@@ -11,6 +11,7 @@ from typing import Final, TypeGuard
 from collectorfleet_api.packing.pods import Packing, pack_groups
 from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport, Reason
+from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.children.hashes import changed_parts
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.children.propagation import NOTHING, Propagation
@@ -158,6 +159,11 @@ class Observed:
     def driver_pod(self) -> Object | None:
         """The newest driver pod of the present Job."""
         return pods.newest(self.belonging(self.driver_pods, self.job))
+
+    @property
+    def driver_phase(self) -> str | None:
+        """The phase of the driver's pod by its driver alone; None without a pod."""
+        return None if self.driver_pod is None else pods.phase_by(self.driver_pod, CONTAINER)
 
     @property
     def asked_to_end_since(self) -> datetime | None:

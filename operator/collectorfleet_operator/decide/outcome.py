@@ -15,6 +15,7 @@ from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.limits import code_is_newer, deadline_exceeded, expires, recorded
 from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.outlived import what_runs_on
 from collectorfleet_operator.decide.stopping import has_stopped, why_suspended_idle
 from collectorfleet_operator.objects import Object, has_condition
 
@@ -58,9 +59,12 @@ def _failed_before(seen: Observed) -> Failed | None:
 
 
 def _outcome_of(seen: Observed, job: Object, now: datetime) -> Outcome:
-    pod = seen.driver_pod
-    if has_condition(job, "Complete") or (pod is not None and pods.phase_of(pod) == "Succeeded"):
+    pod, before = seen.driver_pod, _previous(seen)
+    if has_condition(job, "Complete") or seen.driver_phase == "Succeeded":
         return Completed(_completed(seen))
+    if before is not None and is_true(before):
+        # What else was in its pod failed, or the pod was taken before all of it had ended.
+        return Completed(before.message)
     if seen.fleet.spec.suspend or has_stopped(seen):
         return Running()
     failed = has_condition(job, "Failed") or (pod is not None and _exit_code(pod) == names.EXIT_USER_ERROR)
@@ -87,13 +91,13 @@ def _late(seen: Observed, now: datetime) -> str:
 def _completed(seen: Observed) -> str:
     progress = seen.report.progress if seen.report else None
     frames = f" after {progress.frames_delivered} frames in {progress.batches} batches" if progress else ""
-    return f"the driver finished{frames}; {_cluster(seen)}, Job {_job_name(seen)} is kept for its log"
+    return f"the driver finished{frames}; {_cluster(seen)}, Job {_job_name(seen)} is kept for its log{_runs_on(seen)}"
 
 
 def _failed(seen: Observed, job: Object) -> str:
     again = _try_again(seen, _WITHOUT_A_JOB if expires(seen) is not None else "delete the Job")
-    kept = f"{_cluster(seen)}, Job {_job_name(seen)} and its pods are kept for their logs; {again}"
-    failed = [pod for pod in seen.belonging(seen.driver_pods, job) if pods.phase_of(pod) == "Failed"]
+    kept = f"{_cluster(seen)}, Job {_job_name(seen)} and its pods are kept for their logs{_runs_on(seen)}; {again}"
+    failed = [pod for pod in seen.belonging(seen.driver_pods, job) if pods.phase_by(pod, CONTAINER) == "Failed"]
     last = pods.newest(failed)
     cause = first_line(last) if last is not None else None
     if cause is None:
@@ -107,6 +111,11 @@ def _failed(seen: Observed, job: Object) -> str:
     failures = int(job["status"].get("failed", len(failed)))
     limit = job["spec"]["backoffLimit"]
     return f"the driver failed {failures} times (backoffLimit is {limit}), the last time: {cause}; {kept}"
+
+
+def _runs_on(seen: Observed) -> str:
+    found = what_runs_on(seen.driver_pod) if seen.driver_pod is not None else ""
+    return f"; {found}" if found else ""
 
 
 def _cluster(seen: Observed) -> str:
@@ -161,7 +170,8 @@ def _ended(pod: Object) -> pods.Exit | None:
 
 
 def _job_message(job: Object) -> str:
-    found: Object = next((one for one in job["status"]["conditions"] if one["type"] == "Failed"), {})
+    conditions = (job.get("status") or {}).get("conditions") or []
+    found: Object = next((one for one in conditions if one["type"] == "Failed"), {})
     return str(found.get("message") or found.get("reason") or "the driver left no message")
 
 

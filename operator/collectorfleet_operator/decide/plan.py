@@ -29,7 +29,8 @@ from collectorfleet_operator.decide.heads import left_behind
 from collectorfleet_operator.decide.limits import code_is_newer, recorded
 from collectorfleet_operator.decide.lost_nodes import given_up, node_of
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.decide.outcome import outcome
+from collectorfleet_operator.decide.outcome import first_line, outcome
+from collectorfleet_operator.decide.outlived import until_deleted, what_runs_on
 from collectorfleet_operator.decide.stopping import (
     goes_on_as_it_ran,
     has_stopped,
@@ -111,6 +112,14 @@ def _clear_up(seen: Observed, end: Over, now: datetime) -> Iterator[Action]:
             yield delete(JOB, seen.job, f"spec.ttlSecondsAfterFinished is over since the fleet {end.verb}")
         elif recorded(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED):
             yield delete(JOB, seen.job, end.message)
+        elif _would_run_again(seen, end, seen.job):
+            yield delete(JOB, seen.job, "the fleet completed, and its Job would start another driver")
+
+
+def _would_run_again(seen: Observed, end: Over, job: Object) -> bool:
+    """Whether the Job counts as failed what else was in the pod of a driver that was done."""
+    is_over = has_condition(job, "Complete") or has_condition(job, "Failed")
+    return isinstance(end, Completed) and seen.driver_phase != "Succeeded" and not is_over
 
 
 def _is_expired(seen: Observed, now: datetime) -> bool:
@@ -164,10 +173,18 @@ def _as_it_ran(seen: Observed, job: Object, count: int, why: str) -> Create:
 
 def _keep_up(seen: Observed, now: datetime) -> Iterator[Action]:
     """Tend what the run of a driver that goes on consists of."""
+    yield from _end_what_outlives_its_driver(seen, now)
     if seen.running is not None and queue.is_placed(seen):
         yield from _leave_the_last_head(seen)
         yield from tend(seen)
         yield from _tell_ready(seen, now)
+
+
+def _end_what_outlives_its_driver(seen: Observed, now: datetime) -> Iterator[Action]:
+    left, pod = until_deleted(seen, now), seen.driver_pod
+    if pod is not None and left is not None and left <= timedelta(0):
+        why = f"its driver failed: {first_line(pod) or 'it left no message'}; {what_runs_on(pod)}"
+        yield delete(POD, pod, why)
 
 
 def _leave_the_last_head(seen: Observed) -> Iterator[Action]:

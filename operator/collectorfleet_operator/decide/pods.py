@@ -19,6 +19,8 @@ UNSCHEDULABLE: Final = "Unschedulable"
 OOM_KILLED: Final = "OOMKilled"
 CRASH_LOOP: Final = "CrashLoopBackOff"
 
+_OVER: Final = ("Succeeded", "Failed")
+
 # A container on its way; everything else that a container waits for is a problem.
 _ON_ITS_WAY: Final = ("ContainerCreating", "PodInitializing")
 # The kubelet swaps these two every few seconds while it retries; one name keeps conditions quiet.
@@ -65,6 +67,29 @@ def exit_of(pod: Object, container: str) -> Exit | None:
         if status["name"] == container and ended:
             return Exit(int(ended["exitCode"]), ended.get("reason", ""), ended.get("message", ""))
     return None
+
+
+def phase_by(pod: Object, container: str) -> str:
+    """The phase that the pod would have without its other containers, which may go on when this one has ended."""
+    ended = exit_of(pod, container)
+    if ended is None:
+        return phase_of(pod)
+    return "Failed" if ended.code else "Succeeded"
+
+
+def ended_at(pod: Object, container: str) -> datetime | None:
+    """When the container ended, by the kubelet's clock; None if it has not, or nobody says when."""
+    states = (status.get("state", {}) for status in _statuses(pod) if status["name"] == container)
+    found = next((state["terminated"].get("finishedAt") for state in states if "terminated" in state), None)
+    return datetime.fromisoformat(found) if found else None
+
+
+def not_ended(pod: Object) -> list[str]:
+    """The containers that the pod goes on for, by name: no init containers, whose sidecars end with all others."""
+    if phase_of(pod) in _OVER:
+        return []
+    statuses = (pod.get("status") or {}).get("containerStatuses") or []
+    return [status["name"] for status in statuses if "terminated" not in (status.get("state") or {})]
 
 
 def began_at(pod: Object, container: str) -> datetime | None:

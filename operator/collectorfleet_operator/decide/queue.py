@@ -163,8 +163,7 @@ def worker_pods(counts: Mapping[str, int]) -> int:
 
 def is_everything_ready(seen: Observed) -> bool:
     """Whether each pod that the quota is for is ready, which Kueue may be told to wait for."""
-    driver = seen.driver_pod
-    if driver is None or pods.phase_of(driver) != "Running" or not seen.is_usable(seen.cluster):
+    if seen.driver_phase != "Running" or not seen.is_usable(seen.cluster):
         return False
     wanted = int(seen.present.spec.has_ray) + sum(size.pods for size in sizes_of(seen.cluster).values())
     return sum(pods.is_ready(pod) for pod in (*seen.heads, *seen.workers()) if not is_terminating(pod)) >= wanted

@@ -84,7 +84,7 @@ def to_replace(seen: Observed, group: str) -> list[str]:
     is left in the pod's grace, as in an eviction.
     """
     empty = set(seen.report.drained_pods if seen.report else []) & set(_asked(seen))
-    nobody_runs = seen.driver_pod is None or pods.phase_of(seen.driver_pod) != "Running"
+    nobody_runs = seen.driver_phase != "Running"
     going = [name_of(pod) for pod in seen.workers(group) if is_terminating(pod)]
     return going + [
         name_of(pod)

@@ -75,7 +75,7 @@ def _emptiest_first(seen: Observed, workers: list[Object]) -> list[str]:
 
 def _driver_has_drained(seen: Observed, group: str) -> bool:
     """True if no running driver still counts on more collectors of the group than the fleet asks for."""
-    if seen.driver_pod is None or pods.phase_of(seen.driver_pod) != "Running":
+    if seen.driver_phase != "Running":
         return True
     progress = seen.report.progress if seen.report else None
     if progress is None or progress.collectors is None:

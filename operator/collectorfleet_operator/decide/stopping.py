@@ -179,8 +179,7 @@ def until_overdue(seen: Observed, now: datetime) -> timedelta | None:
 
 def why_not_asked(seen: Observed) -> str:
     """Why the present driver ends without being asked; empty where it is to be asked."""
-    pod = seen.driver_pod
-    if pod is None or pods.phase_of(pod) != "Running":
+    if seen.driver_phase != "Running":
         return "its driver does not run"
     if seen.driver_is_lost:
         return "its driver is lost: it does not renew its Lease"

@@ -14,6 +14,7 @@ from collectorfleet_operator.decide.lost import LOST_AFTER, TAKES_LEASE_WITHIN, 
 from collectorfleet_operator.decide.lost_nodes import is_marked, node_of
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import first_line
+from collectorfleet_operator.decide.outlived import ENDS_WITHIN, what_runs_on
 from collectorfleet_operator.decide.warnings import newest_about
 from collectorfleet_operator.objects import Object, name_of, uid_of
 
@@ -56,7 +57,7 @@ def _driver(seen: Observed, job: Object) -> Finding:
     if is_marked(pod):
         text = f"driver pod {name_of(pod)} is lost with node {node_of(pod)}, and is started on another one"
         return hindered(_TYPE, Reason.NODE_LOST, text)
-    match pods.phase_of(pod):
+    match seen.driver_phase:
         case "Running":
             return _running(seen, pod)
         case "Failed":
@@ -108,6 +109,9 @@ def _failed(job: Object, pod: Object) -> Finding:
     failures = int((job.get("status") or {}).get("failed", 1))
     cause = first_line(pod) or "it left no message"
     text = f"driver pod {name_of(pod)} failed ({failures} of {job['spec']['backoffLimit'] + 1} tries): {cause}"
+    runs_on = what_runs_on(pod)
+    if runs_on:
+        text += f"; {runs_on}; it is deleted {ENDS_WITHIN.seconds} s after the driver's end, for the next try"
     return hindered(_TYPE, Reason.RESTARTING, text)
 
 

@@ -1,0 +1,36 @@
+"""A driver's pod that other containers keep running once the driver has ended, as a log shipper or a mesh proxy does.
+
+Its Job waits for the whole pod: it would never try again. A sidecar that is an init container with restartPolicy Always
+ends with the driver by itself, and is none of these. Pure.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from collectorfleet_operator.children.driver_job import CONTAINER
+from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.objects import Object, is_terminating
+
+# Some see that the driver has ended, send what is left, and end: such a pod keeps its log.
+ENDS_WITHIN: Final = timedelta(seconds=60)
+
+
+def what_runs_on(pod: Object) -> str:
+    """``container proxy keeps its pod (...)``; empty where the driver runs, or nothing outlives it."""
+    names = pods.not_ended(pod)
+    if pods.exit_of(pod, CONTAINER) is None or not names:
+        return ""
+    keep = f"container {names[0]} keeps" if len(names) == 1 else f"containers {', '.join(names)} keep"
+    return f"{keep} its pod (an init container with restartPolicy Always would end with the driver)"
+
+
+def until_deleted(seen: Observed, now: datetime) -> timedelta | None:
+    """How long the pod of a driver that failed is left to what runs on in it; None where nothing does."""
+    pod = seen.driver_pod
+    if pod is None or is_terminating(pod) or seen.driver_phase != "Failed" or not what_runs_on(pod):
+        return None
+    ended = pods.ended_at(pod, CONTAINER)
+    return ended + ENDS_WITHIN - now if ended is not None else timedelta(0)
