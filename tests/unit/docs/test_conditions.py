@@ -43,3 +43,10 @@ def test_what_is_wrong_has_something_to_do() -> None:
 
 def test_kubernetes_own_reasons_are_not_ours() -> None:
     assert not {word for cell in named("Kubernetes' own reasons") for word in re.findall(r"\w+", cell)} & set(Reason)
+
+
+def test_pages_name_reasons_that_there_are() -> None:
+    pages = {page: page.read_text() for page in (ROOT / "docs").rglob("*.md")}
+    said = {(page.name, found) for page, text in pages.items() for found in re.findall(r"reason(?:=| `)(\w+)", text)}
+    assert len(said) > 1
+    assert [one for one in sorted(said) if one[1] not in set(Reason)] == []
