@@ -163,6 +163,7 @@ class GatherLoop:
             for one in list(shared.gather.collectors):
                 if one.pod in shared.draining_pods and not one.in_flight:
                     self._leave_pod(one, one.pod)
+            self._note_empty()
 
     def _leave(self, name: str, one: Collector | None) -> None:
         self._shared.slots.left(name)
@@ -179,10 +180,19 @@ class GatherLoop:
         log.info("%s drained: its pod %s is to be replaced", one.id.name, pod)
         self._note_drained(pod)
 
+    def _note_empty(self) -> None:
+        """Of pods that are drained, those that nobody left: none was there, or who was is lost."""
+        shared = self._shared
+        taken = {one.pod for one in shared.gather.collectors}
+        if None not in taken:  # who is on its way may come up on any of them
+            for pod in sorted(shared.draining_pods - shared.drained_pods.keys() - taken):
+                self._note_drained(pod)
+                shared.note_change()
+
     def _note_drained(self, pod: str) -> None:
         if all(other.pod != pod for other in self._shared.gather.collectors):
             self._shared.drained_pods[pod] = None
-            log.info("pod %s holds no collector any more", pod)
+            log.info("pod %s holds no collector", pod)
 
     def _submit(self, now: float) -> None:
         gather = self._shared.gather

@@ -111,3 +111,19 @@ def test_a_fleet_that_shrinks_meanwhile_forgets_who_waits(fleet: Played) -> None
     fleet.consumer.drain_pods([])
     fleet.turn()
     assert names(fleet) == ["c0"]
+
+
+def test_a_pod_that_nobody_is_on_is_empty_once_nobody_is_on_the_way(fleet: Played) -> None:
+    """It never held a collector, or its collectors were lost: nobody leaves it."""
+    fleet.world.die(fleet.remote("c0"))
+    fleet.turn()
+    fleet.consumer.drain_pods({"pod-c0", "pod-c9"})
+    fleet.turn()
+    fleet.turn(seconds=100)
+    assert [one.pod for one in fleet.gather.collectors if one.id.name == "c0"] == [None]
+    assert not fleet.shared.drained_pods
+    fleet.world.build(fleet.remote("c0"), pod="pod-c1")
+    fleet.turn()
+    fleet.turn()
+    assert list(fleet.shared.drained_pods) == ["pod-c0", "pod-c9"]
+    assert names(fleet) == ["c0", "c1"]

@@ -119,9 +119,9 @@ class World:
         self.alive.clear()
 
     # ---------------------------------------------------------------- what collectors do
-    def build(self, remote: Remote, normalization: Normalization | None = None) -> None:
+    def build(self, remote: Remote, normalization: Normalization | None = None, *, pod: str | None = None) -> None:
         remote.built = True
-        self.messages.append(Started(remote.id, f"pod-{remote.id.name}", 1, normalization))
+        self.messages.append(Started(remote.id, pod or f"pod-{remote.id.name}", 1, normalization))
 
     def load(self, remote: Remote) -> None:
         remote.loaded = remote.acknowledged = remote.offered
