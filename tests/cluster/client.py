@@ -165,7 +165,8 @@ def manifest_text(manifest: Manifest) -> str:
 
 def condition(obj: Object, name: str) -> Object | None:
     """The condition of that type in an object's status, if there is one."""
-    found: list[Object] = obj.get("status", {}).get("conditions", [])
+    # Of a CRD that was just made, they are null.
+    found: list[Object] = (obj.get("status") or {}).get("conditions") or []
     return next((c for c in found if c["type"] == name), None)
 
 
