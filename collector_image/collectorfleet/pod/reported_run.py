@@ -60,7 +60,9 @@ class ReportedRun:
     def report(self) -> DriverReport:
         """What is true now, as the status has it."""
         session = self._session
-        report = session.report() if session else starting_report(self._size.replicas, self._before)
+        report = starting_report(self._size.replicas, self._before)
+        if session is not None:
+            report = _with_last_batch(session.report(), report)
         incarnation = ((self._before and self._before.driver_incarnation) or 0) + 1
         return report.model_copy(update={"fleet_uid": self._settings.uid, "driver_incarnation": incarnation})
 
@@ -98,3 +100,11 @@ class ReportedRun:
             *(was.replicas, was.min_available),
         )
         session.resize(size.replicas, size.min_available)
+
+
+def _with_last_batch(report: DriverReport, before: DriverReport) -> DriverReport:
+    """``report``, with the time of the last batch ``before`` where it has none: its counters go on from there, too."""
+    progress, last = report.progress, before.progress.last_batch_time if before.progress else None
+    if progress is None or progress.last_batch_time is not None or last is None:
+        return report
+    return report.model_copy(update={"progress": progress.model_copy(update={"last_batch_time": last})})

@@ -55,7 +55,7 @@ def until_stalled(seen: Observed, now: datetime) -> timedelta | None:
     As for a Deployment, what is late is said, and still tried. The first drivers of a Job have it together.
     """
     job, pod = seen.job, seen.driver_pod
-    if not seen.is_usable(job) or _is_of(seen.report, job):
+    if not seen.is_usable(job) or _has_delivered_itself(seen, job):
         return None
     began = created_at(pod) if pod is not None and has_delivered(seen, job) else created_at(job)
     return began + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - now
@@ -97,14 +97,19 @@ def code_is_newer(seen: Observed) -> bool:
 
 def has_delivered(seen: Observed, job: Object) -> bool:
     """Whether a driver of this Job has handed out a batch, be it one whose pod is gone."""
-    return _is_of(seen.last_report, job)
+    return _delivered_since(seen.last_report, created_at(job))
 
 
-def _is_of(report: DriverReport | None, job: Object) -> bool:
-    """Whether the last batch that was reported is one of this Job: drivers of earlier ones report in the same place."""
+def _has_delivered_itself(seen: Observed, job: Object) -> bool:
+    """Whether the present driver has, or the last one where none is there yet."""
+    return _delivered_since(seen.report, created_at(job if seen.driver_pod is None else seen.driver_pod))
+
+
+def _delivered_since(report: DriverReport | None, began: datetime) -> bool:
+    """Drivers report in the same place, and those that follow keep the time of the last batch until they have one."""
     progress = report.progress if report else None
     last = progress.last_batch_time if progress else None
-    return last is not None and last >= created_at(job)
+    return last is not None and last >= began
 
 
 def _deadlines(seen: Observed, job: Object) -> list[Limit]:
@@ -124,7 +129,7 @@ def _deadlines(seen: Observed, job: Object) -> list[Limit]:
 
 def _idle(seen: Observed, job: Object) -> list[Limit]:
     seconds, progress = seen.fleet.spec.idle_timeout_seconds, seen.report.progress if seen.report else None
-    if seconds is None or progress is None or progress.last_batch_time is None or not has_delivered(seen, job):
+    if seconds is None or progress is None or progress.last_batch_time is None or not _has_delivered_itself(seen, job):
         return []
     text = f"no batch was taken for {seconds} s (spec.idleTimeoutSeconds)"
     return [Limit(progress.last_batch_time + timedelta(seconds=seconds), text)]

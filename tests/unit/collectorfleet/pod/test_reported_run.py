@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -19,9 +20,10 @@ class Scripted:
     def __init__(self) -> None:
         self.sizes: list[tuple[int, int]] = []
         self.drained: list[set[str]] = []
+        self.last_batch_time: datetime | None = None
 
     def report(self) -> DriverReport:
-        return DriverReport(progress=Progress(batches=3))
+        return DriverReport(progress=Progress(batches=3, last_batch_time=self.last_batch_time))
 
     def wait_for_change(self, seen: int, timeout_seconds: float) -> int:
         return seen + 1
@@ -64,6 +66,22 @@ def test_collectors_are_starting_until_there_is_a_session() -> None:
     assert (report.fleet_uid, report.driver_incarnation) == ("u-1", 5)
     assert report.progress is not None
     assert report.progress.batches == 3
+
+
+def test_when_the_last_batch_was_stays_known_until_there_is_another() -> None:
+    """Deadlines of the run's start go by it."""
+    run, session = ReportedRun(SETTINGS), Scripted()
+    run.begin(stored(replicas=2, driverIncarnation=1, progress={"batches": 3, "lastBatchTime": "2026-01-01T12:00:00Z"}))
+    for attach in (False, True):
+        if attach:
+            run.attach(session)
+        progress = run.report().progress
+        assert progress is not None
+        assert progress.last_batch_time == datetime(2026, 1, 1, 12, tzinfo=UTC)
+    session.last_batch_time = datetime(2026, 1, 1, 13, tzinfo=UTC)
+    progress = run.report().progress
+    assert progress is not None
+    assert progress.last_batch_time == session.last_batch_time
 
 
 def test_the_session_is_resized_when_the_fleet_wants_another_size_and_only_then() -> None:

@@ -73,10 +73,33 @@ def test_a_driver_that_follows_one_that_delivered_has_missed_no_startup_deadline
     assert told(status, "Completed")[1] != "DeadlineExceeded"
     assert told(status, "Stalled")[0] == "False"
     assert not {"Delete RayCluster", "Delete Job"} & set(kinds(world.plan().actions))
+    # It reports itself, with the time of the last batch before it.
+    world.report(0, at=world.now, driverIncarnation=2)
+    fleet = world.get(FLEET)
+    fleet["status"]["progress"]["lastBatchTime"] = later(60).isoformat()
+    world.store(fleet)
+    assert told(world.look(world.now), "Completed")[1] != "DeadlineExceeded"
+    assert told(world.look(world.now), "Stalled")[0] == "False"
     world.seconds += 601
     world.renew_lease()
     assert told(world.look(world.now), "Stalled")[:2] == ("True", "ProgressDeadlineExceeded")
     assert told(world.look(world.now), "Completed")[1] != "DeadlineExceeded"
+
+
+def test_a_driver_that_follows_after_a_while_is_not_idle_before_its_first_batch() -> None:
+    world = running({"spec.idleTimeoutSeconds": 600, "spec.driver.checkpoint": {"claimName": "runs"}})
+    wait(world, 700)
+    world.collect(*world.pods("driver"))
+    world.make_pods()
+    world.run_pods("driver")
+    world.renew_lease()
+    world.report(0, at=world.now, driverIncarnation=2)
+    fleet = world.get(FLEET)
+    fleet["status"]["progress"]["lastBatchTime"] = later(0).isoformat()
+    world.store(fleet)
+    status = world.look(world.now)
+    assert status.orders is None
+    assert told(status, "Suspended")[1] == "NotSuspended"
 
 
 def test_a_driver_that_is_not_done_at_its_active_deadline_has_failed() -> None:
