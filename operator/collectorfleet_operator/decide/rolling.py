@@ -119,8 +119,11 @@ def _asked(seen: Observed) -> Sequence[str]:
 
 
 def _is_broken(pod: Object) -> bool:
-    """Whether the pod is not ready by its own kubelet's word: on a silent node it may collect."""
-    return not pods.is_ready(pod) and not does_not_answer(pod)
+    """Whether the pod collects nothing by its own kubelet's word, which on a silent node is an old one.
+
+    One that was ready and is not for a moment is none: a template whose pods crash would take its place.
+    """
+    return not pods.is_ready(pod) and not does_not_answer(pod) and pods.has_not_been_ready(pod)
 
 
 def _unavailable(seen: Observed, group: str, wanted: int, draining: Sequence[str]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.unit.collectorfleet_operator.decide.test_rolling import ROLLING, at_most, drained, old, rolled
-from tests.unit.collectorfleet_operator.world import World, kinds
+from tests.unit.collectorfleet_operator.world import World, kinds, later
 
 from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
@@ -95,3 +95,31 @@ def test_a_pod_on_a_silent_node_counts_and_is_not_taken_for_one_that_collects_no
     )
     world.carry_out()
     assert sizes_of(world.get(RAYCLUSTER))["collectors"].to_delete == (name_of(silent),)
+
+
+def test_a_pod_that_is_unready_for_a_moment_is_not_given_to_a_template_whose_pods_crash() -> None:
+    world = rolled(ROLLING)
+    drained(world)
+    world.carry_out()
+    world.make_pods()
+    (new,) = [pod for pod in world.pods("worker") if pod["status"]["phase"] == "Pending"]
+    crash(world, new)
+    before = old(world)
+    (one, *_) = [pod for pod in world.pods("worker") if name_of(pod) in before]
+    began, turned = later(10).isoformat(), later(700).isoformat()
+    statuses = [{"name": "ray-worker", "ready": False, "state": {"running": {"startedAt": began}}}]
+
+    def unready_since(time: str) -> None:
+        ready = {"type": "Ready", "status": "False", "lastTransitionTime": time}
+        world.set_pod(one, phase="Running", conditions=[ready], containerStatuses=statuses)
+
+    unready_since(turned)
+    world.look()
+    world.carry_out()
+    world.make_pods()
+    assert old(world) == before
+    # One that never was ready is of the other kind.
+    unready_since(began)
+    world.look()
+    world.carry_out()
+    assert name_of(one) in sizes_of(world.get(RAYCLUSTER))["collectors"].to_delete
