@@ -225,8 +225,12 @@ def _ask_for_quota(seen: Observed) -> Iterator[Action]:
         yield Create(WORKLOAD, given(seen, wanted), told(WORKLOAD, wanted, child.summary(wanted)))
     elif not seen.is_usable(seen.workload):
         return
-    elif queue.is_deactivated(seen.workload) or queue.is_reserved(seen.workload):
-        # Neither can be changed so that Kueue looks at it anew.
+    elif queue.is_deactivated(seen.workload):
+        # Kueue looks at it no more, whatever is changed of it.
+        if child.difference(seen.workload, given(seen, wanted)):
+            yield delete(WORKLOAD, seen.workload, "it was deactivated, and the fleet asks for something else now")
+    elif queue.is_reserved(seen.workload):
+        # Nor does Kueue let its pods be changed.
         if not holds(seen.workload, wanted):
             yield delete(WORKLOAD, seen.workload, "it is for other pods")
     else:

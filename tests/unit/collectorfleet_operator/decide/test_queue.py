@@ -231,7 +231,7 @@ def test_a_workload_that_was_deactivated_does_not_go_back_into_the_queue() -> No
 
 
 def deactivated() -> World:
-    world = queued({"spec.collectors.replicas": 4})
+    world = queued({"spec.collectors.replicas": 8})
     found = world.get(WORKLOAD)
     found["spec"]["active"] = False
     world.store(found)
@@ -245,16 +245,19 @@ def test_a_fleet_whose_workload_was_deactivated_waits_for_the_user_and_says_so()
     assert (status, reason) == ("False", "WorkloadDeactivated")
     assert message.startswith("LocalQueue team: The workload is deactivated; to ask for quota again, correct the spec")
     assert told(world.look(), "Stalled")[:2] == ("True", "WorkloadDeactivated")
-    world.edit({"spec.collectors.replicas": 4, "spec.suspend": True})
+    world.edit({"spec.collectors.replicas": 8, "spec.suspend": True})
     assert kinds(world.carry_out()) == ["Delete Workload"]
-    world.edit({"spec.collectors.replicas": 4})
+    world.edit({"spec.collectors.replicas": 8})
     assert kinds(world.carry_out()) == ["Create Workload"]
 
 
-def test_a_corrected_spec_asks_for_quota_anew_where_the_workload_was_deactivated() -> None:
+@pytest.mark.parametrize("corrected", [{"replicas": 1}, {"replicas": 40}, {"queue": "other"}])
+def test_a_corrected_fleet_asks_for_quota_anew_where_the_workload_was_deactivated(corrected: dict[str, Any]) -> None:
     world = deactivated()
     assert world.plan().actions == ()
-    world.edit({"spec.collectors.replicas": 40})
+    world.edit({"spec.collectors.replicas": corrected.get("replicas", 8)})
+    if "queue" in corrected:
+        label(world, **{names.QUEUE_LABEL: corrected["queue"]})
     assert kinds(world.carry_out()) == ["Delete Workload"]
     assert kinds(world.carry_out()) == ["Create Workload"]
     assert told(world.look(), "Admitted")[1] == "WaitingForQuota"
