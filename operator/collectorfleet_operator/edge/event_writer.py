@@ -29,7 +29,8 @@ log = logging.getLogger(__name__)
 
 # For all that one look has to tell: a status waits for it.
 PATIENCE_SECONDS: Final = 5.0
-# Where Events are not taken, one look in so many seconds finds out for all whether they are again.
+# Where Events of a namespace are not taken, one look in so many seconds finds out for all of it whether they are again:
+# a limit or a webhook may be of one alone.
 PAUSE_SECONDS: Final = 30.0
 # Of one fleet; the oldest are given up first.
 MOST_UNTOLD: Final = 50
@@ -43,7 +44,8 @@ class EventWriter:
         self._now = now
         self._clock = clock
         self._untold: dict[Key, dict[str, Object]] = {}  # Events by their names, in the order in which it happened
-        self._next_try: float | None = None  # None: Events are taken
+        self._next_try: dict[str, float] = {}  # of namespaces whose Events are not taken
+        self._finds_out = False
 
     def add(self, key: Key, fleet: CollectorFleet, changes: Iterable[Change]) -> None:
         """What is to be told of a fleet; a change that waits already waits once."""
@@ -71,8 +73,17 @@ class EventWriter:
         Raises NotLeadingError.
         """
         untold = self._untold.get(key)
-        if not untold or not self._is_to_try():
+        if not untold or not self._is_to_try(key.namespace):
             return
+        finds_out = key.namespace in self._next_try
+        self._finds_out |= finds_out
+        try:
+            await self._try(key, untold)
+        finally:
+            if finds_out:
+                self._finds_out = False
+
+    async def _try(self, key: Key, untold: dict[str, Object]) -> None:
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 for name, made in list(untold.items()):
@@ -81,12 +92,12 @@ class EventWriter:
         except NotLeadingError:
             raise
         except UnavailableError as error:
-            self._wait(str(error))
+            self._wait(key.namespace, str(error))
         except TimeoutError:
-            self._wait(f"no answer within {PATIENCE_SECONDS:g} s")
+            self._wait(key.namespace, f"no answer within {PATIENCE_SECONDS:g} s")
         else:
             self.forget(key)
-            self._go_on()
+            self._go_on(key.namespace)
 
     async def _tell(self, key: Key, made: Object) -> None:
         reason = made["reason"]
@@ -101,21 +112,22 @@ class EventWriter:
         if reason not in (Reason.CREATED, Reason.DELETED):
             log.info("%s: %s: %s", key, reason, made["message"])
 
-    def _is_to_try(self) -> bool:
-        if self._next_try is None:
+    def _is_to_try(self, namespace: str) -> bool:
+        after = self._next_try.get(namespace)
+        if after is None:
             return True
-        if self._clock() < self._next_try:
+        # One at a time: where none is answered, all looks at fleets would wait for it.
+        if self._finds_out or self._clock() < after:
             return False
         # The others do not wait for the same answer.
-        self._next_try = self._clock() + PAUSE_SECONDS
+        self._next_try[namespace] = self._clock() + PAUSE_SECONDS
         return True
 
-    def _wait(self, why: str) -> None:
-        if self._next_try is None:
-            log.warning("Events are not taken, and are told later: %s", why)
-        self._next_try = self._clock() + PAUSE_SECONDS
+    def _wait(self, namespace: str, why: str) -> None:
+        if namespace not in self._next_try:
+            log.warning("Events are not taken in namespace %s, and are told later: %s", namespace, why)
+        self._next_try[namespace] = self._clock() + PAUSE_SECONDS
 
-    def _go_on(self) -> None:
-        if self._next_try is not None:
-            log.info("Events are taken again")
-        self._next_try = None
+    def _go_on(self, namespace: str) -> None:
+        if self._next_try.pop(namespace, None) is not None:
+            log.info("Events are taken again in namespace %s", namespace)

@@ -12,7 +12,7 @@ from collectorfleet_operator.decide.events import Change, event
 from collectorfleet_operator.edge import event_writer
 from collectorfleet_operator.edge.errors import ConflictError, KubeError, NotLeadingError, UnavailableError
 from collectorfleet_operator.edge.event_writer import MOST_UNTOLD, PAUSE_SECONDS, EventWriter
-from collectorfleet_operator.objects import Key, Kind, Object, name_of
+from collectorfleet_operator.objects import Key, Kind, Object, metadata, name_of
 
 
 class PlayedEvents:
@@ -21,6 +21,7 @@ class PlayedEvents:
     def __init__(self) -> None:
         self.taken: dict[str, Object] = {}  # by name
         self.failing: KubeError | None = None
+        self.fails_in: str | None = None  # in one namespace alone
         self.hangs = False
         self.tries = 0
 
@@ -28,7 +29,7 @@ class PlayedEvents:
         self.tries += 1
         if self.hangs:
             await asyncio.Event().wait()
-        if self.failing is not None:
+        if self.failing is not None and self.fails_in in (None, metadata(manifest)["namespace"]):
             raise self.failing
         if name_of(manifest) in self.taken:
             raise ConflictError(f"create {kind}", "it exists already")
@@ -111,9 +112,21 @@ def test_of_a_thousand_looks_one_waits_for_events_that_are_not_taken(caplog: pyt
     assert len(told.events.taken) == 2000
     said = [line for line in caplog.messages if line.startswith("Events ")]
     assert said == [
-        f"Events are not taken, and are told later: {unavailable()}",
-        "Events are taken again",
+        f"Events are not taken in namespace default, and are told later: {unavailable()}",
+        "Events are taken again in namespace default",
     ]
+
+
+def test_a_namespace_whose_events_are_not_taken_keeps_no_other_waiting() -> None:
+    told = Told()
+    told.events.failing, told.events.fails_in = unavailable(), KEY.namespace
+    told.happens("first")
+    there = told.fleet.metadata.model_copy(update={"namespace": "beside"})
+    beside = told.fleet.model_copy(update={"metadata": there})
+    told.writer.add(Key("beside", "c"), beside, [change("second")])
+    asyncio.run(told.writer.tell(Key("beside", "c")))
+    assert told.events.told == ["second"]
+    assert told.writer.is_behind(KEY)
 
 
 def test_a_look_waits_for_an_answer_about_events_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
