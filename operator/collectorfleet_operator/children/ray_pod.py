@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.code import import_code_first
 from collectorfleet_operator.children.pod_template import PodRole, pod_template
@@ -42,6 +43,9 @@ def ray_pod_template(
         container = {**container, "command": [before_ray_start]}
     is_worker = role is PodRole.WORKER
     if is_worker:
+        # With the node's network, or a name of the template's, its host has another name than the pod.
+        own_name = {"name": names.ENV_POD, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
+        container = {**container, "env": [*container.get("env", []), own_name]}
         container = {**container, "lifecycle": {"preStop": {"exec": {"command": ["/bin/bash", "-c", _UNTIL_EMPTY]}}}}
     return pod_template(
         fleet,

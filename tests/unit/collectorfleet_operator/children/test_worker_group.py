@@ -91,3 +91,10 @@ def test_with_mode_none_the_template_says_what_pods_get() -> None:
 def test_workers_import_torch_before_a_collector_asks() -> None:
     assert env(worker(cluster()))["RAY_preload_python_modules"] == "collectorfleet.preload"
     assert env(worker(cluster()))["RAY_enable_worker_prestart"] == "1"
+
+
+def test_a_collector_knows_its_pod_by_its_own_name_whatever_its_host_is_called() -> None:
+    made = worker(cluster({"spec.workers.template": {"spec": {"hostNetwork": True}}}))
+    (container,) = made["spec"]["containers"]
+    (own,) = [one for one in container["env"] if one["name"] == "COLLECTORFLEET_POD"]
+    assert own["valueFrom"] == {"fieldRef": {"fieldPath": "metadata.name"}}
