@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from collectorfleet_api.v1alpha1 import Condition, ConditionType, DriverReport, Reason
+from collectorfleet_api.conditions.condition import is_true
+from collectorfleet_api.v1alpha1 import CollectorFleetStatus, Condition, ConditionType, DriverReport, Reason
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.objects import Object, created_at, ended_at, name_of, started_at
 
@@ -71,14 +72,22 @@ def expires(seen: Observed) -> datetime | None:
 
     Somebody else may have given the Job a time to live, and Kubernetes keeps to it.
     """
-    job = seen.job
+    job, ttl = seen.job, seen.fleet.spec.ttl_seconds_after_finished
     if job is None or not seen.is_ours(job):
-        before = seen.fleet.status.driver if seen.fleet.status else None
-        return before.expires if before is not None else None
+        return _expires_without_job(seen.fleet.status, ttl)
     end = ended_at(job)
-    ttls = [seen.fleet.spec.ttl_seconds_after_finished, job["spec"].get("ttlSecondsAfterFinished")]
+    ttls = [ttl, job["spec"].get("ttlSecondsAfterFinished")]
     known = [int(ttl) for ttl in ttls if ttl is not None]
     return end + timedelta(seconds=min(known)) if end is not None and known else None
+
+
+def _expires_without_job(status: CollectorFleetStatus | None, ttl: int | None) -> datetime | None:
+    """A Job that went before it had ended has told no time, and what completed is over all the same."""
+    told = status.driver.expires if status is not None and status.driver is not None else None
+    if told is not None or status is None:
+        return told
+    done = status.condition(ConditionType.COMPLETED)
+    return done.last_transition_time + timedelta(seconds=ttl) if ttl is not None and done and is_true(done) else None
 
 
 def code_is_newer(seen: Observed) -> bool:

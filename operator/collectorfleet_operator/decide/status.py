@@ -217,7 +217,7 @@ def _code(seen: Observed, before: CollectorFleetStatus | None) -> CodeStatus | N
 
 def _driver(seen: Observed, found: Outcome, before: CollectorFleetStatus | None) -> DriverPodStatus | None:
     if seen.job is None or not seen.is_ours(seen.job):
-        return _driver_on_record(found, before)
+        return _driver_on_record(seen, found, before)
     pod = seen.driver_pod
     return DriverPodStatus(
         pod=name_of(pod) if pod else None,
@@ -228,11 +228,12 @@ def _driver(seen: Observed, found: Outcome, before: CollectorFleetStatus | None)
     )
 
 
-def _driver_on_record(found: Outcome, before: CollectorFleetStatus | None) -> DriverPodStatus | None:
+def _driver_on_record(seen: Observed, found: Outcome, before: CollectorFleetStatus | None) -> DriverPodStatus | None:
     match found:
         case Completed() | Failed():
             # It stays when its Job is tidied up.
-            return before.driver if before else None
+            driver = before.driver if before else None
+            return driver and driver.model_copy(update={"expires": expires(seen)})
         case Pending() | Running() | Suspended():
             return None
         case _:

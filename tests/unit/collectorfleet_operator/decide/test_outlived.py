@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from tests.unit.collectorfleet_operator.world import DRIVER, NOON, World, kinds, later, running, told
@@ -18,9 +19,9 @@ from collectorfleet_operator.objects import Object
 KEPT = "container shipper keeps its pod (an init container with restartPolicy Always would end with the driver)"
 
 
-def ended(code: int, message: str = "", phase: str = "Running") -> World:
+def ended(code: int, message: str = "", phase: str = "Running", changes: dict[str, Any] | None = None) -> World:
     """The driver has ended at noon, and a log shipper beside it runs on."""
-    world = running()
+    world = running(changes)
     (pod,) = world.pods("driver")
     end = {"exitCode": code, "message": message, "finishedAt": NOON.strftime("%Y-%m-%dT%H:%M:%SZ")}
     statuses = [
@@ -67,6 +68,18 @@ def test_a_fleet_that_completed_is_not_run_again_by_its_job(how: str) -> None:
     assert kinds(world.carry_out()) == ["Delete Job"]
     assert world.cache.get(RAYCLUSTER, DRIVER) is None
     assert isinstance(outcome(world.seen(), world.now), Completed)
+
+
+def test_a_kept_raycluster_goes_in_time_though_its_job_never_ended() -> None:
+    world = ended(0, changes={"spec.whenFinished": "Keep", "spec.ttlSecondsAfterFinished": 60})
+    world.look(world.now)
+    world.collect(*world.pods("driver"))
+    assert kinds(world.carry_out()) == ["Delete Job"]
+    world.look(world.now)
+    assert world.plan().actions == ()
+    assert world.plan().again_after == timedelta(seconds=60)
+    world.seconds += 60
+    assert kinds(world.carry_out()) == ["Delete RayCluster"]
 
 
 def test_a_driver_that_is_to_be_tried_again_is_once_its_shipper_had_time_to_end() -> None:
