@@ -97,7 +97,9 @@ def _completed(seen: Observed) -> str:
 def _failed(seen: Observed, job: Object) -> str:
     again = _try_again(seen, _WITHOUT_A_JOB if expires(seen) is not None else "delete the Job")
     kept = f"{_cluster(seen)}, Job {_job_name(seen)} and its pods are kept for their logs{_runs_on(seen)}; {again}"
-    failed = [pod for pod in seen.belonging(seen.driver_pods, job) if pods.phase_by(pod, CONTAINER) == "Failed"]
+    # Its containers say so a moment before a pod does, and of one that was evicted only the pod.
+    own = seen.belonging(seen.driver_pods, job)
+    failed = [pod for pod in own if _exit_code(pod) or pods.phase_of(pod) == "Failed"]
     last = pods.newest(failed)
     cause = first_line(last) if last is not None else None
     if cause is None:
@@ -108,7 +110,7 @@ def _failed(seen: Observed, job: Object) -> str:
     if last is not None and _exit_code(last) == names.EXIT_USER_ERROR:
         return f"{cause}; {kept}"
     # Kubernetes may have removed pods that failed earlier.
-    failures = int(job["status"].get("failed", len(failed)))
+    failures = int((job.get("status") or {}).get("failed", len(failed)))
     limit = job["spec"]["backoffLimit"]
     return f"the driver failed {failures} times (backoffLimit is {limit}), the last time: {cause}; {kept}"
 

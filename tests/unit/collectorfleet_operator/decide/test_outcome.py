@@ -47,12 +47,16 @@ def test_a_completed_run_stays_completed_without_its_job() -> None:
     assert isinstance(outcome(world.seen(), world.now), Completed)
 
 
-def test_a_run_whose_tree_is_not_what_the_spec_says_has_failed_by_those_words() -> None:
+@pytest.mark.parametrize("phase", ["Pending", "Failed"])
+def test_a_run_whose_tree_is_not_what_the_spec_says_has_failed_by_those_words(phase: str) -> None:
+    """The pod says a moment after its container that it failed."""
     world = World({"spec.code": {"archive": {"configMap": "tree", "sha256": "a" * 64}}})
     world.carry_out()
     world.make_pods()
     (driver,) = world.pods("driver")
     world.end_code(driver, 64, "spec.code.archive.sha256: another is asked for")
+    (driver,) = world.pods("driver")
+    world.set_pod(driver, **{**driver["status"], "phase": phase})
     found = outcome(world.seen(), world.now)
     assert isinstance(found, Failed)
     assert found.message.startswith("spec.code.archive.sha256: another is asked for; the RayCluster is deleted, Job ")
