@@ -87,7 +87,8 @@ def _expires_without_job(status: CollectorFleetStatus | None, ttl: int | None) -
     if told is not None or status is None:
         return told
     done = status.condition(ConditionType.COMPLETED)
-    return done.last_transition_time + timedelta(seconds=ttl) if ttl is not None and done and is_true(done) else None
+    at = done.last_transition_time if done is not None and is_true(done) else None
+    return at + timedelta(seconds=ttl) if at is not None and ttl is not None else None
 
 
 def code_is_newer(seen: Observed) -> bool:

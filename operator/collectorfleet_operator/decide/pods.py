@@ -103,12 +103,12 @@ def has_not_been_ready(pod: Object) -> bool:
     """Whether a pod that is not ready has not been since its containers began, or one of them does not run."""
     status = pod.get("status") or {}
     states = [one.get("state") or {} for one in status.get("containerStatuses") or []]
-    began = [(state.get("running") or {}).get("startedAt") for state in states]
+    began = [str((state.get("running") or {}).get("startedAt") or "") for state in states]
     turned = next(
-        (one.get("lastTransitionTime") for one in status.get("conditions") or [] if one["type"] == "Ready"), None
+        (one.get("lastTransitionTime") for one in status.get("conditions") or [] if one["type"] == "Ready"), ""
     )
     # Both are the kubelet's times, to the second, in one format.
-    return not began or None in began or turned is None or turned <= max(began)
+    return not began or not all(began) or not turned or str(turned) <= max(began)
 
 
 def problem(pod: Object) -> PodProblem | None:
