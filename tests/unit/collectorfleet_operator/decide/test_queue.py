@@ -221,57 +221,6 @@ def test_an_evicted_fleet_ends_at_a_batch_and_gives_its_quota_back_when_its_pods
     assert "Create Job" in kinds(world.carry_out())
 
 
-def test_a_workload_that_was_deactivated_does_not_go_back_into_the_queue() -> None:
-    world = queued()
-    admit(world)
-    say(world, "Evicted", "True", "Deactivated", "The workload is deactivated")
-    assert kinds(world.carry_out()) == ["SetStatus Workload"]
-    assert not has_condition(world.get(WORKLOAD), "Requeued")
-    assert world.plan().actions == ()
-
-
-def deactivated() -> World:
-    world = queued({"spec.collectors.replicas": 8})
-    found = world.get(WORKLOAD)
-    found["spec"]["active"] = False
-    world.store(found)
-    say(world, "QuotaReserved", "False", "Deactivated", "The workload is deactivated")
-    return world
-
-
-def test_a_fleet_whose_workload_was_deactivated_waits_for_the_user_and_says_so() -> None:
-    world = deactivated()
-    status, reason, message = told(world.look(), "Admitted")
-    assert (status, reason) == ("False", "WorkloadDeactivated")
-    assert message.startswith("LocalQueue team: The workload is deactivated; to ask for quota again, correct the spec")
-    assert told(world.look(), "Stalled")[:2] == ("True", "WorkloadDeactivated")
-    world.edit({"spec.collectors.replicas": 8, "spec.suspend": True})
-    assert kinds(world.carry_out()) == ["Delete Workload"]
-    world.edit({"spec.collectors.replicas": 8})
-    assert kinds(world.carry_out()) == ["Create Workload"]
-
-
-@pytest.mark.parametrize("corrected", [{"replicas": 1}, {"replicas": 40}, {"queue": "other"}])
-def test_a_corrected_fleet_asks_for_quota_anew_where_the_workload_was_deactivated(corrected: dict[str, Any]) -> None:
-    world = deactivated()
-    assert world.plan().actions == ()
-    world.edit({"spec.collectors.replicas": corrected.get("replicas", 8)})
-    if "queue" in corrected:
-        label(world, **{names.QUEUE_LABEL: corrected["queue"]})
-    assert kinds(world.carry_out()) == ["Delete Workload"]
-    assert kinds(world.carry_out()) == ["Create Workload"]
-    assert told(world.look(), "Admitted")[1] == "WaitingForQuota"
-
-
-def test_quota_that_waits_for_a_check_and_is_for_other_pods_is_asked_for_anew() -> None:
-    world = queued({"spec.collectors.replicas": 4})
-    say(world, "QuotaReserved", "True")
-    assert world.plan().actions == ()
-    world.edit({"spec.collectors.replicas": 40})
-    assert kinds(world.carry_out()) == ["Delete Workload"]
-    assert kinds(world.carry_out()) == ["Create Workload"]
-
-
 def test_a_workload_that_somebody_deletes_ends_the_driver_and_is_made_again() -> None:
     world = admitted(CHECKPOINT)
     world.collect(world.get(WORKLOAD))

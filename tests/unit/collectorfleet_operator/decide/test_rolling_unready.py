@@ -25,6 +25,17 @@ def crash(world: World, pod: Object) -> None:
     world.set_pod(pod, phase="Running", conditions=[ready], containerStatuses=[status])
 
 
+def half_rolled() -> tuple[World, Object]:
+    """The first pod of a changed template, which crashes."""
+    world = rolled(ROLLING)
+    drained(world)
+    world.carry_out()
+    world.make_pods()
+    (new,) = [pod for pod in world.pods("worker") if pod["status"]["phase"] == "Pending"]
+    crash(world, new)
+    return world, new
+
+
 def test_a_pod_that_is_away_anyway_counts_and_goes_first() -> None:
     world = rolled(at_most(2))
     away = world.pods("worker")[3]
@@ -36,12 +47,7 @@ def test_a_pod_that_is_away_anyway_counts_and_goes_first() -> None:
 
 
 def test_a_bad_template_whose_pod_crashes_is_taken_back() -> None:
-    world = rolled(ROLLING)
-    drained(world)
-    world.carry_out()
-    world.make_pods()
-    (new,) = [pod for pod in world.pods("worker") if pod["status"]["phase"] == "Pending"]
-    crash(world, new)
+    world, new = half_rolled()
     world.edit(ROLLING)
     assert kinds(world.carry_out()) == ["Update Job", "Update RayCluster"]
     assert old(world) == [name_of(new)]
@@ -98,12 +104,7 @@ def test_a_pod_on_a_silent_node_counts_and_is_not_taken_for_one_that_collects_no
 
 
 def test_a_pod_that_is_unready_for_a_moment_is_not_given_to_a_template_whose_pods_crash() -> None:
-    world = rolled(ROLLING)
-    drained(world)
-    world.carry_out()
-    world.make_pods()
-    (new,) = [pod for pod in world.pods("worker") if pod["status"]["phase"] == "Pending"]
-    crash(world, new)
+    world, _ = half_rolled()
     before = old(world)
     (one, *_) = [pod for pod in world.pods("worker") if name_of(pod) in before]
     began, turned = later(10).isoformat(), later(700).isoformat()
