@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from collectorfleet_api.times import parse_time
 
 Object = dict[str, Any]
+
+_LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -65,19 +69,19 @@ def uid_of(obj: Object) -> str:
 
 
 def created_at(obj: Object) -> datetime:
-    return datetime.fromisoformat(metadata(obj)["creationTimestamp"])
+    """When the object was created. Only the API server writes this time; 1970 where it cannot be read."""
+    return parse_time(metadata(obj).get("creationTimestamp")) or _LONG_AGO
 
 
 def changed_at(obj: Object) -> datetime | None:
     """When somebody last wrote something else into it, to the second; None if nobody said so."""
-    times = [one["time"] for one in metadata(obj).get("managedFields") or [] if one.get("time")]
-    return datetime.fromisoformat(max(times)) if times else None
+    times = [parse_time(one.get("time")) for one in metadata(obj).get("managedFields") or []]
+    return max((time for time in times if time is not None), default=None)
 
 
 def started_at(job: Object) -> datetime | None:
     """When a Job began, by the Job controller; None until it has looked at it."""
-    found: str | None = (job.get("status") or {}).get("startTime")
-    return datetime.fromisoformat(found) if found else None
+    return parse_time((job.get("status") or {}).get("startTime"))
 
 
 def ended_at(job: Object) -> datetime | None:
@@ -86,8 +90,7 @@ def ended_at(job: Object) -> datetime | None:
     ended = [
         one["lastTransitionTime"] for one in status.get("conditions") or [] if one["type"] in ("Complete", "Failed")
     ]
-    found: str | None = status.get("completionTime") or next(iter(ended), None)
-    return datetime.fromisoformat(found) if found else None
+    return parse_time(status.get("completionTime") or next(iter(ended), None))
 
 
 def label(obj: Object, name: str) -> str | None:
@@ -98,6 +101,11 @@ def label(obj: Object, name: str) -> str | None:
 def annotation(obj: Object, name: str) -> str | None:
     found: str | None = (metadata(obj).get("annotations") or {}).get(name)
     return found
+
+
+def deleted_at(obj: Object) -> datetime:
+    """When the grace period of a deletion ends. Only the API server writes this time."""
+    return parse_time(metadata(obj).get("deletionTimestamp")) or created_at(obj)
 
 
 def is_terminating(obj: Object) -> bool:
@@ -119,5 +127,5 @@ def has_condition(obj: Object, type_: str) -> bool:
 def turned_at(obj: Object, type_: str) -> datetime | None:
     """When a condition last changed; None if it is not there or does not say."""
     conditions = (obj.get("status") or {}).get("conditions") or []
-    times = (one.get("lastTransitionTime") for one in conditions if one["type"] == type_)
-    return next((datetime.fromisoformat(time) for time in times if time), None)
+    times = (parse_time(one.get("lastTransitionTime")) for one in conditions if one.get("type") == type_)
+    return next((time for time in times if time is not None), None)

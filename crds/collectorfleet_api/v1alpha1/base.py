@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Self, get_args
 
 from pydantic import (
+    AfterValidator,
     AwareDatetime,
     BaseModel,
     ConfigDict,
@@ -16,6 +17,8 @@ from pydantic import (
     PlainSerializer,
 )
 from pydantic.alias_generators import to_camel
+
+from collectorfleet_api.times import EARLIEST_YEAR, LATEST_YEAR, is_plausible
 
 
 class Model(BaseModel):
@@ -123,4 +126,12 @@ def _rfc3339(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-Time = Annotated[AwareDatetime, PlainSerializer(_rfc3339, return_type=str, when_used="json")]
+def _plausible(time: datetime) -> datetime:
+    if not is_plausible(time):
+        raise ValueError(f"{time.isoformat()} is not between the years {EARLIEST_YEAR} and {LATEST_YEAR}")
+    return time
+
+
+Time = Annotated[
+    AwareDatetime, AfterValidator(_plausible), PlainSerializer(_rfc3339, return_type=str, when_used="json")
+]

@@ -15,7 +15,7 @@ from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.heads import is_in_use
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.objects import Object, controller_uid, is_terminating, metadata, uid_of
+from collectorfleet_operator.objects import Object, controller_uid, deleted_at, is_terminating, metadata, uid_of
 
 # For a kubelet that is there after all, and slow.
 _MARGIN: Final = timedelta(seconds=5)
@@ -74,7 +74,7 @@ def _waits_for_a_finalizer_alone(seen: Observed, pod: Object) -> bool:
 
 def _given_up_at(seen: Observed, pod: Object) -> datetime:
     # The time of a deletion is when the grace that was asked for ends.
-    deletion = datetime.fromisoformat(metadata(pod)["deletionTimestamp"])
+    deletion = deleted_at(pod)
     grace = timedelta(seconds=int(metadata(pod).get("deletionGracePeriodSeconds") or 0))
     return deletion - grace if _is_of_no_use(seen, pod) else deletion + _MARGIN
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from collectorfleet_api import names
+from collectorfleet_api.times import parse_time
 from collectorfleet_api.v1alpha1 import Reason
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.decide.asked import asked_for
@@ -81,7 +82,7 @@ def ended_at(pod: Object, container: str) -> datetime | None:
     """When the container ended, by the kubelet's clock; None if it has not, or nobody says when."""
     states = (status.get("state", {}) for status in _statuses(pod) if status["name"] == container)
     found = next((state["terminated"].get("finishedAt") for state in states if "terminated" in state), None)
-    return datetime.fromisoformat(found) if found else None
+    return parse_time(found)
 
 
 def not_ended(pod: Object) -> list[str]:
@@ -96,7 +97,7 @@ def began_at(pod: Object, container: str) -> datetime | None:
     """When the container began, by the kubelet's clock; None if it does not run."""
     states = (status.get("state", {}) for status in _statuses(pod) if status["name"] == container)
     found = next((state["running"].get("startedAt") for state in states if "running" in state), None)
-    return datetime.fromisoformat(found) if found else None
+    return parse_time(found)
 
 
 def has_not_been_ready(pod: Object) -> bool:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from collectorfleet_api.conditions.condition import is_true
+from collectorfleet_api.times import parse_time
 from collectorfleet_api.v1alpha1 import ConditionType
 from collectorfleet_operator.decide.observed import Observed, Warned
 from collectorfleet_operator.objects import Object
@@ -80,7 +81,7 @@ def heard(warnings: Iterable[Warned], since: Iterable[datetime | None]) -> Heard
 def _holds(event: Object, last: datetime, now: datetime) -> bool:
     if now - last > STILL_TRUE_FOR:
         return False
-    first = _time(event.get("firstTimestamp")) or last
+    first = parse_time(event.get("firstTimestamp")) or last
     is_of_every_start = event["involvedObject"].get("kind") == "Pod" or _MADE_ALREADY in (event.get("message") or "")
     return not is_of_every_start or last - first >= GOES_ON_FOR
 
@@ -88,8 +89,4 @@ def _holds(event: Object, last: datetime, now: datetime) -> bool:
 def _last(event: Object) -> datetime | None:
     series = event.get("series") or {}
     times = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
-    return next((time for time in map(_time, times) if time), None)
-
-
-def _time(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text).astimezone(UTC) if text else None
+    return next((time for time in map(parse_time, times) if time), None)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
+from collectorfleet_api.times import parse_time
 from collectorfleet_operator.objects import Key, Object, changed_at
 
 # Of the time between two lists counts so much: while nobody answers, a driver cannot renew either.
@@ -77,8 +78,9 @@ class Renewals:
 
 
 def _ahead(lease: Object) -> timedelta:
-    renewed, written = (lease.get("spec") or {}).get("renewTime"), changed_at(lease)
-    if not renewed or written is None:
+    # Its holder may write any time: one that is out of range says nothing about a clock.
+    renewed, written = parse_time((lease.get("spec") or {}).get("renewTime")), changed_at(lease)
+    if renewed is None or written is None:
         return timedelta(0)
-    ahead = datetime.fromisoformat(renewed) - written
+    ahead = renewed - written
     return ahead if abs(ahead) > _IN_STEP else timedelta(0)

@@ -97,3 +97,16 @@ def test_how_far_a_drivers_clock_is_ahead_is_read_from_its_renewals(renewed: str
     assert renewals.ahead(KEY) == timedelta(seconds=seconds)
     renewals.forget(KEY)
     assert renewals.ahead(KEY) == timedelta(0)
+
+
+@pytest.mark.parametrize(
+    "renewed", ["0000-01-01T00:00:00.000000Z", "0001-01-01T00:00:00.000000Z", "9999-12-31T23:59:59.999999Z", "soon"]
+)
+def test_a_driver_that_writes_an_impossible_time_is_in_step_and_renews(renewed: str) -> None:
+    clock = Clock()
+    said = lease(holderIdentity="driver-1", renewTime=renewed)
+    said["metadata"]["managedFields"] = [{"time": "2026-07-01T12:00:00Z"}, {"time": renewed}, {}]
+    clock.renewals.note(KEY, said)
+    assert clock.renewals.ahead(KEY) == timedelta(0)
+    clock.wait(5)
+    assert clock.renewals.quiet_for(KEY) == timedelta(seconds=5)

@@ -1,0 +1,148 @@
+"""How deeply a fleet may be nested, and JSON text that is nested deeper. Pure.
+
+The API server stores keyword arguments that are nested thousands of levels deep. Python's JSON decoder, and most code
+that walks through a value, call themselves once for each level and raise RecursionError near a depth of 1,000. Nothing
+here calls itself.
+
+A level is a mapping or a list. The manifest itself is the first level, ``spec`` the second.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+MAX_LEVELS: Final = 64
+
+# How many keys of a path are shown: all 64 of them would fill a screen.
+_SHOWN_KEYS: Final = 5
+# Stands for what was cut out of a text, until the place is known. No manifest holds a NUL.
+_CUT: Final = "\0nested too deeply"
+_STRING: Final = r'"[^"\\]*(?:\\.[^"\\]*)*"'
+# A quote alone begins a string that the text does not have to its end.
+_TOKENS: Final = re.compile(rf'{_STRING}|[{{}}\[\]"]', re.DOTALL)
+_AS_BRACES: Final = bytes.maketrans(b"[]", b"{}")
+_NO_BRACES: Final = bytes(set(range(256)) - set(b"[]{}"))
+
+
+class TooDeepError(ValueError):
+    """A value is nested deeper than ``MAX_LEVELS``. ``path`` leads to it, as far as a person wants to read."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"nested more than {MAX_LEVELS} levels deep; flatten it, or pass it as JSON text")
+        self.path = path
+
+
+def check_depth(value: Any) -> None:
+    """Raise TooDeepError if ``value``, made of JSON's types, is nested deeper than ``MAX_LEVELS``."""
+    path = next(_paths_below(value, MAX_LEVELS), None)
+    if path is not None:
+        raise TooDeepError(path)
+
+
+def is_deeper(text: bytes, levels: int = MAX_LEVELS) -> bool:
+    """Return whether a whole JSON text is nested deeper than that, in about half of the time that decoding it takes."""
+    if text.count(b"{") + text.count(b"[") <= levels:
+        return False
+    if b"\\" in text:
+        # First the backslashes that stand for themselves, so that the others stand before what they escape.
+        text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    outside_of_strings = text.split(b'"')[::2]
+    braces = b"".join(outside_of_strings).translate(_AS_BRACES, _NO_BRACES)
+    for _ in range(levels):
+        # The innermost level of each branch.
+        braces = braces.replace(b"{}", b"")
+        if not braces:
+            return False
+    return True
+
+
+def cut(text: str, levels: int = MAX_LEVELS) -> str:
+    """Return a whole JSON text without what is nested deeper than that; a mark stands in its place."""
+    kept, at, level = [], 0, 0
+    for token in _TOKENS.finditer(text):
+        match token[0]:
+            case "{" | "[":
+                level += 1
+                if level == levels + 1:
+                    kept.append(text[at : token.start()])
+            case "}" | "]":
+                if level == levels + 1:
+                    kept.append(json.dumps(_CUT))
+                    at = token.end()
+                level -= 1
+    return "".join([*kept, text[at:]])
+
+
+def decode(text: str | bytes) -> tuple[Any, str | None]:
+    """Return the value of a whole JSON text, and the path of what was too deep in it and was left out (null).
+
+    What is too deep in the record of who wrote which field (``metadata.managedFields``) has no path: it repeats the
+    shape of the rest. Raises json.JSONDecodeError.
+    """
+    if not is_deeper(text if isinstance(text, bytes) else text.encode()):
+        return json.loads(text), None
+    value = json.loads(cut(text if isinstance(text, str) else text.decode()))
+    path = next((path for path in _paths_of_marks(value) if not path.startswith("metadata.managedFields")), None)
+    return value, path
+
+
+@dataclass
+class EndOfValue:
+    """Finds where a JSON value ends, in a text that comes in pieces. Each piece is read once."""
+
+    at: int
+    _level: int = field(default=0)
+
+    def find(self, text: str) -> int | None:
+        """Return the end of the value, which is a mapping or a list; None if the text so far does not have it."""
+        for token in _TOKENS.finditer(text, self.at):
+            if token[0] == '"':
+                return None
+            self.at = token.end()
+            match token[0]:
+                case "{" | "[":
+                    self._level += 1
+                case "}" | "]":
+                    self._level -= 1
+                    if self._level == 0:
+                        return self.at
+        return None
+
+
+def _paths_below(value: Any, levels: int) -> Iterator[str]:
+    """The paths of the values that begin one level below that."""
+    waiting: list[tuple[Any, tuple[str | int, ...]]] = [(value, ())]
+    while waiting:
+        found, path = waiting.pop()
+        if not isinstance(found, dict | list):
+            continue
+        if len(path) == levels:
+            yield _shown(path)
+            continue
+        inner = found.items() if isinstance(found, dict) else enumerate(found)
+        waiting.extend((each, (*path, key)) for key, each in inner)
+
+
+def _paths_of_marks(value: Any) -> Iterator[str]:
+    """Take the marks of :func:`cut` out of a value, and tell their paths."""
+    waiting: list[tuple[Any, tuple[str | int, ...]]] = [(value, ())]
+    while waiting:
+        found, path = waiting.pop()
+        inner = found.items() if isinstance(found, dict) else enumerate(found) if isinstance(found, list) else ()
+        for key, each in list(inner):
+            if each == _CUT:
+                found[key] = None
+                yield _shown((*path, key))
+            else:
+                waiting.append((each, (*path, key)))
+
+
+def _shown(path: tuple[str | int, ...]) -> str:
+    text = ""
+    for key in path[:_SHOWN_KEYS]:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else key
+    return text
