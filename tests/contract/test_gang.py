@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import os
-import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -16,6 +14,7 @@ from pathlib import Path
 import pytest
 from tests import envs
 from tests.contract.harness import C0, PLAIN, Harness, make_gated, over_a_process_group, running, values_of, waits_at
+from tests.paused import paused
 from tests.wait import eventually
 from torch import Tensor
 
@@ -68,13 +67,10 @@ def test_frames_that_wait_at_a_member_are_not_made_again_when_the_gang_breaks(ga
     gang.start("c0")
     stopped = gang.start("c1")
     eventually(lambda: formed_of(gang, C0, C1), within=30, what="a gang of both")
-    os.kill(stopped.pid, signal.SIGSTOP)  # in the broadcast that follows it takes no part
-    try:
+    with paused(stopped.pid):  # it takes no part in the broadcast that follows
         gang.transport.offer(C1, gang.store(1, 1.0))
         requests = [gang.ask(C0).id for _ in range(3)]
         answers = [gang.hear(Answer) for _ in requests]
-    finally:
-        os.kill(stopped.pid, signal.SIGCONT)
     assert [answer.request_id for answer in answers] == requests
     assert courier_of(gang)._epoch > 2
 
@@ -85,15 +81,12 @@ def test_a_member_that_hangs_is_left_out_and_comes_back_with_what_it_was_owed(ga
     gang.start("c0")
     stopped = gang.start("c1")
     eventually(lambda: formed_of(gang, C0, C1), within=30, what="a gang of both")
-    os.kill(stopped.pid, signal.SIGSTOP)
-    weights = gang.store(1, large)
-    gang.transport.offer(C0, weights)
-    gang.transport.offer(C1, weights)
-    try:
+    with paused(stopped.pid):
+        weights = gang.store(1, large)
+        gang.transport.offer(C0, weights)
+        gang.transport.offer(C1, weights)
         assert gang.hear(Applied, C0).version == 1
         eventually(lambda: formed_of(gang, C0), within=30, what="a gang without it")
-    finally:
-        os.kill(stopped.pid, signal.SIGCONT)
     assert gang.hear(Applied, C1).digest == weights.stored.digest
 
 

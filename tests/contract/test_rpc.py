@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,6 +26,7 @@ from tests.contract.harness import (
     values_of,
     waits_at,
 )
+from tests.paused import pause
 from torch.distributed import rpc
 
 from collectorfleet.errors import InvalidOption
@@ -67,7 +67,7 @@ class Seeing(envs.Counting):
 def test_a_member_that_takes_no_call_is_lost_by_the_deadline_and_the_others_go_on(called: Harness) -> None:
     called.start("c0")
     stopped = called.start("c1")
-    os.kill(stopped.pid, signal.SIGSTOP)
+    pause(stopped.pid)
     called.ask(C1)
     called.ask(C0)
     assert called.hear(Answer).collector == C0

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import ray
 from tests.contract.harness import AGAIN, C0, PLAIN, Harness, make_gated, over_ray, waits_at
+from tests.paused import paused
 
 from collectorfleet.messages import Answer, Fault, Lost
 
@@ -23,11 +24,8 @@ pytestmark = pytest.mark.usefixtures("local_ray")
 def nobody_tells_of_deaths() -> Iterator[None]:
     """The raylet, which does, is stopped."""
     (raylet,) = ray._private.worker._global_node.all_processes["raylet"]
-    os.kill(raylet.process.pid, signal.SIGSTOP)
-    try:
+    with paused(raylet.process.pid):
         yield
-    finally:
-        os.kill(raylet.process.pid, signal.SIGCONT)
 
 
 def test_one_that_is_unavailable_is_said_to_be_and_another_takes_its_slot(gate: Path) -> None:

@@ -1,0 +1,41 @@
+"""Pausing a process, as a debugger or an overloaded machine does."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.wait import eventually
+
+
+def pause(pid: int) -> None:
+    """Stop every thread of the process. Returns when all of them have stopped.
+
+    SIGSTOP alone returns earlier: the signal goes to one thread, and the others run until that thread is scheduled. On
+    a busy machine they still take a message in that time.
+    """
+    os.kill(pid, signal.SIGSTOP)
+    eventually(lambda: _states(pid) == {"T"}, within=30, every=0.01, what=f"all threads of process {pid} stopped")
+
+
+def go_on(pid: int) -> None:
+    """Let the threads of the process run again."""
+    os.kill(pid, signal.SIGCONT)
+
+
+@contextmanager
+def paused(pid: int) -> Iterator[None]:
+    pause(pid)
+    try:
+        yield
+    finally:
+        go_on(pid)
+
+
+def _states(pid: int) -> set[str]:
+    # The name of the thread is in parentheses and may contain spaces; the state follows it.
+    stats = [stat.read_text() for stat in Path(f"/proc/{pid}/task").glob("*/stat")]
+    return {stat.rpartition(")")[2].split()[0] for stat in stats}
