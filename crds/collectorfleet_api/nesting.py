@@ -12,10 +12,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 MAX_LEVELS: Final = 64
+TOO_DEEP: Final = f"nested more than {MAX_LEVELS} levels deep; flatten it, or pass it as JSON text"
 
 # How many keys of a path are shown: all 64 of them would fill a screen.
 _SHOWN_KEYS: Final = 5
@@ -32,7 +33,7 @@ class TooDeepError(ValueError):
     """A value is nested deeper than ``MAX_LEVELS``. ``path`` leads to it, as far as a person wants to read."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"nested more than {MAX_LEVELS} levels deep; flatten it, or pass it as JSON text")
+        super().__init__(TOO_DEEP)
         self.path = path
 
 
@@ -77,25 +78,27 @@ def cut(text: str, levels: int = MAX_LEVELS) -> str:
     return "".join([*kept, text[at:]])
 
 
-def decode(text: str | bytes) -> tuple[Any, str | None]:
+def decode(text: str | bytes, within: str = "") -> tuple[Any, str | None]:
     """Return the value of a whole JSON text, and the path of what was too deep in it and was left out (null).
 
-    What is too deep in the record of who wrote which field (``metadata.managedFields``) has no path: it repeats the
-    shape of the rest. Raises json.JSONDecodeError.
+    ``within``: the key under which the text holds the manifest, which is the manifest itself by default; the path
+    begins there. What is too deep in the record of who wrote which field (``metadata.managedFields``) has no path: it
+    repeats the shape of the rest. Raises json.JSONDecodeError.
     """
-    if not is_deeper(text if isinstance(text, bytes) else text.encode()):
+    levels = MAX_LEVELS + bool(within)
+    if not is_deeper(text if isinstance(text, bytes) else text.encode(), levels):
         return json.loads(text), None
-    value = json.loads(cut(text if isinstance(text, str) else text.decode()))
-    path = next((path for path in _paths_of_marks(value) if not path.startswith("metadata.managedFields")), None)
-    return value, path
+    value = json.loads(cut(text if isinstance(text, str) else text.decode(), levels))
+    paths = list(_paths_of_marks(value[within] if within else value))
+    return value, next((path for path in paths if not path.startswith("metadata.managedFields")), None)
 
 
 @dataclass
 class EndOfValue:
     """Finds where a JSON value ends, in a text that comes in pieces. Each piece is read once."""
 
-    at: int
-    _level: int = field(default=0)
+    at: int = 0
+    _level: int = 0
 
     def find(self, text: str) -> int | None:
         """Return the end of the value, which is a mapping or a list; None if the text so far does not have it."""

@@ -10,6 +10,10 @@ from collectorfleet_api.times import parse_time
 
 Object = dict[str, Any]
 
+# The key that this operator adds to an object which it cannot read: why, in a sentence. The API server stores no object
+# with such a key beside ``spec``.
+UNREADABLE: Final = "unreadable"
+
 _LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -53,6 +57,12 @@ class Key:
 
 def metadata(obj: Object) -> Object:
     found: Object = obj["metadata"]
+    return found
+
+
+def why_unreadable(obj: Object) -> str | None:
+    """Why this operator cannot read the object, in a sentence; None if it can."""
+    found: str | None = obj.get(UNREADABLE)
     return found
 
 

@@ -33,12 +33,14 @@ class Reason(StrEnum):
     PROGRESSING = "Progressing"
     INVALID_SPEC = "InvalidSpec"  # UpToDate gives it too
     PROGRESS_DEADLINE_EXCEEDED = "ProgressDeadlineExceeded"
+    INTERNAL_ERROR = "InternalError"
 
     # RayClusterReady or CollectorsJobReady, and DriverRunning
     PENDING = "Pending"
     WAITING_FOR_DELETION = "WaitingForDeletion"
     NAME_TAKEN = "NameTaken"
     REFUSED = "Refused"
+    WRITE_FAILED = "WriteFailed"  # Reconciling gives it too, and Admitted, as it does NameTaken and Refused
     CONTAINER_FAILED = "ContainerFailed"
     NODE_LOST = "NodeLost"
 

@@ -14,7 +14,6 @@ from typing import Final
 
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import (
-    CollectorFleet,
     Condition,
     ConditionStatus,
     ConditionType,
@@ -22,7 +21,7 @@ from collectorfleet_api.v1alpha1 import (
     Reason,
 )
 from collectorfleet_operator.children.owner import FLEET
-from collectorfleet_operator.objects import Kind, Object
+from collectorfleet_operator.objects import Key, Kind, Object
 
 EVENT: Final = Kind("v1", "Event", "events")
 
@@ -115,20 +114,20 @@ def _is_bad(condition: Condition) -> bool:
     return condition.status is bad
 
 
-def event(fleet: CollectorFleet, change: Change, now: datetime) -> Object:
-    """The Event object that tells it."""
-    uid, name = str(fleet.metadata.uid), fleet.metadata.name
+def event(key: Key, uid: str, change: Change, now: datetime) -> Object:
+    """Return the Event object about the change of the fleet that has this uid."""
+    name = key.name
     digest = hashlib.sha256(f"{uid} {change.identity}".encode()).hexdigest()[:16]
     time = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "apiVersion": EVENT.api_version,
         "kind": EVENT.kind,
-        "metadata": {"name": f"{name}.{digest}", "namespace": fleet.metadata.namespace},
+        "metadata": {"name": f"{name}.{digest}", "namespace": key.namespace},
         "involvedObject": {
             "apiVersion": FLEET.api_version,
             "kind": FLEET.kind,
             "name": name,
-            "namespace": fleet.metadata.namespace,
+            "namespace": key.namespace,
             "uid": uid,
         },
         "type": change.type,

@@ -42,12 +42,17 @@ _WORKERS: Final = (PodRole.WORKER, PodRole.LEARNER)
 
 @dataclass(frozen=True)
 class Refused:
-    """A write that the API server refuses for as long as nobody changes something."""
+    """A write that the API server did not carry out.
+
+    ``is_retried``: the API server failed, or a webhook that it calls, so the next try may succeed. If not, the API
+    server refuses the write for as long as nobody changes something.
+    """
 
     kind: Kind
     reason: Reason
     message: str  # names the object
     holds_collectors: bool = False  # it, or what its pods cannot begin without
+    is_retried: bool = False
 
 
 @dataclass(frozen=True)

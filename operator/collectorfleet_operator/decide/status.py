@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final, assert_never
 
 from collectorfleet_api import names
-from collectorfleet_api.conditions.condition import condition, is_true, stamped
+from collectorfleet_api.conditions.condition import is_true, stamped
 from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running, Suspended
 from collectorfleet_api.packing.pods import Packing
 from collectorfleet_api.packing.refusal import Refusal
@@ -73,28 +73,6 @@ def _conditions(seen: Observed, found: Outcome, now: datetime) -> list[Condition
             return suspended.conditions_suspended(seen, found)
         case _:
             assert_never(found)
-
-
-def invalid(problems: list[str], before: CollectorFleetStatus | None, generation: int, now: datetime) -> OperatorStatus:
-    """The status of a fleet that cannot even be read; the API server lets none through that fits the installed CRD."""
-    message = "; ".join(problems)
-    done = before.condition(ConditionType.COMPLETED) if before else None
-    if before is not None and done is not None and is_true(done):
-        # What is over stays over, or a corrected spec would train again.
-        not_run = condition(ConditionType.UP_TO_DATE, False, Reason.INVALID_SPEC, message)
-        kept = [one for one in before.conditions if one.type != ConditionType.UP_TO_DATE]
-        conditions = stamped([*kept, not_run], before.conditions, now, generation)
-        return OperatorStatus(
-            observed_generation=generation, phase=Phase.COMPLETED, conditions=conditions, driver=before.driver
-        )
-    found = [
-        condition(ConditionType.READY, False, Reason.INVALID_SPEC, message),
-        condition(ConditionType.RECONCILING, False, Reason.INVALID_SPEC, message),
-        condition(ConditionType.STALLED, True, Reason.INVALID_SPEC, message),
-        condition(ConditionType.UP_TO_DATE, False, Reason.INVALID_SPEC, message),
-    ]
-    conditions = stamped(found, before.conditions if before else (), now, generation)
-    return OperatorStatus(observed_generation=generation, phase=Phase.FAILED, conditions=conditions)
 
 
 def _phase(seen: Observed, found: Outcome, conditions: Mapping[str, Condition]) -> Phase:

@@ -34,13 +34,21 @@ _READ: Final = ("reason", "message", "firstTimestamp", "lastTimestamp", "eventTi
 
 
 def known(event: Object) -> Object:
-    """Of an event what is read here: there may be thousands in a namespace."""
-    about, series = event["involvedObject"], event.get("series") or {}
+    """Return the fields of an event that are read here: there may be thousands of events in a namespace.
+
+    A field of another type than Kubernetes gives it is empty.
+    """
+    about, series = _mapping(event.get("involvedObject")), _mapping(event.get("series"))
     return {
-        "involvedObject": {field: about.get(field) for field in ("kind", "uid")},
-        "series": {"lastObservedTime": series.get("lastObservedTime")},
-        **{field: event.get(field) for field in _READ},
+        "involvedObject": {field: _text(about.get(field)) for field in ("kind", "uid")},
+        "series": {"lastObservedTime": _text(series.get("lastObservedTime"))},
+        **{field: _text(event.get(field)) for field in _READ},
     }
+
+
+def uid_of_subject(event: Object) -> str:
+    """Return the uid of the object that an event is about; empty if the event does not say."""
+    return _text(_mapping(event.get("involvedObject")).get("uid"))
 
 
 def relevant(events: Iterable[Object], now: datetime) -> list[Warned]:
@@ -84,6 +92,14 @@ def _holds(event: Object, last: datetime, now: datetime) -> bool:
     first = parse_time(event.get("firstTimestamp")) or last
     is_of_every_start = event["involvedObject"].get("kind") == "Pod" or _MADE_ALREADY in (event.get("message") or "")
     return not is_of_every_start or last - first >= GOES_ON_FOR
+
+
+def _mapping(value: object) -> Object:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _last(event: Object) -> datetime | None:

@@ -13,7 +13,7 @@ import signal
 import time
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import Any
 
@@ -62,7 +62,8 @@ log = logging.getLogger(__name__)
 async def run(settings: Settings) -> None:
     """Serve fleets until SIGTERM or SIGINT, while no other operator does."""
     stop = asyncio.Event()
-    health, freshness, instruments = Health(time.monotonic), Freshness(time.monotonic), Instruments()
+    freshness, instruments = Freshness(time.monotonic), Instruments()
+    health = Health(time.monotonic, freshness)
     trace = tracing(instruments.requested)
     where = ", ".join(settings.namespaces) or "all namespaces"
     log.info("serving %s of %s", FLEET.full_name, where)
@@ -153,7 +154,7 @@ class Session:
         self._reconciler = Reconciler(process.kube, self._cache, process.now, process.events, settings.propagation)
         self._reconciler.warnings = self._resync.warnings
         self._reconciler.code_changes = self._resync.code_changes
-        reconcile = process.instruments.timed(self._reconciler.reconcile)
+        reconcile = process.instruments.timed(self._reconcile)
         self._queue: WorkQueue[Key] = WorkQueue(reconcile, _say_failed, outdated=ConflictError)
         self._over = asyncio.Event()
         # A watch that begins says nothing of what happened before.
@@ -207,9 +208,7 @@ class Session:
         said, refused = "", 0
         while not self._stop.is_set():
             try:
-                await self._resync.list_all()
-                await self._resync.list_often()
-                missing = await self._resync.missing_kinds()
+                missing = await self._resync.list_everything()
             except KubeError as error:
                 if not isinstance(error, UnavailableError):
                     # It answers; starting anew would change nothing.
@@ -251,6 +250,9 @@ class Session:
         now_missing = await self._resync.missing_kinds()
         for kind in now_missing ^ missing:
             log.info("%s %s", kind.full_name, "ceased to be served" if kind in now_missing else "is served now")
+        refusal = self._resync.refusal_of(PROVIDERS)
+        if refusal is not None and now_missing == missing:
+            raise refusal
         return now_missing != missing
 
     async def _watch(self, kinds: Iterable[Kind]) -> None:
@@ -274,6 +276,12 @@ class Session:
     def _look_at(self, fleets: Iterable[Key]) -> None:
         for key in fleets:
             self._queue.add(key)
+
+    async def _reconcile(self, key: Key) -> timedelta | None:
+        if not self._resync.is_listed(key.namespace):
+            # The resync adds the fleets of the namespace again when it is listed as a whole.
+            return None
+        return await self._reconciler.reconcile(key)
 
     def _state(self) -> State:
         return State(

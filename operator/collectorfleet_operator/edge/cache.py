@@ -11,6 +11,7 @@ from collectorfleet_api import names
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.decide.routine import what_matters
+from collectorfleet_operator.edge.readable import stand_in
 from collectorfleet_operator.edge.renewals import Renewals
 from collectorfleet_operator.edge.summary import Summary, summary
 from collectorfleet_operator.edge.trimmed import trimmed
@@ -99,7 +100,13 @@ class Cache:
         return [(fleet, lease) for lease in quiet if (fleet := self._fleet_of.get((LEASE, lease)))]
 
     def put(self, kind: Kind, obj: Object) -> set[Key]:
-        """Take news of an object."""
+        """Take news of an object. One that cannot be read stands there as what can be kept of it, and says why."""
+        try:
+            return self._put(kind, obj)
+        except Exception as error:  # noqa: BLE001  (whatever a tenant stores: the objects of others are taken)
+            return self._put(kind, stand_in(kind, obj, error))
+
+    def _put(self, kind: Kind, obj: Object) -> set[Key]:
         key, version = Key(namespace_of(obj), name_of(obj)), _version(obj)
         stored, gone = self._stored(kind, key), self._gone.get(kind, {}).get(uid_of(obj))
         if gone is not None and (gone.by_us or version <= gone.version):
@@ -113,13 +120,16 @@ class Cache:
         if stored is not None and stored.text == text:
             self._objects[kind][key] = replace(stored, version=version)
             return set()
+        # All that can fail on an odd object, before anything is kept of it.
         new = _Stored(uid_of(obj), version, text, hash(_text(what_matters(kept))) if kind == FLEET else hash(text))
+        told = summary(obj) if kind == FLEET else None
+        fleet = _fleet_by_label(kind, key, obj)
         self._objects.setdefault(kind, {})[key] = new
         if stored is not None and stored.matters == new.matters:
             return set()
-        if kind == FLEET:
-            self._summaries[key] = summary(obj)
-        return self._index(kind, key, obj)
+        if told is not None:
+            self._summaries[key] = told
+        return self._index(kind, key, fleet)
 
     def remove(self, kind: Kind, obj: Object, *, by_us: bool = False) -> set[Key]:
         """Take news that an object is gone; ``by_us``: by a request of this process, and ``obj`` is what it knew."""
@@ -163,9 +173,7 @@ class Cache:
     def _stored(self, kind: Kind, key: Key) -> _Stored | None:
         return self._objects.get(kind, {}).get(key)
 
-    def _index(self, kind: Kind, key: Key, obj: Object) -> set[Key]:
-        name = key.name if kind == FLEET else label(obj, names.FLEET_LABEL)
-        fleet = Key(key.namespace, name) if name else None
+    def _index(self, kind: Kind, key: Key, fleet: Key | None) -> set[Key]:
         before = self._fleet_of.get((kind, key))
         if before != fleet:
             if before is not None:
@@ -215,6 +223,13 @@ class Relist:
     def complete(self, resource_version: str) -> set[Key]:
         """That was all of it, at this version: what was not listed, and was there by then, is gone."""
         return self._cache._complete(self._kind, self._namespace, self._listed, int(resource_version))
+
+
+def _fleet_by_label(kind: Kind, key: Key, obj: Object) -> Key | None:
+    name = key.name if kind == FLEET else label(obj, names.FLEET_LABEL)
+    if not isinstance(name, str | None):
+        raise TypeError(f"label {names.FLEET_LABEL} is no text")
+    return Key(key.namespace, name) if name else None
 
 
 def _text(obj: Object) -> bytes:

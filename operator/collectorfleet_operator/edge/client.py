@@ -25,6 +25,7 @@ from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.edge.errors import NotFoundError, NotLeadingError, UnavailableError, from_answer
 from collectorfleet_operator.edge.listing import Incomplete, Listing, Unchanged
+from collectorfleet_operator.edge.readable import object_of
 from collectorfleet_operator.objects import Key, Kind, Object, metadata, name_of, namespace_of
 
 # The client's own default is five minutes.
@@ -111,7 +112,7 @@ class Kube:
             header_params=headers,
             **_LIST,
         )
-        with _errors_of(f"list {kind.full_name}"):
+        with _errors_of(f"list {kind.full_name}", LIST_SECONDS):
             async with await request as answer:
                 async for item in into.read(_pieces(answer)):
                     if not isinstance(item, Unchanged):
@@ -202,7 +203,7 @@ class Kube:
 
     async def _ask(self, what: str, request: Any) -> Object:
         with _errors_of(what):
-            found: Object = await (await request).json()
+            found: Object = await (await request).json(loads=object_of)
             return found
 
     def _resource(self, kind: Kind) -> Resource:
@@ -221,12 +222,14 @@ class Kube:
 
 
 @contextlib.contextmanager
-def _errors_of(what: str) -> Iterator[None]:
+def _errors_of(what: str, seconds: int = TIMEOUT_SECONDS) -> Iterator[None]:
     try:
         yield
     except ApiException as error:
         raise from_answer(what, int(error.status or 0), str(error.body or "")) from error
-    except (TimeoutError, aiohttp.ClientError, OSError, Incomplete) as error:
+    except TimeoutError as error:
+        raise UnavailableError(what, str(error) or f"no answer within {seconds} s") from error
+    except (aiohttp.ClientError, OSError, Incomplete) as error:
         raise UnavailableError(what, f"{type(error).__name__}: {error}") from error
 
 

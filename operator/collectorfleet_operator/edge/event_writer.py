@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 from typing import Final
 
-from collectorfleet_api.v1alpha1 import CollectorFleet, Reason
+from collectorfleet_api.v1alpha1 import Reason
 from collectorfleet_operator.decide.events import EVENT, Change, event
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import (
@@ -47,10 +47,10 @@ class EventWriter:
         self._next_try: dict[str, float] = {}  # of namespaces whose Events are not taken
         self._finds_out = False
 
-    def add(self, key: Key, fleet: CollectorFleet, changes: Iterable[Change]) -> None:
-        """What is to be told of a fleet; a change that waits already waits once."""
+    def add(self, key: Key, uid: str, changes: Iterable[Change]) -> None:
+        """What is to be told of the fleet with this uid; a change that waits already waits once."""
         for change in changes:
-            made = event(fleet, change, self._now())
+            made = event(key, uid, change, self._now())
             untold = self._untold.setdefault(key, {})
             untold.setdefault(name_of(made), made)
             if len(untold) > MOST_UNTOLD:

@@ -19,7 +19,14 @@ from collectorfleet_operator.decide.events import Change, deleted, made
 from collectorfleet_operator.decide.observed import Refused
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
-from collectorfleet_operator.edge.errors import ConflictError, KubeError, NotServedError, RefusedError
+from collectorfleet_operator.edge.errors import (
+    ConflictError,
+    KubeError,
+    NotLeadingError,
+    NotServedError,
+    RefusedError,
+    UnavailableError,
+)
 from collectorfleet_operator.objects import (
     Key,
     Kind,
@@ -42,6 +49,7 @@ _HOLD_COLLECTORS: Final = (RAYCLUSTER_CHILD, COLLECTORS_CHILD)
 class Result:
     """What became of a plan; ``interrupted`` is what kept the rest of it from being done, for this time.
 
+    A write that failed for this time is also in ``refused``, so that the status says so while it is tried again.
     ``news`` is whether an answer held what somebody else had written meanwhile: with the answer in the cache, the
     watch's word of it is old, and wakes nobody.
     """
@@ -76,7 +84,7 @@ class Executor:
             except RefusedError as error:
                 became = Refused(action.kind, Reason.REFUSED, str(error), _holds_collectors(key, action))
             except KubeError as error:
-                return Result(changes, news, interrupted=error)
+                return Result(changes, news, _failed(key, action, error), interrupted=error)
             if isinstance(became, Refused):
                 return Result(changes, news, [became])
             if became is not None:
@@ -147,6 +155,17 @@ class Executor:
         self._cache.put(kind, there)
         mine = metadata(manifest)["ownerReferences"][0]["uid"]
         raise ConflictError(f"create {kind} {key}", _stands_there(there, mine))
+
+
+def _failed(key: Key, action: Action, error: KubeError) -> Sequence[Refused]:
+    """What the status says about a write that is tried again; nothing if only what was seen is old."""
+    if not isinstance(error, UnavailableError) or isinstance(error, NotLeadingError):
+        return ()
+    text = str(error)
+    if isinstance(error.__cause__, TimeoutError):
+        # The API server waits for a webhook as long as this client for the API server, so no answer names the webhook.
+        text = f"{text}; does a webhook for {action.kind.full_name} hang?"
+    return [Refused(action.kind, Reason.WRITE_FAILED, text, _holds_collectors(key, action), is_retried=True)]
 
 
 def _by_others(child: Object | None) -> tuple[Object, bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from collectorfleet_operator.objects import Kind
@@ -13,11 +14,16 @@ class Freshness:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._listed: dict[Kind, dict[str | None, float]] = {}
+        self._newest: dict[Kind, float] = {}
         self._heard: dict[Kind, float] = {}
 
     def listed(self, kind: Kind, namespace: str | None) -> None:
         """All objects of one namespace, or of all, were listed."""
-        self._listed.setdefault(kind, {})[namespace] = self._clock()
+        self._listed.setdefault(kind, {})[namespace] = self._newest[kind] = self._clock()
+
+    def not_listed(self, kind: Kind, namespace: str | None) -> None:
+        """The list was refused: what there is of it is as old as the first try."""
+        self._listed.setdefault(kind, {}).setdefault(namespace, self._clock())
 
     def heard(self, kind: Kind) -> None:
         """Its watch told of a change, or begins."""
@@ -32,6 +38,10 @@ class Freshness:
         """Seconds by kind, of the namespace that was listed longest ago."""
         now = self._clock()
         return {kind: now - min(times.values()) for kind, times in self._listed.items()}
+
+    def newest_list_age(self, kind: Kind) -> float:
+        """Return the seconds since any namespace was listed; infinity if none ever was."""
+        return self._clock() - self._newest.get(kind, -math.inf)
 
     def watch_ages(self) -> dict[Kind, float]:
         """Seconds by kind."""

@@ -1,7 +1,9 @@
 """What the operator answers over HTTP.
 
-``/healthz``: whether it still hears from the API server, and comes to an end with each fleet.
-``/readyz``: whether it serves fleets, or stands by.
+``/healthz``: whether a restart could help. It fails if the API server has left a list unanswered, or if one fleet has
+been worked on, for ``LIMIT_SECONDS``. A refused list is an answer. An error on one fleet is no reason to restart.
+``/readyz``: whether the operator does its work. A standby replica is ready. The leading replica is ready while it lists
+the fleets of at least one namespace: it is not ready from ``UNLISTED_SECONDS`` after the last such list.
 ``/metrics``: what it counts and knows, for Prometheus.
 """
 
@@ -15,18 +17,25 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
+from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.edge.freshness import Freshness
+
 # Longer than an API server takes to restart: restarting the operator would not help it. Longer, too, than all requests
 # of one look at a fleet, each of which has a deadline: what takes so long hangs.
 LIMIT_SECONDS: Final = 180.0
+# Three of the lists that come every 30 seconds: one list may be late.
+UNLISTED_SECONDS: Final = 90.0
 
 
 class Health:
     """The age of the last successful list, in seconds of ``clock``, and for how long one fleet is worked on."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], freshness: Freshness) -> None:
         self._clock = clock
+        self._freshness = freshness
         self._last = clock()
-        self._ready: str | None = None
+        self._serves = False
+        self._leader = ""
         # Lists go on where the work on fleets hangs.
         self.longest_work_seconds: Callable[[], float] = no_work
 
@@ -36,24 +45,34 @@ class Health:
 
     def serves(self) -> None:
         """Every fleet there is was listed."""
-        self._ready = "serves fleets"
+        self._serves, self._leader = True, ""
         self.heard()
 
     def stands_by(self, leader: str) -> None:
         """Another serves fleets, and this process goes on where that ends."""
-        self._ready = f"stands by while {leader} serves fleets"
+        self._serves, self._leader = False, leader
 
     @property
     def age_seconds(self) -> float:
         return self._clock() - self._last
 
     async def ready(self, _: web.Request) -> web.Response:
-        return web.Response(text=f"{self._ready or 'waits to serve fleets'}\n", status=200 if self._ready else 503)
+        is_ready, text = self._readiness()
+        return web.Response(text=f"{text}\n", status=200 if is_ready else 503)
 
     async def alive(self, _: web.Request) -> web.Response:
         age, work = self.age_seconds, self.longest_work_seconds()
         text = f"last list {age:.0f} s ago, one fleet worked on for {work:.0f} s; the limit is {LIMIT_SECONDS:.0f} s\n"
         return web.Response(text=text, status=200 if max(age, work) < LIMIT_SECONDS else 503)
+
+    def _readiness(self) -> tuple[bool, str]:
+        if self._leader:
+            return True, f"stands by while {self._leader} serves fleets"
+        if not self._serves:
+            return False, "waits to serve fleets"
+        age = self._freshness.newest_list_age(FLEET)
+        text = f"last list of fleets {age:.0f} s ago; the limit is {UNLISTED_SECONDS:.0f} s"
+        return (True, f"serves fleets: {text}") if age < UNLISTED_SECONDS else (False, f"cannot serve fleets: {text}")
 
 
 def no_work() -> float:

@@ -13,6 +13,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from collectorfleet_api.nesting import EndOfValue, is_deeper
+from collectorfleet_operator.edge.readable import object_of
 from collectorfleet_operator.objects import Key, Object, name_of, namespace_of
 
 _decode: Final = json.JSONDecoder().raw_decode
@@ -68,6 +70,8 @@ class _Items:
     _in_items: bool = False
     _fields: dict[str, Any] = field(default_factory=dict)
     _is_complete: bool = False
+    # Of an item that is too deep for the decoder, while it comes.
+    _end: EndOfValue | None = None
 
     def of(self, piece: bytes) -> Iterator[Object | Unchanged]:
         self._text = self._text[self._at :] + self._bytes.decode(piece)
@@ -124,16 +128,34 @@ class _Items:
         return Unchanged(expected.key)
 
     def _changed(self) -> Object | None:
-        try:
-            item, end = _decode(self._text, self._at)
-        except json.JSONDecodeError:
-            return None  # the rest comes with the next piece
-        found: Object = item
+        item = self._next_item()
+        if item is None:
+            return None
+        found, end = item
         key = Key(namespace_of(found), name_of(found))
         self.seen.append(_Text(key, end - self._at, hash(self._text[self._at : end])))
         self._at = end
         self._go_on_after(key)
         return found
+
+    def _next_item(self) -> tuple[Object, int] | None:
+        """The next item, and where it ends; None if the rest of it comes with the next piece."""
+        if self._end is None:
+            try:
+                item, end = _decode(self._text, self._at)
+            except json.JSONDecodeError:
+                return None
+            except RecursionError:
+                self._end = EndOfValue()
+            else:
+                text = self._text[self._at : end]
+                return (object_of(text) if is_deeper(text.encode()) else item), end
+        length = self._end.find(self._text[self._at :])
+        if length is None:
+            return None
+        self._end = None
+        end = self._at + length
+        return object_of(self._text[self._at : end]), end
 
     def _go_on_after(self, key: Key) -> None:
         """One that is new stands before what is expected; one that is expected later says that what is between went."""

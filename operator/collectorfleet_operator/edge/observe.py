@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -19,7 +20,20 @@ from collectorfleet_operator.children.table import CHILDREN, DRIVER_CHILD, LEASE
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.decide.pods import began_at
 from collectorfleet_operator.edge.cache import Cache
-from collectorfleet_operator.objects import Key, Object, controller_uid, is_terminating, metadata, name_of, uid_of
+from collectorfleet_operator.objects import (
+    Key,
+    Object,
+    controller_uid,
+    is_terminating,
+    metadata,
+    name_of,
+    uid_of,
+    why_unreadable,
+)
+
+
+class UnreadableError(Exception):
+    """A child or a pod of a fleet cannot be read; the message names it and says why."""
 
 
 def observe(
@@ -39,13 +53,17 @@ def observe(
     code_changed_at: datetime | None = None,
     now: datetime,
 ) -> Observed:
-    """``fleet``, and what is ``wrong`` with it, are what :func:`read` makes of the ``stored`` one."""
-    children = children_of(cache, key)
+    """``fleet``, and what is ``wrong`` with it, are what :func:`read` makes of the ``stored`` one.
+
+    Raises UnreadableError for a child or a pod that cannot be read: nothing is decided on a part of what there is.
+    """
+    children, pods = children_of(cache, key), cache.of_fleet(POD, key)
+    _check_readable([*children.values(), *pods])
     seen = Observed(
         fleet=fleet,
         running=running(stored, children.get(DRIVER_CHILD), None if wrong else fleet),
         children=children,
-        pods=cache.of_fleet(POD, key),
+        pods=pods,
         problems=wrong,
         kuberay_installed=kuberay_installed,
         why_no_queues=why_no_queues,
@@ -75,16 +93,19 @@ def read(cache: Cache, key: Key, stored: Object) -> tuple[CollectorFleet, Sequen
 
     None if it cannot be read and nothing of it runs.
     """
-    try:
-        fleet = CollectorFleet.parse_stored(stored)
-        return fleet, [str(problem) for problem in problems(fleet)]
-    except ValidationError:
-        present = running(stored, cache.get(JOB, DRIVER_CHILD.key(key)))
-        return None if present is None else (present, problems_of(stored))
+    if why_unreadable(stored) is None:
+        with contextlib.suppress(ValidationError):
+            fleet = CollectorFleet.parse_stored(stored)
+            return fleet, [str(problem) for problem in problems(fleet)]
+    present = running(stored, cache.get(JOB, DRIVER_CHILD.key(key)))
+    return None if present is None else (present, problems_of(stored))
 
 
 def problems_of(stored: Object) -> list[str]:
     """What is wrong with a stored fleet, in sentences."""
+    unreadable = why_unreadable(stored)
+    if unreadable is not None:
+        return [unreadable]
     found = read_stored(stored)
     return [str(problem) for problem in found] if isinstance(found, list) else []
 
@@ -109,6 +130,13 @@ def children_of(cache: Cache, key: Key) -> dict[Child, Object]:
     """What stands under the names of the fleet's children, whoever owns it."""
     found = {child: cache.get(child.kind, child.key(key)) for child in CHILDREN}
     return {child: stored for child, stored in found.items() if stored is not None}
+
+
+def _check_readable(objects: Iterable[Object]) -> None:
+    for obj in objects:
+        why = why_unreadable(obj)
+        if why is not None:
+            raise UnreadableError(why)
 
 
 def _holds(pod: Object, lease: Object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import random
 import time
@@ -9,26 +10,27 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus, Reason
+from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus, ConditionType, OperatorStatus, Reason
 from collectorfleet_api.v1alpha1.understood import understood
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.propagation import NOTHING, Propagation
 from collectorfleet_operator.children.table import WORKLOAD_CHILD
 from collectorfleet_operator.decide.acted_on import says_what_to_do
-from collectorfleet_operator.decide.events import story
+from collectorfleet_operator.decide.error_status import internal_error, invalid
+from collectorfleet_operator.decide.events import WARNING, Change, story
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.decide.plan import again_after, plan
-from collectorfleet_operator.decide.status import invalid, status
+from collectorfleet_operator.decide.status import status
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
-from collectorfleet_operator.edge.errors import NotFoundError
+from collectorfleet_operator.edge.errors import KubeError, NotFoundError, RefusedError
 from collectorfleet_operator.edge.event_writer import EventWriter
 from collectorfleet_operator.edge.executor import Executor, Result
 from collectorfleet_operator.edge.logs import lines_are_about
 from collectorfleet_operator.edge.observe import observe, problems_of, read
 from collectorfleet_operator.edge.queue_objects import QueueObjects
 from collectorfleet_operator.edge.status_writer import StatusWriter
-from collectorfleet_operator.objects import Key, Object, is_terminating, metadata
+from collectorfleet_operator.objects import Key, Object, is_terminating, metadata, uid_of
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +38,8 @@ log = logging.getLogger(__name__)
 _AT_THE_LATEST: Final = timedelta(minutes=20)
 # Nor that Events are taken again.
 _WHILE_UNTOLD: Final = timedelta(minutes=1)
+# Errors of the operator on one fleet, one after another, before the fleet's status says so.
+_TOLD_AFTER_FAILURES: Final = 3
 
 
 class Reconciler:
@@ -55,6 +59,8 @@ class Reconciler:
         self._events = events
         self._queue_objects = QueueObjects(kube, time.monotonic)
         self._said: dict[Key, Sequence[Refused]] = {}
+        # Errors that are not the API server's, in a row.
+        self._failures: dict[Key, int] = {}
         # As the lists found it: nothing of a fleet is made before there is a KubeRay.
         self.kuberay_is_missing = False
         # Why no fleet can wait in a queue; empty if it can.
@@ -65,12 +71,31 @@ class Reconciler:
         self.code_changes: dict[Key, datetime] = {}
 
     async def reconcile(self, key: Key) -> timedelta | None:
-        """Bring one fleet a step on. Returns after which time to look again if nothing happens until then."""
+        """Bring one fleet a step on. Returns after which time to look again if nothing happens until then.
+
+        Raises whatever keeps it from that. An error that is not the API server's, and comes back, is also told in the
+        fleet's status.
+        """
         lines_are_about(key)
+        try:
+            again = await self._reconcile(key)
+        except KubeError:
+            raise
+        except Exception as error:
+            self._failures[key] = self._failures.get(key, 0) + 1
+            if self._failures[key] >= _TOLD_AFTER_FAILURES:
+                with contextlib.suppress(KubeError):
+                    await self._say_failed(key, error)
+            raise
+        self._failures.pop(key, None)
+        return again
+
+    async def _reconcile(self, key: Key) -> timedelta | None:
         stored = self._cache.get(FLEET, key)
         if stored is None:
             self.warnings.pop(key, None)
             self._said.pop(key, None)
+            self._failures.pop(key, None)
             self._events.forget(key)
             return None
         if is_terminating(stored):
@@ -89,8 +114,13 @@ class Reconciler:
         again = planned.again_after
         if planned.actions:
             result = await self._executor.carry_out(key, planned.actions)
-            self._events.add(key, fleet, result.changes)
+            self._events.add(key, uid_of(stored), result.changes)
             if result.interrupted:
+                if result.refused:
+                    # No Event: most of these writes succeed at the next try.
+                    seen = await self._observe(key, stored, fleet, wrong, result)
+                    with contextlib.suppress(KubeError):
+                        await self._write_status(key, stored, status(seen, self._now()))
                 raise result.interrupted
             seen = await self._observe(key, stored, fleet, wrong, result)
             again = timedelta(0) if result.news else again_after(seen, self._now())
@@ -131,25 +161,46 @@ class Reconciler:
         before = seen.fleet.status.conditions if seen.fleet.status else []
         # Told before it is written, if it can be: a status that is written twice is one, a change that nobody saw is
         # never told.
-        self._events.add(key, seen.fleet, story(before, new))
+        self._events.add(key, uid_of(stored), story(before, new))
         await self._events.tell(key)
         try:
-            written = await self._status.write(stored, new)
+            written = await self._write_status(key, stored, new)
         except NotFoundError:
             return False
-        if written is None:
-            return False
-        self._cache.put(FLEET, written)
-        return says_what_to_do(stored.get("status") or {}, written.get("status") or {})
+        return written is not None and says_what_to_do(stored.get("status") or {}, written.get("status") or {})
 
     async def _say_unreadable(self, key: Key, stored: Object) -> None:
         problems = problems_of(stored)
         before = understood(CollectorFleetStatus, stored.get("status") or {})
         new = invalid(problems, before, int(metadata(stored)["generation"]), self._now())
-        written = await self._status.write(stored, new)
-        if written is not None:
+        if await self._write_status(key, stored, new) is not None:
             log.warning("%s: %s: %s", key, Reason.INVALID_SPEC, "; ".join(problems))
+
+    async def _say_failed(self, key: Key, error: Exception) -> None:
+        stored = self._cache.get(FLEET, key)
+        if stored is None:
+            return
+        before = understood(OperatorStatus, stored.get("status") or {})
+        cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        new = internal_error(cause, before, int(metadata(stored)["generation"]), self._now())
+        if new is not None:
+            await self._write_status(key, stored, new)
+
+    async def _write_status(self, key: Key, stored: Object, new: OperatorStatus) -> Object | None:
+        """Return the fleet as stored then; None if the status says so already. A refusal is told as an Event."""
+        try:
+            written = await self._status.write(stored, new)
+        except RefusedError as error:
+            ready = new.condition(ConditionType.READY)
+            untold = f"; it would say {ready.reason}: {ready.message}" if ready is not None else ""
+            identity = f"status refused {new.observed_generation} {ready.reason if ready else ''}"
+            change = Change(WARNING, Reason.REFUSED, f"the status is not written: {error.message}{untold}", identity)
+            self._events.add(key, uid_of(stored), [change])
+            await self._events.tell(key)
+            raise
+        if written is not None:
             self._cache.put(FLEET, written)
+        return written
 
     def _log_refused(self, key: Key, refused: Sequence[Refused]) -> None:
         if refused and self._said.get(key) != refused:

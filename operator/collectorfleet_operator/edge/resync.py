@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
@@ -23,7 +24,7 @@ from collectorfleet_operator.children.timeline import CONFIG_MAP
 from collectorfleet_operator.decide.events import EVENT
 from collectorfleet_operator.decide.lost import is_lost
 from collectorfleet_operator.decide.observed import Warned
-from collectorfleet_operator.decide.warnings import Heard, heard, known, relevant
+from collectorfleet_operator.decide.warnings import Heard, heard, known, relevant, uid_of_subject
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import NotServedError, RefusedError
@@ -38,7 +39,10 @@ Concerns = Callable[[Iterable[Key]], None]
 
 
 class Resync:
-    """Lists into the cache, and tells ``concerns`` of the fleets to look at again. Every method raises a KubeError."""
+    """Lists into the cache, and tells ``concerns`` of the fleets to look at again. Every method raises a KubeError.
+
+    A namespace whose objects the operator may not list keeps no other namespace from being listed.
+    """
 
     def __init__(
         self,
@@ -59,11 +63,37 @@ class Resync:
         # Of the kinds that somebody else brings, those that this operator is to serve.
         self._provided = tuple(provided)
         self._listings: defaultdict[tuple[Kind, str | None], Listing] = defaultdict(Listing)
+        # Namespaces with kinds that were refused and never listed: nothing is decided on a part of what there is.
+        self._unlisted: dict[str | None, set[Kind]] = {scope: set() for scope in self._scopes}
+        self._listed: set[tuple[Kind, str | None]] = set()
+        self._refusals: dict[tuple[Kind, str | None], RefusedError] = {}
         # Fleets whose driver counted as lost when Leases were last listed.
         self._lost: set[Key] = set()
         self.warnings: dict[Key, list[Warned]] = {}
         self._heard: dict[Key, Heard] = {}
         self.code_changes: dict[Key, datetime] = {}
+
+    async def list_everything(self) -> set[Kind]:
+        """List all that is listed; return the kinds that somebody else brings and that are not served.
+
+        RefusedError if no namespace is listed as a whole. NotServedError if there are no CollectorFleets in this
+        Kubernetes.
+        """
+        for step in (self.list_all, self.list_often):
+            with contextlib.suppress(RefusedError):
+                await step()
+        missing = await self.missing_kinds()
+        if all(self._unlisted.values()):
+            raise next(iter(self._refusals.values()))
+        return missing
+
+    def is_listed(self, namespace: str) -> bool:
+        """Whether all objects of the namespace were listed at least once."""
+        return not self._unlisted.get(namespace if namespace in self._unlisted else None)
+
+    def refusal_of(self, kinds: Collection[Kind]) -> RefusedError | None:
+        """Return why the newest list of one of these kinds was refused in some namespace; None if none was."""
+        return next((error for (kind, _), error in self._refusals.items() if kind in kinds), None)
 
     async def list_all(self) -> None:
         """All that is ours or Kubernetes' own and not listed often.
@@ -74,7 +104,10 @@ class Resync:
         await self._list_each(kind for kind in LISTED if kind not in (*PROVIDERS, *LISTED_OFTEN))
 
     async def missing_kinds(self) -> set[Kind]:
-        """List the kinds that somebody else brings; those that are not served."""
+        """List the kinds that somebody else brings; return those that are not served.
+
+        A kind whose list is refused counts as served, and :meth:`refusal_of` says why it was refused.
+        """
         return {kind for kind in self._provided if not await self._is_served(kind)}
 
     async def list_often(self) -> None:
@@ -89,9 +122,15 @@ class Resync:
         """Concerns fleets that are not ready and of whose children there are other warnings to tell than before."""
         waiting = {key: fleet for key, fleet in self._cache.summaries().items() if not fleet.is_settled}
         found: dict[Key, list[Warned]] = {}
+        refused: RefusedError | None = None
         for namespace in sorted({key.namespace for key in waiting}):
             uids = await self._uids(key for key in waiting if key.namespace == namespace)
-            for number, (key, about) in enumerate((await self._warnings_about(namespace, uids)).items()):
+            try:
+                warnings = await self._warnings_about(namespace, uids)
+            except RefusedError as error:
+                refused = refused or error
+                continue
+            for number, (key, about) in enumerate(warnings.items()):
                 await _give_way(number)
                 found[key] = relevant(about, self._now())
         now_heard = {key: heard(about, waiting[key].heard_from) for key, about in found.items()}
@@ -100,6 +139,8 @@ class Resync:
         self.warnings.clear()
         self.warnings.update(found)
         self._concerns(changed)
+        if refused:
+            raise refused
 
     async def look_at_code(self) -> None:
         """When the ConfigMaps of fleets that failed last changed: by name, each once, and of no other fleet."""
@@ -129,7 +170,7 @@ class Resync:
         """What there is to know of the warnings about these objects, by fleet: of others there may be thousands."""
         found: defaultdict[Key, list[Object]] = defaultdict(list)
         async for event in self._kube.list(EVENT, namespace, Listing(), field="type=Warning"):
-            if not isinstance(event, Unchanged) and (fleet := uids.get(event["involvedObject"].get("uid", ""))):
+            if not isinstance(event, Unchanged) and (fleet := uids.get(uid_of_subject(event))):
                 found[fleet].append(known(event))
         return found
 
@@ -153,21 +194,50 @@ class Resync:
             raise first
 
     async def _list(self, kind: Kind) -> None:
-        label = None if kind == FLEET else names.FLEET_LABEL
+        """List all namespaces, and only then raise the first refusal."""
+        first: RefusedError | None = None
         for scope in self._scopes:
-            listing, relist = self._listings[kind, scope], self._cache.relist(kind, scope)
-            items = self._kube.list(kind, scope, listing, label=label, metadata_alone=kind in METADATA_ALONE)
-            async for item in items:
-                if isinstance(item, Unchanged):
-                    relist.still(item.key)
-                else:
-                    self._concerns(relist.put(item))
-            self._concerns(relist.complete(listing.resource_version))
-            self._freshness.listed(kind, scope)
+            try:
+                await self._list_in(kind, scope)
+            except RefusedError as error:
+                first = first or error
+                self._is_refused(kind, scope, error)
+            else:
+                self._is_allowed(kind, scope)
+        if first:
+            raise first
+
+    async def _list_in(self, kind: Kind, scope: str | None) -> None:
+        label = None if kind == FLEET else names.FLEET_LABEL
+        listing, relist = self._listings[kind, scope], self._cache.relist(kind, scope)
+        items = self._kube.list(kind, scope, listing, label=label, metadata_alone=kind in METADATA_ALONE)
+        async for item in items:
+            if isinstance(item, Unchanged):
+                relist.still(item.key)
+            else:
+                self._concerns(relist.put(item))
+        self._concerns(relist.complete(listing.resource_version))
+        self._freshness.listed(kind, scope)
+        self._listed.add((kind, scope))
+
+    def _is_refused(self, kind: Kind, scope: str | None, error: RefusedError) -> None:
+        self._refusals[kind, scope] = error
+        if (kind, scope) not in self._listed:
+            self._unlisted[scope].add(kind)
+            self._freshness.not_listed(kind, scope)
+
+    def _is_allowed(self, kind: Kind, scope: str | None) -> None:
+        self._refusals.pop((kind, scope), None)
+        if kind in self._unlisted[scope]:
+            self._unlisted[scope].remove(kind)
+            if not self._unlisted[scope]:
+                self._concerns(key for key in self._cache.summaries() if scope in (None, key.namespace))
 
     async def _is_served(self, kind: Kind) -> bool:
         try:
             await self._list(kind)
+        except RefusedError:
+            return True
         except NotServedError:
             self._freshness.not_served(kind)
             return False

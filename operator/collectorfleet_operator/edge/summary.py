@@ -44,5 +44,5 @@ def summary(fleet: Object) -> Summary:
         heard_from=tuple(
             heard_from(is_true=has_condition(fleet, one), turned_at=turned_at(fleet, one)) for one in TELL
         ),
-        code_of_failed=code.get("configMap") if ended in _FAILED else None,
+        code_of_failed=str(code["configMap"]) if code.get("configMap") and ended in _FAILED else None,
     )

@@ -19,6 +19,7 @@ from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.edge.client import TIMEOUT_SECONDS, in_cluster
 from collectorfleet_operator.edge.kopf_memory import NoBase, NoProgress
 from collectorfleet_operator.edge.metrics.requests import request_of
+from collectorfleet_operator.edge.readable_lines import ReadableLines
 from collectorfleet_operator.edge.settings import Settings
 from collectorfleet_operator.objects import Kind, Object
 
@@ -108,6 +109,9 @@ def _without_lists(began: OnBegin) -> aiohttp.ClientMiddlewareType:
             listed.add(request.url.path)
             request.url = request.url.update_query(fieldSelector=_NOTHING)
         answer = await send(request)
+        if asked.verb == "watch":
+            # kopf decodes each line for itself, and ends with all of its watches if it cannot.
+            answer.content = ReadableLines(answer.content)  # type: ignore[assignment]
         if asked.verb == "watch" and answer.ok and request.url.path in listed:
             listed.remove(request.url.path)
             began(asked.resource)

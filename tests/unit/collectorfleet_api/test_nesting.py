@@ -81,7 +81,7 @@ def test_the_record_of_who_wrote_which_field_may_be_deeper_than_the_fields() -> 
 def test_the_end_of_a_value_is_found_in_whatever_pieces_it_comes(values: list[Any], size: int) -> None:
     text = json.dumps(values[0])
     whole = text + "".join(f",{json.dumps(value)}" for value in values[1:])
-    search, found = EndOfValue(0), None
+    search, found = EndOfValue(), None
     for upto in range(0, len(whole) + size, size):
         found = search.find(whole[:upto])
         if found is not None:

@@ -13,7 +13,7 @@ from collectorfleet_operator.children.workload import (
     priority_class_of,
     workload,
 )
-from collectorfleet_operator.decide.conditions.finding import Finding, stuck, waiting
+from collectorfleet_operator.decide.conditions.finding import Finding, not_written, stuck, waiting
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.queue import (
     Admitted,
@@ -53,7 +53,7 @@ def _waiting(seen: Observed, why: str) -> Finding:
         return stuck(_TYPE, Reason.KUEUE_MISSING, why)
     refused = next((one for one in seen.refused if one.kind == WORKLOAD), None)
     if refused is not None:
-        return stuck(_TYPE, refused.reason, refused.message)
+        return not_written(_TYPE, refused)
     if priority_class_of(seen.fleet) and seen.priority_class is None:
         return stuck(_TYPE, Reason.PRIORITY_CLASS_MISSING, why)
     text = f"LocalQueue {queue_of_run(seen)}: {why}"

@@ -11,7 +11,7 @@ from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.collectors_job import INDEX_LABEL
 from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.decide import pods
-from collectorfleet_operator.decide.conditions.finding import Finding, hindered, stuck, waiting
+from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, waiting
 from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods, staying
 from collectorfleet_operator.decide.observed import Observed, Warned
 from collectorfleet_operator.decide.pods import PodProblem
@@ -25,7 +25,7 @@ def collectors_job_ready(seen: Observed) -> Finding:
     found, refused = _as_seen(seen), next((one for one in seen.refused if one.holds_collectors), None)
     # What is refused of one that is ready keeps nothing of it from running, and is told by Stalled.
     if refused is not None and not is_true(found.condition):
-        return stuck(_TYPE, refused.reason, refused.message)
+        return not_written(_TYPE, refused)
     return found
 
 

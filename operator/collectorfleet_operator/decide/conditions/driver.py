@@ -9,7 +9,7 @@ from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.conditions.outcome import Pending, Running, Underway
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.decide import pods
-from collectorfleet_operator.decide.conditions.finding import Finding, hindered, stuck, waiting
+from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, waiting
 from collectorfleet_operator.decide.lost import LOST_AFTER, TAKES_LEASE_WITHIN, is_lost
 from collectorfleet_operator.decide.lost_nodes import is_marked, node_of
 from collectorfleet_operator.decide.observed import Observed
@@ -24,7 +24,7 @@ _TYPE: Final = ConditionType.DRIVER_RUNNING
 def driver_running(seen: Observed, run: Underway) -> Finding:
     refused = next((one for one in seen.refused if not one.holds_collectors), None)
     if refused is not None and not _pod_runs(seen):
-        return stuck(_TYPE, refused.reason, refused.message)
+        return not_written(_TYPE, refused)
     job = seen.job
     if job is None:
         return waiting(_TYPE, Reason.PENDING, _why_no_job(seen))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.v1alpha1 import Condition, ConditionType
+from collectorfleet_operator.decide.observed import Refused
 
 
 @dataclass(frozen=True)
@@ -27,3 +28,9 @@ def hindered(type_: ConditionType, reason: str, message: str) -> Finding:
 
 def stuck(type_: ConditionType, reason: str, message: str) -> Finding:
     return Finding(condition(type_, False, reason, message), problem=True, needs_the_user=True)
+
+
+def not_written(type_: ConditionType, refused: Refused) -> Finding:
+    """Return what a write that was not carried out says about the condition."""
+    found = hindered if refused.is_retried else stuck
+    return found(type_, refused.reason, refused.message)

@@ -36,7 +36,7 @@ def conditions_of(seen: Observed, run: Underway, now: datetime) -> list[Conditio
     is_stalled = _stalled(seen, run, is_ready, now, cluster, driver, *([quota] if quota else []))
     return [
         is_ready,
-        _reconciling(is_ready, is_stalled, is_up_to_date, collectors),
+        _reconciling(seen, is_ready, is_stalled, is_up_to_date, collectors),
         is_stalled,
         cluster.condition,
         driver.condition,
@@ -95,9 +95,9 @@ def _stalled(seen: Observed, run: Underway, ready: Condition, now: datetime, *ch
     stuck = next((one.condition for one in children if one.needs_the_user), None)
     if stuck is not None:
         return condition(ConditionType.STALLED, True, stuck.reason, stuck.message)
-    if seen.refused:
-        # Of children that run as they are, so that nothing else says so.
-        refused = seen.refused[0]
+    # Of children that run as they are, so that nothing else says so.
+    refused = next((one for one in seen.refused if not one.is_retried), None)
+    if refused is not None:
         return condition(ConditionType.STALLED, True, refused.reason, refused.message)
     late = _late(seen, ready, now)
     return condition(ConditionType.STALLED, True, Reason.PROGRESS_DEADLINE_EXCEEDED, late) if late else stalled(run)
@@ -116,11 +116,16 @@ def _late(seen: Observed, ready: Condition, now: datetime) -> str:
     return ""
 
 
-def _reconciling(ready: Condition, stalled: Condition, up_to_date: Condition, collectors: Condition) -> Condition:
+def _reconciling(
+    seen: Observed, ready: Condition, stalled: Condition, up_to_date: Condition, collectors: Condition
+) -> Condition:
     if is_true(stalled):
         return condition(ConditionType.RECONCILING, False, ready.reason, "nothing is on its way")
     if not is_true(ready):
         return condition(ConditionType.RECONCILING, True, ready.reason, ready.message)
+    retried = next((one for one in seen.refused if one.is_retried), None)
+    if retried is not None:
+        return condition(ConditionType.RECONCILING, True, retried.reason, retried.message)
     if up_to_date.reason == Reason.UPDATING:
         return condition(ConditionType.RECONCILING, True, Reason.UPDATING, up_to_date.message)
     if collectors.reason != Reason.ALL_AVAILABLE:

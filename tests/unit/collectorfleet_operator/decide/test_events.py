@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.collectorfleet_operator.world import NOON, World, later, running
+from tests.unit.collectorfleet_operator.world import KEY, NOON, World, later, running
 
 from collectorfleet_api.v1alpha1 import CollectorFleet, Reason
 from collectorfleet_operator.children.owner import FLEET
@@ -93,8 +93,7 @@ def test_collectors_that_are_lost_and_come_back_are_told_each_time() -> None:
         world.report(4)
         back = changes(world, 100 * round_ + 50)
         assert [one.reason for one in lost + back] == ["BelowMinAvailable", "CollectorsAvailable"]
-        fleet = world.seen().fleet
-        names |= {event(fleet, one, NOON)["metadata"]["name"] for one in lost + back}
+        names |= {event(KEY, "fleet-1", one, NOON)["metadata"]["name"] for one in lost + back}
     assert len(names) == 4
 
 
@@ -106,13 +105,12 @@ def test_the_same_change_told_again_is_the_same_event() -> None:
     once = story(before.conditions, world.look(NOON))
     # Killed before the status was written: the next operator sees the same change, later.
     again = story(before.conditions, world.look(later(30)))
-    fleet = world.seen().fleet
-    assert [event(fleet, one, NOON)["metadata"]["name"] for one in once] == [
-        event(fleet, one, later(30))["metadata"]["name"] for one in again
+    assert [event(KEY, "fleet-1", one, NOON)["metadata"]["name"] for one in once] == [
+        event(KEY, "fleet-1", one, later(30))["metadata"]["name"] for one in again
     ]
 
 
 def test_a_long_message_is_cut_to_what_the_api_server_takes() -> None:
-    made = event(World().seen().fleet, Change("Normal", "Completed", "x" * 5000, "id"), NOON)
+    made = event(KEY, "fleet-1", Change("Normal", "Completed", "x" * 5000, "id"), NOON)
     assert len(made["message"]) == 1024
     assert made["metadata"]["name"].startswith("cheetah.")

@@ -25,13 +25,14 @@ class Played:
     def __init__(self) -> None:
         self.seconds = 0.0
         self.lists = PlayedLists(running())
-        self.health = Health(lambda: self.seconds)
+        freshness = Freshness(lambda: self.seconds)
+        self.health = Health(lambda: self.seconds, freshness)
         process = Process(
             from_arguments([]),
             self.lists,  # type: ignore[arg-type]
             aiohttp.TraceConfig(),
             self.health,
-            Freshness(lambda: self.seconds),
+            freshness,
             Instruments(),
             asyncio.Event(),
             lambda: NOON,

@@ -8,11 +8,12 @@ from datetime import datetime
 import pytest
 from tests.unit.collectorfleet_operator.world import KEY, World, later
 
+from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.decide.events import Change, event
 from collectorfleet_operator.edge import event_writer
 from collectorfleet_operator.edge.errors import ConflictError, KubeError, NotLeadingError, UnavailableError
 from collectorfleet_operator.edge.event_writer import MOST_UNTOLD, PAUSE_SECONDS, EventWriter
-from collectorfleet_operator.objects import Key, Kind, Object, metadata, name_of
+from collectorfleet_operator.objects import Key, Kind, Object, metadata, name_of, uid_of
 
 
 class PlayedEvents:
@@ -48,14 +49,14 @@ class Told:
         self.seconds = 0.0
         self.events = PlayedEvents()
         self.writer = EventWriter(self.events, self.now, lambda: self.seconds)  # type: ignore[arg-type]
-        self.fleet = World().seen().fleet
+        self.uid = uid_of(World().get(FLEET))
 
     def now(self) -> datetime:
         return later(self.seconds)
 
     def happens(self, *messages: str, key: Key = KEY) -> None:
         """And a look tries to tell it."""
-        self.writer.add(key, self.fleet, [change(one) for one in messages])
+        self.writer.add(key, self.uid, [change(one) for one in messages])
         asyncio.run(self.writer.tell(key))
 
 
@@ -78,9 +79,9 @@ def test_what_events_were_not_taken_for_is_told_later_in_its_order_and_with_its_
     told.seconds *= 2
     told.happens()
     assert list(told.events.taken.values()) == [
-        event(told.fleet, change("first"), later(0)),
-        event(told.fleet, change("second"), later(0)),
-        event(told.fleet, change("third"), later(PAUSE_SECONDS)),
+        event(KEY, told.uid, change("first"), later(0)),
+        event(KEY, told.uid, change("second"), later(0)),
+        event(KEY, told.uid, change("third"), later(PAUSE_SECONDS)),
     ]
     assert not told.writer.is_behind(KEY)
 
@@ -121,9 +122,7 @@ def test_a_namespace_whose_events_are_not_taken_keeps_no_other_waiting() -> None
     told = Told()
     told.events.failing, told.events.fails_in = unavailable(), KEY.namespace
     told.happens("first")
-    there = told.fleet.metadata.model_copy(update={"namespace": "beside"})
-    beside = told.fleet.model_copy(update={"metadata": there})
-    told.writer.add(Key("beside", "c"), beside, [change("second")])
+    told.writer.add(Key("beside", "c"), "fleet-2", [change("second")])
     asyncio.run(told.writer.tell(Key("beside", "c")))
     assert told.events.told == ["second"]
     assert told.writer.is_behind(KEY)
@@ -148,7 +147,7 @@ def test_while_one_look_finds_out_whether_events_are_taken_again_no_other_waits(
     told.happens("first")
     told.seconds = PAUSE_SECONDS
     told.events.hangs = True
-    told.writer.add(Key("default", "other"), told.fleet, [change("second")])
+    told.writer.add(Key("default", "other"), "fleet-2", [change("second")])
 
     async def run() -> None:
         first = asyncio.create_task(told.writer.tell(KEY))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.edge.freshness import Freshness
@@ -41,3 +43,15 @@ def test_a_watch_is_as_old_as_what_it_last_told() -> None:
     known.heard(POD)
     clock.now = 104.0
     assert known.watch_ages() == {POD: 1.0}
+
+
+def test_a_namespace_that_is_refused_from_the_first_is_as_old_as_the_first_try() -> None:
+    clock = Clock()
+    known = Freshness(clock)
+    known.not_listed(POD, "a")
+    clock.now = 130.0
+    known.not_listed(POD, "a")
+    known.listed(POD, "b")
+    assert known.list_ages() == {POD: 30.0}
+    assert known.newest_list_age(POD) == 0.0
+    assert known.newest_list_age(JOB) == math.inf

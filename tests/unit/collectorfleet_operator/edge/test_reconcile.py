@@ -28,8 +28,9 @@ from collectorfleet_operator.edge import reconcile
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.errors import ConflictError, RefusedError, UnavailableError
 from collectorfleet_operator.edge.event_writer import PAUSE_SECONDS, EventWriter
+from collectorfleet_operator.edge.observe import UnreadableError
 from collectorfleet_operator.edge.reconcile import Reconciler
-from collectorfleet_operator.objects import Key, Kind, Object, name_of, uid_of
+from collectorfleet_operator.objects import UNREADABLE, Key, Kind, Object, name_of, uid_of
 
 OPERATORS = {to_camel(field) for field in OperatorStatus.model_fields}
 AT_ONCE = timedelta(0)
@@ -230,6 +231,130 @@ def test_without_an_answer_no_pods_are_made_that_would_wait_for_what_is_missing(
     assert world.cache.get(JOB, COLLECTORS) is None
     asyncio.run(reconciler.reconcile(KEY))
     assert world.get(JOB, COLLECTORS)
+
+
+def said(world: World) -> dict[str, str]:
+    """The reasons of the fleet's conditions, by their types."""
+    return {one["type"]: one["reason"] for one in world.get(FLEET)["status"]["conditions"]}
+
+
+def message(world: World, type_: str) -> str:
+    return next(str(one["message"]) for one in world.get(FLEET)["status"]["conditions"] if one["type"] == type_)
+
+
+@pytest.mark.parametrize(("away", "told"), [("RayCluster", "RayClusterReady"), ("Job", "DriverRunning")])
+def test_the_status_says_which_write_fails_while_it_is_tried_again(away: str, told: str) -> None:
+    world = World()
+    kube = PlayedKube(world)
+    kube.silent = [away]
+    reconciler = reconciler_of(kube)
+    with pytest.raises(UnavailableError):
+        asyncio.run(reconciler.reconcile(KEY))
+    assert said(world)[told] == "WriteFailed"
+    assert message(world, told) == f"write {away}: no answer"
+    # Tools give up on a fleet that is stalled.
+    assert (said(world)["Ready"], said(world)["Stalled"]) == ("WriteFailed", "Progressing")
+    assert said(world)["Reconciling"] == "WriteFailed"
+    asyncio.run(reconciler.reconcile(KEY))
+    assert "WriteFailed" not in said(world).values()
+
+
+def test_a_fleet_that_runs_stays_ready_while_a_write_fails() -> None:
+    world = running()
+    kube = PlayedKube(world)
+    reconciler = reconciler_of(kube)
+    asyncio.run(reconciler.reconcile(KEY))
+    world.store({**world.get(ROLE, DRIVER), "rules": []})
+    kube.silent = ["Role"]
+    with pytest.raises(UnavailableError):
+        asyncio.run(reconciler.reconcile(KEY))
+    assert (said(world)["Ready"], said(world)["Reconciling"]) == ("Collecting", "WriteFailed")
+    assert said(world)["Stalled"] == "Progressing"
+
+
+def test_a_write_without_an_answer_asks_about_webhooks() -> None:
+    world = World()
+    kube = PlayedKube(world)
+
+    async def hang(_kind: Kind, _manifest: Object) -> Object:
+        raise UnavailableError("apply RayCluster", "no answer within 10 s") from TimeoutError()
+
+    kube.apply_new = hang  # type: ignore[method-assign]
+    with pytest.raises(UnavailableError):
+        asyncio.run(reconciler_of(kube).reconcile(KEY))
+    assert "does a webhook for " in message(world, "Ready")
+
+
+def test_an_error_of_the_operator_is_in_the_status_after_three_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = running()
+    kube = PlayedKube(world)
+    reconciler = reconciler_of(kube)
+    asyncio.run(reconciler.reconcile(KEY))
+    before = world.get(FLEET)["status"]
+
+    def fails(_seen: object, _now: object) -> None:
+        raise ValueError("no such thing")
+
+    monkeypatch.setattr(reconcile, "plan", fails)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="no such thing"):
+            asyncio.run(reconciler.reconcile(KEY))
+    assert world.get(FLEET)["status"] == before
+    with pytest.raises(ValueError, match="no such thing"):
+        asyncio.run(reconciler.reconcile(KEY))
+    after = world.get(FLEET)["status"]
+    assert message(world, "Ready") == "the operator failed on this fleet and tries again: ValueError: no such thing"
+    assert (said(world)["Ready"], said(world)["Stalled"]) == ("InternalError", "Progressing")
+    assert after["phase"] == "Degraded"
+    # All else stays as it was last seen.
+    changed = {"phase", "conditions"}
+    assert {field: after[field] for field in after if field not in changed} == {
+        field: before[field] for field in before if field not in changed
+    }
+    assert {one["type"] for one in after["conditions"]} == {one["type"] for one in before["conditions"]}
+    monkeypatch.undo()
+    asyncio.run(reconciler.reconcile(KEY))
+    assert said(world)["Ready"] == "Collecting"
+
+
+def test_a_run_that_is_over_stays_as_it_ended_where_the_operator_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = running()
+    world.end_driver(0)
+    world.end_job("Complete")
+    reconciler = reconciler_of(PlayedKube(world))
+    asyncio.run(reconciler.reconcile(KEY))
+    before = world.get(FLEET)["status"]
+    assert before["phase"] == "Completed"
+    monkeypatch.setattr(reconcile, "plan", None)
+    for _ in range(4):
+        with pytest.raises(TypeError):
+            asyncio.run(reconciler.reconcile(KEY))
+    assert world.get(FLEET)["status"] == before
+
+
+def test_a_pod_that_cannot_be_read_is_named_in_the_status_of_its_fleet_alone() -> None:
+    world = running()
+    [pod] = world.pods("head")
+    world.store({**pod, "status": {"conditions": 3}, UNREADABLE: "status.x: too deep"})
+    reconciler = reconciler_of(PlayedKube(world))
+    for _ in range(3):
+        with pytest.raises(UnreadableError):
+            asyncio.run(reconciler.reconcile(KEY))
+    assert "status.x: too deep" in message(world, "Ready")
+
+
+def test_a_status_that_is_refused_is_told_as_an_event() -> None:
+    world = World()
+    kube = PlayedKube(world)
+
+    async def refuse(_stored: Object, _status: Object) -> Object:
+        raise RefusedError("apply status", "too large")
+
+    kube.apply_status = refuse  # type: ignore[method-assign]
+    world.store({**world.get(FLEET), UNREADABLE: "spec.environment.kwargs.a: nested too deeply"})
+    with pytest.raises(RefusedError):
+        asyncio.run(reconciler_of(kube).reconcile(KEY))
+    assert kube.events == ["Refused the"]
 
 
 @pytest.mark.parametrize("meanwhile", [{}, {"failed": 1}])

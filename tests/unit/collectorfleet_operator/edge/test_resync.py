@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -39,6 +39,7 @@ class PlayedLists:
         }
         self.events: list[Object] = []
         self.refused: set[Kind] = set()
+        self.refused_in: set[tuple[Kind, str | None]] = set()
         self.unanswered: set[Kind] = set()
         self.breaks_off: set[Kind] = set()
         self.code_changed_at = "2026-07-01T12:00:00Z"
@@ -48,16 +49,20 @@ class PlayedLists:
     async def list(
         self, kind: Kind, namespace: str | None, into: Listing, **options: Any
     ) -> AsyncIterator[Object | Unchanged]:
-        if kind in self.refused:
+        if kind in self.refused or (kind, namespace) in self.refused_in:
             raise RefusedError(f"list {kind}", "forbidden")
         if kind in self.unanswered:
             raise UnavailableError(f"list {kind}", "no answer")
         if kind == EVENT:
-            for event in self.events:
+            for event in self.events if namespace == KEY.namespace else []:
                 yield event
             return
         before = dict(into._before)  # type: ignore[arg-type]
-        now = {key: repr(obj) for (of, key), obj in self.objects.items() if of == kind}
+        now = {
+            key: repr(obj)
+            for (of, key), obj in self.objects.items()
+            if of == kind and (namespace is None or key.namespace == namespace)
+        }
         for key, text in now.items():
             if before.get(key) == text:
                 yield Unchanged(key)
@@ -81,7 +86,9 @@ class PlayedLists:
 class Watcher:
     """A resync of a new operator, and the fleets that it was told of."""
 
-    def __init__(self, world: World, clock: Callable[[], float] = lambda: 0.0) -> None:
+    def __init__(
+        self, world: World, clock: Callable[[], float] = lambda: 0.0, scopes: Sequence[str | None] = (None,)
+    ) -> None:
         self.lists = PlayedLists(world)
         self.cache = Cache(clock)
         self.told: list[Key] = []
@@ -90,7 +97,7 @@ class Watcher:
             self.lists,  # type: ignore[arg-type]
             self.cache,
             freshness,
-            (None,),
+            scopes,
             lambda: NOON,
             self.told.extend,
         )
@@ -142,6 +149,67 @@ def test_what_is_refused_keeps_nothing_else_from_being_listed() -> None:
         watcher.list_all()
     assert set(watcher.told) == {KEY}
     assert watcher.cache.of_fleet(POD, KEY)
+
+
+ALL_OF_IT = [*LISTED, EVENT]
+
+
+def test_a_namespace_whose_lists_are_refused_keeps_no_other_from_being_listed() -> None:
+    watcher = Watcher(running(), scopes=["before", KEY.namespace])
+    watcher.lists.refused_in = {(kind, "before") for kind in ALL_OF_IT}
+    assert watcher.after(watcher.resync.list_everything) == {KEY}
+    assert watcher.cache.of_fleet(POD, KEY)
+    assert watcher.resync.is_listed(KEY.namespace)
+    assert not watcher.resync.is_listed("before")
+    assert watcher.resync.refusal_of([POD]) is not None
+
+
+def test_where_every_namespace_is_refused_nothing_is_listed() -> None:
+    watcher = Watcher(running(), scopes=["before", KEY.namespace])
+    watcher.lists.refused = {POD}
+    with pytest.raises(RefusedError):
+        watcher.after(watcher.resync.list_everything)
+
+
+def test_fleets_of_a_namespace_are_looked_at_once_all_of_it_was_listed() -> None:
+    watcher = Watcher(running(), scopes=[KEY.namespace, "other"])
+    watcher.lists.refused_in = {(POD, KEY.namespace)}
+    watcher.after(watcher.resync.list_everything)
+    assert not watcher.resync.is_listed(KEY.namespace)
+    watcher.lists.refused_in = set()
+    assert watcher.after(watcher.resync.list_all) == {KEY}
+    assert watcher.resync.is_listed(KEY.namespace)
+    # A right that is taken away later leaves what is known, and what watches tell.
+    watcher.lists.refused_in = {(POD, KEY.namespace)}
+    with pytest.raises(RefusedError):
+        watcher.after(watcher.resync.list_all)
+    assert watcher.resync.is_listed(KEY.namespace)
+    assert watcher.cache.of_fleet(POD, KEY)
+
+
+def test_warnings_of_one_namespace_are_told_where_those_of_another_are_refused() -> None:
+    watcher = Watcher(running())
+    watcher.list_all()
+    fleet = watcher.lists.objects[FLEET, KEY]
+    elsewhere = {**metadata(fleet), "namespace": "a", "uid": "other", "resourceVersion": "2000"}
+    watcher.cache.put(FLEET, {**fleet, "metadata": elsewhere})
+    uid, time = metadata(watcher.lists.objects[JOB, DRIVER])["uid"], NOON.strftime("%Y-%m-%dT%H:%M:%SZ")
+    about = {"kind": "Job", "uid": uid}
+    watcher.lists.events = [{"involvedObject": about, "lastTimestamp": time, "reason": "Quota"}]
+    watcher.lists.refused_in = {(EVENT, "a")}
+    with pytest.raises(RefusedError):
+        watcher.after(watcher.resync.newly_warned)
+    assert set(watcher.told) == {KEY}
+
+
+@pytest.mark.parametrize("odd", [{}, {"involvedObject": None}, {"involvedObject": [], "message": 3, "series": "x"}])
+def test_an_odd_event_hides_no_other(odd: Object) -> None:
+    watcher = Watcher(running())
+    watcher.list_all()
+    uid, time = metadata(watcher.lists.objects[JOB, DRIVER])["uid"], NOON.strftime("%Y-%m-%dT%H:%M:%SZ")
+    about = {"kind": "Job", "uid": uid}
+    watcher.lists.events = [odd, {"involvedObject": about, "lastTimestamp": time, "reason": "Quota"}]
+    assert watcher.after(watcher.resync.newly_warned) == {KEY}
 
 
 def test_a_list_that_breaks_off_takes_nothing_away() -> None:

@@ -6,7 +6,7 @@ from tests.unit.collectorfleet_operator.world import DRIVER, NOON, later, runnin
 
 from collectorfleet_api.v1alpha1 import Phase
 from collectorfleet_operator.children.driver_job import JOB
-from collectorfleet_operator.decide.status import invalid
+from collectorfleet_operator.decide.error_status import invalid
 
 
 def test_the_end_is_told_before_the_job_says_so() -> None:

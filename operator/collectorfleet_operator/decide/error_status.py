@@ -1,0 +1,63 @@
+"""The status of a fleet that the operator cannot reconcile: it cannot read the fleet, or fails on it. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from collectorfleet_api.conditions.condition import condition, is_true, stamped
+from collectorfleet_api.v1alpha1 import (
+    CollectorFleetStatus,
+    ConditionType,
+    OperatorStatus,
+    Phase,
+    Reason,
+)
+
+
+def invalid(problems: list[str], before: CollectorFleetStatus | None, generation: int, now: datetime) -> OperatorStatus:
+    """The status of a fleet that cannot even be read; the API server lets none through that fits the installed CRD."""
+    message = "; ".join(problems)
+    done = before.condition(ConditionType.COMPLETED) if before else None
+    if before is not None and done is not None and is_true(done):
+        # What is over stays over, or a corrected spec would train again.
+        not_run = condition(ConditionType.UP_TO_DATE, False, Reason.INVALID_SPEC, message)
+        kept = [one for one in before.conditions if one.type != ConditionType.UP_TO_DATE]
+        conditions = stamped([*kept, not_run], before.conditions, now, generation)
+        return OperatorStatus(
+            observed_generation=generation, phase=Phase.COMPLETED, conditions=conditions, driver=before.driver
+        )
+    found = [
+        condition(ConditionType.READY, False, Reason.INVALID_SPEC, message),
+        condition(ConditionType.RECONCILING, False, Reason.INVALID_SPEC, message),
+        condition(ConditionType.STALLED, True, Reason.INVALID_SPEC, message),
+        condition(ConditionType.UP_TO_DATE, False, Reason.INVALID_SPEC, message),
+    ]
+    conditions = stamped(found, before.conditions if before else (), now, generation)
+    return OperatorStatus(observed_generation=generation, phase=Phase.FAILED, conditions=conditions)
+
+
+def internal_error(cause: str, before: OperatorStatus, generation: int, now: datetime) -> OperatorStatus | None:
+    """Return the status ``before`` with Ready=False and the cause.
+
+    Return None for a fleet whose run is over and whose spec, of this ``generation``, was not edited since: the status
+    says how the run ended.
+
+    Stalled stays as it is: the operator tries again, and tools such as Flux give up on a stalled object.
+    """
+    if _is_over(before) and before.observed_generation == generation:
+        return None
+    message = f"the operator failed on this fleet and tries again: {cause}"
+    turned = [
+        condition(ConditionType.READY, False, Reason.INTERNAL_ERROR, message),
+        condition(ConditionType.RECONCILING, True, Reason.INTERNAL_ERROR, message),
+    ]
+    kept = [one for one in before.conditions if one.type not in (ConditionType.READY, ConditionType.RECONCILING)]
+    phase = Phase.DEGRADED if before.phase is Phase.COLLECTING else before.phase or Phase.PENDING
+    # The generation stays that of the spec which the operator last acted on.
+    conditions = stamped([*turned, *kept], before.conditions, now, before.observed_generation)
+    return before.model_copy(update={"phase": phase, "conditions": conditions})
+
+
+def _is_over(before: OperatorStatus) -> bool:
+    done = before.condition(ConditionType.COMPLETED)
+    return done is not None and (is_true(done) or done.reason not in (Reason.RUNNING, Reason.SUSPENDED))

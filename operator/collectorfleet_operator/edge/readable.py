@@ -1,0 +1,49 @@
+"""Objects of the API server that cannot be read: each becomes an object that says so, and no other is touched.
+
+Whatever a tenant stores arrives here first. An object is unreadable if it is nested too deeply, or if a part that this
+operator relies on has another shape. An unreadable object keeps its identity, so that its fleet can report it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from collectorfleet_api.nesting import TOO_DEEP, decode
+from collectorfleet_operator.objects import UNREADABLE, Kind, Object
+
+_IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp")
+_DELETION: Final = ("deletionTimestamp",)
+
+
+def object_of(text: str | bytes) -> Any:
+    """Decode an answer of the API server; raises json.JSONDecodeError. What is nested too deeply in it is left out."""
+    value, path = decode(text)
+    if path is not None and isinstance(value, dict):
+        value[UNREADABLE] = f"{path}: {TOO_DEEP}"
+    return value
+
+
+def event_of(line: bytes) -> Any:
+    """Decode a line of a watch, as :func:`object_of` does its object."""
+    value, path = decode(line, within="object")
+    if path is not None:
+        value["object"][UNREADABLE] = f"{path}: {TOO_DEEP}"
+    return value
+
+
+def stand_in(kind: Kind, obj: Object, error: Exception) -> Object:
+    """Return what can be kept of an object on which reading failed with ``error``: its identity, owners and labels.
+
+    Raises TypeError or KeyError for what has no identity.
+    """
+    metadata = obj["metadata"]
+    kept = {field: metadata[field] for field in _IDENTITY if isinstance(metadata.get(field), str | int)}
+    kept |= {field: metadata[field] for field in _DELETION if metadata.get(field) is not None}
+    labels = metadata.get("labels")
+    if isinstance(labels, dict):
+        kept["labels"] = {key: value for key, value in labels.items() if isinstance(value, str)}
+    owners = metadata.get("ownerReferences")
+    if isinstance(owners, list):
+        kept["ownerReferences"] = [owner for owner in owners if isinstance(owner, dict) and "uid" in owner]
+    cause = f"this operator cannot read {kind} {kept['name']}: {type(error).__name__}: {error}"
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": kept, UNREADABLE: cause}

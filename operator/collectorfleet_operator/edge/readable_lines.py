@@ -1,0 +1,36 @@
+"""The lines of a watch, without what is nested too deeply in them, for a reader that would fail on it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+
+from collectorfleet_api.nesting import MAX_LEVELS, is_deeper
+from collectorfleet_operator.edge.readable import event_of
+
+
+class ReadableLines:
+    """Stands in for the content of an answer: :meth:`iter_chunked` gives whole lines, and all else is the content's."""
+
+    def __init__(self, content: aiohttp.StreamReader) -> None:
+        self._content = content
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._content, name)
+
+    async def iter_chunked(self, size: int) -> AsyncIterator[bytes]:
+        rest = b""
+        async for piece in self._content.iter_chunked(size):
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                yield _readable(line) + b"\n"
+        if rest:
+            yield rest
+
+
+def _readable(line: bytes) -> bytes:
+    # The object is one level below its event.
+    return json.dumps(event_of(line)).encode() if is_deeper(line, MAX_LEVELS + 1) else line
