@@ -25,6 +25,8 @@ multiprocessing.set_forkserver_preload(["torchrl.envs"])
 
 # What Hypothesis has by default here, but for its clock: on a busy machine every test is slow.
 settings.register_profile("without a clock", settings(), deadline=None)
+# As many examples as take minutes, for --hypothesis-profile.
+settings.register_profile("thorough", settings(), deadline=None, max_examples=10_000)
 settings.load_profile("without a clock")
 
 

@@ -69,7 +69,7 @@ def load_manifests(text: str, source: str = "stdin") -> Manifests:
         for document in read_documents(text):
             _add(loaded, document, source)
     except YamlError as error:
-        loaded.findings.append(Finding(source, error.line, Severity.ERROR, Problem("", f"not YAML: {error}")))
+        loaded.findings.append(Finding(source, error.line, Severity.ERROR, Problem("", str(error))))
     loaded.findings.sort(key=lambda found: found.line)
     return loaded
 

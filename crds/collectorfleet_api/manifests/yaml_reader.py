@@ -17,10 +17,15 @@ from typing import Any, Final
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from collectorfleet_api.nesting import MAX_LEVELS
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.rules.sentences import path_text
 
 Path = tuple[str | int, ...]
+
+# Of a whole document: more than of a fleet, beside which a file may hold other objects. The reader of YAML fails from
+# some hundreds of levels on.
+_MAX_LEVELS: Final = 2 * MAX_LEVELS
 
 _PLAIN: Final = "collectorfleet:plain"
 _TEXT: Final = "tag:yaml.org,2002:str"
@@ -37,7 +42,7 @@ _LARGEST_INTEGER: Final = 2**63 - 1  # beyond it, digits are lost on the way thr
 
 
 class YamlError(ValueError):
-    """Text that is no YAML. ``line`` counts from 1."""
+    """Text that cannot be read. ``line`` counts from 1."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
@@ -73,16 +78,26 @@ def read_documents(text: str) -> Iterator[Document]:
                 yield Document(content, node.start_mark.line + 1, reading.lines, reading.problems)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise YamlError(mark.line + 1 if mark else 1, error.problem or str(error)) from error
+        raise YamlError(mark.line + 1 if mark else 1, f"not YAML: {error.problem or error}") from error
     except yaml.reader.ReaderError as error:
-        raise YamlError(1, f"not text: {error.reason}") from error
+        raise YamlError(1, f"not YAML: not text: {error.reason}") from error
     finally:
         if loader is not None:
             loader.dispose()
 
 
 class _Loader(yaml.SafeLoader):
-    """Leaves the meaning of plain words to us."""
+    """Leaves the meaning of plain words to us, and refuses what is nested so deeply that composing it would fail."""
+
+    _level = 0
+
+    def compose_node(self, parent: Node | None, index: int) -> Node | None:
+        self._level += 1
+        _check_level(self._level, self.peek_event().start_mark.line)  # type: ignore[no-untyped-call]
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self._level -= 1
 
     def resolve(self, kind: type[Node], value: Any, implicit: Any) -> str:
         if kind is ScalarNode and implicit[0]:
@@ -99,8 +114,10 @@ class _Reading:
     def value(self, node: Node, path: Path) -> Any:
         self.lines.setdefault(path_text(path), node.start_mark.line + 1)
         if node in self.around:
-            raise YamlError(node.start_mark.line + 1, "something contains itself")
+            raise YamlError(node.start_mark.line + 1, "not YAML: something contains itself")
         self.around.append(node)
+        # An alias brings all the levels of what it names.
+        _check_level(len(self.around), node.start_mark.line)
         try:
             return self._inside(node, path)
         finally:
@@ -162,6 +179,12 @@ class _Reading:
 
     def _problem(self, path: Path, message: str) -> None:
         self.problems.append(Problem(path_text(path), message))
+
+
+def _check_level(level: int, line: int) -> None:
+    """``level``: of a mapping, a list or what is in it, counted from 1; ``line`` counts from 0."""
+    if level > _MAX_LEVELS + 1:
+        raise YamlError(line + 1, f"nested more than {_MAX_LEVELS} levels deep; flatten it, or pass it as JSON text")
 
 
 def plain_value(word: str) -> str | int | float | bool | None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from collectorfleet_api.names import MAX_NAME_LENGTH, MAX_NAME_LENGTH_OF_A_JOB, MAX_SPEC_BYTES
+from collectorfleet_api.nesting import TooDeepError, check_depth
 from collectorfleet_api.packing.pods import pack
 from collectorfleet_api.packing.quantity import parse_quantity
 from collectorfleet_api.packing.refusal import Refusal
@@ -44,7 +45,10 @@ def read(manifest: dict[str, Any]) -> CollectorFleet | list[Problem]:
     written = {key: value for key, value in manifest.items() if key != "status"}
     unknown = list(_metadata_problems(written.get("metadata")))
     try:
+        check_depth(written)
         fleet = CollectorFleet.parse(written)
+    except TooDeepError as error:
+        return [*unknown, Problem(error.path, str(error))]
     except ValidationError as error:
         return unknown + sentences(error, CollectorFleet)
     return unknown + problems(fleet) or fleet
@@ -53,7 +57,10 @@ def read(manifest: dict[str, Any]) -> CollectorFleet | list[Problem]:
 def read_stored(obj: dict[str, Any]) -> CollectorFleet | list[Problem]:
     """The fleet that the API server stores, or every problem that it has. Fields of a newer CRD are dropped."""
     try:
+        check_depth(obj)
         fleet = CollectorFleet.parse_stored(obj)
+    except TooDeepError as error:
+        return [Problem(error.path, str(error))]
     except ValidationError as error:
         return sentences(error, CollectorFleet)
     return problems(fleet) or fleet

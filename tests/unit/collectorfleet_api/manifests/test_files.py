@@ -49,6 +49,18 @@ def test_a_repeated_key_is_a_problem_since_kubectl_takes_the_last_without_a_word
     assert load_manifests(text).fleets == []
 
 
+@pytest.mark.parametrize("levels", [61, 100])
+def test_a_fleet_that_is_nested_too_deeply_is_found_with_its_place(levels: int) -> None:
+    # The fleet, its spec, the environment and its kwargs are four levels.
+    kwargs = "{a: " * levels + "1" + "}" * levels
+    text = FLEET.replace("  environment:\n", f"  environment:\n    kwargs: {{x: {kwargs}}}\n")
+    (found,) = findings(text)
+    place = "spec.environment.kwargs.x.a"
+    assert found.startswith("fleet.yaml:")
+    assert f"error: {place}: nested more than 64 levels deep; flatten it, or pass it as JSON text" in found
+    assert findings(FLEET.replace("  environment:\n", "  environment:\n    kwargs: {x: {a: [1]}}\n")) == []
+
+
 def test_text_that_is_no_yaml_is_found_after_what_comes_before_it() -> None:
     loaded = load_manifests(f"{FLEET}---\na: [\n", "fleet.yaml")
     assert len(loaded.fleets) == 1

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.collectorfleet_api.test_nesting import depth_of
 
 from collectorfleet_api.manifests.yaml_reader import Document, YamlError, plain_value, read_documents
+from collectorfleet_api.nesting import MAX_LEVELS
 
 WORDS: dict[str, Any] = {
     "1e-3": 0.001,
@@ -106,6 +108,21 @@ def test_empty_documents_are_left_out() -> None:
 def test_a_list_that_contains_itself_is_refused() -> None:
     with pytest.raises(YamlError, match="something contains itself"):
         only("a: &a [*a]")
+
+
+FLOW, BLOCK = "{a: " * 5_000 + "1" + "}" * 5_000, "\n".join(" " * level + "a:" for level in range(2_000))
+ALIASES = "\n".join(["b0: &b0 1", *(f"b{n}: &b{n} [[[[[[[[*b{n - 1}]]]]]]]]" for n in range(1, 400))])
+
+
+@pytest.mark.parametrize("text", [FLOW, BLOCK, ALIASES, "[" * 100_000], ids=["flow", "block", "aliases", "open"])
+def test_a_document_that_is_nested_too_deeply_is_refused(text: str) -> None:
+    with pytest.raises(YamlError, match=r"^nested more than 128 levels deep; flatten it, or pass it as JSON text$"):
+        only(text)
+
+
+def test_a_document_may_be_nested_twice_as_deeply_as_a_fleet() -> None:
+    levels = 2 * MAX_LEVELS
+    assert depth_of(only("[" * levels + "1" + "]" * levels).content) == levels
 
 
 def test_only_mappings_are_merged() -> None:
