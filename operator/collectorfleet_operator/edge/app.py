@@ -155,7 +155,7 @@ class Session:
         self._reconciler.warnings = self._resync.warnings
         self._reconciler.code_changes = self._resync.code_changes
         reconcile = process.instruments.timed(self._reconcile)
-        self._queue: WorkQueue[Key] = WorkQueue(reconcile, _say_failed, outdated=ConflictError)
+        self._queue: WorkQueue[Key] = WorkQueue(reconcile, _say_failed, _tenant_of, outdated=ConflictError)
         self._over = asyncio.Event()
         # A watch that begins says nothing of what happened before.
         self._unheard = asyncio.Event()
@@ -297,6 +297,10 @@ def _why_no_queues(missing: set[Kind], unserved: set[Kind]) -> str:
     if WORKLOAD in unserved:
         return f"the operator serves no queues: set kueue.enabled of its chart, or remove label {names.QUEUE_LABEL}"
     return f"this Kubernetes has no {WORKLOAD.full_name}: install Kueue" if WORKLOAD in missing else ""
+
+
+def _tenant_of(key: Key) -> str:
+    return key.namespace
 
 
 def _say_failed(key: Key, error: Exception, delay_seconds: float) -> None:

@@ -1,4 +1,7 @@
-"""Works on the fleets that are due, a few at a time and each of them once. Which are due, ``schedule`` says."""
+"""Works on the fleets that are due, a few at a time and each of them once.
+
+``schedule`` says which are due, ``fair_queue`` which is next.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,15 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from datetime import timedelta
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
+from collectorfleet_operator.edge.fair_queue import FairQueue
 from collectorfleet_operator.edge.schedule import Schedule
 
 K = TypeVar("K", bound=Hashable)
+
+# Of the keys that are worked on at the same time.
+_MOST_OF_A_TENANT: Final = 0.8
 
 
 class WorkQueue(Generic[K]):
@@ -18,14 +25,15 @@ class WorkQueue(Generic[K]):
 
     ``work`` returns the time after which it wants to be called again if nothing happens, or None. Whatever it raises is
     given to ``on_failure`` with the delay before the next try, in seconds. An ``outdated`` says that what the work was
-    about has changed since it was seen.
+    about has changed since it was seen. Tenants take turns, and ``tenant_of`` says whose a key is.
     """
 
     def __init__(
         self,
         work: Callable[[K], Awaitable[timedelta | None]],
         on_failure: Callable[[K, Exception, float], None],
-        limit: int = 16,
+        tenant_of: Callable[[K], Hashable],
+        limit: int = 20,
         outdated: type[Exception] | None = None,
     ) -> None:
         self._work = work
@@ -34,8 +42,8 @@ class WorkQueue(Generic[K]):
         self._schedule: Schedule[K] = Schedule()
         self._limit = limit
         self._news = asyncio.Event()
-        self._ready: asyncio.Queue[K] = asyncio.Queue()
-        # Since when each key is due that nobody works on yet, the first one first.
+        self._ready = FairQueue(tenant_of, max(1, int(_MOST_OF_A_TENANT * limit)))
+        # Since when each key is due that nobody works on yet, the one that waits longest first.
         self._waiting: dict[K, float] = {}
         # Since when each key is worked on, in the same order.
         self._working: dict[K, float] = {}
@@ -67,7 +75,7 @@ class WorkQueue(Generic[K]):
             while True:
                 for key in self._schedule.take(_now()):
                     self._waiting[key] = _now()
-                    self._ready.put_nowait(key)
+                    self._ready.put(key)
                 await self._sleep()
 
     async def _sleep(self) -> None:
@@ -97,6 +105,7 @@ class WorkQueue(Generic[K]):
                 if again is not None:
                     self._schedule.add(key, _now(), again.total_seconds())
             del self._working[key]
+            self._ready.done(key)
             self._news.set()
             # Work that waits for nothing, as most is at a restart, would keep watches and lists out until all is done.
             await asyncio.sleep(0)

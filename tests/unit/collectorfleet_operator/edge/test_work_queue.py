@@ -8,6 +8,10 @@ from datetime import timedelta
 from collectorfleet_operator.edge.work_queue import WorkQueue
 
 
+def tenant_of(key: str) -> str:
+    return key.partition("/")[0]
+
+
 async def _run(queue: WorkQueue[str], until: asyncio.Event) -> None:
     running = asyncio.create_task(queue.run())
     try:
@@ -34,7 +38,7 @@ def test_one_fleet_that_fails_stops_no_other() -> None:
             if len(failed) == 2:
                 enough.set()
 
-        queue = WorkQueue(work, say)
+        queue = WorkQueue(work, say, tenant_of)
         queue.add("bad")
         queue.add("good")
         await _run(queue, enough)
@@ -59,7 +63,7 @@ def test_a_fleet_is_never_worked_on_twice_at_once() -> None:
                 enough.set()
             return None
 
-        queue: WorkQueue[str] = WorkQueue(work, lambda *_: None)
+        queue: WorkQueue[str] = WorkQueue(work, lambda *_: None, tenant_of)
         queue.add("a")
         await _run(queue, enough)
         return most, runs
@@ -78,7 +82,7 @@ def test_what_is_due_waits_until_somebody_works_on_it() -> None:
                 enough.set()
             return None
 
-        queue = WorkQueue(work, lambda *_: None, limit=1)
+        queue = WorkQueue(work, lambda *_: None, tenant_of, limit=1)
         assert (queue.depth, queue.longest_wait_seconds) == (0, 0.0)
         for key in ("a", "b", "c"):
             queue.add(key)
@@ -104,7 +108,7 @@ def test_everybody_else_gets_a_turn_while_many_fleets_are_due() -> None:
                 enough.set()
             return None
 
-        queue: WorkQueue[str] = WorkQueue(work, lambda *_: None, limit=4)
+        queue: WorkQueue[str] = WorkQueue(work, lambda *_: None, tenant_of, limit=4)
         for number in range(100):
             queue.add(f"{number}")
         other = asyncio.create_task(elsewhere())
@@ -135,7 +139,7 @@ def test_what_is_worked_on_for_long_is_known_and_what_is_done_is_not() -> None:
             end.set()
             return found
 
-        queue = WorkQueue(work, lambda *_: None)
+        queue = WorkQueue(work, lambda *_: None, tenant_of)
         queue.add("slow")
         looking = asyncio.create_task(look())
         await _run(queue, enough)
@@ -144,3 +148,46 @@ def test_what_is_worked_on_for_long_is_known_and_what_is_done_is_not() -> None:
     while_working, afterwards = asyncio.run(scenario())
     assert while_working > 0.0
     assert afterwards == 0.0
+
+
+def test_a_tenant_whose_work_hangs_leaves_workers_to_the_others() -> None:
+    async def scenario() -> int:
+        hung, enough, for_ever = 0, asyncio.Event(), asyncio.Event()
+
+        async def work(key: str) -> timedelta | None:
+            nonlocal hung
+            if key.startswith("bad/"):
+                hung += 1
+                await for_ever.wait()
+            enough.set()
+            return None
+
+        queue = WorkQueue(work, lambda *_: None, tenant_of, limit=10)
+        for number in range(50):
+            queue.add(f"bad/{number}")
+        queue.add("good/one")
+        await _run(queue, enough)
+        return hung
+
+    assert asyncio.run(scenario()) == 8
+
+
+def test_a_tenant_with_one_fleet_waits_for_none_of_a_tenant_with_hundreds() -> None:
+    async def scenario() -> list[str]:
+        order, enough = [], asyncio.Event()
+
+        async def work(key: str) -> timedelta | None:
+            order.append(key)
+            await asyncio.sleep(0)
+            if key == "good/one":
+                enough.set()
+            return None
+
+        queue = WorkQueue(work, lambda *_: None, tenant_of, limit=1)
+        for number in range(300):
+            queue.add(f"bad/{number}")
+        queue.add("good/one")
+        await _run(queue, enough)
+        return order
+
+    assert asyncio.run(scenario()) == ["bad/0", "good/one"]

@@ -1,0 +1,75 @@
+"""Who is next in a line of several tenants."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectorfleet_operator.edge.fair_queue import FairQueue
+
+
+def tenant_of(key: tuple[str, int]) -> str:
+    return key[0]
+
+
+def line(*keys: tuple[str, int], most: int = 100) -> FairQueue[tuple[str, int]]:
+    queue = FairQueue(tenant_of, most)
+    for key in keys:
+        queue.put(key)
+    return queue
+
+
+async def taken(queue: FairQueue[tuple[str, int]]) -> list[tuple[str, int]]:
+    """All that are handed out without waiting."""
+    found = []
+    while True:
+        try:
+            async with asyncio.timeout(0):
+                found.append(await queue.get())
+        except TimeoutError:
+            return found
+
+
+def test_tenants_take_turns_and_the_keys_of_each_keep_their_order() -> None:
+    queue = line(("a", 1), ("a", 2), ("a", 3), ("b", 1), ("c", 1), ("b", 2))
+    assert asyncio.run(taken(queue)) == [("a", 1), ("b", 1), ("c", 1), ("a", 2), ("b", 2), ("a", 3)]
+
+
+def test_a_tenant_has_no_more_than_its_most_until_one_is_done() -> None:
+    async def scenario() -> list[list[tuple[str, int]]]:
+        queue = line(("a", 1), ("a", 2), ("a", 3), ("b", 1), most=2)
+        first = await taken(queue)
+        queue.done(("b", 1))
+        second = await taken(queue)
+        queue.done(("a", 1))
+        return [first, second, await taken(queue)]
+
+    assert asyncio.run(scenario()) == [[("a", 1), ("b", 1), ("a", 2)], [], [("a", 3)]]
+
+
+KEYS = st.tuples(st.sampled_from("abc"), st.integers(0, 20))
+
+
+@given(st.lists(KEYS, max_size=30), st.integers(1, 4), st.data())
+def test_every_key_is_handed_out_once_and_no_tenant_has_more_than_its_most(
+    keys: list[tuple[str, int]], most: int, data: st.DataObject
+) -> None:
+    async def scenario() -> None:
+        queue, out, all_of_them = line(most=most), [], []
+        waiting = list(keys)
+        while waiting or out:
+            if waiting and data.draw(st.booleans()):
+                queue.put(waiting.pop(0))
+            found = await taken(queue)
+            out += found
+            all_of_them += found
+            assert all(count <= most for count in Counter(map(tenant_of, out)).values())
+            if out and (not waiting or data.draw(st.booleans())):
+                queue.done(out.pop(data.draw(st.integers(0, len(out) - 1))))
+        all_of_them += await taken(queue)
+        assert sorted(all_of_them) == sorted(keys)
+
+    asyncio.run(scenario())
