@@ -35,8 +35,8 @@ SETTLED_SECONDS: Final = 2.0
 INTRODUCTION = f"""# Fairness: what one namespace costs another
 
 *First status* is the time from before a valid fleet is sent until a watch shows its first status. *Alone*: no other
-fleet changes. *Beside*: {INVALID_FLEETS} fleets are created in another namespace, {AT_ONCE} at a time. Only the operator can
-refuse their specs (`InvalidSpec`). The valid fleet is sent as soon as the last of them is stored.
+fleet changes. *Beside*: {INVALID_FLEETS} fleets are created in another namespace, {AT_ONCE} at a time. Only the
+operator can refuse their specs (`InvalidSpec`). The valid fleet is sent as soon as the last of them is stored.
 
     python -m benchmarks.fleets.fairness --write docs/fairness.md
 

@@ -108,9 +108,10 @@ class Reason(StrEnum):
     DEADLINE_EXCEEDED = "DeadlineExceeded"
     INTERRUPTED = "Interrupted"
 
-    # No condition: an Event about a child that was made, or deleted
+    # No condition: an Event about a child that was made or deleted, or about a pod that is not the fleet's
     CREATED = "Created"
     DELETED = "Deleted"
+    POD_IGNORED = "PodIgnored"
 
 
 class Phase(StrEnum):

@@ -21,7 +21,7 @@ from collectorfleet_api.v1alpha1 import (
     Reason,
 )
 from collectorfleet_operator.children.owner import FLEET
-from collectorfleet_operator.objects import Key, Kind, Object
+from collectorfleet_operator.objects import Key, Kind, Object, name_of, uid_of
 
 EVENT: Final = Kind("v1", "Event", "events")
 
@@ -54,7 +54,7 @@ _ORDINARY: Final[Mapping[str, Collection[str]]] = {
     ConditionType.DRIVER_RUNNING: (Reason.PENDING, Reason.STARTING, Reason.WAITING_FOR_DELETION, *_AT_THE_END),
     ConditionType.COLLECTORS_AVAILABLE: (Reason.COLLECTORS_STARTING, Reason.DRIVER_NOT_RUNNING, *_AT_THE_END),
     ConditionType.WEIGHTS_FRESH: _AT_THE_END,
-    ConditionType.UP_TO_DATE: (Reason.UP_TO_DATE, Reason.FAILED),
+    ConditionType.UP_TO_DATE: (Reason.UP_TO_DATE, Reason.PENDING, *_AT_THE_END),
     # A missing KubeRay is told as the RayCluster's.
     ConditionType.STALLED: (Reason.PROGRESSING, Reason.KUBERAY_MISSING),
 }
@@ -93,6 +93,12 @@ def made(why: str, uid: str) -> Change:
 def deleted(why: str, uid: str) -> Change:
     """A child was deleted, which a person may wonder about."""
     return Change(NORMAL, Reason.DELETED, why, f"deleted {uid}")
+
+
+def ignored(pod: Object) -> Change:
+    """A pod has the label of a fleet, and no controller made it."""
+    text = f"pod {name_of(pod)} has label {names.FLEET_LABEL} and no controller: it is ignored; remove the label"
+    return Change(WARNING, Reason.POD_IGNORED, text, f"ignored {uid_of(pod)}")
 
 
 def _changes(old: Condition | None, new: Condition) -> Iterator[Change]:

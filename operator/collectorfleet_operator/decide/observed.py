@@ -70,15 +70,17 @@ class Warned:
 class Observed:
     """A fleet, its children and its pods.
 
-    A child is there if an object of its kind and name is, whoever owns it. ``problems`` are what is wrong with the
-    stored spec, in sentences. ``running`` is the fleet as its driver runs it, with the spec of its Job; None without a
-    Job, or where this release cannot read what the Job carries.
+    A child is there if an object of its kind and name is, whoever owns it. ``pods`` are those that a controller made;
+    ``ignored_pods`` have the fleet's label and no controller, so nothing of the fleet made them. ``problems`` are what
+    is wrong with the stored spec, in sentences. ``running`` is the fleet as its driver runs it, with the spec of its
+    Job; None without a Job, or where this release cannot read what the Job carries.
     """
 
     fleet: CollectorFleet
     running: CollectorFleet | None = None
     children: Mapping[Child, Object] = field(default_factory=dict)
     pods: Sequence[Object] = ()
+    ignored_pods: Sequence[Object] = ()
     problems: Sequence[str] = ()
     kuberay_installed: bool = True
     # Why no fleet can wait in a queue here, in a sentence; empty if it can.

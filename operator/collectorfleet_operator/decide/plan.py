@@ -137,7 +137,9 @@ def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
     job = seen.job
     if not seen.is_usable(job):
         if seen.problems:
-            yield from _leave_the_queue(seen, "the fleet's spec cannot be run")
+            why = "the fleet's spec cannot be run"
+            yield from _free_the_cluster(seen, why)
+            yield from _leave_the_queue(seen, why)
         else:
             yield from _start(seen, now)
         return

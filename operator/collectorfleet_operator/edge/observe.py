@@ -57,13 +57,15 @@ def observe(
 
     Raises UnreadableError for a child or a pod that cannot be read: nothing is decided on a part of what there is.
     """
-    children, pods = children_of(cache, key), cache.of_fleet(POD, key)
+    children, labelled = children_of(cache, key), cache.of_fleet(POD, key)
+    pods = [pod for pod in labelled if controller_uid(pod) is not None]
     _check_readable([*children.values(), *pods])
     seen = Observed(
         fleet=fleet,
         running=running(stored, children.get(DRIVER_CHILD), None if wrong else fleet),
         children=children,
         pods=pods,
+        ignored_pods=[pod for pod in labelled if controller_uid(pod) is None],
         problems=wrong,
         kuberay_installed=kuberay_installed,
         why_no_queues=why_no_queues,

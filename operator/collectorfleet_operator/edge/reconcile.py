@@ -13,21 +13,23 @@ from typing import Any, Final
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus, ConditionType, OperatorStatus, Reason
 from collectorfleet_api.v1alpha1.understood import understood
 from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.propagation import NOTHING, Propagation
 from collectorfleet_operator.children.table import WORKLOAD_CHILD
 from collectorfleet_operator.decide.acted_on import says_what_to_do
 from collectorfleet_operator.decide.error_status import internal_error, invalid
-from collectorfleet_operator.decide.events import WARNING, Change, story
+from collectorfleet_operator.decide.events import WARNING, Change, ignored, story
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.decide.plan import again_after, plan
 from collectorfleet_operator.decide.status import status
+from collectorfleet_operator.decide.unreadable import freed
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import KubeError, NotFoundError, RefusedError
 from collectorfleet_operator.edge.event_writer import EventWriter
 from collectorfleet_operator.edge.executor import Executor, Result
 from collectorfleet_operator.edge.logs import lines_are_about
-from collectorfleet_operator.edge.observe import observe, problems_of, read
+from collectorfleet_operator.edge.observe import children_of, observe, problems_of, read
 from collectorfleet_operator.edge.queue_objects import QueueObjects
 from collectorfleet_operator.edge.status_writer import StatusWriter
 from collectorfleet_operator.objects import Key, Object, is_terminating, metadata, uid_of
@@ -59,6 +61,8 @@ class Reconciler:
         self._events = events
         self._queue_objects = QueueObjects(kube, time.monotonic)
         self._said: dict[Key, Sequence[Refused]] = {}
+        # Uids of pods whose Event was told.
+        self._ignored: dict[Key, set[str]] = {}
         # Errors that are not the API server's, in a row.
         self._failures: dict[Key, int] = {}
         # As the lists found it: nothing of a fleet is made before there is a KubeRay.
@@ -96,6 +100,7 @@ class Reconciler:
             self.warnings.pop(key, None)
             self._said.pop(key, None)
             self._failures.pop(key, None)
+            self._ignored.pop(key, None)
             self._events.forget(key)
             return None
         if is_terminating(stored):
@@ -110,6 +115,7 @@ class Reconciler:
         self, key: Key, stored: Object, fleet: CollectorFleet, wrong: Sequence[str]
     ) -> timedelta | None:
         seen, result = await self._observe(key, stored, fleet, wrong, Result()), Result()
+        self._tell_ignored(key, stored, seen.ignored_pods)
         planned = plan(seen, self._now())
         again = planned.again_after
         if planned.actions:
@@ -170,11 +176,17 @@ class Reconciler:
         return written is not None and says_what_to_do(stored.get("status") or {}, written.get("status") or {})
 
     async def _say_unreadable(self, key: Key, stored: Object) -> None:
+        going = tuple(freed(children_of(self._cache, key), self._cache.of_fleet(POD, key), uid_of(stored)))
+        result = await self._executor.carry_out(key, going)
+        self._events.add(key, uid_of(stored), result.changes)
+        if result.interrupted:
+            raise result.interrupted
         problems = problems_of(stored)
         before = understood(CollectorFleetStatus, stored.get("status") or {})
         new = invalid(problems, before, int(metadata(stored)["generation"]), self._now())
         if await self._write_status(key, stored, new) is not None:
             log.warning("%s: %s: %s", key, Reason.INVALID_SPEC, "; ".join(problems))
+        await self._events.tell(key)
 
     async def _say_failed(self, key: Key, error: Exception) -> None:
         stored = self._cache.get(FLEET, key)
@@ -201,6 +213,12 @@ class Reconciler:
         if written is not None:
             self._cache.put(FLEET, written)
         return written
+
+    def _tell_ignored(self, key: Key, stored: Object, pods: Sequence[Object]) -> None:
+        if pods or key in self._ignored:
+            told, now = self._ignored.get(key, set()), {uid_of(pod) for pod in pods}
+            self._events.add(key, uid_of(stored), [ignored(pod) for pod in pods if uid_of(pod) not in told])
+            self._ignored[key] = now
 
     def _log_refused(self, key: Key, refused: Sequence[Refused]) -> None:
         if refused and self._said.get(key) != refused:

@@ -13,7 +13,7 @@ from collectorfleet_api.conditions.outcome import Suspended
 from collectorfleet_api.conditions.summary import completed, stalled
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
 from collectorfleet_operator.decide.conditions.pods_told import cluster_type
-from collectorfleet_operator.decide.conditions.up_to_date import up_to_date
+from collectorfleet_operator.decide.conditions.up_to_date import up_to_date_suspended
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.stopping import Stop, why_suspended_idle
 from collectorfleet_operator.objects import name_of
@@ -37,7 +37,7 @@ def conditions_suspended(seen: Observed, run: Suspended) -> list[Condition]:
         condition(ConditionType.COLLECTORS_AVAILABLE, False, reason, "a suspended fleet has no collectors"),
         condition(ConditionType.WEIGHTS_FRESH, None, reason, "a suspended fleet has no collectors"),
         completed(run),
-        up_to_date(seen),
+        up_to_date_suspended(seen, reason),
         condition(_TYPE, not left, reason, text),
     ]
 

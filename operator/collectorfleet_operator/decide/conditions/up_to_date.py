@@ -26,11 +26,22 @@ def up_to_date(seen: Observed) -> Condition:
         return _changed(seen, seen.job)
     if problems:
         return condition(_TYPE, False, Reason.INVALID_SPEC, problems)
+    if not seen.is_usable(seen.job):
+        text = f"generation {seen.fleet.metadata.generation} of the spec does not run yet"
+        return condition(_TYPE, False, Reason.PENDING, text)
     old = len(stale(seen))
     if old:
         text = f"{old} of {len(seen.workers())} worker pods are yet to be replaced by those of the changed template"
         return condition(_TYPE, False, Reason.UPDATING, text)
     return _true(seen)
+
+
+def up_to_date_suspended(seen: Observed, reason: Reason) -> Condition:
+    """Of a fleet that is suspended, of which nothing runs."""
+    if seen.problems:
+        return condition(_TYPE, False, Reason.INVALID_SPEC, "; ".join(seen.problems))
+    text = f"generation {seen.fleet.metadata.generation} of the spec does not run: the fleet is suspended"
+    return condition(_TYPE, False, reason, text)
 
 
 def up_to_date_after(seen: Observed, end: Over) -> Condition:

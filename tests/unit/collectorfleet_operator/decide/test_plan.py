@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from tests.unit.collectorfleet_operator.steps import STEPS, take
-from tests.unit.collectorfleet_operator.world import DRIVER, KEY, NOON, World, kinds, running
+from tests.unit.collectorfleet_operator.world import DRIVER, KEY, NOON, World, kinds, running, told
 
 from collectorfleet_api import names
 from collectorfleet_operator.children.driver_job import JOB
@@ -109,6 +109,30 @@ def test_defaults_that_the_api_server_added_are_left_alone() -> None:
 def test_an_invalid_spec_makes_nothing() -> None:
     world = World({"spec.collectors.resources": {"gpu": 0.3}, "spec.workers": {"collectorsPerPod": 4}})
     assert world.plan().actions == ()
+
+
+def test_a_spec_that_becomes_invalid_frees_the_cluster_once_no_driver_runs() -> None:
+    world = running()
+    world.edit({"spec.collectors.resources": {"gpu": 0.3}, "spec.workers": {"collectorsPerPod": 4}})
+    assert kinds(world.plan().actions) == []
+    world.collect(world.get(JOB, DRIVER), *world.pods("driver"))
+    assert kinds(world.carry_out()) == ["Delete RayCluster"]
+    assert world.carry_out() == ()
+
+
+@pytest.mark.parametrize("role", ["worker", "head", "driver"])
+def test_a_pod_that_no_controller_made_is_ignored(role: str) -> None:
+    labels = {names.FLEET_LABEL: KEY.name, names.ROLE_LABEL: role}
+    metadata = {"name": "stranger", "namespace": KEY.namespace, "labels": labels}
+    stranger = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": {"phase": "Running"}}
+    world = World()
+    world.store(stranger)
+    assert "Create RayCluster" in kinds(world.carry_out())
+    world = running()
+    world.store(stranger)
+    assert [one["metadata"]["name"] for one in world.seen().ignored_pods] == ["stranger"]
+    assert kinds(world.plan().actions) == []
+    assert told(world.look(), "Ready")[0] == "True"
 
 
 def test_a_fleet_that_is_being_deleted_is_left_to_the_garbage_collector() -> None:

@@ -102,6 +102,15 @@ def test_a_driver_that_cannot_be_asked_or_has_nothing_to_save_ends_at_once(hinde
     assert gone.why == f"Job cheetah-driver: spec.suspend is true; {why}"
 
 
+def test_a_spec_that_never_ran_is_not_up_to_date() -> None:
+    world = World({"spec.suspend": True})
+    assert told(world.look(), "UpToDate")[:2] == ("False", "Suspended")
+    world.edit({})
+    assert told(world.look(), "UpToDate")[:2] == ("False", "Pending")
+    world.start()
+    assert told(world.look(), "UpToDate")[:2] == ("True", "UpToDate")
+
+
 def test_everything_is_freed_once_the_driver_has_ended() -> None:
     world = running()
     world.edit(SUSPEND)
@@ -129,7 +138,7 @@ def test_everything_is_freed_once_the_driver_has_ended() -> None:
         "CollectorsAvailable": ("False", "Suspended"),
         "WeightsFresh": ("Unknown", "Suspended"),
         "Completed": ("False", "Suspended"),
-        "UpToDate": ("True", "UpToDate"),
+        "UpToDate": ("False", "Suspended"),
         "Suspended": ("True", "Suspended"),
     }
 

@@ -19,6 +19,7 @@ from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import OperatorStatus
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.role import ROLE
 from collectorfleet_operator.children.token_secret import SECRET
 from collectorfleet_operator.decide.deadlines import RETRY_REFUSED_AFTER
@@ -341,6 +342,27 @@ def test_a_pod_that_cannot_be_read_is_named_in_the_status_of_its_fleet_alone() -
         with pytest.raises(UnreadableError):
             asyncio.run(reconciler.reconcile(KEY))
     assert "status.x: too deep" in message(world, "Ready")
+
+
+def test_a_pod_that_is_ignored_is_told_once() -> None:
+    world = World()
+    labels = {names.FLEET_LABEL: KEY.name, names.ROLE_LABEL: "worker"}
+    metadata = {"name": "stranger", "namespace": KEY.namespace, "labels": labels}
+    world.store({"apiVersion": "v1", "kind": "Pod", "metadata": metadata})
+    kube = PlayedKube(world)
+    reconciler = reconciler_of(kube)
+    for _ in range(3):
+        asyncio.run(reconciler.reconcile(KEY))
+    assert [one for one in kube.events if one.startswith("PodIgnored")] == ["PodIgnored pod"]
+
+
+def test_a_fleet_that_cannot_be_read_and_has_no_driver_keeps_no_cluster() -> None:
+    world = running()
+    world.collect(world.get(JOB, DRIVER), *world.pods("driver"))
+    world.store({**world.get(FLEET), UNREADABLE: "spec.environment.kwargs.a: nested too deeply"})
+    asyncio.run(reconciler_of(PlayedKube(world)).reconcile(KEY))
+    assert world.cache.get(RAYCLUSTER, KEY) is None
+    assert said(world)["Stalled"] == "InvalidSpec"
 
 
 def test_a_status_that_is_refused_is_told_as_an_event() -> None:
