@@ -27,7 +27,7 @@ from collectorfleet_operator.objects import Key, Object, name_of, namespace_of
 INVALID_FLEETS: Final = 200
 CROWDED: Final = "fleets-0"
 OTHER: Final = "fleets-1"
-AT_ONCE: Final = 64
+AT_ONCE: Final = 16
 PATIENCE_SECONDS: Final = 120.0
 # Without a write of the operator.
 SETTLED_SECONDS: Final = 2.0

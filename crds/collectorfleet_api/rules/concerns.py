@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
+from collectorfleet_api.rules.hash_defaults import without_defaults
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 
@@ -98,9 +99,10 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
 def fields_by_part(spec: CollectorFleetSpec) -> dict[Part, dict[str, Any]]:
     """What each part is made from: the values of its fields, by path.
 
-    Fields at their default are left out, so that a release that knows more fields does not see a changed spec.
+    Fields at the default that they were introduced with are left out: neither a release that knows more fields nor one
+    with other defaults sees a changed spec.
     """
-    said = spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    said = without_defaults(spec.model_dump(mode="json", by_alias=True))
     found = {path: _at(said, path) for path in CONCERNS}
     found["collectors.groups"] = _without_templates(found["collectors.groups"])
     return {

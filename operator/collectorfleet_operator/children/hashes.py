@@ -17,10 +17,14 @@ from collectorfleet_api import names
 from collectorfleet_api.rules.concerns import Part, fields_by_part
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Learners
 from collectorfleet_operator.children.grouped import spec_of_group
-from collectorfleet_operator.objects import Object, metadata
+from collectorfleet_operator.objects import Object, annotation, metadata
 
 _PREFIX: Final = f"{names.GROUP}/hash-"
 _DRIVER: Final = f"{_PREFIX}{Part.DRIVER}"
+# How the hashes on a child are computed. A child without the annotation has those of the first scheme, which this
+# release computes. A release with another scheme writes the annotation, and computes this one too for older children.
+_SCHEME: Final = f"{names.GROUP}/scheme-of-hashes"
+_FIRST_SCHEME: Final = "1"
 
 
 def hashes_of(spec: CollectorFleetSpec) -> dict[str, str]:
@@ -86,7 +90,12 @@ def cluster_hash_annotations(spec: CollectorFleetSpec) -> dict[str, str]:
 
 
 def changed_parts(child: Object, spec: CollectorFleetSpec) -> set[str]:
-    """The parts that the child was made from other fields of than ``spec`` has."""
+    """The parts that the child was made from other fields of than ``spec`` has.
+
+    None of a child that a newer release hashed by a scheme which this one does not know.
+    """
+    if annotation(child, _SCHEME) not in (None, _FIRST_SCHEME):
+        return set()
     before, now = _hashes_on(child), hashes_of(spec)
     return {part for part in before.keys() | now.keys() if before.get(part) != now.get(part)}
 

@@ -13,42 +13,49 @@ K = TypeVar("K", bound=Hashable)
 class FairQueue(Generic[K]):
     """Hands out one key of each tenant in turn, and the keys of one tenant in the order in which they came.
 
-    ``most_of_a_tenant``: how many of its keys are handed out and not done at the same time. What a tenant's keys wait
-    for, such as a webhook that hangs, then leaves workers to the other tenants.
+    At most ``most_alone`` keys of a tenant are handed out and not done at the same time, and ``most_beside_others``
+    while another tenant has keys. What hangs for all keys of a tenant, such as a webhook, leaves workers to the others;
+    and the requests of one key of another tenant do not queue behind those of many.
     """
 
-    def __init__(self, tenant_of: Callable[[K], Hashable], most_of_a_tenant: int) -> None:
+    def __init__(self, tenant_of: Callable[[K], Hashable], most_alone: int, most_beside_others: int) -> None:
         self._tenant_of = tenant_of
-        self._most = most_of_a_tenant
+        self._most_alone = most_alone
+        self._most_beside_others = most_beside_others
         # The tenant whose turn is next comes first.
         self._lines: dict[Hashable, deque[K]] = {}
         self._handed_out: Counter[Hashable] = Counter()
-        # One for each key in line that was not held back; a worker that takes one looks for a key.
-        self._calls: asyncio.Queue[None] = asyncio.Queue()
-        # Keys in line without such a call: their tenants had the most.
-        self._held_back = 0
+        self._idle: deque[asyncio.Future[K]] = deque()
 
     def put(self, key: K) -> None:
         self._lines.setdefault(self._tenant_of(key), deque()).append(key)
-        self._calls.put_nowait(None)
+        self._hand_out()
 
     async def get(self) -> K:
         """Block until there is a key whose turn it is; :meth:`done` is to be called for it."""
-        while True:
-            await self._calls.get()
-            tenant = next((one for one in self._lines if self._handed_out[one] < self._most), None)
-            if tenant is not None:
-                return self._next_of(tenant)
-            self._held_back += 1
+        waiting: asyncio.Future[K] = asyncio.get_running_loop().create_future()
+        self._idle.append(waiting)
+        self._hand_out()
+        return await waiting
 
     def done(self, key: K) -> None:
         tenant = self._tenant_of(key)
         self._handed_out[tenant] -= 1
         if not self._handed_out[tenant]:
             del self._handed_out[tenant]
-        if self._held_back:
-            self._held_back -= 1
-            self._calls.put_nowait(None)
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        while self._idle and (tenant := self._next_tenant()) is not None:
+            waiting = self._idle.popleft()
+            # One that was cancelled takes nothing.
+            if not waiting.done():
+                waiting.set_result(self._next_of(tenant))
+
+    def _next_tenant(self) -> Hashable | None:
+        is_alone = len(self._lines) == 1 and not self._handed_out.keys() - self._lines.keys()
+        most = self._most_alone if is_alone else self._most_beside_others
+        return next((one for one in self._lines if self._handed_out[one] < most), None)
 
     def _next_of(self, tenant: Hashable) -> K:
         line = self._lines.pop(tenant)

@@ -16,8 +16,9 @@ from collectorfleet_operator.edge.schedule import Schedule
 
 K = TypeVar("K", bound=Hashable)
 
-# Of the keys that are worked on at the same time.
-_MOST_OF_A_TENANT: Final = 0.8
+# Of the keys that are worked on at the same time, those of one tenant.
+_MOST_ALONE: Final = 0.8
+_MOST_BESIDE_OTHERS: Final = 0.1
 
 
 class WorkQueue(Generic[K]):
@@ -42,7 +43,8 @@ class WorkQueue(Generic[K]):
         self._schedule: Schedule[K] = Schedule()
         self._limit = limit
         self._news = asyncio.Event()
-        self._ready = FairQueue(tenant_of, max(1, int(_MOST_OF_A_TENANT * limit)))
+        most = [max(1, int(share * limit)) for share in (_MOST_ALONE, _MOST_BESIDE_OTHERS)]
+        self._ready = FairQueue(tenant_of, *most)
         # Since when each key is due that nobody works on yet, the one that waits longest first.
         self._waiting: dict[K, float] = {}
         # Since when each key is worked on, in the same order.

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any, get_origin
 
 import pytest
+from tests.cluster.binaries import ROOT
+from tests.combinations import GO_TOGETHER
 from tests.combinations.parts import LEARNERS
 from tests.manifests import fleet
+from tests.unit.collectorfleet_operator.children import other_defaults
 
-from collectorfleet_api.v1alpha1 import CollectorFleetSpec
+from collectorfleet_api.rules.hash_defaults import DEFAULTS
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Model
+from collectorfleet_api.v1alpha1.base import inner_model
 from collectorfleet_operator.children.hashes import changed_parts, hash_annotations, hashes_of
 from collectorfleet_operator.objects import Object
 
@@ -27,6 +36,54 @@ def test_driver_head_and_every_group_have_a_hash() -> None:
 
 def test_a_default_that_is_written_out_is_no_change() -> None:
     assert changed_parts(made_from({"spec.collectors.resources": {"cpu": 1}}), spec()) == set()
+
+
+# As the release before the table of defaults computed them.
+HASHED_BEFORE = [
+    ({}, {"driver": "9377646e5ce613b0", "head": "20bcb0f5d58223ee", "group-collectors": "20bcb0f5d58223ee"}),
+    (
+        {"spec.ray.version": "2.59.0"},
+        {"driver": "a1312f30fb3bf794", "head": "6846140c21cb3005", "group-collectors": "6846140c21cb3005"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "hashes"), HASHED_BEFORE)
+def test_hashes_are_those_of_earlier_releases(changes: dict[str, Any], hashes: dict[str, str]) -> None:
+    assert hashes_of(spec(changes)) == hashes
+
+
+def test_a_release_with_other_defaults_sees_no_changed_spec() -> None:
+    specs = [spec(dict(changes)) for (changes, *_) in (case.values for case in GO_TOGETHER)]
+    # With every default, as the API server stores them.
+    stored = json.dumps([one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in specs])
+    words = [sys.executable, "-m", other_defaults.__name__]
+    done = subprocess.run(words, input=stored, capture_output=True, text=True, check=True, cwd=ROOT)
+    changed, hashes = json.loads(done.stdout)
+    assert changed > 50
+    assert hashes == [hashes_of(one) for one in specs]
+
+
+def test_every_default_of_the_spec_is_in_the_table() -> None:
+    assert dict(defaults_of(CollectorFleetSpec)) == DEFAULTS
+
+
+def defaults_of(model: type[Model], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, field in model.model_fields.items():
+        path, inner = f"{prefix}{field.alias or name}", inner_model(field.annotation)
+        if not field.is_required():
+            default = field.get_default(call_default_factory=True)
+            yield path, {} if isinstance(default, Model) else default
+        if inner is not None:
+            yield from defaults_of(inner, f"{path}[]." if get_origin(field.annotation) is list else f"{path}.")
+
+
+def test_a_child_that_a_newer_release_hashed_otherwise_is_left_as_it_is() -> None:
+    child = made_from()
+    child["metadata"]["annotations"]["collectorfleet.dev/scheme-of-hashes"] = "2"
+    assert changed_parts(child, spec({"spec.image": "cheetah:2"})) == set()
+    child["metadata"]["annotations"]["collectorfleet.dev/scheme-of-hashes"] = "1"
+    assert changed_parts(child, spec({"spec.image": "cheetah:2"})) == {"driver", "head", "group-collectors"}
 
 
 def test_replicas_and_min_available_are_followed_by_a_run() -> None:

@@ -15,8 +15,8 @@ def tenant_of(key: tuple[str, int]) -> str:
     return key[0]
 
 
-def line(*keys: tuple[str, int], most: int = 100) -> FairQueue[tuple[str, int]]:
-    queue = FairQueue(tenant_of, most)
+def line(*keys: tuple[str, int], alone: int = 100, beside: int = 100) -> FairQueue[tuple[str, int]]:
+    queue = FairQueue(tenant_of, alone, beside)
     for key in keys:
         queue.put(key)
     return queue
@@ -40,25 +40,46 @@ def test_tenants_take_turns_and_the_keys_of_each_keep_their_order() -> None:
 
 def test_a_tenant_has_no_more_than_its_most_until_one_is_done() -> None:
     async def scenario() -> list[list[tuple[str, int]]]:
-        queue = line(("a", 1), ("a", 2), ("a", 3), ("b", 1), most=2)
+        queue = line(("a", 1), ("a", 2), ("a", 3), ("b", 1), beside=2)
         first = await taken(queue)
-        queue.done(("b", 1))
-        second = await taken(queue)
         queue.done(("a", 1))
-        return [first, second, await taken(queue)]
+        return [first, await taken(queue)]
 
-    assert asyncio.run(scenario()) == [[("a", 1), ("b", 1), ("a", 2)], [], [("a", 3)]]
+    assert asyncio.run(scenario()) == [[("a", 1), ("b", 1), ("a", 2)], [("a", 3)]]
+
+
+def test_a_tenant_has_more_as_soon_as_it_is_alone() -> None:
+    async def scenario() -> list[list[tuple[str, int]]]:
+        queue = line(*(("a", number) for number in range(6)), ("b", 0), alone=4, beside=1)
+        first = await taken(queue)
+        queue.done(("b", 0))
+        return [first, await taken(queue)]
+
+    assert asyncio.run(scenario()) == [[("a", 0), ("b", 0)], [("a", 1), ("a", 2), ("a", 3)]]
+
+
+def test_who_waits_gets_what_comes_and_one_that_was_cancelled_takes_nothing() -> None:
+    async def scenario() -> tuple[str, int]:
+        queue = line()
+        first, second = (asyncio.create_task(queue.get()) for _ in range(2))
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.sleep(0)
+        queue.put(("a", 1))
+        return await second
+
+    assert asyncio.run(scenario()) == ("a", 1)
 
 
 KEYS = st.tuples(st.sampled_from("abc"), st.integers(0, 20))
 
 
-@given(st.lists(KEYS, max_size=30), st.integers(1, 4), st.data())
+@given(st.lists(KEYS, max_size=30), st.integers(1, 6), st.integers(1, 3), st.data())
 def test_every_key_is_handed_out_once_and_no_tenant_has_more_than_its_most(
-    keys: list[tuple[str, int]], most: int, data: st.DataObject
+    keys: list[tuple[str, int]], alone: int, beside: int, data: st.DataObject
 ) -> None:
     async def scenario() -> None:
-        queue, out, all_of_them = line(most=most), [], []
+        queue, out, all_of_them = line(alone=max(alone, beside), beside=beside), [], []
         waiting = list(keys)
         while len(all_of_them) < len(keys) or out:
             if waiting and data.draw(st.booleans()):
@@ -66,7 +87,7 @@ def test_every_key_is_handed_out_once_and_no_tenant_has_more_than_its_most(
             found = await taken(queue)
             out += found
             all_of_them += found
-            assert all(count <= most for count in Counter(map(tenant_of, out)).values())
+            assert all(count <= max(alone, beside) for count in Counter(map(tenant_of, out)).values())
             if out and (not waiting or data.draw(st.booleans())):
                 queue.done(out.pop(data.draw(st.integers(0, len(out) - 1))))
         assert sorted(all_of_them) == sorted(keys)
