@@ -55,6 +55,13 @@ class DriverPodStatus(Model):
     restarts: Count = Field(default=0, description="Driver pods that failed before this one.")
     start_time: Time | None = Field(default=None, description="When the driver Job started.")
     completion_time: Time | None = Field(default=None, description="When the driver Job ended.")
+    spec_hash: str | None = Field(
+        default=None,
+        description=(
+            "Hash of the fields of the spec that the newest run executes. A run that failed is tried again once it "
+            "differs."
+        ),
+    )
     expires: Time | None = Field(
         default=None, description="When the ended Job is deleted, by `ttlSecondsAfterFinished`. Absent: never."
     )

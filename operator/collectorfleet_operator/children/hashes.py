@@ -96,7 +96,7 @@ def changed_parts(child: Object, spec: CollectorFleetSpec) -> set[str]:
     """
     if annotation(child, _SCHEME) not in (None, _FIRST_SCHEME):
         return set()
-    before, now = _hashes_on(child), hashes_of(spec)
+    before, now = hashes_on(child), hashes_of(spec)
     return {part for part in before.keys() | now.keys() if before.get(part) != now.get(part)}
 
 
@@ -105,7 +105,8 @@ def changed_cluster_parts(child: Object, spec: CollectorFleetSpec) -> set[str]:
     return changed_parts(child, spec) - {Part.DRIVER.value}
 
 
-def _hashes_on(child: Object) -> dict[str, str]:
+def hashes_on(child: Object) -> dict[str, str]:
+    """Return the hashes of what a child was made from, by part."""
     annotations: dict[str, str] = metadata(child).get("annotations") or {}
     return {key.removeprefix(_PREFIX): found for key, found in annotations.items() if key.startswith(_PREFIX)}
 

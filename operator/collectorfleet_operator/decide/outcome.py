@@ -13,9 +13,10 @@ from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pe
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason, WhenFinished
 from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide import pods
-from collectorfleet_operator.decide.limits import code_is_newer, deadline_exceeded, expires, recorded
+from collectorfleet_operator.decide.limits import deadline_exceeded, expires, recorded
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outlived import what_runs_on
+from collectorfleet_operator.decide.retry import recorded_failure, why_tried_again
 from collectorfleet_operator.decide.stopping import has_stopped, why_suspended_idle
 from collectorfleet_operator.objects import Object, has_condition
 
@@ -33,8 +34,8 @@ _WITHOUT_A_JOB: Final = "set spec.suspend to true and back"
 def outcome(seen: Observed, now: datetime) -> Outcome:
     """Told by the driver's pod and the Job; by the status where both are gone, so that tidying up starts nothing again.
 
-    The Job says a second later what its pod says: a fleet that is done would look broken in between. A failed run is
-    over until the spec changes or its Job is deleted: both say "try again", and so does one that is suspended.
+    The Job says a second later what its pod says: a fleet that is done would look broken in between. ``retry`` says
+    when a run that failed is tried again; one that is suspended and resumed is, too.
     """
     job = seen.job
     if seen.is_usable(job):
@@ -44,18 +45,10 @@ def outcome(seen: Observed, now: datetime) -> Outcome:
         return Completed(before.message)
     if seen.fleet.spec.suspend or why_suspended_idle(seen):
         return Suspended()
-    if code_is_newer(seen):
-        return Pending()
-    return _failed_before(seen) or Pending()
-
-
-def _failed_before(seen: Observed) -> Failed | None:
-    """A run that failed and whose Job was deleted for that, or by its time to live: not by a person who tries again."""
-    exceeded = recorded(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED)
-    if exceeded is not None:
-        return Failed(exceeded.message, Reason.DEADLINE_EXCEEDED)
-    failed = recorded(seen, ConditionType.COMPLETED, Reason.FAILED)
-    return Failed(failed.message) if failed is not None and expires(seen) is not None else None
+    failed = recorded_failure(seen)
+    if failed is not None and not why_tried_again(seen):
+        return Failed(failed.message, Reason(failed.reason))
+    return Pending()
 
 
 def _outcome_of(seen: Observed, job: Object, now: datetime) -> Outcome:
@@ -69,8 +62,7 @@ def _outcome_of(seen: Observed, job: Object, now: datetime) -> Outcome:
         return Running()
     failed = has_condition(job, "Failed") or (pod is not None and _exit_code(pod) == names.EXIT_USER_ERROR)
     if failed:
-        is_tried_again = (seen.spec_is_held and not seen.problems) or code_is_newer(seen)
-        return Running() if is_tried_again else Failed(_failed(seen, job))
+        return Running() if why_tried_again(seen) else Failed(_failed(seen, job))
     late = _late(seen, now)
     return Failed(late, Reason.DEADLINE_EXCEEDED) if late else Running()
 

@@ -26,11 +26,12 @@ from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus, Update
 from collectorfleet_operator.decide.deadlines import until_next_deadline, until_next_deadline_after
 from collectorfleet_operator.decide.heads import left_behind
-from collectorfleet_operator.decide.limits import code_is_newer, recorded
+from collectorfleet_operator.decide.limits import recorded
 from collectorfleet_operator.decide.lost_nodes import given_up, node_of
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import first_line, outcome
 from collectorfleet_operator.decide.outlived import until_deleted, what_runs_on
+from collectorfleet_operator.decide.retry import why_tried_again
 from collectorfleet_operator.decide.stopping import (
     goes_on_as_it_ran,
     has_stopped,
@@ -284,11 +285,9 @@ def _why_replace(seen: Observed, job: Object) -> str:
     """
     if seen.problems:
         return ""
-    if has_condition(job, "Failed") and code_is_newer(seen):
-        return "it failed, and the ConfigMap of its code has changed since it began"
-    if not seen.spec_is_held:
-        return ""
-    again = f"and generation {seen.fleet.metadata.generation} of the spec is another try"
     if has_condition(job, "Failed"):
-        return f"it failed, {again}"
-    return "" if seen.has_progress else f"it has delivered no batch, {again}"
+        again = why_tried_again(seen)
+        return f"it failed, and {again}" if again else ""
+    if not seen.spec_is_held or seen.has_progress:
+        return ""
+    return f"it has delivered no batch, and generation {seen.fleet.metadata.generation} of the spec is another try"

@@ -36,6 +36,7 @@ from collectorfleet_operator.decide.conditions import over, suspended, underway
 from collectorfleet_operator.decide.limits import expires
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
+from collectorfleet_operator.decide.retry import hash_of_run
 from collectorfleet_operator.decide.silent import known
 from collectorfleet_operator.decide.stopping import orders, restarts
 from collectorfleet_operator.objects import Object, ended_at, is_terminating, name_of, started_at
@@ -202,6 +203,7 @@ def _driver(seen: Observed, found: Outcome, before: CollectorFleetStatus | None)
         restarts=restarts(seen, seen.job),
         start_time=started_at(seen.job),
         completion_time=ended_at(seen.job),
+        spec_hash=hash_of_run(seen, seen.job, found),
         expires=expires(seen),
     )
 

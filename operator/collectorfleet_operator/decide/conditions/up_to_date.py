@@ -9,6 +9,7 @@ from collectorfleet_api.conditions.outcome import Over
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
 from collectorfleet_operator.children.driver_job import GENERATION_ANNOTATION
 from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.retry import runs_another_spec
 from collectorfleet_operator.decide.rolling import stale
 from collectorfleet_operator.decide.stopping import is_rolled, only_workers_changed, why_held
 from collectorfleet_operator.objects import Object, annotation, name_of
@@ -46,7 +47,8 @@ def up_to_date_suspended(seen: Observed, reason: Reason) -> Condition:
 
 def up_to_date_after(seen: Observed, end: Over) -> Condition:
     """Of a run that is over, which nothing changes any more."""
-    if seen.job is None or not seen.spec_is_held:
+    is_another = seen.spec_is_held if seen.job is not None else runs_another_spec(seen)
+    if not is_another:
         return _true(seen)
     text = f"generation {seen.fleet.metadata.generation} of the spec is not run: the fleet {end.verb}"
     return condition(_TYPE, False, end.reason, "; ".join([text, *seen.problems]))

@@ -218,6 +218,91 @@ def test_a_failed_run_whose_job_was_tidied_up_stays_failed() -> None:
     assert "Create Job" in kinds(world.carry_out())
 
 
+def tidied_up(changes: dict[str, Any], *, exceeded: bool = False) -> World:
+    """A fleet that failed, of which nothing is left but its status."""
+    world = running({"spec.ttlSecondsAfterFinished": 600, **changes})
+    world.look()
+    if exceeded:
+        wait(world, 3600)
+    else:
+        world.end_driver(64, "no such game")
+        world.end_job("Failed")
+    world.look(world.now)
+    world.seconds += 600
+    world.carry_out()
+    world.carry_out()
+    world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    assert world.cache.get(JOB, DRIVER) is None
+    assert world.look(world.now).phase is Phase.FAILED
+    return world
+
+
+FOLLOWED = {
+    "scaled": {"spec.collectors": {"replicas": 3}},
+    "whenFinished": {"spec.whenFinished": "Keep"},
+    "ttlSecondsAfterFinished": {"spec.ttlSecondsAfterFinished": 900},
+    "updateStrategy": {"spec.updateStrategy": {"type": "RollingUpdate"}},
+    "progressDeadlineSeconds": {"spec.progressDeadlineSeconds": 99},
+}
+
+
+@pytest.mark.parametrize("exceeded", [False, True], ids=["failed", "deadline exceeded"])
+@pytest.mark.parametrize("edit", FOLLOWED.values(), ids=FOLLOWED)
+def test_a_failed_run_is_not_tried_again_for_an_edit_of_what_it_does_not_execute(
+    edit: dict[str, Any], exceeded: bool
+) -> None:
+    limit = {"spec.activeDeadlineSeconds": 3600}
+    world = tidied_up(limit, exceeded=exceeded)
+    world.edit({"spec.ttlSecondsAfterFinished": 600, **limit, **edit})
+    assert world.plan().actions == ()
+    status = world.look(world.now)
+    assert status.phase is Phase.FAILED
+    assert status.observed_generation == 2
+    # And not after the next edit.
+    world.edit({"spec.ttlSecondsAfterFinished": 601, **limit, **edit})
+    assert world.plan().actions == ()
+
+
+@pytest.mark.parametrize("exceeded", [False, True], ids=["failed", "deadline exceeded"])
+def test_a_failed_run_is_tried_again_for_an_edit_of_what_it_executes(exceeded: bool) -> None:
+    limit = {"spec.activeDeadlineSeconds": 3600}
+    world = tidied_up(limit, exceeded=exceeded)
+    world.edit({**limit, "spec.policy": {"factory": "my_policy:other"}})
+    assert "Create Job" in kinds(world.carry_out())
+
+
+def test_another_deadline_is_another_try_for_a_run_that_missed_its_own_alone() -> None:
+    world = tidied_up({"spec.activeDeadlineSeconds": 3600}, exceeded=True)
+    world.edit({"spec.activeDeadlineSeconds": 7200})
+    assert "Create Job" in kinds(world.carry_out())
+    world = tidied_up({"spec.activeDeadlineSeconds": 3600})
+    world.edit({"spec.activeDeadlineSeconds": 7200})
+    assert world.plan().actions == ()
+
+
+def test_a_failure_that_an_earlier_release_recorded_is_tried_again_by_generation() -> None:
+    world = tidied_up({})
+    fleet = world.get(FLEET)
+    del fleet["status"]["driver"]["specHash"]
+    world.store(fleet)
+    assert world.plan().actions == ()
+    world.edit({"spec.collectors": {"replicas": 3}})
+    assert "Create Job" in kinds(world.plan().actions)
+
+
+def test_a_spec_that_came_after_the_end_of_a_run_is_not_up_to_date() -> None:
+    world = running({"spec.ttlSecondsAfterFinished": 0})
+    world.look()
+    world.end_driver(0)
+    world.end_job("Complete")
+    world.look()
+    world.carry_out()
+    world.collect(*world.pods("driver"), *world.pods("head"), *world.pods("worker"))
+    assert told(world.look(), "UpToDate")[0] == "True"
+    world.edit({"spec.policy": {"factory": "my_policy:other"}})
+    assert told(world.look(), "UpToDate")[:2] == ("False", "Completed")
+
+
 def test_a_time_to_live_that_somebody_else_gave_the_job_is_no_reason_to_try_again() -> None:
     world = running()
     job = world.get(JOB, DRIVER)

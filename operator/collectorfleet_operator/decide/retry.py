@@ -1,0 +1,75 @@
+"""Whether a run that failed is tried again, and why. Pure.
+
+Only a change of what the run executes starts another try: the fields of the spec that driver, head or pods are made
+from, or the ConfigMap of the code. After a deadline, another deadline does too. Replicas, times to live and other
+fields that a running fleet follows do not. The status keeps a hash, because the Job that has the spec may be gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+from collectorfleet_api.conditions.outcome import Outcome
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Condition, ConditionType, Reason
+from collectorfleet_operator.children.hashes import hashes_of, hashes_on
+from collectorfleet_operator.decide.limits import code_is_newer, expires
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.objects import Object
+
+
+def recorded_failure(seen: Observed) -> Condition | None:
+    """Return how the last run failed, as the status says it; None if it did not."""
+    before = seen.fleet.status
+    found = before.condition(ConditionType.COMPLETED) if before else None
+    return found if found is not None and found.reason in (Reason.FAILED, Reason.DEADLINE_EXCEEDED) else None
+
+
+def why_tried_again(seen: Observed) -> str:
+    """Return why a run that failed is tried again, as a clause; empty if it stays as it ended."""
+    if seen.problems:
+        return ""
+    if code_is_newer(seen):
+        return "the ConfigMap of its code has changed since it began"
+    if seen.is_usable(seen.job):
+        return _another_try(seen) if seen.spec_is_held else ""
+    failed = recorded_failure(seen)
+    if failed is None:
+        return ""
+    if failed.reason == Reason.FAILED and expires(seen) is None:
+        return "its Job was deleted"
+    return _another_try(seen) if _is_changed(seen, failed) else ""
+
+
+def hash_of_run(seen: Observed, job: Object, found: Outcome) -> str:
+    """Return the hash of what the driver of this Job executes, for the status."""
+    return _hash(hashes_on(job), seen.fleet.spec, getattr(found, "reason", None))
+
+
+def runs_another_spec(seen: Observed) -> bool:
+    """Whether the last run, whose Job is gone, executed something else than the stored spec."""
+    before = seen.fleet.status
+    ran = before.driver.spec_hash if before is not None and before.driver is not None else None
+    done = before.condition(ConditionType.COMPLETED) if before is not None else None
+    return (
+        ran is not None and done is not None and ran != _hash(hashes_of(seen.fleet.spec), seen.fleet.spec, done.reason)
+    )
+
+
+def _is_changed(seen: Observed, failed: Condition) -> bool:
+    driver = seen.fleet.status.driver if seen.fleet.status else None
+    if driver is None or driver.spec_hash is None:
+        # An earlier release kept none.
+        return failed.observed_generation != seen.fleet.metadata.generation
+    return runs_another_spec(seen)
+
+
+def _hash(parts: Mapping[str, str], spec: CollectorFleetSpec, reason: str | None) -> str:
+    of_deadlines = reason == Reason.DEADLINE_EXCEEDED
+    deadlines = [spec.active_deadline_seconds, spec.startup_deadline_seconds] if of_deadlines else []
+    return hashlib.sha256(json.dumps([parts, deadlines], sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _another_try(seen: Observed) -> str:
+    return f"generation {seen.fleet.metadata.generation} of the spec is another try"
