@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 from pathlib import Path
 from typing import Final
 
 from collectorfleet.display.lines import ProgressLines
 from collectorfleet.imports import without_collections
+from collectorfleet.pod.early_stop import driver_has_begun
 from collectorfleet.pod.hosts import hosts_of
 from collectorfleet.pod.ray_node import RayNode
 from collectorfleet.pod.reporter import Reporter
@@ -26,11 +28,11 @@ from collectorfleet.run.metrics.server import BackgroundMetrics
 from collectorfleet.run.milestones import Milestone, log_milestone
 from collectorfleet.run.position import Position
 from collectorfleet.run.reports import starting_report
-from collectorfleet.run.stop import StopRequest, stop_on_signals
+from collectorfleet.run.stop import StopReason, StopRequest, stop_on_signals
 from collectorfleet.run.supervision import supervise
 from collectorfleet.run.timeline_keeper import TimelineKeeper, keeper_in
 from collectorfleet_api.log_lines import EXCEPTION
-from collectorfleet_api.names import CODE_MOUNT, METRICS_PORT, WORKER_GROUP
+from collectorfleet_api.names import CODE_MOUNT, EXIT_SIGTERM, METRICS_PORT, WORKER_GROUP
 from collectorfleet_api.packing.quantity import whole_cpus
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec
 
@@ -45,9 +47,20 @@ def drive(settings: DriverSettings) -> int:
     log_milestone(Milestone.PYTHON)
     stop = StopRequest()
     with stop_on_signals(stop):
-        ended = supervise(lambda: _drive(settings, stop), stop)
+        driver_has_begun()
+        ended = supervise(lambda: _until_ray_is_told_to_end(settings, stop), stop)
     _announce(ended)
     return exit_code(ended)
+
+
+def _until_ray_is_told_to_end(settings: DriverSettings, stop: StopRequest) -> Completed:
+    """Drive; a SIGTERM that Ray handled, because it took the signal for itself, is a request to stop and no failure."""
+    try:
+        return _drive(settings, stop)
+    except SystemExit as ended:
+        if ended.code == signal.SIGTERM:
+            stop.request(StopReason(signal.SIGTERM.name, EXIT_SIGTERM))
+        raise
 
 
 def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:

@@ -74,10 +74,14 @@ def exit_code(ended: Exit) -> int:
 
 
 def termination_message(ended: Exit) -> str:
-    """For Kubernetes: the first line is the sentence that the condition shows, below it the end of the traceback."""
+    """Return the sentence that the condition shows, a blank line, and the end of the traceback.
+
+    The blank line tells the message from the end of a log, which Kubernetes takes where a process leaves no message.
+    """
     lines = [ended.message]
     if isinstance(ended, UserError | Broken) and ended.traceback:
-        room = TERMINATION_MESSAGE_BYTES - len(ended.message.encode()) - 1
+        lines.append("")
+        room = TERMINATION_MESSAGE_BYTES - len(ended.message.encode()) - 2
         lines.append(_last_bytes(ended.traceback.strip(), room))
     return "\n".join(lines)
 

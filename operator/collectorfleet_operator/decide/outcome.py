@@ -28,6 +28,9 @@ _STACK: Final = re.compile(r"\s*(@|#\d|\*\*\*|0x|/|\)|\[failure_signal_handler|F
 # What Ray's C++ prints before it ends the process: with 1, as Python does, or by a signal.
 _NATIVE: Final = re.compile(r"\*\*\* StackTrace|\S+\.so[\d.]*\(.*\) \[0x")
 _TROUBLE: Final = re.compile(r"error|fatal|fail|lost|abort|killed", re.IGNORECASE)
+# Exit codes with which a driver leaves a message; others are those of the user's code, or of Ray's.
+_OF_DRIVERS: Final = (names.EXIT_INFRASTRUCTURE, names.EXIT_USER_ERROR, names.EXIT_STOPPED)
+_TRACEBACK: Final = "Traceback (most recent call last)"
 _WITHOUT_A_JOB: Final = "set spec.suspend to true and back"
 
 
@@ -141,15 +144,31 @@ def _last_words(ended: pods.Exit) -> str:
     if ended.code in _SILENT:
         return f"its process was ended by {_SILENT[ended.code]}; the last that it wrote: {lines[-1]}"
     aborted = any(_NATIVE.search(line) for line in lines)
-    if ended.code < _KILLED and not aborted and not lines[0].startswith("Traceback "):
-        return lines[0]
-    # A traceback names its error at the end; a process that aborts prints its stack behind it.
+    if ended.code < _KILLED and not aborted:
+        is_message = ended.code in _OF_DRIVERS and _is_message(lines)
+        return lines[0] if is_message else _of_log(ended.code, lines)
+    # A process that aborts prints its stack behind its error.
     told = [line for line in lines if not _STACK.match(line)]
     if aborted and not told:
         code = f"with exit code {ended.code}; its log has the reason above the stack"
         return f"its process ended in code that is not Python's, {code}"
     told = told or lines
     return next((line for line in reversed(told) if _TROUBLE.search(line)), told[-1]).strip()
+
+
+def _is_message(lines: list[str]) -> bool:
+    """Whether these are what a driver left as its message, and not the end of its log, which may begin anywhere."""
+    # Drivers of earlier releases leave out the blank line.
+    return len(lines) == 1 or not lines[1].strip() or lines[1].startswith(_TRACEBACK)
+
+
+def _of_log(code: int, lines: list[str]) -> str:
+    """The exception that ends a log, in its own words."""
+    begins = [number for number, line in enumerate(lines) if line.startswith(_TRACEBACK)]
+    error = [line for line in lines[begins[-1] + 1 :] if not line.startswith((" ", "\t"))] if begins else []
+    if error:
+        return error[0].strip()
+    return f"it ended with exit code {code} and without an exception; the last line of its log: {lines[-1].strip()}"
 
 
 def _exit_code(pod: Object) -> int | None:

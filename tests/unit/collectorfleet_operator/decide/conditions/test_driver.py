@@ -72,6 +72,42 @@ def test_the_log_of_a_driver_without_a_last_word_is_read_from_its_end() -> None:
     assert told(world.look(), "DriverRunning")[2].endswith(": ConnectionError: no route to host")
 
 
+TRACEBACK = 'Traceback (most recent call last):\n  File "x.py"\n    y()\n'
+
+
+@pytest.mark.parametrize(
+    ("code", "left", "told_as"),
+    [
+        pytest.param(1, f"7\nversion 15\n{TRACEBACK}ValueError: no\n", "ValueError: no", id="a log with an exception"),
+        pytest.param(
+            1, f"{TRACEBACK}KeyError: 'a'\n{TRACEBACK}ValueError: no\n", "ValueError: no", id="two exceptions"
+        ),
+        pytest.param(1, f"{TRACEBACK}ValueError: no\nnote\nbye\n", "ValueError: no", id="what is written after it"),
+        pytest.param(
+            3,
+            "ersion 14\napplied version 15\n",
+            "it ended with exit code 3 and without an exception; the last line of its log: applied version 15",
+            id="a log without an exception",
+        ),
+        pytest.param(1, f"train t:t: no\n\n{TRACEBACK}ValueError: no\n", "train t:t: no", id="its own message"),
+        pytest.param(1, f"train t:t: no\n{TRACEBACK}ValueError: no\n", "train t:t: no", id="of an earlier release"),
+        pytest.param(1, "train t:t: no\n\n in train\nValueError: no\n", "train t:t: no", id="with half a traceback"),
+        pytest.param(
+            7,
+            "7\n",
+            "it ended with exit code 7 and without an exception; the last line of its log: 7",
+            id="a log of one line",
+        ),
+    ],
+)
+def test_a_driver_that_failed_is_told_by_its_message_or_by_the_exception_in_its_log(
+    code: int, left: str, told_as: str
+) -> None:
+    world = running()
+    world.end_driver(code, left)
+    assert told(world.look(), "DriverRunning")[2].endswith(f": {told_as}")
+
+
 @pytest.mark.parametrize(
     ("checkpoint", "said"),
     [
