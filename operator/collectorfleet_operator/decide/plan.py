@@ -26,7 +26,7 @@ from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus, Update
 from collectorfleet_operator.decide.deadlines import until_next_deadline, until_next_deadline_after
 from collectorfleet_operator.decide.heads import left_behind
-from collectorfleet_operator.decide.limits import recorded
+from collectorfleet_operator.decide.limits import has_delivered, recorded
 from collectorfleet_operator.decide.lost_nodes import given_up, node_of
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import first_line, outcome
@@ -288,6 +288,7 @@ def _why_replace(seen: Observed, job: Object) -> str:
     if has_condition(job, "Failed"):
         again = why_tried_again(seen)
         return f"it failed, and {again}" if again else ""
-    if not seen.spec_is_held or seen.has_progress:
+    # A driver that starts over reports no batch at first; an earlier one of this Job may have delivered.
+    if not seen.spec_is_held or seen.has_progress or has_delivered(seen, job):
         return ""
     return f"it has delivered no batch, and generation {seen.fleet.metadata.generation} of the spec is another try"

@@ -8,6 +8,7 @@ from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.conditions.outcome import Pending, Running, Underway
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
+from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, waiting
 from collectorfleet_operator.decide.lost import LOST_AFTER, TAKES_LEASE_WITHIN, is_lost
@@ -16,7 +17,7 @@ from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import first_line
 from collectorfleet_operator.decide.outlived import ENDS_WITHIN, what_runs_on
 from collectorfleet_operator.decide.warnings import newest_about
-from collectorfleet_operator.objects import Object, name_of, uid_of
+from collectorfleet_operator.objects import Object, has_condition, name_of, uid_of
 
 _TYPE: Final = ConditionType.DRIVER_RUNNING
 
@@ -106,6 +107,9 @@ def _what_is_lost(seen: Observed) -> str:
 
 
 def _failed(job: Object, pod: Object) -> Finding:
+    if _is_uncounted(pod):
+        text = f"driver pod {name_of(pod)} was deleted or evicted, and the next one is about to start"
+        return waiting(_TYPE, Reason.STARTING, f"{text} (spec.backoffLimit does not count it)")
     failures = int((job.get("status") or {}).get("failed", 1))
     cause = first_line(pod) or "it left no message"
     text = f"driver pod {name_of(pod)} failed ({failures} of {job['spec']['backoffLimit'] + 1} tries): {cause}"
@@ -113,6 +117,13 @@ def _failed(job: Object, pod: Object) -> Finding:
     if runs_on:
         text += f"; {runs_on}; it is deleted {ENDS_WITHIN.seconds} s after the driver's end, for the next try"
     return hindered(_TYPE, Reason.RESTARTING, text)
+
+
+def _is_uncounted(pod: Object) -> bool:
+    """Whether the rules of the driver's Job leave this end out."""
+    ended = pods.exit_of(pod, CONTAINER)
+    in_order = ended is not None and ended.code == names.EXIT_SIGTERM
+    return in_order or has_condition(pod, "DisruptionTarget")
 
 
 def _starting(seen: Observed, pod: Object) -> Finding:

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 from tests.manifests import ABSENT
-from tests.unit.collectorfleet_operator.world import World, condition, kinds, later, running, told
+from tests.unit.collectorfleet_operator.world import DRIVER, World, condition, kinds, later, running, told
 
 from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import is_true
+from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.objects import uid_of
 
@@ -39,6 +41,27 @@ FOLLOWED = {
     "collectors.minAvailable": {"spec.collectors.minAvailable": 2},
     "progressDeadlineSeconds": {"spec.progressDeadlineSeconds": 60},
 }
+
+
+def test_a_held_edit_stays_held_when_only_the_pod_of_the_driver_is_lost() -> None:
+    world = running()
+    world.look()
+    world.edit({"spec.policy": {"factory": "my_policy:other"}})
+    assert told(world.look(), "UpToDate")[1] == "RestartNeeded"
+    world.collect(*world.pods("driver"))
+    world.make_pods()
+    world.run_pods("driver")
+    # The next driver starts over, and keeps the time of the last batch until it has one itself.
+    progress = {**world.get(FLEET)["status"]["progress"], "batches": 0, "framesDelivered": 0}
+    world.report(0, driverIncarnation=2, progress=progress)
+    assert kinds(world.plan().actions) == []
+    assert told(world.look(), "UpToDate")[1] == "RestartNeeded"
+    # Whoever deletes the Job has the edit.
+    world.collect(world.get(JOB, DRIVER), *world.pods("driver"))
+    assert "Create Job" in kinds(world.carry_out())
+    policy = world.seen().present.spec.policy
+    assert policy is not None
+    assert policy.factory == "my_policy:other"
 
 
 def changed(strategy: dict[str, Any], changes: dict[str, Any]) -> World:

@@ -197,12 +197,30 @@ def test_where_only_the_stack_of_a_process_is_left_that_is_said() -> None:
     )
 
 
-@pytest.mark.parametrize(("code", "name"), [(137, "SIGKILL"), (143, "SIGTERM")])
-def test_a_driver_that_somebody_kills_is_not_told_by_what_it_did_last(code: int, name: str) -> None:
+def test_a_driver_that_somebody_kills_is_not_told_by_what_it_did_last() -> None:
     world = running()
-    world.end_driver(code, "c1 failed to answer within 9 s\nc0 applied version 7\n")
+    world.end_driver(137, "c1 failed to answer within 9 s\nc0 applied version 7\n")
     message = told(world.look(), "DriverRunning")[2]
-    assert message.endswith(f"its process was ended by {name}; the last that it wrote: c0 applied version 7")
+    assert message.endswith("its process was ended by SIGKILL; the last that it wrote: c0 applied version 7")
+
+
+@pytest.mark.parametrize(
+    ("code", "conditions"),
+    [
+        pytest.param(143, [], id="deleted, and ended in order"),
+        pytest.param(137, [{"type": "DisruptionTarget", "status": "True"}], id="evicted"),
+    ],
+)
+def test_an_end_that_the_job_does_not_count_is_no_failed_try(code: int, conditions: list[dict[str, str]]) -> None:
+    world = running()
+    world.end_driver(code, "stopped: SIGTERM")
+    [pod] = world.pods("driver")
+    world.set_pod(pod, **pod["status"], conditions=conditions)
+    status, reason, message = told(world.look(), "DriverRunning")
+    assert (status, reason) == ("False", "Starting")
+    assert message.endswith(
+        "was deleted or evicted, and the next one is about to start (spec.backoffLimit does not count it)"
+    )
 
 
 def test_a_driver_that_the_kubelet_kills_is_told_in_the_kubelets_words() -> None:
