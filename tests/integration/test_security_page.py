@@ -27,13 +27,13 @@ def test_the_policy_keeps_fleets_from_other_accounts(control_plane: ControlPlane
     # The other namespaces are other tests'.
     here = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}}
     objects[1]["spec"]["matchResources"] = here
+    control_plane.kubectl("create", "serviceaccount", "admin", "-n", namespace)
     control_plane.apply(objects)
     try:
         eventually(lambda: is_refused(control_plane, namespace), within=30, what="the policy in force")
         control_plane.apply(manifest("ours", replicas=1), namespace)
         for role in ("head", "worker", "driver"):
             Pods(control_plane, namespace, "ours").wait(role, 1)
-        control_plane.kubectl("create", "serviceaccount", "admin", "-n", namespace)
         driver = {"train": {"function": "t:t"}, "template": {"spec": {"serviceAccountName": "admin"}}}
         control_plane.apply(manifest("theirs", replicas=1, driver=driver), namespace)
         words = "pods of a fleet use the account default or that of their driver"
@@ -45,7 +45,7 @@ def test_the_policy_keeps_fleets_from_other_accounts(control_plane: ControlPlane
 
 
 def is_refused(plane: ControlPlane, namespace: str) -> bool:
-    spec = {"serviceAccountName": "other", "containers": [{"name": "c", "image": "i"}]}
+    spec = {"serviceAccountName": "admin", "containers": [{"name": "c", "image": "i"}]}
     labels = {names.FLEET_LABEL: "x"}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe", "labels": labels}, "spec": spec}
     try:
