@@ -124,8 +124,8 @@ class Reconciler:
             if result.interrupted:
                 if result.refused:
                     # No Event: most of these writes succeed at the next try.
-                    seen = await self._observe(key, stored, fleet, wrong, result)
                     with contextlib.suppress(KubeError):
+                        seen = await self._observe(key, stored, fleet, wrong, result)
                         await self._write_status(key, stored, status(seen, self._now()))
                 raise result.interrupted
             seen = await self._observe(key, stored, fleet, wrong, result)
