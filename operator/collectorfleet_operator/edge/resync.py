@@ -13,12 +13,14 @@ from collectorfleet_api import names
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.table import (
-    CHILDREN,
+    COLLECTORS_CHILD,
+    DRIVER_CHILD,
     LEASE_CHILD,
     LISTED,
     LISTED_OFTEN,
     METADATA_ALONE,
     PROVIDERS,
+    RAYCLUSTER_CHILD,
 )
 from collectorfleet_operator.children.timeline import CONFIG_MAP
 from collectorfleet_operator.decide.events import EVENT
@@ -34,6 +36,8 @@ from collectorfleet_operator.objects import Key, Kind, Object, changed_at
 
 # Less than two milliseconds of work.
 _FLEETS_AT_A_TIME: Final = 50
+# With pods, what conditions tell warnings about.
+_WARNED_ABOUT: Final = (DRIVER_CHILD, RAYCLUSTER_CHILD, COLLECTORS_CHILD)
 
 Concerns = Callable[[Iterable[Key]], None]
 
@@ -125,6 +129,9 @@ class Resync:
         refused: RefusedError | None = None
         for namespace in sorted({key.namespace for key in waiting}):
             uids = await self._uids(key for key in waiting if key.namespace == namespace)
+            if not uids:
+                # Such as of fleets that wait in a queue.
+                continue
             try:
                 warnings = await self._warnings_about(namespace, uids)
             except RefusedError as error:
@@ -157,12 +164,12 @@ class Resync:
         self._concerns(news)
 
     async def _uids(self, fleets: Iterable[Key]) -> dict[str, Key]:
-        """Whose the fleets' children and pods are, by uid."""
+        """Whose the fleets' pods are, and what makes them, by uid."""
         found: dict[str, Key] = {}
         for number, fleet in enumerate(fleets):
             await _give_way(number)
             objects = [(POD, pod) for pod in self._cache.keys_of_fleet(POD, fleet)]
-            objects += [(child.kind, child.key(fleet)) for child in CHILDREN]
+            objects += [(child.kind, child.key(fleet)) for child in _WARNED_ABOUT]
             found |= {uid: fleet for kind, name in objects if (uid := self._cache.uid(kind, name))}
         return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Final
 
 from collectorfleet_api import names
@@ -13,6 +14,7 @@ from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, stuck, waiting
 from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods, staying
+from collectorfleet_operator.decide.kuberay import is_late
 from collectorfleet_operator.decide.observed import Observed, Warned
 from collectorfleet_operator.decide.pods import PodProblem
 from collectorfleet_operator.decide.warnings import newest_about
@@ -27,23 +29,23 @@ _INSTALL: Final = (
 )
 
 
-def raycluster_ready(seen: Observed) -> Finding:
+def raycluster_ready(seen: Observed, now: datetime) -> Finding:
     if not seen.kuberay_installed:
         return stuck(_TYPE, Reason.KUBERAY_MISSING, _INSTALL)
-    found, refused = _as_seen(seen), next((one for one in seen.refused if one.holds_collectors), None)
+    found, refused = _as_seen(seen, now), next((one for one in seen.refused if one.holds_collectors), None)
     # What is refused of one that is ready keeps nothing of it from running, and is told by Stalled.
     if refused is not None and not is_true(found.condition):
         return not_written(_TYPE, refused)
     return found
 
 
-def _as_seen(seen: Observed) -> Finding:
+def _as_seen(seen: Observed, now: datetime) -> Finding:
     earlier = _earlier(seen)
     if earlier:
         return waiting(_TYPE, Reason.WAITING_FOR_DELETION, earlier)
     if seen.cluster is None:
         return waiting(_TYPE, Reason.PENDING, "the RayCluster is not made yet")
-    return _pods(seen, seen.cluster)
+    return _pods(seen, seen.cluster, "; is its operator running?" if is_late(seen, now) else "")
 
 
 def _earlier(seen: Observed) -> str | None:
@@ -59,7 +61,8 @@ def _earlier(seen: Observed) -> str | None:
     return None
 
 
-def _pods(seen: Observed, cluster: Object) -> Finding:
+def _pods(seen: Observed, cluster: Object, late: str) -> Finding:
+    """``late``: what is asked where KubeRay has not made all pods."""
     heads, workers = staying(seen.heads), staying(seen.workers())
     sizes = sizes_of(cluster)
     wanted = sum(size.pods for size in sizes.values())
@@ -78,13 +81,12 @@ def _pods(seen: Observed, cluster: Object) -> Finding:
     if found is not None:
         return hindered(_TYPE, found.reason, found.message)
     if not heads:
-        text = "KubeRay has not made the head pod yet; is its operator running?"
-        return waiting(_TYPE, Reason.HEAD_PENDING, text)
+        return waiting(_TYPE, Reason.HEAD_PENDING, f"KubeRay has not made the head pod yet{late}")
     if not head_ready:
         return waiting(_TYPE, Reason.HEAD_STARTING, f"head pod {name_of(heads[0])} is not ready yet")
     text = f"{ready} of {wanted} worker pods are ready{_lacking(sizes, ready_pods)}{going(seen.workers())}"
     if len(workers) < wanted:
-        text += f"; KubeRay has made {len(workers)} of them: is its operator running?"
+        text += f"; KubeRay has made {len(workers)} of them{late}"
     return waiting(_TYPE, Reason.WORKERS_STARTING, text)
 
 

@@ -25,8 +25,8 @@ from collectorfleet_operator.decide.stopping import did_not_end, is_overdue, ord
 
 
 def conditions_of(seen: Observed, run: Underway, now: datetime) -> list[Condition]:
-    ready_of_the_launcher = raycluster_ready if seen.present.spec.has_ray else collectors_job_ready
-    cluster, driver = ready_of_the_launcher(seen), driver_running(seen, run)
+    cluster = raycluster_ready(seen, now) if seen.present.spec.has_ray else collectors_job_ready(seen)
+    driver = driver_running(seen, run)
     collectors, weights = _collectors(seen, driver.condition), _weights(seen, driver.condition, now)
     is_suspended, is_up_to_date = _suspended(seen, now), up_to_date(seen)
     quota = admitted(seen)

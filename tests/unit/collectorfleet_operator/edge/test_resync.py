@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from tests.unit.collectorfleet_operator.decide.test_queue import queued
 from tests.unit.collectorfleet_operator.world import KEY, NOON, World, later, running
 
 from collectorfleet_operator.children.driver_job import JOB
@@ -193,6 +194,8 @@ def test_warnings_of_one_namespace_are_told_where_those_of_another_are_refused()
     fleet = watcher.lists.objects[FLEET, KEY]
     elsewhere = {**metadata(fleet), "namespace": "a", "uid": "other", "resourceVersion": "2000"}
     watcher.cache.put(FLEET, {**fleet, "metadata": elsewhere})
+    job = watcher.lists.objects[JOB, DRIVER]
+    watcher.cache.put(JOB, {**job, "metadata": {**metadata(job), "namespace": "a", "uid": "other-job"}})
     uid, time = metadata(watcher.lists.objects[JOB, DRIVER])["uid"], NOON.strftime("%Y-%m-%dT%H:%M:%SZ")
     about = {"kind": "Job", "uid": uid}
     watcher.lists.events = [{"involvedObject": about, "lastTimestamp": time, "reason": "Quota"}]
@@ -200,6 +203,14 @@ def test_warnings_of_one_namespace_are_told_where_those_of_another_are_refused()
     with pytest.raises(RefusedError):
         watcher.after(watcher.resync.newly_warned)
     assert set(watcher.told) == {KEY}
+
+
+def test_events_are_not_listed_for_a_fleet_that_waits_in_a_queue() -> None:
+    watcher = Watcher(queued())
+    watcher.list_all()
+    assert not watcher.cache.summaries()[KEY].is_settled
+    watcher.lists.refused = {EVENT}
+    assert watcher.after(watcher.resync.newly_warned) == set()
 
 
 @pytest.mark.parametrize("odd", [{}, {"involvedObject": None}, {"involvedObject": [], "message": 3, "series": "x"}])

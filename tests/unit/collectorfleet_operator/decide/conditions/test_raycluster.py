@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -21,6 +22,28 @@ def test_the_head_comes_before_the_workers() -> None:
     assert told(world.look(), "RayClusterReady") == ("False", "WorkersStarting", "0 of 4 worker pods are ready")
     world.run_pods("worker")
     assert told(world.look(), "RayClusterReady") == ("True", "Ready", "the head and 4 of 4 worker pods are ready")
+
+
+def test_whether_kuberay_runs_is_asked_only_after_it_had_time_to_make_pods() -> None:
+    world = World()
+    world.carry_out()
+    assert told(world.look(), "RayClusterReady")[1:] == ("HeadPending", "KubeRay has not made the head pod yet")
+    assert world.plan().again_after == timedelta(seconds=15)
+    world.seconds = 15
+    text = "KubeRay has not made the head pod yet; is its operator running?"
+    assert told(world.look(world.now), "RayClusterReady")[1:] == ("HeadPending", text)
+
+
+def test_a_worker_pod_that_is_made_anew_does_not_ask_whether_kuberay_runs() -> None:
+    world = running()
+    world.look()
+    world.seconds = 600
+    world.renew_lease()
+    world.collect(world.pods("worker")[0])
+    text = "3 of 4 worker pods are ready; KubeRay has made 3 of them"
+    assert told(world.look(world.now), "RayClusterReady")[2] == text
+    world.seconds = 615
+    assert told(world.look(world.now), "RayClusterReady")[2] == f"{text}; is its operator running?"
 
 
 def test_an_image_that_cannot_be_pulled_reaches_ready_in_kubernetes_words() -> None:
