@@ -122,6 +122,8 @@ class _Items:
         text = self._text[self._at : self._at + expected.length]
         if hash(text) != expected.hash:
             return None
+        # The part of it that came first may have been too deep for the decoder.
+        self._end = None
         self._at += expected.length
         self._next += 1
         self.seen.append(expected)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectorfleet_operator.edge.fair_queue import FairQueue
@@ -74,7 +74,8 @@ def test_who_waits_gets_what_comes_and_one_that_was_cancelled_takes_nothing() ->
 KEYS = st.tuples(st.sampled_from("abc"), st.integers(0, 20))
 
 
-@given(st.lists(KEYS, max_size=30), st.integers(1, 6), st.integers(1, 3), st.data())
+@settings(max_examples=30)
+@given(st.lists(KEYS, max_size=12), st.integers(1, 6), st.integers(1, 3), st.data())
 def test_every_key_is_handed_out_once_and_no_tenant_has_more_than_its_most(
     keys: list[tuple[str, int]], alone: int, beside: int, data: st.DataObject
 ) -> None:

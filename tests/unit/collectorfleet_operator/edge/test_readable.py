@@ -60,6 +60,17 @@ def test_deep_items_of_a_list_are_marked_and_the_others_are_as_they_are(form: An
     assert read(into, text, size) == [Unchanged(Key("lab", name)) for name in names]
 
 
+@pytest.mark.parametrize("size", [*range(2_000, 9_000, 250), 2**16])
+def test_what_follows_a_deep_item_that_did_not_change_is_read_in_whatever_pieces_it_comes(size: int) -> None:
+    into = Listing()
+    read(into, with_deep(built_in([item("deep-1"), item("fleet"), item("z")]), 1_500), size)
+    after = with_deep(built_in([item("deep-1"), item("fleet", 2), item("new"), item("z")], 8), 1_500)
+    first, fleet, new, last = read(into, after, size)
+    assert (first, last) == (Unchanged(Key("lab", "deep-1")), Unchanged(Key("lab", "z")))
+    assert (fleet, new) == (item("fleet", 2), item("new"))
+    assert into.resource_version == "8"
+
+
 def lines(text: bytes, sizes: Sequence[int]) -> list[bytes]:
     """What a reader gets of a text that comes in pieces of these sizes, and of one byte after them."""
 
