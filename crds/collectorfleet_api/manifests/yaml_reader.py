@@ -87,7 +87,7 @@ def read_documents(text: str) -> Iterator[Document]:
 
 
 class _Loader(yaml.SafeLoader):
-    """Leaves the meaning of plain words to us, and refuses what is nested so deeply that composing it would fail."""
+    """Leaves plain words unresolved, and raises YamlError for a document that is nested too deeply."""
 
     _level = 0
 
