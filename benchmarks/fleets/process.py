@@ -17,7 +17,8 @@ from typing import Final
 import psutil
 from prometheus_client.parser import text_string_to_metric_families
 from tests.cluster.binaries import ROOT
-from tests.cluster.process import Command, Component, answers, free_ports
+from tests.cluster.process import Command, Component, answers
+from tests.ports import reserve_ports
 
 _READY_SECONDS: Final = 120.0
 _WRITES: Final = ("create", "update", "patch", "delete")
@@ -51,7 +52,7 @@ class Operator:
     """One process at a time, under one name."""
 
     def __init__(self, folder: Path, kubeconfig: Path) -> None:
-        (port,) = free_ports(1)
+        (port,) = reserve_ports(1)
         self._steps = folder / "steps.json"
         self._metrics = f"http://127.0.0.1:{port}/metrics"
         self.component = Component(

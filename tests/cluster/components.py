@@ -9,7 +9,8 @@ from pathlib import Path
 
 from tests.cluster import binaries
 from tests.cluster.pki import ADMIN, CONTROLLER_MANAGER, SCHEDULER, Pki
-from tests.cluster.process import Command, free_ports
+from tests.cluster.process import Command
+from tests.ports import reserve_ports
 
 SERVICE_RANGE = "10.96.0.0/16"
 SERVICE_IP = "10.96.0.1"
@@ -30,7 +31,7 @@ class Ports:
     @classmethod
     def free(cls) -> Ports:
         """Ports that nobody uses on this machine right now."""
-        return cls(*free_ports(len(fields(cls))))
+        return cls(*reserve_ports(len(fields(cls))))
 
 
 def etcd(folder: Path, address: str, ports: Ports) -> Command:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
-import socket
 import ssl
 import subprocess
 import time
@@ -121,12 +119,3 @@ def last_lines(log: Path, count: int = 15) -> str:
     except FileNotFoundError:
         return "(no log)"
     return "\n".join(lines[-count:]) or "(empty)"
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of 127.0.0.1 that nobody listens on; held open together, so no two are the same."""
-    with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for s in sockets:
-            s.bind(("127.0.0.1", 0))
-        return [s.getsockname()[1] for s in sockets]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from tests.cluster import binaries
 from tests.cluster.process import Command, Component
+from tests.ports import reserve_ports
 
 _START_SECONDS = 10
 
@@ -17,9 +17,8 @@ _START_SECONDS = 10
 @contextlib.contextmanager
 def served(address: str, log: Path) -> Iterator[str]:
     """The ``host:port`` of a registry that listens on an address of this machine; what it has goes with it."""
-    with socket.socket() as free:
-        free.bind((address, 0))
-        host = f"{address}:{free.getsockname()[1]}"
+    (port,) = reserve_ports(1)
+    host = f"{address}:{port}"
     crane = binaries.build(binaries.CRANE) / "crane"
     with tempfile.TemporaryDirectory(prefix="collectorfleet-registry-") as blobs:
         words = (crane, "registry", "serve", f"--address={host}", f"--disk={blobs}")

@@ -18,8 +18,9 @@ from pathlib import Path
 from tests.cluster.binaries import ROOT
 from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.process import free_ports, last_lines
+from tests.cluster.process import last_lines
 from tests.forks.program import Program
+from tests.ports import reserve_ports
 from tests.wait import eventually
 
 from collectorfleet_api import names, ray_settings
@@ -38,7 +39,7 @@ class RayHead:
     """A Ray head with token authentication and ``slots`` collector slots; driver nodes join it."""
 
     def __init__(self, folder: Path, slots: int) -> None:
-        (port,) = free_ports(1)
+        (port,) = reserve_ports(1)
         self.address = f"127.0.0.1:{port}"
         self.log = folder / "ray-head.log"
         token = folder / "auth_token"

@@ -12,7 +12,8 @@ import yaml
 from tests.cluster.binaries import ROOT
 from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.process import Command, Component, free_ports
+from tests.cluster.process import Command, Component
+from tests.ports import reserve_ports
 
 NAMESPACE = "collectorfleet-system"
 MANIFEST = ROOT / "operator/manifests/operator.yaml"
@@ -44,7 +45,7 @@ def operator(
 
     It runs with the kubeconfig ``account``, or with the rights of its own manifests.
     """
-    (port,) = free_ports(1)
+    (port,) = reserve_ports(1)
     process = Component(
         Command(
             "operator",

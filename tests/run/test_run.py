@@ -19,8 +19,8 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 from tensordict import TensorDict
 from tests.cluster.binaries import ROOT
-from tests.cluster.process import free_ports
 from tests.e2e import fleets
+from tests.ports import reserve_ports
 from tests.run.run_process import run, start, write
 
 from collectorfleet.run.metrics.families import families
@@ -160,7 +160,7 @@ def test_a_fleet_that_was_scaled_to_a_number_that_does_not_divide_its_batch_runs
 
 
 def test_metrics_say_what_the_status_says(tmp_path: Path) -> None:
-    (port,) = free_ports(1)
+    (port,) = reserve_ports(1)
     scraped = tmp_path / "metrics.txt"
     kwargs = {"batches": 4, "url": f"http://127.0.0.1:{port}/metrics", "file": str(scraped)}
     fleet = fleets.fleet(replicas=2, train="scrape:train", kwargs=kwargs)

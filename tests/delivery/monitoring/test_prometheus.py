@@ -15,11 +15,12 @@ from typing import Any
 import yaml
 from tests.cluster.binaries import ROOT
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.process import Command, Component, free_ports
+from tests.cluster.process import Command, Component
 from tests.delivery.monitoring.documents import RULES, alerts, panel_queries, panels, variable_queries
 from tests.integration import played
 from tests.integration.operator_metrics import metrics_url
 from tests.integration.operator_process import operator
+from tests.ports import reserve_ports
 from tests.run.run_process import start, write
 from tests.wait import eventually
 
@@ -31,7 +32,7 @@ class Prometheus(Component):
     """Scrapes each of ``targets``, which are URLs with the labels of a PodMonitor, once a second."""
 
     def __init__(self, binaries: Path, folder: Path, targets: dict[str, dict[str, str]]) -> None:
-        (port,) = free_ports(1)
+        (port,) = reserve_ports(1)
         self._url = f"http://127.0.0.1:{port}"
         config = {
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
@@ -86,7 +87,7 @@ def training(folder: Path, metrics_port: int) -> Iterator[None]:
 def test_every_panel_shows_something_of_a_fleet_that_trains_and_of_its_operator(
     control_plane: ControlPlane, fleet_crd: None, prometheus_binaries: Path, namespace: str, tmp_path: Path
 ) -> None:
-    (metrics_port,) = free_ports(1)
+    (metrics_port,) = reserve_ports(1)
     folder = tmp_path / "operator"
     folder.mkdir()
     with operator(control_plane, folder, "--log-format=json") as process, training(tmp_path, metrics_port):

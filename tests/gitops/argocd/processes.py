@@ -10,8 +10,9 @@ from pathlib import Path
 
 from tests.cluster import binaries, module_files, packages
 from tests.cluster.client import Client, Object
-from tests.cluster.process import Command, Component, free_ports
+from tests.cluster.process import Command, Component
 from tests.gitops import manifests
+from tests.ports import reserve_ports
 from tests.wait import eventually
 
 NAMESPACE = "argocd"
@@ -30,7 +31,7 @@ class ArgoCD:
 
     def __init__(self, cluster: Client, folder: Path) -> None:
         self._cluster = cluster
-        redis, repo, repo_metrics, controller_metrics = free_ports(4)
+        redis, repo, repo_metrics, controller_metrics = reserve_ports(4)
         argocd = binaries.build(binaries.ARGOCD) / "argocd"
         path = f"{binaries.build(binaries.HELM)}{os.pathsep}{os.environ['PATH']}"
         env = {

@@ -9,7 +9,8 @@ from typing import Any
 
 from tests.cluster import binaries, module_files
 from tests.cluster.client import Client, Object, condition
-from tests.cluster.process import Command, Component, free_ports
+from tests.cluster.process import Command, Component
+from tests.ports import reserve_ports
 
 NAMESPACE = "flux-system"
 REPOSITORY = "gitrepositories.source.toolkit.fluxcd.io"
@@ -29,7 +30,7 @@ class Flux:
 
     def __init__(self, cluster: Client, folder: Path) -> None:
         self._cluster = cluster
-        storage, *ports = free_ports(1 + 2 * len(binaries.FLUX))
+        storage, *ports = reserve_ports(1 + 2 * len(binaries.FLUX))
         env = {
             "HOME": str(folder),
             "KUBECONFIG": str(cluster.kubeconfig),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.cluster.binaries import ROOT
-from tests.cluster.process import free_ports
+from tests.ports import reserve_ports
 from tests.unit.collectorfleet.run.metrics.full_report import NOON, report
 
 from collectorfleet.errors import InvalidOption
@@ -102,7 +102,7 @@ def test_what_is_unknown_is_absent() -> None:
 
 
 def test_prometheus_reads_what_is_served_and_the_port_is_free_afterwards() -> None:
-    (port,) = free_ports(1)
+    (port,) = reserve_ports(1)
     url = f"http://127.0.0.1:{port}/metrics"
     with serve_metrics("cheetah", report, port, THIS_MACHINE):
         with urllib.request.urlopen(url, timeout=10) as answer:

@@ -1,0 +1,73 @@
+"""Ports for the servers that tests start."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import socket
+import sys
+from pathlib import Path
+
+EPHEMERAL_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
+LOWEST = 10_000
+HIGHEST = 65_535
+
+
+def reserve_ports(count: int) -> list[int]:
+    """Reserve ``count`` ports of 127.0.0.1 until this process ends.
+
+    A server that is started on a reserved port gets it, also when it is started again later. The kernel gives the port
+    to no other process, because the port is outside of the range of ephemeral ports. Another test run reserves
+    other ports. RuntimeError if fewer than ``count`` ports are left.
+    """
+    reserved = []
+    for port in _candidates():
+        if len(reserved) == count:
+            break
+        if _is_free(port) and _reserve(port):
+            reserved.append(port)
+    if len(reserved) < count:
+        raise RuntimeError(f"ports of 127.0.0.1: only {len(reserved)} of {count} are free; end processes that listen")
+    return reserved
+
+
+def _candidates() -> list[int]:
+    """The ports that the kernel gives to nobody, in random order; every port where there are too few of them."""
+    every = range(LOWEST, HIGHEST + 1)
+    lowest, highest = _ephemeral()
+    fixed = [port for port in every if not lowest <= port <= highest]
+    ports = fixed if len(fixed) >= 1000 else list(every)
+    random.shuffle(ports)
+    return ports
+
+
+def _ephemeral() -> tuple[int, int]:
+    try:
+        lowest, highest = EPHEMERAL_RANGE.read_text().split()
+    except FileNotFoundError:  # not Linux
+        return 49_152, HIGHEST
+    return int(lowest), int(highest)
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        # A connection of an earlier server that has ended does not count, as for most servers.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return True
+    return False
+
+
+def _reserve(port: int) -> bool:
+    """Whether this process holds the port's name from now on; a name leaves no file, and ends with the process."""
+    if sys.platform != "linux":
+        return True
+    with socket.socket(socket.AF_UNIX) as name:
+        try:
+            name.bind(f"\0collectorfleet-tests-port-{port}")
+        except OSError:
+            return False
+        os.dup(name.fileno())
+    return True
