@@ -1,4 +1,4 @@
-"""What a test may do with a Kubernetes, whoever started it: apply, read, wait, through the real kubectl."""
+"""What a test may do with a Kubernetes, whoever started it: apply and change by the real kubectl, read, wait."""
 
 from __future__ import annotations
 
@@ -12,23 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from collectorfleet_api.manifests.yaml_writer import to_yaml
+from tests.cluster.errors import KubernetesError
+from tests.cluster.reader import Reader
 from tests.wait import eventually
 
 Object = dict[str, Any]
 Manifest = str | Path | Mapping[str, Any] | Sequence[Mapping[str, Any]]
-
-
-class KubectlError(RuntimeError):
-    """A kubectl that failed; the message is what it printed on stderr."""
-
-    def __init__(self, args: Sequence[str], stderr: str, stdout: str = "") -> None:
-        super().__init__(stderr.strip() or f"kubectl {' '.join(args)} failed without a word")
-        self.command = tuple(args)
-        self.stdout = stdout  # what worked before it failed, where it had several things to do
-
-    @property
-    def not_found(self) -> bool:
-        return "(NotFound)" in str(self)
 
 
 class Client:
@@ -36,6 +25,7 @@ class Client:
 
     def __init__(self, kubectl: Path, kubeconfig: Path, discovery_cache: Path | None = None) -> None:
         self._kubectl = kubectl
+        self._reader = Reader(kubeconfig)
         self.kubeconfig = kubeconfig
         self._env = {**os.environ, "KUBECONFIG": str(kubeconfig)}
         if discovery_cache:
@@ -43,7 +33,7 @@ class Client:
             self._env["KUBECACHEDIR"] = str(discovery_cache)
 
     def kubectl(self, *args: str, input: str | None = None, timeout: float = 60) -> str:  # noqa: A002
-        """Run kubectl and return its stdout; KubectlError if it fails or takes longer than ``timeout`` seconds."""
+        """Run kubectl and return its stdout; KubernetesError if it fails or takes longer than ``timeout`` seconds."""
         try:
             done = subprocess.run(
                 [str(self._kubectl), *args],
@@ -55,9 +45,10 @@ class Client:
                 capture_output=True,
             )
         except subprocess.TimeoutExpired as late:
-            raise KubectlError(args, f"kubectl {' '.join(args)}: no answer within {timeout:g} s") from late
+            raise KubernetesError(f"kubectl {' '.join(args)}: no answer within {timeout:g} s") from late
         if done.returncode != 0:
-            raise KubectlError(args, done.stderr, done.stdout)
+            said = done.stderr.strip() or f"kubectl {' '.join(args)} failed without a word"
+            raise KubernetesError(said, done.stdout)
         return done.stdout
 
     def apply(self, manifest: Manifest, namespace: str | None = None, *, output: str = "") -> str:
@@ -69,16 +60,8 @@ class Client:
         """Apply CRDs, each a file, a folder or YAML text, and block until they are served."""
         folders = [sorted(one.glob("*.yaml")) if isinstance(one, Path) and one.is_dir() else [one] for one in crds]
         names = [name for files in folders for one in files for name in self.apply(one, output="name").split()]
-        # kubectl wait fails on a CRD that has no conditions yet, and would read these megabytes each time.
-        query = '{.status.conditions[?(@.type=="Established")].status}'
         for name in names:
-            eventually(
-                lambda name=name: self.kubectl("get", name, "-o", f"jsonpath={query}"),  # type: ignore[misc]
-                until=lambda status: status == "True",
-                within=60,
-                tolerate=(AssertionError, KubectlError),
-                what=f"{name}: Established",
-            )
+            self.wait_for(name, "Established")
 
     def delete(self, target: str, namespace: str | None = None, *, wait: bool = True) -> None:
         """Delete ``kind/name``; one that is not there is fine."""
@@ -86,24 +69,23 @@ class Client:
 
     def get(self, target: str, namespace: str | None = None) -> Object:
         """``kind/name`` as an object, or ``kind`` as a List object."""
-        found: Object = json.loads(self.kubectl("get", target, *_in(namespace), "-o", "json"))
-        return found
+        kind, _, name = target.partition("/")
+        if not name:
+            return {"apiVersion": "v1", "kind": "List", "items": self.items(kind, namespace or "default")}
+        return self._reader.get(kind, name, namespace)
 
     def find(self, target: str, namespace: str | None = None) -> Object | None:
         """As ``get``, but None if the object does not exist."""
         try:
             return self.get(target, namespace)
-        except KubectlError as error:
+        except KubernetesError as error:
             if error.not_found:
                 return None
             raise
 
     def items(self, kind: str, namespace: str | None = None, selector: str = "") -> list[Object]:
         """All objects of a kind, of one namespace or of all, by label selector."""
-        where = _in(namespace) or ("--all-namespaces",)
-        which = ("-l", selector) if selector else ()
-        found: list[Object] = json.loads(self.kubectl("get", kind, *where, *which, "-o", "json"))["items"]
-        return found
+        return self._reader.items(kind, namespace, selector)
 
     def wait_for(
         self,
@@ -127,7 +109,11 @@ class Client:
             return found
 
         return eventually(
-            probe, within=within, every=0.2, what=f"{target}: {goal}", tolerate=(AssertionError, KubectlError, KeyError)
+            probe,
+            within=within,
+            every=0.2,
+            what=f"{target}: {goal}",
+            tolerate=(AssertionError, KubernetesError, KeyError),
         )
 
     def wait_gone(self, target: str, namespace: str | None = None, *, within: float = 60) -> None:

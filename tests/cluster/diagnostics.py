@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.cluster.client import Client, KubectlError, Object
+from tests.cluster.client import Client, Object
+from tests.cluster.errors import KubernetesError
 
 LOG_LINES = 40
 
@@ -20,7 +21,7 @@ def _sections(client: Client, namespace: str) -> Iterator[str]:
     yield _kubectl(client, "get", "events", "-n", namespace, "--sort-by=.lastTimestamp")
     try:
         pods = client.items("pods", namespace)
-    except KubectlError as error:
+    except KubernetesError as error:
         yield str(error)
         return
     for pod in pods:
@@ -40,5 +41,5 @@ def _logs(client: Client, namespace: str, pod: Object) -> Iterator[str]:
 def _kubectl(client: Client, *words: str) -> str:
     try:
         return client.kubectl(*words, timeout=20)
-    except KubectlError as error:
+    except KubernetesError as error:
         return f"kubectl {' '.join(words)}: {error}"

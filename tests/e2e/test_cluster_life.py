@@ -13,8 +13,9 @@ import pytest
 from tests.cluster import cluster as clusters
 from tests.cluster import machine, snapshot
 from tests.cluster.binaries import ROOT
-from tests.cluster.client import KubectlError, Object, condition
+from tests.cluster.client import Object, condition
 from tests.cluster.cluster import Cluster
+from tests.cluster.errors import KubernetesError
 from tests.cluster.thin_images import COLLECTOR_IMAGES
 from tests.wait import eventually
 
@@ -84,7 +85,7 @@ def test_a_component_that_crashed_is_started_again_and_pods_run_on(two_nodes: Cl
     eventually(
         lambda: two_nodes.kubectl("exec", "kept", "-n", "default", "--", "echo", "here"),
         within=60,
-        tolerate=(KubectlError,),
+        tolerate=(KubernetesError,),
     )
     after = two_nodes.wait_for("pod/kept", "Ready", "default")
     assert after["status"]["containerStatuses"] == before["status"]["containerStatuses"]

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from tests.cluster.client import KubectlError
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.errors import KubernetesError
 from tests.manifests import manifest
 from tests.wait import eventually
 
@@ -50,12 +50,12 @@ def test_a_status_lands_only_on_the_object_that_it_was_decided_on(control_plane:
     seen = control_plane.get("cfleet/cheetah", namespace)["metadata"]
     identity = {key: seen[key] for key in ("uid", "resourceVersion")}
     apply_status(control_plane, namespace, OPERATOR_MANAGER, {"observedGeneration": 1}, **identity)
-    with pytest.raises(KubectlError, match=r"Conflict|modified"):
+    with pytest.raises(KubernetesError, match=r"Conflict|modified"):
         apply_status(control_plane, namespace, OPERATOR_MANAGER, {"observedGeneration": 2}, **identity)
 
     control_plane.delete("cfleet/cheetah", namespace)
     control_plane.apply(manifest(), namespace)
-    with pytest.raises(KubectlError, match=r"Conflict|modified|uid"):
+    with pytest.raises(KubernetesError, match=r"Conflict|modified|uid"):
         apply_status(control_plane, namespace, OPERATOR_MANAGER, {"observedGeneration": 3}, **identity)
     assert control_plane.get("cfleet/cheetah", namespace)["status"] == {"observedGeneration": -1}
 

@@ -8,8 +8,8 @@ import re
 from typing import Any
 
 import pytest
-from tests.cluster.client import KubectlError
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.errors import KubernetesError
 from tests.integration.odd_manifests import nodes, odd_manifests
 from tests.manifests import manifest
 
@@ -182,7 +182,7 @@ def accepted_of(control_plane: ControlPlane, namespace: str, fleets: list[dict[s
             input=text,
             timeout=300 + len(fleets) / 10,
         )
-    except KubectlError as refused:
+    except KubernetesError as refused:
         told = refused.stdout
     return set(re.findall(r"odd-\d+", told))
 

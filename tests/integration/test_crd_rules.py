@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.cluster.client import KubectlError, manifest_text
+from tests.cluster.client import manifest_text
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.errors import KubernetesError
 from tests.combinations import GO_TOGETHER, REFUSED
 from tests.combinations.parts import JOB
 from tests.manifests import ABSENT, manifest
@@ -19,7 +20,7 @@ ASYNC = {"mode": "Async", "framesPerBatch": 4000}
 
 
 def refusal(cluster: ControlPlane, namespace: str, fleet: dict[str, Any]) -> str:
-    with pytest.raises(KubectlError) as refused:
+    with pytest.raises(KubernetesError) as refused:
         cluster.apply(fleet, namespace)
     return " ".join(str(refused.value).split())
 
@@ -166,7 +167,7 @@ def test_none_at_all_is_refused_by_its_field_and_not_by_arithmetic(
 
 
 def test_a_typo_under_plain_apply_is_told_by_name(control_plane: ControlPlane, namespace: str) -> None:
-    with pytest.raises(KubectlError, match=r'unknown field "spec.collectors.replicaz"'):
+    with pytest.raises(KubernetesError, match=r'unknown field "spec.collectors.replicaz"'):
         control_plane.kubectl(
             *("create", "-n", namespace, "-f", "-"), input=manifest_text(manifest({"spec.collectors.replicaz": 6}))
         )
@@ -197,7 +198,7 @@ def test_a_fleet_that_can_run_is_accepted_by_the_server_and_offline(
 def test_a_batch_changed_later_must_divide_again(control_plane: ControlPlane, namespace: str) -> None:
     control_plane.apply(manifest(), namespace)
     control_plane.kubectl("scale", "cfleet/cheetah", "--replicas=3", "-n", namespace)
-    with pytest.raises(KubectlError, match="4001 does not divide into 3 shares"):
+    with pytest.raises(KubernetesError, match="4001 does not divide into 3 shares"):
         control_plane.kubectl(
             *("patch", "cfleet/cheetah", "-n", namespace, "--type=merge"),
             *("-p", '{"spec": {"collection": {"framesPerBatch": 4001}}}'),
@@ -207,7 +208,7 @@ def test_a_batch_changed_later_must_divide_again(control_plane: ControlPlane, na
 def test_a_fleet_with_fixed_shares_scales_to_any_number(control_plane: ControlPlane, namespace: str) -> None:
     control_plane.apply(manifest({"spec.collection.shares": 8}), namespace)
     control_plane.kubectl("scale", "cfleet/cheetah", "--replicas=3", "-n", namespace)
-    with pytest.raises(KubectlError, match=r"4000 does not divide into 3 shares \(collectors.replicas\)"):
+    with pytest.raises(KubernetesError, match=r"4000 does not divide into 3 shares \(collectors.replicas\)"):
         control_plane.kubectl(
             *(
                 "patch",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.cluster.client import KubectlError
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.errors import KubernetesError
 from tests.integration import played
 from tests.integration.played import Pods, manifest, message
 
@@ -48,7 +48,7 @@ def by_group(pods: Pods) -> dict[str, list[str]]:
 
 
 def test_groups_have_pods_of_their_own_and_follow_one_number(control_plane: ControlPlane, namespace: str) -> None:
-    with pytest.raises(KubectlError, match="1, and groups have 4 together; set it to their sum, or change them"):
+    with pytest.raises(KubernetesError, match="1, and groups have 4 together; set it to their sum, or change them"):
         control_plane.apply(fleet(1), namespace)
     control_plane.apply(fleet(4), namespace)
     pods = Pods(control_plane, namespace)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from tests.cluster.binaries import ROOT
-from tests.cluster.client import KubectlError, Object, manifest_text
+from tests.cluster.client import Object, manifest_text
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.errors import KubernetesError
 from tests.combinations.parts import JOB
 from tests.integration.played import Pods
 from tests.manifests import manifest
@@ -114,7 +115,7 @@ def test_every_example_is_taken(control_plane: ControlPlane, namespace: str) -> 
 
 def test_an_example_with_a_field_that_does_not_exist_is_not_taken(control_plane: ControlPlane, namespace: str) -> None:
     text = EXAMPLES[0].read_text().replace("  environment:", "  enviroment: {}\n  environment:")
-    with pytest.raises(KubectlError, match="enviroment"):
+    with pytest.raises(KubernetesError, match="enviroment"):
         control_plane.kubectl(*STRICTLY, "-n", namespace, input=text)
 
 
@@ -127,7 +128,7 @@ def test_every_child_of_every_example_and_kind_of_pod_is_taken(control_plane: Co
 def test_a_child_with_a_field_that_does_not_exist_is_not_taken(control_plane: ControlPlane, namespace: str) -> None:
     job = next(child for child in all_children(namespace) if child["kind"] == "Job")
     job["spec"]["template"]["spec"]["nodeSelectr"] = {}
-    with pytest.raises(KubectlError, match="nodeSelectr"):
+    with pytest.raises(KubernetesError, match="nodeSelectr"):
         control_plane.kubectl(*STRICTLY, input=manifest_text(job))
 
 
@@ -156,7 +157,7 @@ def test_what_validate_warns_of_is_what_the_restricted_pod_security_standard_ref
         pods.append({**kind, "spec": template["spec"]})
     try:
         taken = control_plane.kubectl("create", *STRICTLY[2:], input=manifest_text(pods))
-    except KubectlError as refused:
+    except KubernetesError as refused:
         taken = refused.stdout
     assert {one.removeprefix("pod/") for one in taken.split()} == {
         name for name, (_, path) in SPECS.items() if not path

@@ -13,8 +13,9 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.cluster.client import KubectlError, Object, condition
+from tests.cluster.client import Object, condition
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.errors import KubernetesError
 from tests.cluster.process import Component
 from tests.integration import played
 from tests.integration.operator_metrics import Scrape
@@ -167,7 +168,7 @@ def webhook(plane: ControlPlane, namespace: str, port: int) -> Iterator[None]:
         try:
             words = ("create", "-n", namespace, "--dry-run=server", "--request-timeout=1s", "-f", "-")
             plane.kubectl(*words, input=json.dumps(probe))
-        except KubectlError:
+        except KubernetesError:
             return True
         return False
 
@@ -293,7 +294,7 @@ def test_whatever_two_hundred_objects_hold_other_fleets_are_served(
             made = control_plane.kubectl(
                 *("create", "--validate=false", "-n", namespace, "-o", "name", "-f", "-"), input=everything
             )
-        except KubectlError as error:
+        except KubernetesError as error:
             made = error.stdout
         stored.extend(made.split())
         for name, obj in named.items():
@@ -320,5 +321,5 @@ def write_status(plane: ControlPlane, namespace: str, name: str, status: object)
     text = json.dumps({"status": status}).replace(json.dumps(DEEP), "[" * 1_000 + "]" * 1_000)
     try:
         plane.kubectl("patch", name, "-n", namespace, "--subresource=status", "--type=merge", "-p", text)
-    except KubectlError:
+    except KubernetesError:
         return

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster.client import KubectlError, Object
+from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.errors import KubernetesError
 from tests.integration.played import Pods, manifest, message, told
 from tests.wait import eventually
 
@@ -50,7 +51,7 @@ def policy(control_plane: ControlPlane, namespace: str) -> Iterator[str]:
         try:
             arguments = ("create", "-n", namespace, "--dry-run=server", "-f", "-")
             control_plane.kubectl(*arguments, input=json.dumps(probe))
-        except KubectlError as error:
+        except KubernetesError as error:
             return "blessing" in str(error)
         return False
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import yaml
 from tests.cluster.binaries import ROOT
-from tests.cluster.client import KubectlError, Object, condition
+from tests.cluster.client import Object, condition
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.errors import KubernetesError
 from tests.integration import played
 from tests.integration.metrics_server import MetricsServer, metrics_server
 from tests.integration.played import Pods
@@ -150,7 +151,7 @@ def test_a_number_that_is_in_no_manifest_belongs_to_whoever_scales(control_plane
     assert (replicas(control_plane, namespace), owners()) == (3, {"Apply"})
     scale(5)
     assert owners() == {"Update"}
-    with pytest.raises(KubectlError, match=r"conflict with .*replicas"):
+    with pytest.raises(KubernetesError, match=r"conflict with .*replicas"):
         control_plane.apply(played.manifest(NAME, replicas=3), namespace)
     # Taken out of the manifest it stays as it was scaled.
     control_plane.apply(fleet(), namespace)

@@ -8,8 +8,8 @@ import re
 import pytest
 import yaml
 from tests.cluster.binaries import ROOT
-from tests.cluster.client import KubectlError
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.errors import KubernetesError
 from tests.integration.played import Pods, manifest, message
 from tests.wait import eventually
 
@@ -50,6 +50,6 @@ def is_refused(plane: ControlPlane, namespace: str) -> bool:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe", "labels": labels}, "spec": spec}
     try:
         plane.kubectl("create", "-n", namespace, "--dry-run=server", "-f", "-", input=json.dumps(pod))
-    except KubectlError as error:
+    except KubernetesError as error:
         return "of their driver" in str(error)
     return False

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.cluster.client import KubectlError, Object
+from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.errors import KubernetesError
 from tests.integration import played
 from tests.integration.played import Pods, manifest, message, told
 from tests.wait import eventually
@@ -74,7 +75,7 @@ def test_a_rolling_update_asks_the_driver_and_keeps_the_raycluster(control_plane
         until=lambda found: found != job,
         within=30,
         what="another Job of the driver",
-        tolerate=(KubectlError,),  # between the two there is none
+        tolerate=(KubernetesError,),  # between the two there is none
     )
     assert uid(plane, "raycluster/fleet", namespace) == cluster
 
@@ -100,7 +101,7 @@ def test_a_failed_fleet_is_tried_again_when_its_configmap_changes(control_plane:
         until=lambda found: found != job,
         within=90,
         what="another try",
-        tolerate=(KubectlError,),
+        tolerate=(KubernetesError,),
     )
 
 
@@ -112,5 +113,5 @@ def test_no_collectors_at_all_is_called_suspending(control_plane: ControlPlane, 
         ("patch", "cfleet/fleet", "--type=merge", "-p", '{"spec":{"collectors":{"replicas":0}}}'),
         ("scale", "cfleet/fleet", "--replicas=0"),
     ):
-        with pytest.raises(KubectlError, match=r"set spec\.suspend to true"):
+        with pytest.raises(KubernetesError, match=r"set spec\.suspend to true"):
             plane.kubectl(*change, "-n", namespace)

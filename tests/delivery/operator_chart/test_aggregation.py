@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.cluster.client import KubectlError
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.errors import KubernetesError
 from tests.delivery.helm import Helm
 from tests.delivery.operator_chart.conftest import Namespaces
 from tests.delivery.operator_chart.releases import install, served
@@ -24,7 +24,7 @@ ROLES = {
 def may(plane: ControlPlane, user: str, what: str, namespace: str) -> bool:
     try:
         return plane.kubectl("auth", "can-i", *what.split(), "--as", user, "-n", namespace).strip() == "yes"
-    except KubectlError as refused:
+    except KubernetesError as refused:
         if refused.stdout.strip() != "no":
             raise
         return False

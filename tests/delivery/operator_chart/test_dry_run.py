@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.cluster import module_files
-from tests.cluster.client import KubectlError, manifest_text
+from tests.cluster.client import manifest_text
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.errors import KubernetesError
 from tests.delivery.helm import Helm
 from tests.delivery.operator_chart.conftest import Namespaces
 from tests.delivery.operator_chart.rendering import CHART, CI_VALUES, Object, pod
@@ -64,7 +65,7 @@ def test_an_object_with_a_field_that_does_not_exist_is_not_taken(
     namespace = namespaces("dry-run")
     objects = release(helm, CI_VALUES[0], namespace)
     pod(objects)["spec"]["misspelt"] = 1
-    with pytest.raises(KubectlError, match="misspelt"):
+    with pytest.raises(KubernetesError, match="misspelt"):
         plane.kubectl(*DRY_RUN, input=manifest_text(objects))
 
 
@@ -81,5 +82,5 @@ def test_its_pod_is_taken_where_the_restricted_pod_security_standard_is_enforced
     one["metadata"] = {**template["metadata"], "name": "operator"}
     plane.kubectl(*DRY_RUN, "--namespace", namespace, input=manifest_text(one))
     one["spec"]["containers"][0]["securityContext"]["allowPrivilegeEscalation"] = True
-    with pytest.raises(KubectlError, match='violates PodSecurity "restricted'):
+    with pytest.raises(KubernetesError, match='violates PodSecurity "restricted'):
         plane.kubectl(*DRY_RUN, "--namespace", namespace, input=manifest_text(one))

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cluster.client import KubectlError
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.errors import KubernetesError
 from tests.delivery.helm import Helm, HelmError
 from tests.delivery.operator_chart.conftest import Namespaces
 from tests.delivery.operator_chart.releases import CRD, DEPLOYMENT, NAME, install, running, served, serving
@@ -108,5 +108,5 @@ def test_its_account_sees_no_other_namespace(cluster_helm: Helm, plane: ControlP
     served(plane)
     account = ("--as", f"system:serviceaccount:{home}:{NAME}")
     assert plane.kubectl("get", "collectorfleets", "-n", home, "-o", "name", *account) == ""
-    with pytest.raises(KubectlError, match="Forbidden"):
+    with pytest.raises(KubernetesError, match="Forbidden"):
         plane.kubectl("get", "collectorfleets", "-n", other, *account)

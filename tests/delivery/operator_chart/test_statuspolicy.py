@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from tests.cluster.client import KubectlError
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.errors import KubernetesError
 from tests.delivery.helm import Helm, HelmError
 from tests.delivery.operator_chart.conftest import Namespaces
 from tests.delivery.operator_chart.releases import NAME, install, served
@@ -40,7 +40,7 @@ def write(plane: ControlPlane, namespace: str, account: str, **status: Any) -> s
     words = ("apply", "--server-side", "--force-conflicts", "--subresource=status", "-n", namespace, *who, "-f", "-")
     try:
         plane.kubectl(*words, input=json.dumps({**fleet, "status": status}))
-    except KubectlError as refused:
+    except KubernetesError as refused:
         return str(refused)
     return ""
 

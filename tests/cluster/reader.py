@@ -1,0 +1,148 @@
+"""Reads objects through one kept connection, by the names that kubectl knows.
+
+A kubectl computes for a tenth of a second before it has asked anything. Tests that wait read several times a second.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import kubernetes
+import urllib3
+
+from tests.cluster.errors import KubernetesError
+
+Object = dict[str, Any]
+
+DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of object that the API server serves."""
+
+    name: str
+    api_version: str
+    plural: str
+    namespaced: bool
+    aliases: frozenset[str]
+
+    def path(self, namespace: str | None, name: str | None) -> str:
+        root = "/apis" if "/" in self.api_version else "/api"
+        scope = f"/namespaces/{namespace}" if namespace and self.namespaced else ""
+        return f"{root}/{self.api_version}{scope}/{self.plural}" + (f"/{quote(name)}" if name else "")
+
+
+class Reader:
+    """One Kubernetes, read through a kubeconfig."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        self._kubeconfig = kubeconfig
+        self._client: kubernetes.client.ApiClient | None = None
+        self._kinds: dict[str, Kind] = {}
+
+    def get(self, kind: str, name: str, namespace: str | None) -> Object:
+        """One object; KubernetesError with ``(NotFound)`` in its message if it does not exist."""
+        served = self._kind(kind)
+        return _as_kubectl(self._read(served, namespace or "default", name), served)
+
+    def items(self, kinds: str, namespace: str | None, selector: str = "") -> list[Object]:
+        """All objects of these kinds (``pods,jobs``), of one namespace or of all, by label selector."""
+        return [item for kind in kinds.split(",") for item in self._items(self._kind(kind), namespace, selector)]
+
+    def _items(self, kind: Kind, namespace: str | None, selector: str) -> Iterator[Object]:
+        for item in self._read(kind, namespace, None, selector)["items"]:
+            yield _as_kubectl(item, kind)
+
+    def _kind(self, alias: str) -> Kind:
+        if alias not in self._kinds:
+            self._kinds = self._discover()
+        try:
+            return self._kinds[alias]
+        except KeyError:
+            raise KubernetesError(f'error: the server doesn\'t have a resource type "{alias}"') from None
+
+    def _discover(self) -> dict[str, Kind]:
+        """Each kind by each of its names; the first group of the API server that has a name gets it, as in kubectl."""
+        kinds: dict[str, Kind] = {}
+        for root in ("/api", "/apis"):
+            for kind in _kinds(self._request(root, accept=DISCOVERY)):
+                for alias in kind.aliases:
+                    kinds.setdefault(alias, kind)
+        return kinds
+
+    def _read(self, kind: Kind, namespace: str | None, name: str | None, selector: str = "") -> Object:
+        try:
+            return self._request(kind.path(namespace, name), selector)
+        except KubernetesError:
+            # Perhaps its CustomResourceDefinition was deleted since.
+            self._kinds = {}
+            raise
+
+    def _request(self, path: str, selector: str = "", accept: str = "application/json") -> Object:
+        client = self._connection()
+        token = client.configuration.auth_settings().get("BearerToken")
+        try:
+            answer = client.rest_client.pool_manager.request(
+                "GET",
+                client.configuration.host + path,
+                fields={"labelSelector": selector} if selector else {},
+                headers={"Accept": accept, **({token["key"]: token["value"]} if token else {})},
+                timeout=SECONDS,
+            )
+        except urllib3.exceptions.HTTPError as unreached:
+            raise KubernetesError(f"Unable to connect to the server: {unreached}") from unreached
+        if answer.status != 200:
+            raise KubernetesError(_refusal(answer))
+        found: Object = json.loads(answer.data)
+        return found
+
+    def _connection(self) -> kubernetes.client.ApiClient:
+        if self._client is None:
+            configuration = kubernetes.client.Configuration()
+            kubernetes.config.load_kube_config(str(self._kubeconfig), client_configuration=configuration)
+            # Once more on a connection that the server has closed meanwhile.
+            configuration.retries = urllib3.Retry(total=1, backoff_factor=0)
+            self._client = kubernetes.client.ApiClient(configuration)
+        return self._client
+
+
+def _kinds(discovery: Object) -> Iterator[Kind]:
+    """The kinds of one answer of the API server, each in the first version of its group that has it."""
+    for group in discovery["items"]:
+        name, seen = group["metadata"].get("name", ""), set[str]()
+        for version in group["versions"]:
+            for resource in version.get("resources", ()):
+                plural = resource["resource"]
+                if plural in seen:
+                    continue
+                seen.add(plural)
+                kind = resource["responseKind"]["kind"]
+                names = {plural, resource["singularResource"], kind.lower(), *resource.get("shortNames", ())}
+                yield Kind(
+                    kind,
+                    f"{name}/{version['version']}" if name else version["version"],
+                    plural,
+                    resource["scope"] == "Namespaced",
+                    frozenset(alias for n in names for alias in (n, f"{n}.{name}") if n),
+                )
+
+
+def _as_kubectl(found: Object, kind: Kind) -> Object:
+    """An object as ``kubectl get -o json`` prints it: items of a list name their kind, managed fields are left out."""
+    found.get("metadata", {}).pop("managedFields", None)
+    return {"apiVersion": kind.api_version, "kind": kind.name, **found}
+
+
+def _refusal(answer: urllib3.BaseHTTPResponse) -> str:
+    try:
+        status = json.loads(answer.data)
+        return f"Error from server ({status['reason']}): {status['message']}"
+    except (ValueError, KeyError, TypeError):
+        return f"Error from server: {answer.status} {answer.reason}: {answer.data!r}"
