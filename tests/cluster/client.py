@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from collectorfleet_api.manifests.yaml_writer import to_yaml
+from tests.cluster.api import Api
 from tests.cluster.errors import KubernetesError
-from tests.cluster.reader import Reader
 from tests.wait import eventually
 
 Object = dict[str, Any]
@@ -25,7 +25,7 @@ class Client:
 
     def __init__(self, kubectl: Path, kubeconfig: Path, discovery_cache: Path | None = None) -> None:
         self._kubectl = kubectl
-        self._reader = Reader(kubeconfig)
+        self._api = Api(kubeconfig)
         self.kubeconfig = kubeconfig
         self._env = {**os.environ, "KUBECONFIG": str(kubeconfig)}
         if discovery_cache:
@@ -64,15 +64,33 @@ class Client:
             self.wait_for(name, "Established")
 
     def delete(self, target: str, namespace: str | None = None, *, wait: bool = True) -> None:
-        """Delete ``kind/name``; one that is not there is fine."""
-        self.kubectl("delete", target, *_in(namespace), "--ignore-not-found", f"--wait={str(wait).lower()}")
+        """Delete ``kind/name`` and block until it is gone; one that is not there is fine."""
+        found = self.find(target, namespace)
+        if found is None:
+            return
+        kind, _, name = target.partition("/")
+        self._api.delete(kind, name, namespace)
+        if wait:
+            uid = found["metadata"]["uid"]
+            # Its owner may have made another one meanwhile.
+            eventually(
+                lambda: self.find(target, namespace),
+                until=lambda now: now is None or now["metadata"]["uid"] != uid,
+                within=60,
+                what=f"{target}: gone",
+            )
+
+    def merge_status(self, target: str, namespace: str, status: Object) -> None:
+        """Write these fields of the status of ``kind/name``, as its controller would."""
+        kind, _, name = target.partition("/")
+        self._api.merge_status(kind, name, namespace, status)
 
     def get(self, target: str, namespace: str | None = None) -> Object:
         """``kind/name`` as an object, or ``kind`` as a List object."""
         kind, _, name = target.partition("/")
         if not name:
             return {"apiVersion": "v1", "kind": "List", "items": self.items(kind, namespace or "default")}
-        return self._reader.get(kind, name, namespace)
+        return self._api.get(kind, name, namespace)
 
     def find(self, target: str, namespace: str | None = None) -> Object | None:
         """As ``get``, but None if the object does not exist."""
@@ -85,7 +103,7 @@ class Client:
 
     def items(self, kind: str, namespace: str | None = None, selector: str = "") -> list[Object]:
         """All objects of a kind, of one namespace or of all, by label selector."""
-        return self._reader.items(kind, namespace, selector)
+        return self._api.items(kind, namespace, selector)
 
     def wait_for(
         self,
@@ -130,7 +148,7 @@ class Client:
     def temporary_namespace(self, prefix: str = "test") -> Iterator[str]:
         """A namespace with a service account, deleted (without waiting for it) at the end."""
         name = f"{prefix[:40].rstrip('-')}-{secrets.token_hex(3)}"
-        self.kubectl("create", "namespace", name)
+        self._api.create("namespace", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         try:
             # Pods are refused until the controller manager has made it, which, after an outage of the API server, asks
             # again within a minute.

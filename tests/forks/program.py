@@ -13,13 +13,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from tests.forks import server
-
-# Where programs are forked, and until which process ends: for them and for what they start.
-ENV_SOCKET = "COLLECTORFLEET_TESTS_FORKS"
-ENV_OWNER = "COLLECTORFLEET_TESTS_FORKS_OWNER"
-# What nearly every program imports, and what reads nothing of the environment.
-PRELOADED = ("tensordict", "gymnasium", "collectorfleet_api.v1alpha1")
+from tests.forks import environments, server
 
 
 @cache
@@ -28,8 +22,10 @@ def environment() -> dict[str, str]:
     folder = tempfile.mkdtemp(prefix="forks-")
     path, owner = f"{folder}/socket", str(os.getpid())
     env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    command = [sys.executable, server.__file__, path, owner, *PRELOADED]
+    command = [sys.executable, server.__file__, path, owner, *environments.PLAIN]
     process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, start_new_session=True)
+    found = {environments.ENV_SOCKET: path, environments.ENV_OWNER: owner, **environments.FOR_AGENTS}
+    environments.start_server_for(path, {**os.environ, **found}, os.getpid())
 
     def end() -> None:
         process.terminate()
@@ -37,7 +33,7 @@ def environment() -> dict[str, str]:
         shutil.rmtree(folder)
 
     atexit.register(end)
-    return {ENV_SOCKET: path, ENV_OWNER: owner}
+    return found
 
 
 def run(words: Sequence[Any], *, timeout: float, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -67,10 +63,12 @@ class Program(subprocess.Popen[Any]):
         # Of each pipe the end that is not ours; where there is none, the file that this process has.
         files = [end if end >= 0 else standard for standard, end in enumerate((pipes[0], pipes[3], pipes[5]))]
         forks = environment()
+        own = {**(os.environ if env is None else env), **forks}
+        plain = forks[environments.ENV_SOCKET]
         connection = server.ask(
-            forks[ENV_SOCKET],
+            environments.server_for(plain, own, os.getpid()),
             args[1:],
-            {**(os.environ if env is None else env), **forks},
+            own,
             os.path.abspath(folder or "."),
             files,
             session=session,

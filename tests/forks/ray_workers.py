@@ -1,12 +1,14 @@
-"""Ray's workers as forks of one process that has imported TorchRL: an actor is there in 0.3 s and not after 5.
+"""Ray's processes in Python as forks of one that has imported TorchRL: an actor is there in 0.3 s and not after 5.
 
 Ray starts each worker by a script that it calls the worker's set-up, and this file stands in its place: where this
 process calls :func:`use`, and in each program that is a fork. Of the workers of one Ray the first has another process
-made, from which it and the others are forked: that imports what every collector imports, and ends with its raylet. A
-worker is otherwise what Ray's own set-up makes of it: a process with the environment, folder, files and arguments that
-the raylet gave, in a process group of its own, that runs Ray's own program.
+made, from which it and the others are forked: that imports what every collector imports, and ends with its raylet.
+There is one for each raylet, because Ray reads the raylet's pid while it is imported. A worker is otherwise what Ray's
+own set-up makes of it: a process with the environment, folder, files and arguments that the raylet gave, in a process
+group of its own, that runs Ray's own program.
 
-Beside its workers such a Ray is without the dashboard and the autoscaler's monitor: nobody looks at the one or has
+Ray's log monitor and the agents beside each raylet are forks, too (:mod:`.ray_services`). Such a Ray is without the
+dashboard, the part of the agent that serves it, and the autoscaler's monitor: nobody looks at the one or has
 nodes for the other, and each imports Ray for a second, as its first second is busy anyway.
 """
 
@@ -21,30 +23,47 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-CONSTANTS, NODE = "ray._private.ray_constants", "ray._private.node"
+CONSTANTS, NODE, SERVICES = "ray._private.ray_constants", "ray._private.node", "ray._private.services"
 FOR_RAYS_SET_UP = ("--serialized-runtime-env-context=", "--language=")
 PRELOADED = ("torchrl.collectors", "torchrl.envs")
+SERVICE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ray_services.py")
 
 
 def use() -> None:
     """From now on, for each Ray that this process starts."""
-    from ray._private import node, ray_constants
+    importlib.import_module(NODE)
 
     from tests.forks.program import environment
 
     os.environ.update(environment())
-    _replace(ray_constants)
-    _leave_out(node)
+    use_in_fork()
 
 
-def use_once_imported() -> None:
-    """The same where Ray is yet to be imported, since what it reads of the environment then may yet be set."""
-    if CONSTANTS not in sys.modules:
-        sys.meta_path.insert(0, _AtImport({CONSTANTS: _replace, NODE: _leave_out}))
+def use_in_fork() -> None:
+    """The same in a fork, at once or when it imports Ray: what Ray reads of the environment then may yet be set."""
+    changes = {CONSTANTS: _replace, NODE: _leave_out, SERVICES: _fork_services}
+    for name in [name for name in changes if name in sys.modules]:
+        changes.pop(name)(sys.modules[name])
+    if changes:
+        sys.meta_path.insert(0, _AtImport(changes))
 
 
 def _replace(constants: Any) -> None:
     constants.SETUP_WORKER_FILENAME = __file__  # joined to the folder of Ray's own, of which nothing is left then
+
+
+def _fork_services(services: Any) -> None:
+    def python(*_: object, **__: object) -> list[str]:
+        return [sys.executable, "-S", SERVICE]
+
+    def start(command: list[str], *arguments: Any, **options: Any) -> Any:
+        if command[0] == sys.executable and command[1] == "-u":  # the log monitor
+            command = [*python(), *command[2:]]
+        return starts(command, *arguments, **options)
+
+    starts, services.start_ray_process = services.start_ray_process, start
+    services._build_python_executable_command_memory_profileable = python
+    services.ray._private.utils.get_dashboard_dependency_error = lambda: ImportError("left out in tests")
 
 
 def _leave_out(node: Any) -> None:
@@ -77,8 +96,7 @@ class _AtImport:
 
 
 def main(words: list[str]) -> None:
-    from tests.forks import server
-    from tests.forks.program import ENV_OWNER, ENV_SOCKET
+    from tests.forks import environments, server
 
     argv = [word for word in words if not word.startswith(FOR_RAYS_SET_UP)]
     env = os.environ | _of_runtime_env(words)
@@ -88,8 +106,8 @@ def main(words: list[str]) -> None:
     # One for each raylet, since it ends with that; the folder may be that of all Rays of the machine.
     raylet, folder = os.environ["RAY_RAYLET_PID"], os.getcwd()
     at = f"{temp}/forks-{raylet}-{_option(words, 'session-name')}"
-    if _is_first(at):
-        forks, owner = os.environ[ENV_SOCKET], int(os.environ[ENV_OWNER])
+    if environments.is_first(at):
+        forks, owner = os.environ[environments.ENV_SOCKET], int(os.environ[environments.ENV_OWNER])
         made = [server.__file__, at, raylet, *PRELOADED]
         server.ask(forks, made, os.environ, folder, [0, 1, 2], session=True, pid=owner)
     server.ask(at, argv, env, folder, [0, 1, 2], session=False, pid=int(raylet))
@@ -102,14 +120,6 @@ def _of_runtime_env(words: list[str]) -> dict[str, str]:
 
 def _option(words: list[str], name: str) -> str | None:
     return next((word.partition("=")[2] for word in words if word.startswith(f"--{name}=")), None)
-
-
-def _is_first(at: str) -> bool:
-    try:
-        os.close(os.open(f"{at}.lock", os.O_CREAT | os.O_EXCL))
-    except FileExistsError:
-        return False
-    return True
 
 
 if __name__ == "__main__":

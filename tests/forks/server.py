@@ -1,6 +1,7 @@
 """The process that programs are forked from: ``python server.py SOCKET PID MODULE...``.
 
-It has imported the modules and has one thread; who wants a program connects to SOCKET. It ends when process PID has.
+It has imported the modules and has one thread. A client that wants a program connects to SOCKET. The server ends when
+process PID has ended.
 Nothing is imported here that a program could not do without: what starts a worker of Ray imports this file, too.
 """
 
@@ -36,26 +37,38 @@ def ask(
     *,
     session: bool,
     pid: int,
+    tied: bool = False,
 ) -> socket.socket | None:
     """Have ``python WORDS`` forked, with these standard files, in a session or else a process group of its own.
 
-    The connection says its pid and, once it has ended, its status as ``wait`` has it, each on a line. None where
-    process ``pid``, with which the server ends, has ended before the server listened.
+    The connection says its pid and, once it has ended, its status as ``wait`` has it, each on a line. A ``tied``
+    program is killed when the connection is closed. None where process ``pid``, with which the server ends, has ended
+    before the server listened.
     """
-    connection = socket.socket(socket.AF_UNIX)
-    while connection.connect_ex(path):  # it still imports
-        if not _is_alive(pid):
-            return None
-        time.sleep(0.02)
-    message = {"words": list(words), "env": dict(env), "folder": folder, "session": session}
+    connection = _connect(path, pid)
+    if connection is None:
+        return None
+    message = {"words": list(words), "env": dict(env), "folder": folder, "session": session, "tied": tied}
     socket.send_fds(connection, [json.dumps(message).encode()], list(files))
     connection.sendall(b"\n")
     return connection
 
 
+def _connect(path: str, pid: int) -> socket.socket | None:
+    connection = socket.socket(socket.AF_UNIX)
+    while connection.connect_ex(path):  # it still imports
+        if not _is_alive(pid):
+            connection.close()
+            return None
+        time.sleep(0.02)
+    return connection
+
+
 def main(path: str, pid: str, *modules: str) -> None:
+    folders = list(sys.path)
     for module in modules:
         importlib.import_module(module)
+    sys.path[:] = folders  # Ray's agents add folders in which packages of other versions are
     gc.collect()
     gc.freeze()  # no page is copied because a collection looked at it
     asked = _Server(path, int(pid)).serve()
@@ -86,6 +99,9 @@ class _Server:
                 if key.fileobj is self._wakes:
                     self._wakes.recv(MOST_BYTES)
                     self._tell_who_ended()
+                elif key.data is not None:
+                    self._selector.unregister(key.fileobj)
+                    _kill(key.data)
                 elif (asked := self._fork()) is not None:
                     return asked
         # The second is of those who asked at once who of them starts the server.
@@ -98,7 +114,12 @@ class _Server:
         connection, _ = self._listens.accept()
         message, files, _, _ = socket.recv_fds(connection, MOST_BYTES, 3)
         while not message.endswith(b"\n"):
-            message += connection.recv(MOST_BYTES)
+            more = connection.recv(MOST_BYTES)
+            if not more:  # it has asked another server instead
+                connection.close()
+                return None
+            message += more
+        asked = json.loads(message)
         pid = os.fork()
         if not pid:
             signal.set_wakeup_fd(-1)
@@ -106,10 +127,12 @@ class _Server:
             self._selector.close()
             for one in (self._listens, self._wakes, self._woken, connection, *self._connections.values()):
                 one.close()
-            return json.loads(message), files
+            return asked, files
         for file in files:
             os.close(file)
         self._connections[pid] = connection
+        if asked["tied"]:
+            self._selector.register(connection, selectors.EVENT_READ, pid)
         _say(connection, pid)
         return None
 
@@ -119,7 +142,14 @@ class _Server:
             if not pid:
                 return
             with self._connections.pop(pid) as connection:
+                with contextlib.suppress(KeyError):
+                    self._selector.unregister(connection)
                 _say(connection, status)
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def _say(connection: socket.socket, number: int) -> None:
@@ -187,7 +217,7 @@ def _start_anew() -> None:
     """What each process does for itself, while it imports these or before."""
     from tests.forks import ray_workers
 
-    ray_workers.use_once_imported()
+    ray_workers.use_in_fork()
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1))
     if numpy := sys.modules.get("numpy"):

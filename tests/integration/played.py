@@ -83,10 +83,7 @@ class Pods:
         self.set_status(pod, phase=phase, containerStatuses=[container_status("driver", state)])
 
     def set_status(self, pod: Object, **status: Any) -> None:
-        name = pod["metadata"]["name"]
-        patch = json.dumps({"status": status})
-        options = ("-n", self._namespace, "--subresource=status", "--type=merge", "-p", patch)
-        self._plane.kubectl("patch", f"pod/{name}", *options)
+        self._plane.merge_status(f"pod/{pod['metadata']['name']}", self._namespace, status)
 
 
 def _now() -> str:

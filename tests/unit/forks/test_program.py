@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.forks.program import Program, run
+from tests.cluster.machine import Process
+from tests.forks import environments, ray_workers
+from tests.forks.program import Program, environment, run
+from tests.wait import eventually
 
 PROGRAM = """
 import json, os, sys
@@ -58,6 +62,57 @@ def test_an_error_is_on_its_stderr_and_is_exit_code_1(tmp_path: Path) -> None:
     assert done.stderr.endswith("ValueError: no\n")
 
 
-def test_torch_is_there_and_ray_is_not(tmp_path: Path) -> None:
-    (tmp_path / "imported.py").write_text("import sys\nprint([name in sys.modules for name in ('torch', 'ray')])\n")
-    assert run([tmp_path / "imported.py"], timeout=30).stdout == "[True, False]\n"
+IMPORTED = "import sys\nprint([name in sys.modules for name in ('torch', 'torchrl', 'ray')])\n"
+LEVEL = "import ray._private.ray_constants as constants\nprint(constants.LOGGER_LEVEL)\n"
+
+
+def test_torch_torchrl_and_ray_are_imported_already(tmp_path: Path) -> None:
+    (tmp_path / "imported.py").write_text(IMPORTED)
+    assert run([tmp_path / "imported.py"], timeout=60).stdout == "[True, True, True]\n"
+
+
+def test_what_ray_reads_while_it_is_imported_is_a_programs_own(tmp_path: Path) -> None:
+    (tmp_path / "imported.py").write_text(IMPORTED)
+    (tmp_path / "level.py").write_text(LEVEL)
+    env = {**os.environ, "RAY_LOGGER_LEVEL": "debug"}
+    assert run([tmp_path / "imported.py"], timeout=60, env=env).stdout == "[True, False, False]\n"
+    # From the second program on, an environment has a server of its own.
+    assert run([tmp_path / "imported.py"], timeout=60, env=env).stdout == "[True, True, True]\n"
+    assert run([tmp_path / "level.py"], timeout=60, env=env).stdout == "debug\n"
+    assert run([tmp_path / "level.py"], timeout=60).stdout == "info\n"
+
+
+def test_no_variable_that_is_ignored_is_read_while_they_are_imported() -> None:
+    reads = (
+        "import os, sys\n"
+        f"for name in {environments.PLAIN}: __import__(name)\n"
+        "reads, environ = set(), type(os.environ)\n"
+        "read = environ.__getitem__\n"
+        "environ.__getitem__ = lambda self, name: (reads.add(name), read(self, name))[1]\n"
+        f"for name in {environments.READING}: __import__(name)\n"
+        "print(*sorted(reads))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", reads], capture_output=True, text=True, check=True, timeout=120)
+    names = set(done.stdout.split())
+    assert "RAY_LOGGER_LEVEL" in names
+    assert not names & environments.IGNORED
+    assert not [name for name in names if name.startswith(environments.OURS)]
+
+
+def test_a_service_of_ray_ends_with_the_process_that_ray_started_for_it(tmp_path: Path) -> None:
+    (tmp_path / "service.py").write_text("import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(600)\n")
+    words = [sys.executable, "-S", ray_workers.SERVICE, str(tmp_path / "service.py")]
+    env = {**os.environ, **environment()}
+    with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdout
+        service = Process.of(int(started.stdout.readline()))
+        assert service.alive
+        started.kill()
+    eventually(lambda: not service.alive, within=30, what="the service ended")
+
+
+def test_a_service_of_ray_ends_with_its_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "service.py").write_text("import sys\nsys.exit(7)\n")
+    words = [sys.executable, "-S", ray_workers.SERVICE, str(tmp_path / "service.py")]
+    ended = subprocess.run(words, check=False, env={**os.environ, **environment()}, timeout=60)
+    assert ended.returncode == 7

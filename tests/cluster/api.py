@@ -1,4 +1,4 @@
-"""Reads objects through one kept connection, by the names that kubectl knows.
+"""Reads and writes objects through one kept connection, by the names that kubectl knows.
 
 A kubectl computes for a tenth of a second before it has asked anything. Tests that wait read several times a second.
 """
@@ -6,7 +6,7 @@ A kubectl computes for a tenth of a second before it has asked anything. Tests t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,8 +39,8 @@ class Kind:
         return f"{root}/{self.api_version}{scope}/{self.plural}" + (f"/{quote(name)}" if name else "")
 
 
-class Reader:
-    """One Kubernetes, read through a kubeconfig."""
+class Api:
+    """One Kubernetes, reached through a kubeconfig."""
 
     def __init__(self, kubeconfig: Path) -> None:
         self._kubeconfig = kubeconfig
@@ -55,6 +55,23 @@ class Reader:
     def items(self, kinds: str, namespace: str | None, selector: str = "") -> list[Object]:
         """All objects of these kinds (``pods,jobs``), of one namespace or of all, by label selector."""
         return [item for kind in kinds.split(",") for item in self._items(self._kind(kind), namespace, selector)]
+
+    def create(self, kind: str, body: Object, namespace: str | None = None) -> Object:
+        return self._write("POST", self._kind(kind).path(namespace, None), body)
+
+    def merge_status(self, kind: str, name: str, namespace: str, status: Object) -> Object:
+        """Merge these fields into the status subresource of an object."""
+        path = f"{self._kind(kind).path(namespace, name)}/status"
+        return self._write("PATCH", path, {"status": status}, "application/merge-patch+json")
+
+    def delete(self, kind: str, name: str, namespace: str | None) -> None:
+        """Delete an object and then, in the background, what it owns; nothing happens if it does not exist."""
+        path = self._kind(kind).path(namespace or "default", name)
+        try:
+            self._write("DELETE", path, {"propagationPolicy": "Background"})
+        except KubernetesError as error:
+            if not error.not_found:
+                raise
 
     def _items(self, kind: Kind, namespace: str | None, selector: str) -> Iterator[Object]:
         for item in self._read(kind, namespace, None, selector)["items"]:
@@ -72,33 +89,35 @@ class Reader:
         """Each kind by each of its names; the first group of the API server that has a name gets it, as in kubectl."""
         kinds: dict[str, Kind] = {}
         for root in ("/api", "/apis"):
-            for kind in _kinds(self._request(root, accept=DISCOVERY)):
+            for kind in _kinds(self._request("GET", root, {"Accept": DISCOVERY})):
                 for alias in kind.aliases:
                     kinds.setdefault(alias, kind)
         return kinds
 
     def _read(self, kind: Kind, namespace: str | None, name: str | None, selector: str = "") -> Object:
         try:
-            return self._request(kind.path(namespace, name), selector)
+            return self._request(
+                "GET", kind.path(namespace, name), fields={"labelSelector": selector} if selector else {}
+            )
         except KubernetesError:
             # Perhaps its CustomResourceDefinition was deleted since.
             self._kinds = {}
             raise
 
-    def _request(self, path: str, selector: str = "", accept: str = "application/json") -> Object:
+    def _write(self, method: str, path: str, body: Object, content: str = "application/json") -> Object:
+        return self._request(method, path, {"Content-Type": content}, body=json.dumps(body))
+
+    def _request(self, method: str, path: str, headers: Mapping[str, str] | None = None, **options: Any) -> Object:
         client = self._connection()
         token = client.configuration.auth_settings().get("BearerToken")
+        own = {token["key"]: token["value"]} if token else {}
+        url = client.configuration.host + path
+        send = client.rest_client.pool_manager.request
         try:
-            answer = client.rest_client.pool_manager.request(
-                "GET",
-                client.configuration.host + path,
-                fields={"labelSelector": selector} if selector else {},
-                headers={"Accept": accept, **({token["key"]: token["value"]} if token else {})},
-                timeout=SECONDS,
-            )
+            answer = send(method, url, headers={**own, **(headers or {})}, timeout=SECONDS, **options)
         except urllib3.exceptions.HTTPError as unreached:
             raise KubernetesError(f"Unable to connect to the server: {unreached}") from unreached
-        if answer.status != 200:
+        if answer.status >= 300:
             raise KubernetesError(_refusal(answer))
         found: Object = json.loads(answer.data)
         return found

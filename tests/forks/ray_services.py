@@ -1,0 +1,26 @@
+"""Starts one of Ray's services (log monitor, agents) as a fork: ``python -S ray_services.py FILE ARGUMENT...``.
+
+Ray started this process and watches it: it lives as long as the fork, and the fork is killed when it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main(words: list[str]) -> int:
+    from tests.forks import environments, server
+
+    owner = int(os.environ[environments.ENV_OWNER])
+    path = environments.start_server_for(os.environ[environments.ENV_SOCKET], os.environ, owner)
+    connection = server.ask(path, words, os.environ, os.getcwd(), [0, 1, 2], session=False, pid=owner, tied=True)
+    if connection is None:
+        return 1
+    _pid, *status = connection.makefile("rb").read().split()
+    return os.waitstatus_to_exitcode(int(status[0])) if status else 1
+
+
+if __name__ == "__main__":
+    sys.path[0] = os.path.abspath(f"{os.path.dirname(os.path.abspath(__file__))}/../..")
+    sys.exit(main(sys.argv[1:]))
