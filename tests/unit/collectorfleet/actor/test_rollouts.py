@@ -1,0 +1,64 @@
+"""A rollout says which versions of the weights made its frames, and the oldest of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from tensordict import TensorDict, TensorDictBase
+from tests import envs
+
+from collectorfleet.actor import rollouts
+from collectorfleet.actor.build import build
+from collectorfleet.actor.config import CollectorConfig, RolloutLoop
+from collectorfleet.actor.inbox import Offer
+from collectorfleet.actor.stamp import STAMP, STAMP_KEY
+from collectorfleet.codec import frames as keys
+from collectorfleet.codec import snapshot as snapshots
+from collectorfleet.messages import POLICY, Request, Segment
+
+
+class Publishing(envs.Counting):
+    """Calls ``publish`` in its second step."""
+
+    publish: Callable[[], None]
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        stepped = super()._step(tensordict)
+        if self._steps == 2:
+            self.publish()
+        return stepped
+
+
+@pytest.mark.parametrize("loop", [RolloutLoop.FAST, RolloutLoop.TORCHRL])
+def test_the_oldest_of_several_versions_in_one_rollout_is_said(loop: RolloutLoop) -> None:
+    policy, environment = envs.make_policy(), Publishing()
+    runner = build(CollectorConfig(environment, policy, 6, update_between_steps=True, rollout=loop), 1)
+    inbox = runner.inboxes[POLICY]
+    weights = snapshots.take(snapshots.by_every_name(policy))
+    environment.publish = lambda: inbox.offer(Offer(7, weights))
+    inbox.offer(Offer(5, weights))
+    rollout = runner.run(Request(1, 6, 0))
+    assert rollout.segments == [Segment(0, 5), Segment(2, 7)]
+    assert rollout.oldest_version == 5
+
+
+def test_the_oldest_of_the_versions_that_frames_say_themselves_is_said() -> None:
+    batch = stamped([7, 5, 6])
+    made, oldest = rollouts._with_stamps(batch)
+    assert oldest == 5
+    assert made[keys.VERSION_KEY].tolist() == [7, 5, 6]
+
+
+def test_padding_is_older_than_no_frame() -> None:
+    batch = stamped([7, 6, 0])
+    batch[keys.MASK_KEY] = torch.tensor([True, True, False])
+    assert rollouts._with_stamps(batch)[1] == 6
+
+
+def stamped(versions: list[int]) -> TensorDict:
+    batch = TensorDict({"observation": torch.zeros(len(versions), 3), "next": {}}, batch_size=[len(versions)])
+    batch[STAMP_KEY] = torch.tensor(versions)
+    batch[STAMP] = torch.zeros(len(versions), dtype=torch.int64)
+    return batch
