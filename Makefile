@@ -11,6 +11,7 @@ READY := $(VENV)/.ready
 FLEET ?= examples/cartpole.yaml
 PYTEST ?=
 TORCHRL ?=
+SEED ?= 1
 
 .PHONY: help
 help: ## Show the targets
@@ -110,6 +111,16 @@ build/envpool: requirements/envpool.txt $(READY)
 test-envpool: build/envpool ## Run tests with EnvPool's own environments (740 MB, a minute)
 	PYTHONPATH=build/envpool $(PY) -m pytest tests/envpool $(PYTEST)
 
+build/mutation: requirements/mutation.txt $(READY)
+	rm -rf $@
+	$(UV) pip install --quiet --target $@ --python $(PY) --require-hashes -r $<
+	@touch $@
+
+.PHONY: mutate
+mutate: build/mutation ## Change PACKAGE 100 times (SEED=1) and count what its unit tests notice (10 minutes)
+	PYTHONPATH=build/mutation $(PY) -m pytest -q --no-header tests/mutation
+	PYTHONPATH=build/mutation $(PY) -m tests.mutation $(PACKAGE) --seed $(SEED)
+
 .PHONY: test-gpu
 test-gpu: $(READY) ## Share one GPU among collectors on a local Ray: fractions, memory, frames and weights (10 minutes)
 	timeout 600 $(PY) -m pytest tests/gpu -rs $(PYTEST)
@@ -153,6 +164,7 @@ lock: $(READY) ## Pin the requirements anew, with hashes and without addresses
 	$(LOCK) pyproject.toml --extra operator --constraint requirements/dev.txt --output-file requirements/operator.txt
 	$(LOCK) pyproject.toml --extra runtime --extra mujoco --constraint requirements/dev.txt --output-file requirements/runtime.txt
 	$(LOCK) --group envpool --no-deps --constraint requirements/dev.txt --output-file requirements/envpool.txt
+	$(LOCK) --group mutation --constraint requirements/dev.txt --output-file requirements/mutation.txt
 	$(LOCK) --group build --constraint requirements/dev.txt --output-file requirements/build.txt
 
 .PHONY: docs
