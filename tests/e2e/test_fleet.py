@@ -46,9 +46,15 @@ def test_the_example_trains_to_its_reward_and_leaves_nothing_behind(cluster: Cli
     published = max(int(v) for v in re.findall(r"published version (\d+)", log))
     assert status["weights"]["published"] == published
     assert len(status["collectors"]) == replicas
-    for row in status["collectors"]:
-        applied = [int(v) for v in re.findall(rf"{row['name']} applied version (\d+)", log)]
-        assert row["appliedVersion"] == max(applied), row
+    # A collector that had no place before the reward was reached has applied none.
+    versions = {
+        row["name"]: [int(v) for v in re.findall(rf"{row['name']} applied version (\d+)", log)]
+        for row in status["collectors"]
+    }
+    assert any(versions.values())
+    assert {row["name"]: row.get("appliedVersion") for row in status["collectors"]} == {
+        name: max(applied, default=None) for name, applied in versions.items()
+    }
 
     table = cluster.kubectl("get", "cfleet", "-n", namespace).splitlines()
     assert table[0].split() == [

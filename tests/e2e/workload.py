@@ -80,13 +80,16 @@ def make_buffer(size: int) -> Any:
     )
 
 
-def train_from_buffer(collector: Any, run: Any) -> None:
+def train_from_buffer(collector: Any, run: Any, frames: int) -> None:
+    """Train until there are so many frames, and some of each collector: one may have a place long after the other."""
     for batch in collector:
         assert batch is None, "collectors write into the buffer themselves"
         sample = collector.replay_buffer.sample()
         with torch.no_grad():
             for parameter in collector.policy.parameters():
                 parameter.add_(0.001 * torch.randn_like(parameter))
+        if len(collector.replay_buffer) >= frames and all(row.frames for row in collector.status().collectors):
+            break
     run.report(
         written=len(collector.replay_buffer),
         sampled=sample.numel(),

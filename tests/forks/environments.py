@@ -17,11 +17,9 @@ from tests.forks import server
 # Where programs are forked, and until which process ends: for them and for what they start.
 ENV_SOCKET = "COLLECTORFLEET_TESTS_FORKS"
 ENV_OWNER = "COLLECTORFLEET_TESTS_FORKS_OWNER"
-# What Ray sets for its agents, whose modules read it: for all programs, so that one server has all of them as forks.
-FOR_AGENTS = {"RAY_enable_pipe_based_agent_to_parent_health_check": "1"}
 # What nearly every program imports, and what reads no variable that tests set.
 PLAIN = ("tensordict", "gymnasium", "collectorfleet_api.v1alpha1")
-READING = ("torchrl.collectors", "torchrl.envs", "ray._private.runtime_env.agent.main", "ray.dashboard.agent")
+READING = ("torchrl.collectors", "torchrl.envs", "ray._private.log_monitor")
 # Variables that differ between programs, and that none of the modules reads while it is imported.
 IGNORED = frozenset(
     {

@@ -24,7 +24,7 @@ def environment() -> dict[str, str]:
     env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     command = [sys.executable, server.__file__, path, owner, *environments.PLAIN]
     process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, start_new_session=True)
-    found = {environments.ENV_SOCKET: path, environments.ENV_OWNER: owner, **environments.FOR_AGENTS}
+    found = {environments.ENV_SOCKET: path, environments.ENV_OWNER: owner}
     environments.start_server_for(path, {**os.environ, **found}, os.getpid())
 
     def end() -> None:

@@ -1,4 +1,4 @@
-"""Starts one of Ray's services (log monitor, agents) as a fork: ``python -S ray_services.py FILE ARGUMENT...``.
+"""Starts a service of Ray, such as its log monitor, as a fork: ``python -S ray_services.py FILE ARGUMENT...``.
 
 Ray started this process and watches it: it lives as long as the fork, and the fork is killed when it ends.
 """

@@ -7,9 +7,9 @@ There is one for each raylet, because Ray reads the raylet's pid while it is imp
 own set-up makes of it: a process with the environment, folder, files and arguments that the raylet gave, in a process
 group of its own, that runs Ray's own program.
 
-Ray's log monitor and the agents beside each raylet are forks, too (:mod:`.ray_services`). Such a Ray is without the
-dashboard, the part of the agent that serves it, and the autoscaler's monitor: nobody looks at the one or has
-nodes for the other, and each imports Ray for a second, as its first second is busy anyway.
+Ray's log monitor is a fork, too (:mod:`.ray_services`). The agents beside each raylet are not: as forks they did not
+end with a raylet that was killed. Such a Ray is without the dashboard and the autoscaler's monitor: nobody looks at the
+one or has nodes for the other, and each imports Ray for a second, as its first second is busy anyway.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def use() -> None:
 
 def use_in_fork() -> None:
     """The same in a fork, at once or when it imports Ray: what Ray reads of the environment then may yet be set."""
-    changes = {CONSTANTS: _replace, NODE: _leave_out, SERVICES: _fork_services}
+    changes = {CONSTANTS: _replace, NODE: _leave_out, SERVICES: _fork_log_monitor}
     for name in [name for name in changes if name in sys.modules]:
         changes.pop(name)(sys.modules[name])
     if changes:
@@ -52,18 +52,13 @@ def _replace(constants: Any) -> None:
     constants.SETUP_WORKER_FILENAME = __file__  # joined to the folder of Ray's own, of which nothing is left then
 
 
-def _fork_services(services: Any) -> None:
-    def python(*_: object, **__: object) -> list[str]:
-        return [sys.executable, "-S", SERVICE]
-
+def _fork_log_monitor(services: Any) -> None:
     def start(command: list[str], *arguments: Any, **options: Any) -> Any:
-        if command[0] == sys.executable and command[1] == "-u":  # the log monitor
-            command = [*python(), *command[2:]]
+        if command[2:3] and command[2].endswith("log_monitor.py"):
+            command = [sys.executable, "-S", SERVICE, *command[2:]]
         return starts(command, *arguments, **options)
 
     starts, services.start_ray_process = services.start_ray_process, start
-    services._build_python_executable_command_memory_profileable = python
-    services.ray._private.utils.get_dashboard_dependency_error = lambda: ImportError("left out in tests")
 
 
 def _leave_out(node: Any) -> None:

@@ -68,7 +68,7 @@ def main(path: str, pid: str, *modules: str) -> None:
     folders = list(sys.path)
     for module in modules:
         importlib.import_module(module)
-    sys.path[:] = folders  # Ray's agents add folders in which packages of other versions are
+    sys.path[:] = folders  # Ray adds folders in which packages of other versions are
     gc.collect()
     gc.freeze()  # no page is copied because a collection looked at it
     asked = _Server(path, int(pid)).serve()
