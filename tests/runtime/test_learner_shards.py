@@ -163,8 +163,7 @@ def test_room_that_others_have_is_waited_for_and_then_said(make_shards: MakeShar
     before = rooms()
     with pytest.raises(InfrastructureError, match=r"^learner shards: 0 of 1 have room after 1 s"):
         make_shards(1, shards=1, policy_cpus=2, replay_cpus=1, start_timeout=timedelta(seconds=1))
-    # Rooms of the test before may still have been there at the beginning.
-    eventually(rooms, until=lambda number: number <= before, within=30)
+    eventually(rooms, until=lambda number: number == before, within=30)
 
 
 def test_after_the_end_nothing_is_left_and_a_second_end_is_none(make_shards: MakeShards) -> None:
@@ -174,11 +173,18 @@ def test_after_the_end_nothing_is_left_and_a_second_end_is_none(make_shards: Mak
     replay, _ = shards.get_replay_actors()
     shards.stop()
     shards.stop()
-    for ask in (policy.seen.remote, partial(replay.size.remote, "a")):
-        with pytest.raises(ActorDiedError):
+
+    def is_dead(ask: Any) -> bool:
+        try:
             ray.get(ask(), timeout=60)
-    # Rooms of the test before may still have been there at the beginning.
-    eventually(rooms, until=lambda number: number <= before, within=30)
+        except ActorDiedError:
+            return True
+        return False
+
+    # Ray kills an actor some time after it was asked to: until then it answers.
+    for ask in (policy.seen.remote, partial(replay.size.remote, "a")):
+        eventually(partial(is_dead, ask), within=30, what="the end of an actor")
+    eventually(rooms, until=lambda number: number == before, within=30)
     with pytest.raises(CollectorClosed, match=r"^learner shards: used after stop\(\)$"):
         shards.add_policy("b")
 
@@ -186,8 +192,7 @@ def test_after_the_end_nothing_is_left_and_a_second_end_is_none(make_shards: Mak
 def test_who_drops_them_leaves_no_actors_behind(make_shards: MakeShards) -> None:
     before = rooms()
     LearnerShards(Mean, 1, policy_cpus=0.1, replay_cpus=0.1)
-    # Rooms of the test before may still have been there at the beginning.
-    eventually(rooms, until=lambda number: number <= before, within=30)
+    eventually(rooms, until=lambda number: number == before, within=30)
 
 
 def test_they_do_not_travel(make_shards: MakeShards) -> None:
