@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -174,7 +175,7 @@ def test_after_the_end_nothing_is_left_and_a_second_end_is_none(make_shards: Mak
     shards.stop()
     shards.stop()
 
-    def is_dead(ask: Any) -> bool:
+    def is_dead(ask: Callable[[], ray.ObjectRef]) -> bool:
         try:
             ray.get(ask(), timeout=60)
         except ActorDiedError:
