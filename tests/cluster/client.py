@@ -1,4 +1,4 @@
-"""What a test may do with a Kubernetes, whoever started it: apply and change by the real kubectl, read, wait."""
+"""Use a Kubernetes cluster in a test. Kubectl applies and changes objects; one kept connection reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ray's processes in Python as forks of one that has imported TorchRL: an actor is there in 0.3 s and not after 5.
+"""Fork Ray's workers from a process that has imported TorchRL. An actor then starts in 0.3 s instead of 5.
 
 Ray starts each worker by a script that it calls the worker's set-up, and this file stands in its place: where this
 process calls :func:`use`, and in each program that is a fork. Of the workers of one Ray the first has another process
