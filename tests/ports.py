@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 EPHEMERAL_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
-LOWEST = 10_000
+# The workers of a Ray head listen on 10002 to 19999, and a head refuses a port of its own among these.
+LOWEST = 20_000
 HIGHEST = 65_535
 
 

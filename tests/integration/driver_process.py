@@ -9,12 +9,14 @@ import re
 import secrets
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pytest
 from tests.cluster.binaries import ROOT
 from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
@@ -59,6 +61,15 @@ class RayHead:
         env = {**os.environ, **self.env, **ray_settings.PRESTART, "PYTHONPATH": IMPORT_PATH, "PATH": _path()}
         with self.log.open("wb") as log:
             self._process = Program(self._words, env=env, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+        eventually(self._listens, within=60, what="the Ray head listening")
+
+    def _listens(self) -> bool:
+        assert self._process
+        if (code := self._process.poll()) is not None:
+            pytest.fail(f"the Ray head ended with exit code {code}:\n{last_lines(self.log, 30)}")
+        host, _, port = self.address.partition(":")
+        with socket.socket() as probe:
+            return probe.connect_ex((host, int(port))) == 0
 
     def stop(self) -> None:
         """End the head and the nodes that joined it, and remove its folder."""

@@ -25,8 +25,8 @@ SLOTS = 3
 @pytest.fixture(scope="module")
 def ray_head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayHead]:
     head = RayHead(tmp_path_factory.mktemp("ray-head"), SLOTS)
-    head.start()
     try:
+        head.start()
         yield head
     finally:
         head.stop()

@@ -15,6 +15,15 @@ from collectorfleet_api import names
 from collectorfleet_operator.children.group_sizes import worker_groups
 
 CHILDREN = "raycluster,job,serviceaccount,role,rolebinding,lease,configmap"
+ALL_CHILDREN = [
+    "ConfigMap/fleet-timeline",
+    "Job/fleet-driver",
+    "Lease/fleet-driver",
+    "RayCluster/fleet",
+    "Role/fleet-driver",
+    "RoleBinding/fleet-driver",
+    "ServiceAccount/fleet-driver",
+]
 
 pytestmark = pytest.mark.usefixtures("fleet_operator")
 
@@ -36,21 +45,18 @@ def test_a_fleet_becomes_all_its_children_and_deleting_it_leaves_nothing(
     pods.wait("head", 1)
     pods.wait("worker", 2)
     pods.wait("driver", 1)
-    assert sorted(named(control_plane, CHILDREN, namespace)) == [
-        *(
-            "ConfigMap/fleet-timeline",
-            "Job/fleet-driver",
-            "Lease/fleet-driver",
-            "RayCluster/fleet",
-            "Role/fleet-driver",
-        ),
-        *("RoleBinding/fleet-driver", "ServiceAccount/fleet-driver"),
-    ]
+    # The operator creates the driver's Job and its other children at the same time.
+    eventually(
+        lambda: sorted(named(control_plane, CHILDREN, namespace)),
+        until=lambda found: found == ALL_CHILDREN,
+        within=30,
+        what=f"the children {ALL_CHILDREN}",
+    )
     control_plane.delete("cfleet/fleet", namespace)
     eventually(
         lambda: named(control_plane, f"{CHILDREN},pods,secrets", namespace),
         until=lambda left: not left,
-        within=60,  # the garbage collector looks for new kinds every 30 s
+        within=120,  # the garbage collector looks for new kinds every 30 s
         what="children gone",
     )
 

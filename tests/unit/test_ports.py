@@ -18,6 +18,14 @@ def test_a_reserved_port_is_outside_of_the_range_that_the_kernel_gives_out() -> 
     assert not [port for port in reserved if lowest <= port <= highest]
 
 
+def test_a_ray_head_takes_a_reserved_port_as_its_own() -> None:
+    from ray.scripts.scripts import start
+
+    default = {option.name: option.default for option in start.params}
+    workers = range(default["min_worker_port"], default["max_worker_port"] + 1)
+    assert not [port for port in ports._candidates() if port in workers]
+
+
 def test_a_server_gets_its_reserved_port_twice() -> None:
     (port,) = ports.reserve_ports(1)
     for _ in range(2):
