@@ -17,7 +17,7 @@ from tensordict import TensorDict
 from torchrl.data import LazyTensorStorage, PrioritizedSampler, RandomSampler, TensorDictReplayBuffer
 
 from benchmarks.common import child
-from collectorfleet.durable_files import rename_folder
+from collectorfleet.durable_files import sync_tree
 from collectorfleet.run.checkpoint.kept_buffer import KeptBuffer
 
 _TIMES = 5
@@ -79,8 +79,8 @@ def run(case: dict[str, Any]) -> dict[str, list[float]]:
         for _ in range(_TIMES):
             timed("dump", partial(kept.dump, folder))
             found.setdefault("MB", []).append(sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()) / 1e6)
-            timed("sync", partial(rename_folder, folder, folder.with_name("whole")))
-            shutil.rmtree(folder.with_name("whole"))
+            timed("sync", partial(sync_tree, folder))
+            shutil.rmtree(folder)
             state = timed("state_dict", buffer.state_dict)
             timed("pickling", partial(torch.save, state, io.BytesIO()))
             del state

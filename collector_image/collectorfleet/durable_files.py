@@ -39,13 +39,11 @@ def write(file: Path, put: Callable[[BinaryIO], object]) -> None:
     sync(file.parent)
 
 
-def rename_folder(unfinished: Path, folder: Path) -> None:
-    """Give a folder that was written under another name its own, once all that is in it is on disk."""
-    for path in unfinished.rglob("*"):
-        sync(path)
-    sync(unfinished)
-    unfinished.rename(folder)
-    sync(folder.parent)
+def sync_tree(path: Path) -> None:
+    """Block until the file at ``path``, or the folder with all that is in it, is on disk."""
+    for one in path.rglob("*"):
+        sync(one)
+    sync(path)
 
 
 def sync(path: Path) -> None:

@@ -9,6 +9,7 @@
     ├── InfrastructureError Ray, or what it runs on, failed; trying again may help
     │   ├── ReplayBufferLost  the actor that holds the replay buffer is gone
     │   └── PolicyServiceLost the actor that answers for the policy is gone
+    ├── FolderTakenOver     another driver has taken over a folder that this one was writing to
     └── CollectorClosed     used after ``shutdown()`` or ``stop()``
 
 The text of each is one sentence that names its object; the first cause keeps its own words.
@@ -91,6 +92,14 @@ class PolicyServiceLost(InfrastructureError):
             "policy: the actor of the inference service is lost, with its weights; give it more memory where it runs "
             f"if that was short: {cause}"
         )
+
+
+class FolderTakenOver(CollectorFleetError):
+    """Another driver has taken over a folder of checkpoints or output; this driver can no longer change the folder."""
+
+    def __init__(self, folder: object, driver: str) -> None:
+        """``driver`` is the other one, and since when it has the folder."""
+        super().__init__(f"{folder}: another driver has taken over the folder ({driver}); this driver writes no more")
 
 
 class CollectorClosed(CollectorFleetError):

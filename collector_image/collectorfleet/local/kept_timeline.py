@@ -21,7 +21,7 @@ def kept_timeline(fleet: str, checkpoints: CheckpointFolder | None, page: Path |
     show = None if page is None else _shown(fleet, page)
     if checkpoints is not None:
         also: Keep = show or (lambda _timeline: None)
-        return keeper_in(checkpoints.path, fleet, every_seconds=EVERY_SECONDS, also=also)
+        return keeper_in(checkpoints.files, fleet, every_seconds=EVERY_SECONDS, also=also)
     return None if show is None else TimelineKeeper(fleet, show, every_seconds=EVERY_SECONDS)
 
 

@@ -116,7 +116,7 @@ def _timeline_keeper(fleet: str, folder: CheckpointFolder | None, reporter: Repo
     keep, before = reporter.keep_timeline, reporter.timeline_before
     if folder is None:
         return TimelineKeeper(fleet, keep, every_seconds=TIMELINE_SECONDS, before=before)
-    return keeper_in(folder.path, fleet, every_seconds=TIMELINE_SECONDS, also=keep, before=before)
+    return keeper_in(folder.files, fleet, every_seconds=TIMELINE_SECONDS, also=keep, before=before)
 
 
 def _checkpoint_folder(fleet: CollectorFleet, settings: DriverSettings) -> CheckpointFolder | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from torch import nn
@@ -23,7 +24,8 @@ from collectorfleet.run.own_code import modules_of
 from collectorfleet.run.position import Position
 from collectorfleet.run.resume_point import ResumePoint, resume_point
 from collectorfleet.run.run_collector import RunCollector
-from collectorfleet.run.stop import StopRequest
+from collectorfleet.run.stop import StopReason, StopRequest
+from collectorfleet_api.names import EXIT_INFRASTRUCTURE
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 
 INCARNATIONS_PER_DRIVER: Final = 2**20
@@ -54,7 +56,7 @@ class Making:
             checkpoint = history.checkpoint
             state = TrainingState(checkpoint.state_file if checkpoint else None)
             state.keep({NAME: self._normalization})
-            self.checkpoints = Checkpointer(folder, state, _interval(spec))
+            self.checkpoints = Checkpointer(folder, state, _interval(spec), partial(_end, stop))
         self.boundary = BatchBoundary(stop, self.checkpoints)
 
     def restore(self, arguments: Mapping[str, Any]) -> None:
@@ -95,6 +97,11 @@ class Making:
         if collector.num_collectors != replicas:
             collector.resize(replicas)
         self._normalization.follow(collector.normalization)
+
+
+def _end(stop: StopRequest, taken_over: str) -> None:
+    """Ask for the end of a run whose checkpoints are another driver's now."""
+    stop.request(StopReason(taken_over, EXIT_INFRASTRUCTURE))
 
 
 def _interval(spec: CollectorFleetSpec) -> timedelta:

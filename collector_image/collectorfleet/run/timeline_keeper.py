@@ -7,10 +7,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 
-from collectorfleet.durable_files import write_json
+from collectorfleet.errors import FolderTakenOver
+from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.timeline import files
 from collectorfleet.timeline.recorder import Recorder
 from collectorfleet.timeline.timeline import Timeline
@@ -62,14 +62,14 @@ class TimelineKeeper:
     def _write(self) -> None:
         try:
             self._keep(self._recorder.timeline())
-        except OSError as error:
+        except (OSError, FolderTakenOver) as error:
             if not self._has_failed:
                 log.warning("the timeline of the run is not kept: %s", error)
             self._has_failed = True
 
 
 def keeper_in(
-    folder: Path,
+    folder: FencedFolder,
     fleet: str,
     *,
     every_seconds: float,
@@ -80,14 +80,13 @@ def keeper_in(
 
     ``also`` is called with it too, whether or not the folder takes it.
     """
-    file = folder / files.NAME
     try:
-        before = files.read(file) or before
+        before = files.read(folder.path / files.NAME) or before
     except (OSError, ValueError) as error:
         log.warning("the timeline begins anew, the one before cannot be read: %s", error)
 
     def keep(timeline: Timeline) -> None:
         also(timeline)  # first: the folder may be full
-        write_json(file, timeline.to_wire())
+        folder.put(files.NAME, timeline.to_wire())
 
     return TimelineKeeper(fleet, keep, every_seconds=every_seconds, before=before)

@@ -1,7 +1,7 @@
 """One checkpoint on disk: a folder with the state, and beside it the counters and the state's digest.
 
-It is written under another name and renamed, and read only if the digest is that of the state. What is in the state,
-and who made it, is not known here.
+It is staged and published, and read only if the digest is that of the state. What is in the state, and who made it, is
+not known here.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from collectorfleet.durable_files import UNFINISHED, rename_folder
 from collectorfleet.run.checkpoint.checkpoint import Checkpoint
+from collectorfleet.run.fenced_folder import FencedFolder, remove
 from collectorfleet.run.position import Position
 
 _COUNTERS: Final = "checkpoint.json"
@@ -36,7 +36,7 @@ def numbers_in(folder: Path) -> list[int]:
 
 
 def write_checkpoint(
-    folder: Path,
+    folder: FencedFolder,
     number: int,
     position: Position,
     state: bytes | memoryview,
@@ -44,27 +44,31 @@ def write_checkpoint(
     completed: bool,
     replay_buffer: Path | None = None,
 ) -> Checkpoint:
-    """Put a checkpoint into ``folder``, whole or not at all. Blocks until it is on disk; raises OSError.
+    """Put a checkpoint into ``folder``, whole or not at all. Blocks until it is on disk.
 
-    ``replay_buffer`` is a dump on the same volume; it moves into the checkpoint.
+    ``replay_buffer`` is a dump that was staged there; it moves into the checkpoint. Raises FolderTakenOver or OSError;
+    nothing is left of the checkpoint or the dump then.
     """
     time = datetime.now(UTC)
-    unfinished = folder / (UNFINISHED + name_of(number))
-    if unfinished.exists():  # of a try that failed
-        remove(unfinished)
-    unfinished.mkdir()
-    (unfinished / _STATE).write_bytes(state)
     counters = {
         "position": asdict(position),
         "time": time.isoformat(),
         "completed": completed,
         "sha256": hashlib.sha256(state).hexdigest(),
     }
-    (unfinished / _COUNTERS).write_text(json.dumps(counters, indent=1))
-    if replay_buffer is not None:
-        replay_buffer.rename(unfinished / _REPLAY_BUFFER)
-    finished = folder / name_of(number)
-    rename_folder(unfinished, finished)
+    try:
+        with folder.publishing(name_of(number)) as unfinished:
+            unfinished.mkdir()
+            (unfinished / _STATE).write_bytes(state)
+            (unfinished / _COUNTERS).write_text(json.dumps(counters, indent=1))
+            if replay_buffer is not None:
+                replay_buffer.rename(unfinished / _REPLAY_BUFFER)
+    except BaseException:
+        if replay_buffer is not None:
+            with suppress(OSError):
+                remove(replay_buffer)
+        raise
+    finished = folder.path / name_of(number)
     return Checkpoint(number, position, time, completed, finished / _STATE, _replay_buffer(finished))
 
 
@@ -90,10 +94,3 @@ def _replay_buffer(checkpoint: Path) -> Path | None:
     # Not hashed: that takes longer than dumping it, and it was on disk when the checkpoint got its name.
     dump = checkpoint / _REPLAY_BUFFER
     return dump if dump.is_dir() else None
-
-
-def remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink()

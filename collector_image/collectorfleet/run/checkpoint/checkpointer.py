@@ -1,6 +1,7 @@
 """Writes checkpoints: a snapshot is taken on the main thread, one at a time is then written on a thread of its own.
 
-A checkpoint that cannot be written is said in the log and in the status, and costs no run.
+A checkpoint that cannot be written is said in the log and in the status, and costs no run; unless another driver has
+taken over the folder.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from collectorfleet.errors import CollectorFleetError, describe, one_sentence
+from collectorfleet.errors import CollectorFleetError, FolderTakenOver, describe, one_sentence
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.checkpoint.kept_buffer import KeptBuffer
 from collectorfleet.run.checkpoint.training_state import TrainingState
@@ -43,10 +44,13 @@ class Checkpointer:
         folder: CheckpointFolder,
         state: TrainingState,
         every: timedelta,
+        taken_over: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """``taken_over`` is called, by any thread, with the sentence that says which driver has the folder now."""
         self._folder = folder
         self._state = state
+        self._taken_over = taken_over
         self._every_seconds = every.total_seconds()
         self._clock = clock
         self._last = clock()
@@ -120,8 +124,9 @@ class Checkpointer:
         if buffer is None:
             return _Snapshot(state)
         place, started = self._folder.place_for_replay_buffer(), time.monotonic()
-        if not buffer.dump(place):
-            return _Snapshot(state)
+        with self._folder.files.watched():
+            if not buffer.dump(place):
+                return _Snapshot(state)
         log.info("the replay buffer was dumped in %.2f s", time.monotonic() - started)
         return _Snapshot(state, place)
 
@@ -139,6 +144,8 @@ class Checkpointer:
         return True
 
     def _failed(self, error: Exception) -> None:
+        if isinstance(error, FolderTakenOver):
+            self._taken_over(f"checkpoints in {error}")
         cause = one_sentence(describe(error))
         if cause != self._failure:
             log.warning("no checkpoint in %s, trying on: %s", self._folder.path, cause)

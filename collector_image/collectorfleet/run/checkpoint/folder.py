@@ -8,7 +8,8 @@
       checkpoint-000011/        state.pt, and checkpoint.json with the counters and the digest of the state
       checkpoint-000012/        and replay-buffer/ of a run that keeps it
 
-The checkpoint before the newest is kept: one that cannot be read is passed over for the one before.
+The checkpoint before the newest is kept: one that cannot be read is passed over for the one before. A driver that lost
+its fleet can change none of this: see :mod:`collectorfleet.run.fenced_folder`.
 """
 
 from __future__ import annotations
@@ -17,47 +18,47 @@ import logging
 from pathlib import Path
 from typing import Final
 
-from collectorfleet.durable_files import UNFINISHED
+from collectorfleet.durable_files import is_full
 from collectorfleet.errors import CollectorFleetError, UserCodeError, describe
+from collectorfleet.run.checkpoint import owner
 from collectorfleet.run.checkpoint.checkpoint import Checkpoint
-from collectorfleet.run.checkpoint.checkpoint_files import (
-    name_of,
-    numbers_in,
-    read_checkpoint,
-    remove,
-    write_checkpoint,
-)
+from collectorfleet.run.checkpoint.checkpoint_files import name_of, numbers_in, read_checkpoint, write_checkpoint
 from collectorfleet.run.checkpoint.journal import Journal
-from collectorfleet.run.checkpoint.owner import count_driver, owner_of
+from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.history import RunHistory
 from collectorfleet.run.position import Position
 
 log = logging.getLogger(__name__)
 
 _JOURNAL: Final = "journal"
+_REPLAY_BUFFER: Final = "replay-buffer"
 
 
 class CheckpointFolder:
-    """The checkpoints of one fleet. One driver at a time; one thread at a time."""
+    """The checkpoints of one fleet, of which this driver is the only one from now on. One thread at a time."""
 
     def __init__(self, path: Path, *, fleet: str, run: str) -> None:
-        """Make the folder, or take up what is in it.
+        """Make the folder, or take up what is in it; blocks until no earlier driver can change it any more.
 
         ``run`` names the run if it begins here; ``starts`` counts the drivers before this one. Raises InvalidOption if
-        the folder holds something else, and UserCodeError if it cannot be written to or holds only checkpoints that
-        cannot be read.
+        the folder holds something else, FolderTakenOver if another driver takes it at this moment, and UserCodeError if
+        it cannot be written to or holds only checkpoints that cannot be read.
         """
         self.path = path
+        self._fleet = fleet
         try:
             path.mkdir(parents=True, exist_ok=True)
-            owner = owner_of(path, fleet, run)
-            self.run, self.starts = owner.run, owner.starts
-            # Before anything is written: it may be what fills the volume.
-            for left in path.glob(f"{UNFINISHED}*"):
-                remove(left)
-            count_driver(path, fleet, owner)
-            self.journal = Journal(path / _JOURNAL)
-            self.newest = self._newest()
+            # Before it is taken: it may be another fleet's.
+            starts = owner.owner_of(path, fleet, run).starts
+            self.files = FencedFolder(path)
+            self._take(starts)
+            with self.files.watched():
+                # Again: until it was taken, another driver may have written.
+                self.run = owner.owner_of(path, fleet, run).run
+                self.starts = self.files.drivers_before
+                self._say_whose()
+                self.journal = Journal(self.files, _JOURNAL)
+                self.newest = self._newest()
         except CollectorFleetError:
             raise
         except (OSError, ValueError, KeyError) as error:
@@ -76,11 +77,8 @@ class CheckpointFolder:
         return RunHistory(self.run, max(self.starts, drivers), self.newest, records)
 
     def place_for_replay_buffer(self) -> Path:
-        """Where to dump one for :meth:`write`: there is nothing there. Raises OSError."""
-        place = self.path / f"{UNFINISHED}replay-buffer"
-        if place.exists():  # of a try that failed
-            remove(place)
-        return place
+        """Where to dump one for :meth:`write`: there is nothing there. Raises FolderTakenOver or OSError."""
+        return self.files.stage(_REPLAY_BUFFER)
 
     def write(
         self,
@@ -90,15 +88,44 @@ class CheckpointFolder:
         completed: bool = False,
         replay_buffer: Path | None = None,
     ) -> None:
-        """Put a checkpoint on disk and remove those that are too old. Blocks; raises OSError."""
+        """Put a checkpoint on disk and remove those that are too old. Blocks; raises FolderTakenOver or OSError."""
         number = max(numbers_in(self.path), default=0) + 1
-        written = write_checkpoint(self.path, number, position, state, completed=completed, replay_buffer=replay_buffer)
+        written = write_checkpoint(
+            self.files, number, position, state, completed=completed, replay_buffer=replay_buffer
+        )
+        if not (self.path / owner.FILE).exists():  # somebody emptied the folder
+            self._say_whose()
         # One that could not be read is not worth keeping: beside the new one stays the one that was read.
         kept = {number} if self.newest is None else {number, self.newest.number}
+        self.newest = written
         for old in numbers_in(self.path):
             if old not in kept:
-                remove(self.path / name_of(old))
-        self.newest = written
+                self._remove(name_of(old))
+
+    def _take(self, starts: int) -> None:
+        try:
+            self.files.take(drivers_before=starts)
+        except OSError as error:
+            self._pass_over_full(error)
+
+    def _say_whose(self) -> None:
+        try:
+            self.files.put(owner.FILE, owner.to_json(self._fleet, self.run, self.starts + 1))
+        except OSError as error:
+            self._pass_over_full(error)
+
+    def _pass_over_full(self, error: OSError) -> None:
+        """A full volume costs the count of a later driver, and not its run: it is there to go on from a checkpoint."""
+        if not (self.path / owner.FILE).exists() or not is_full(error):
+            raise error
+        log.warning("%s is full, going on: %s", self.path, describe(error))
+
+    def _remove(self, name: str) -> None:
+        """One that cannot be removed takes room, and makes the new one no worse."""
+        try:
+            self.files.remove(name)
+        except OSError as error:
+            log.warning("%s in %s is too old and cannot be removed: %s", name, self.path, describe(error))
 
     def _newest(self) -> Checkpoint | None:
         """The newest that can be read; None where none was ever written."""

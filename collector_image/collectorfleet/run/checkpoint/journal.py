@@ -2,6 +2,9 @@
 
 What a killed process wrote is in the kernel's cache, so a write of some microseconds is enough for a lost pod. A node
 that crashes may lose the newest entries; the checkpoint and the status are there then.
+
+Each driver writes a file of its own, which begins with the last entry of the driver before and replaces that driver's
+file. If the earlier driver still runs, its entries go into a file that no longer has a name.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ import zlib
 from pathlib import Path
 from typing import Final
 
+from collectorfleet.durable_files import is_full
+from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.position import Position
 
 # Two places that take turns: a write that was torn leaves the other whole. Number of the entry, frames ever handed out,
@@ -21,14 +26,21 @@ _PLACES: Final = 2
 
 
 class Journal:
-    """The file at ``path``; made when it is not there. Raises OSError."""
+    """The file ``name`` in ``folder``, which this driver has taken. Raises FolderTakenOver or OSError."""
 
-    def __init__(self, path: Path) -> None:
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        number, frames, version = max(self._read(), default=(0, 0, 0))
-        self._number = number
+    def __init__(self, folder: FencedFolder, name: str) -> None:
+        self._number, frames, version = _last_entry(folder.path / name)
         # What the driver before this one noted last. All its frames count as lost until somebody says which are kept.
         self.last_noted = Position(version=version, frames_lost=frames)
+        try:
+            with folder.publishing(name) as place:
+                self._descriptor = _open(place)
+                self.note(frames, version)
+        except OSError as error:
+            if not is_full(error) or not (folder.path / name).exists():
+                raise
+            # The file of the driver before already has its blocks on the volume.
+            self._descriptor = _open(folder.path / name)
 
     def note(self, frames_ever: int, version: int) -> None:
         """``version`` is the newest that may be published before the next call."""
@@ -40,12 +52,21 @@ class Journal:
     def close(self) -> None:
         os.close(self._descriptor)
 
-    def _read(self) -> list[tuple[int, int, int]]:
-        text = os.pread(self._descriptor, _PLACES * _ENTRY.size, 0)
-        found = []
-        for place in range(0, len(text) - _ENTRY.size + 1, _ENTRY.size):
-            one = text[place : place + _ENTRY.size]
-            number, frames, version, checksum = _ENTRY.unpack(one)
-            if number and zlib.crc32(one[:-4]) == checksum:
-                found.append((number, frames, version))
-        return found
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+
+
+def _last_entry(path: Path) -> tuple[int, int, int]:
+    """Number, frames and version; zeros where there is none that is whole."""
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        text = b""
+    found = [(0, 0, 0)]
+    for place in range(0, min(len(text), _PLACES * _ENTRY.size) - _ENTRY.size + 1, _ENTRY.size):
+        one = text[place : place + _ENTRY.size]
+        number, frames, version, checksum = _ENTRY.unpack(one)
+        if number and zlib.crc32(one[:-4]) == checksum:
+            found.append((number, frames, version))
+    return max(found)

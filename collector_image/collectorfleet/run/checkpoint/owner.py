@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import logging
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from collectorfleet.durable_files import UNFINISHED, is_full, write_json
-from collectorfleet.errors import InvalidOption, describe
+from collectorfleet.errors import InvalidOption
+from collectorfleet.run.fenced_folder import holds_anything
 
-log = logging.getLogger(__name__)
-
-_FILE: Final = "fleet.json"
+FILE: Final = "fleet.json"
 
 
 @dataclass(frozen=True)
@@ -30,10 +27,12 @@ def owner_of(folder: Path, fleet: str, run: str) -> Owner:
     Raises InvalidOption if the folder is another fleet's or holds something else; OSError, ValueError or KeyError if
     it cannot be read.
     """
-    file = folder / _FILE
+    file = folder / FILE
+    # Looked at first: another driver may begin here at this moment, and publishes that file before anything else.
+    is_used = holds_anything(folder)
     if file.exists():
         return _read(file, fleet)
-    if holds_anything(folder):
+    if is_used:
         raise InvalidOption(
             f"checkpoints in {folder}: the folder is not empty and holds no fleet's checkpoints; "
             "name another, or an empty one"
@@ -41,23 +40,9 @@ def owner_of(folder: Path, fleet: str, run: str) -> Owner:
     return Owner(run, starts=0)
 
 
-def count_driver(folder: Path, fleet: str, owner: Owner) -> None:
-    """Make the folder ``fleet``'s, or find it so, and count this driver. Raises OSError.
-
-    A full volume costs the count of a later driver, and not its run: it is there to go on from a checkpoint.
-    """
-    file = folder / _FILE
-    try:
-        write_json(file, {"fleet": fleet, "run": owner.run, "starts": owner.starts + 1})
-    except OSError as error:
-        if not file.exists() or not is_full(error):
-            raise
-        log.warning("%s cannot be written, going on: %s", file, describe(error))
-
-
-def holds_anything(folder: Path) -> bool:
-    """Whether there is anything in the folder but what a killed driver was about to write."""
-    return folder.exists() and any(not one.name.startswith(UNFINISHED) for one in folder.iterdir())
+def to_json(fleet: str, run: str, drivers: int) -> dict[str, Any]:
+    """Return the content of ``fleet.json``; ``drivers`` counts the present one."""
+    return {"fleet": fleet, "run": run, "starts": drivers}
 
 
 def _read(file: Path, fleet: str) -> Owner:

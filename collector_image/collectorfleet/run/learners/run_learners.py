@@ -149,7 +149,7 @@ def open_learners(
     if asked is None:
         raise ValueError("spec.learners is absent")
     parts = parts_of(policy, asked)
-    folders = LearnerFolders(folder.path) if folder else None
+    folders = LearnerFolders(folder.files) if folder else None
     before = folders.newest() if folders and folder and folder.newest is not None else None
     if folders and before is not None:
         # What a driver could not finish may be what fills the volume.
@@ -161,7 +161,7 @@ def open_learners(
         code.of_policies[asked.policies[0].id],
         **_shard_options(asked, on_gpus=on_gpus),
         replay_class=code.replay,
-        checkpoint_dir=folders.own if folders else None,
+        checkpoint_dir=folders.make_own() if folders else None,
         resume_from=before,
         start_timeout=timedelta(seconds=spec.collectors.available_timeout_seconds),
     )

@@ -1,37 +1,49 @@
 """A run's output on disk: parts that are whole, and a manifest that lists them.
 
-A part is a folder that is written under another name and renamed, and only then listed: what the manifest lists is
-complete, whenever the driver was killed. A restarted driver of the same run goes on behind it.
+A part is a folder that is staged and published, and only then listed: what the manifest lists is complete, whenever the
+driver was killed. A restarted driver of the same run goes on behind it. A driver that lost its fleet can change none of
+this: see :mod:`collectorfleet.run.fenced_folder`.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
+import logging
+import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from collectorfleet.durable_files import UNFINISHED, rename_folder, write_json
-from collectorfleet.errors import UserCodeError
+from collectorfleet.errors import UserCodeError, describe
+from collectorfleet.run.fenced_folder import FencedFolder, holds_anything
+
+log = logging.getLogger(__name__)
 
 MANIFEST: Final = "manifest.json"
 
 
 class OutputFolder:
-    """The folder at ``path`` and its ``manifest``: those of one run, in one format. One thread."""
+    """The folder at ``path`` and its ``manifest``: those of one run, in one format. One thread.
 
-    def __init__(self, path: str, empty: Mapping[str, Any]) -> None:
+    Its parts are called ``part-000000``, ``part-000001`` and so on, with the name ``part``.
+    """
+
+    def __init__(self, path: str, part: str, empty: Mapping[str, Any]) -> None:
         """Make the folder with the ``empty`` manifest, or take up what is in it.
 
-        Raises UserCodeError where the folder cannot be written to, or holds output of another run or format than
-        ``empty`` names.
+        Raises UserCodeError where the folder cannot be written to, holds output of another run or format than ``empty``
+        names, or holds anything else; FolderTakenOver where another driver takes it at this moment.
         """
         self.path = Path(path)
+        self._part = part
+        self._files = FencedFolder(self.path)
         with self.writing():
             self.path.mkdir(parents=True, exist_ok=True)
-            self.manifest = self._found(empty) or dict(empty)
+            self._found(empty)  # before it is taken: it may be another run's
+            self._files.take()
+            with self._files.watched():
+                self.manifest = self._found(empty) or dict(empty)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -41,36 +53,62 @@ class OutputFolder:
         except OSError as error:
             raise UserCodeError.of(f"spec.output.path {self.path}", error) from error
 
+    def name_of(self, number: int) -> str:
+        """Return the name of a part."""
+        return f"{self._part}-{number:06d}"
+
     @contextmanager
     def new_part(self, name: str) -> Iterator[Path]:
-        """Yields where to write the part; it has its name, and is on disk, afterwards."""
-        unfinished = self.path / (UNFINISHED + name)
-        yield unfinished
-        rename_folder(unfinished, self.path / name)
+        """Yields where to write the part; it has its name, and is on disk, afterwards.
+
+        Raises FolderTakenOver or OSError; nothing is left of the part then.
+        """
+        with self._files.publishing(name) as unfinished:
+            yield unfinished
 
     def save_manifest(self) -> None:
-        write_json(self.path / MANIFEST, self.manifest)
+        """Raises FolderTakenOver or OSError."""
+        self._files.put(MANIFEST, self.manifest)
 
-    def remove_unlisted(self, parts: str, listed: Collection[str]) -> None:
-        """Remove the parts, whose names match ``parts``, that the manifest does not list.
+    def remove_part(self, name: str) -> None:
+        """Remove a part that the manifest does not list. Where that fails it takes room, and harms nobody."""
+        try:
+            self._files.remove(name)
+        except OSError as error:
+            log.warning("%s in %s is not needed and cannot be removed: %s", name, self.path, describe(error))
 
-        They are what an earlier driver was writing, or about to remove, when it was killed.
+    def remove_unlisted(self, listed: Collection[str]) -> None:
+        """Remove the parts that the manifest does not list.
+
+        They are what an earlier driver had just written, or was about to remove, when it was killed.
         """
-        for left in [*self.path.glob(f"{UNFINISHED}*"), *self.path.glob(parts)]:
-            if left.is_file():
-                left.unlink()
-            elif left.name not in listed:
-                shutil.rmtree(left)
+        for one in list(self.path.iterdir()):
+            if re.fullmatch(rf"{self._part}-\d{{6,}}", one.name) and one.is_dir() and one.name not in listed:
+                self.remove_part(one.name)
 
     def _found(self, empty: Mapping[str, Any]) -> dict[str, Any] | None:
         file = self.path / MANIFEST
+        # Looked at first: another driver may begin here at this moment, and publishes that file before anything else.
+        is_used = holds_anything(self.path)
         if not file.exists():
+            if is_used:
+                raise self._refusal("it is not empty and holds no output of a fleet")
             return None
-        manifest: dict[str, Any] = json.loads(file.read_text())
-        if any(manifest.get(key) != empty[key] for key in ("run", "format")):
-            raise UserCodeError(
-                f"spec.output.path {self.path}",
-                f"it holds {manifest.get('frames')} frames of another run of fleet {manifest.get('fleet')}; "
-                "use an empty folder, or remove that one",
-            )
+        manifest = _read(file)
+        if manifest is None or not empty.keys() <= manifest.keys():
+            raise self._refusal(f"its {MANIFEST} is not one that a fleet wrote")
+        if any(manifest[key] != empty[key] for key in ("run", "format")):
+            raise self._refusal(f"it holds {manifest['frames']} frames of another run of fleet {manifest['fleet']}")
         return manifest
+
+    def _refusal(self, why: str) -> UserCodeError:
+        return UserCodeError(f"spec.output.path {self.path}", f"{why}; use an empty folder")
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    """None for what is no object in JSON."""
+    try:
+        found = json.loads(file.read_text())
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None

@@ -11,7 +11,6 @@ There is one dump; the one before is removed once the manifest names the new one
 
 from __future__ import annotations
 
-import shutil
 import time
 from typing import Any, Final
 
@@ -37,10 +36,10 @@ class ReplayWriter:
         self._dump_seconds = dump_seconds
         self._dumped_at = time.monotonic()
         self._new = False
-        self._folder = OutputFolder(path, _empty_manifest(fleet, run_id))
+        self._folder = OutputFolder(path, "dump", _empty_manifest(fleet, run_id))
         self._manifest = self._folder.manifest
         with self._folder.writing():
-            self._folder.remove_unlisted("dump-*", {self._manifest["dump"]})
+            self._folder.remove_unlisted({self._manifest["dump"]})
             self._folder.save_manifest()
         self._load()
 
@@ -84,13 +83,13 @@ class ReplayWriter:
 
     def _dump(self) -> None:
         before = self._manifest["dump"]
-        name = f"dump-{int(before.removeprefix('dump-')) + 1 if before else 0:06d}"
+        name = self._folder.name_of(int(before.removeprefix("dump-")) + 1 if before else 0)
         with self._folder.new_part(name) as unfinished:
             self.buffer.dumps(unfinished)
         self._manifest["dump"] = name
         self._folder.save_manifest()
         if before:
-            shutil.rmtree(self._folder.path / before)
+            self._folder.remove_part(before)
 
     def _load(self) -> None:
         if not self._manifest["dump"]:

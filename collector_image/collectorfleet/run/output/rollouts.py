@@ -44,11 +44,11 @@ class RolloutWriter:
         self._waiting_bytes = 0
         self._waiting_since = 0.0
         self._folder = OutputFolder(
-            path, {"format": "TensorDict", "fleet": fleet, "run": run_id, "frames": 0, "shards": []}
+            path, "shard", {"format": "TensorDict", "fleet": fleet, "run": run_id, "frames": 0, "shards": []}
         )
         self._manifest = self._folder.manifest
         with self._folder.writing():
-            self._folder.remove_unlisted("shard-*", {shard["name"] for shard in self._manifest["shards"]})
+            self._folder.remove_unlisted({shard["name"] for shard in self._manifest["shards"]})
             self._folder.save_manifest()
 
     @property
@@ -98,7 +98,7 @@ class RolloutWriter:
     def _write_shard(self) -> None:
         shard: TensorDictBase = torch.stack(self._waiting)
         self._waiting, self._waiting_bytes = [], 0
-        name = f"shard-{self.shards:06d}"
+        name = self._folder.name_of(self.shards)
         with self._folder.new_part(name) as unfinished:
             shard.memmap(str(unfinished), copy_existing=True)
         entry = _entry(name, shard)

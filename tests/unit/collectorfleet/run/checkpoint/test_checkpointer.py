@@ -26,7 +26,10 @@ class Training:
         self.path = path
         self.state = TrainingState()
         self.folder = CheckpointFolder(path, fleet="cheetah", run="run-1")
-        self.checkpoints = Checkpointer(self.folder, self.state, timedelta(seconds=60), clock=lambda: self.seconds)
+        self.taken_over: list[str] = []
+        self.checkpoints = Checkpointer(
+            self.folder, self.state, timedelta(seconds=60), self.taken_over.append, clock=lambda: self.seconds
+        )
 
     def batch(self, seconds: float) -> None:
         """A batch is asked for, handed out and worked off."""
@@ -163,3 +166,18 @@ def test_what_is_kept_beside_is_written_first_and_if_it_cannot_be_there_is_no_ch
     assert training.checkpoints.status is not None
     assert training.checkpoints.status.frames == 0
     assert training.checkpoints.status.failure == "InfrastructureError: policy red: it is busy or stuck"
+
+
+def test_a_run_whose_folder_another_driver_takes_over_is_told_so_whether_or_not_it_waits_for_the_checkpoint(
+    training: Training,
+) -> None:
+    training.batch(seconds=60)
+    CheckpointFolder(training.path, fleet="cheetah", run="run-1")
+    training.batch(seconds=0)  # writes one in the background
+    training.checkpoints.wait()
+    assert len(training.taken_over) == 1
+    assert training.taken_over[0].startswith(
+        f"checkpoints in {training.path}: another driver has taken over the folder ("
+    )
+    assert not training.write()
+    assert len(training.taken_over) == 2

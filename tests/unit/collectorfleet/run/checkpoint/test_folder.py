@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from collectorfleet.errors import InvalidOption, UserCodeError
-from collectorfleet.run.checkpoint import owner
+from collectorfleet.errors import FolderTakenOver, InvalidOption, UserCodeError
+from collectorfleet.run import fenced_folder
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.position import Position
 
@@ -108,32 +112,67 @@ def test_a_fleet_that_is_made_again_under_its_name_goes_on_with_the_run(folder: 
 
 
 class Volume:
-    """A full one has no room for a file until something on it is removed."""
+    """Without room for another file or folder while it is full; ``room_without`` fills it as long as that is there."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, error: int = errno.ENOSPC, room_without: Path | None = None):
-        self._write, self._error, self._room_without = owner.write_json, error, room_without
-        monkeypatch.setattr(owner, "write_json", self.write_json)
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, error: int = errno.ENOSPC, room_without: Path | None = None
+    ) -> None:
+        self.is_full = True
+        self._error, self._room_without = error, room_without
+        for name in ("mkdir", "write_text", "write_bytes"):
+            monkeypatch.setattr(Path, name, self._guarded(getattr(Path, name)))
+        opens = os.open
 
-    def write_json(self, file: Path, content: object) -> None:
-        if self._room_without is None or self._room_without.exists():
+        def guarded_open(path: Path, flags: int, *arguments: Any, **options: Any) -> int:
+            if flags & os.O_CREAT and not Path(path).exists():
+                self._refuse()
+            return opens(path, flags, *arguments, **options)
+
+        monkeypatch.setattr(os, "open", guarded_open)
+
+    def _guarded(self, works: Callable[..., Any]) -> Callable[..., Any]:
+        def guarded(path: Path, *arguments: Any, **options: Any) -> Any:
+            if not path.is_dir():
+                self._refuse()
+            return works(path, *arguments, **options)
+
+        return guarded
+
+    def _refuse(self) -> None:
+        if self.is_full and (self._room_without is None or self._room_without.exists()):
             raise OSError(self._error, "no room")
-        self._write(file, content)
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT], ids=["volume", "quota"])
 def test_a_driver_that_finds_the_volume_full_goes_on_from_the_newest(
     folder: Path, error: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    Volume(monkeypatch, error)
+    volume = Volume(monkeypatch, error)
     with caplog.at_level(logging.WARNING):
         again = opened(folder)
     assert again.newest is not None
     assert again.newest.position == position(3)
     assert (again.run, again.starts) == ("run-1", 1)
-    assert "fleet.json cannot be written, going on: OSError" in caplog.text
-    # It counts nobody; the status does, as far as it goes.
-    assert opened(folder).history(drivers=2).drivers == 2
-    assert again.history(drivers=0).drivers == 1
+    assert f"{folder} is full, going on: OSError" in caplog.text
+    again.journal.note(400, 4)
+    with pytest.raises(OSError, match="no room"):
+        again.write(position(4), b"state 4")
+    volume.is_full = False
+    again.write(position(4), b"state 4")
+    assert checkpoints(folder) == ["checkpoint-000003", "checkpoint-000004"]
+    assert opened(folder).journal.last_noted.frames_ever == 400
+    assert opened(folder).starts == 3
+
+
+def test_a_full_volume_keeps_nobody_who_lost_the_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = opened(folder)
+    volume = Volume(monkeypatch)
+    second = opened(folder)
+    volume.is_full = False
+    with pytest.raises(FolderTakenOver):
+        first.write(position(4), b"state 4 of the first")
+    second.write(position(5), b"state 5 of the second")
+    assert opened(folder).newest == second.newest
 
 
 def test_the_first_driver_of_a_run_needs_room_for_what_says_whose_the_folder_is(
@@ -141,17 +180,47 @@ def test_the_first_driver_of_a_run_needs_room_for_what_says_whose_the_folder_is(
 ) -> None:
     Volume(monkeypatch)
     with pytest.raises(UserCodeError, match=r"checkpoints in .*: OSError: .* no room"):
-        opened(tmp_path / "checkpoints")
+        opened(tmp_path)
 
 
+@pytest.mark.parametrize("left", [".unfinished-checkpoint-000004", ".driver-000001-0000000a"])
 def test_what_a_killed_writer_left_makes_room_for_the_next_driver(
+    folder: Path, left: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for staging in folder.glob(".driver-*"):
+        staging.rename(folder / ".driver-000001-0000000a")
+    state = folder / left / "state.pt"
+    state.parent.mkdir(exist_ok=True)
+    state.write_bytes(b"half")
+    Volume(monkeypatch, room_without=state)
+    again = opened(folder)
+    again.write(position(4), b"state 4")
+    assert opened(folder).starts == 2
+
+
+def test_one_that_cannot_be_written_leaves_nothing_that_takes_room(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = folder / ".unfinished-checkpoint-000004"
-    left.mkdir()
-    Volume(monkeypatch, room_without=left)
-    assert opened(folder).starts == 1
-    assert opened(folder).starts == 2
+    writer = opened(folder)
+    dump = writer.place_for_replay_buffer()
+    dump.mkdir()
+    (dump / "frames").touch()
+    monkeypatch.setattr(fenced_folder, "sync_tree", Mock(side_effect=OSError(errno.ENOSPC, "no room")))
+    with pytest.raises(OSError, match="no room"):
+        writer.write(position(4), b"state 4", replay_buffer=dump)
+    assert [one.name for one in folder.glob(".driver-*/*")] == ["driver.json"]
+    assert checkpoints(folder) == ["checkpoint-000002", "checkpoint-000003"]
+
+
+def test_an_old_one_that_cannot_be_removed_makes_the_new_one_no_worse(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    writer = opened(folder)
+    monkeypatch.setattr(writer.files, "remove", Mock(side_effect=OSError(errno.EBUSY, "busy")))
+    writer.write(position(4), b"state 4")
+    assert "checkpoint-000002 in " in caplog.text
+    assert "is too old and cannot be removed: OSError: [Errno 16] busy" in caplog.text
+    assert opened(folder).newest == writer.newest
 
 
 def test_what_is_another_fleets_is_left_alone(folder: Path) -> None:

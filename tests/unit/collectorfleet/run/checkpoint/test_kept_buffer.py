@@ -36,7 +36,7 @@ def opened(path: Path, buffer: TensorDictReplayBuffer) -> Checkpointer:
     folder = CheckpointFolder(path, fleet="cheetah", run="run-1")
     newest = folder.newest
     state = TrainingState(newest.state_file if newest else None)
-    made = Checkpointer(folder, state, timedelta(seconds=60), clock=lambda: 0.0)
+    made = Checkpointer(folder, state, timedelta(seconds=60), taken_over=pytest.fail, clock=lambda: 0.0)
     made.keep_buffer(buffer)
     return made
 
@@ -98,7 +98,7 @@ def test_a_dump_that_a_killed_driver_left_is_in_nobodys_way(tmp_path: Path) -> N
     buffer.extend(frames(0, 3))
     checkpoints._snapshot()
     assert checkpoints.write(Position(frames=3))
-    assert sorted(path.name for path in tmp_path.glob(".unfinished-*")) == []
+    assert [path.name for path in tmp_path.glob(".driver-*/*")] == ["driver.json"]
 
 
 def test_a_buffer_that_cannot_be_dumped_fails_the_run_at_its_first_checkpoint(tmp_path: Path) -> None:

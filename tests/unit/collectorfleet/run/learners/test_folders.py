@@ -5,13 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from collectorfleet.learners.record import write_record
+from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.learners.folders import LearnerFolders
+
+
+def folders_in(path: Path) -> LearnerFolders:
+    """As the next driver has them."""
+    taken = FencedFolder(path)
+    taken.take()
+    return LearnerFolders(taken)
 
 
 def folder(path: Path, *, whole: bool) -> Path:
     """That of one more driver."""
-    own = LearnerFolders(path).own
-    own.mkdir()
+    own = folders_in(path).make_own()
     (own / "replay-0.pt").touch()
     if whole:
         write_record(own, (1,), {})
@@ -22,14 +29,14 @@ def test_a_driver_goes_on_from_the_newest_that_is_whole_and_removes_all_before_i
     folder(tmp_path, whole=True)
     whole = folder(tmp_path, whole=True)
     folder(tmp_path, whole=False)
-    folders = LearnerFolders(tmp_path)
-    folders.own.mkdir()
+    folders = folders_in(tmp_path)
+    own = folders.make_own()
     assert folders.newest() == whole
     folders.tidy(keep=whole)
-    assert set(tmp_path.iterdir()) == {whole, folders.own}
+    assert set(tmp_path.glob("learners-*")) == {whole, own}
     assert folders.newest() == whole
     folders.tidy()
-    assert list(tmp_path.iterdir()) == [folders.own]
+    assert list(tmp_path.glob("learners-*")) == [own]
     assert folders.newest() is None
 
 
@@ -42,8 +49,8 @@ def test_no_two_drivers_have_the_same_folder_although_nobody_counted_them(tmp_pa
 def test_what_was_tidied_away_is_not_numbered_again(tmp_path: Path) -> None:
     for _ in range(11):
         folder(tmp_path, whole=True)
-    folders = LearnerFolders(tmp_path)
-    folders.own.mkdir()
+    folders = folders_in(tmp_path)
+    own = folders.make_own()
     folders.tidy()
-    assert folders.own.name == "learners-000011"
-    assert LearnerFolders(tmp_path).own.name == "learners-000012"
+    assert own.name == "learners-000011"
+    assert folders_in(tmp_path).make_own().name == "learners-000012"

@@ -2,65 +2,152 @@
 
 from __future__ import annotations
 
+import errno
 import json
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from collectorfleet.errors import UserCodeError
+from collectorfleet.errors import FolderTakenOver, UserCodeError
+from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.output.folder import MANIFEST, OutputFolder
 
 EMPTY: dict[str, Any] = {"format": "Text", "fleet": "cheetah", "run": "run-1", "frames": 0, "parts": []}
 
 
-def with_part(path: Path, name: str = "part-0") -> OutputFolder:
+def opened(path: Path, empty: dict[str, Any] = EMPTY) -> OutputFolder:
+    return OutputFolder(str(path), "part", deepcopy(empty))
+
+
+def names(path: Path) -> list[str]:
+    """What a person sees of the folder."""
+    return sorted(one.name for one in path.iterdir() if not one.name.startswith(".driver-"))
+
+
+def with_part(path: Path, name: str = "part-000000") -> OutputFolder:
     """A folder that lists one part of three frames."""
-    folder = OutputFolder(str(path), EMPTY)
-    with folder.new_part(name) as unfinished:
-        unfinished.mkdir()
-        (unfinished / "text").write_text("abc")
-    folder.manifest["parts"].append(name)
-    folder.manifest["frames"] += 3
-    folder.save_manifest()
+    folder = opened(path)
+    add_part(folder, name, "abc")
     return folder
 
 
-def test_a_part_has_its_name_once_it_is_whole(tmp_path: Path) -> None:
-    folder = OutputFolder(str(tmp_path), EMPTY)
-    with folder.new_part("part-0") as unfinished:
+def add_part(folder: OutputFolder, name: str, text: str) -> None:
+    with folder.new_part(name) as unfinished:
         unfinished.mkdir()
-        assert not (tmp_path / "part-0").exists()
-    assert [path.name for path in tmp_path.iterdir()] == ["part-0"]
+        (unfinished / "text").write_text(text)
+    folder.manifest["parts"].append(name)
+    folder.manifest["frames"] += 3
+    folder.save_manifest()
+
+
+def test_a_part_has_its_name_once_it_is_whole(tmp_path: Path) -> None:
+    folder = opened(tmp_path)
+    with folder.new_part("part-000000") as unfinished:
+        unfinished.mkdir()
+        assert not (tmp_path / "part-000000").exists()
+    assert names(tmp_path) == ["part-000000"]
 
 
 def test_a_part_that_could_not_be_written_never_has_its_name(tmp_path: Path) -> None:
-    folder = OutputFolder(str(tmp_path), EMPTY)
+    folder = opened(tmp_path)
 
     def write() -> None:
-        with folder.writing(), folder.new_part("part-0") as unfinished:
+        with folder.writing(), folder.new_part("part-000000") as unfinished:
             unfinished.mkdir()
             raise OSError(28, "No space left on device")
 
     with pytest.raises(UserCodeError, match=rf"spec.output.path {tmp_path}: OSError: .*No space left"):
         write()
-    assert not (tmp_path / "part-0").exists()
+    assert not (tmp_path / "part-000000").exists()
 
 
 def test_the_next_driver_of_the_run_finds_the_manifest_and_removes_what_it_does_not_list(tmp_path: Path) -> None:
     with_part(tmp_path)
-    (tmp_path / ".unfinished-part-1").mkdir()
+    (tmp_path / ".unfinished-part-000001").mkdir()
     (tmp_path / f".unfinished-{MANIFEST}").write_text('{"form')
-    (tmp_path / "part-1").mkdir()
+    (tmp_path / "part-000001").mkdir()
     (tmp_path / "notes.txt").write_text("of a person")
-    again = OutputFolder(str(tmp_path), EMPTY)
-    assert again.manifest == EMPTY | {"frames": 3, "parts": ["part-0"]} == json.loads((tmp_path / MANIFEST).read_text())
-    again.remove_unlisted("part-*", again.manifest["parts"])
-    assert sorted(path.name for path in tmp_path.iterdir()) == [MANIFEST, "notes.txt", "part-0"]
+    again = opened(tmp_path)
+    assert again.manifest == EMPTY | {"frames": 3, "parts": ["part-000000"]}
+    assert again.manifest == json.loads((tmp_path / MANIFEST).read_text())
+    again.remove_unlisted(again.manifest["parts"])
+    assert names(tmp_path) == [MANIFEST, "notes.txt", "part-000000"]
 
 
 @pytest.mark.parametrize("other", [{"run": "run-2"}, {"format": "Pictures"}], ids=["run", "format"])
 def test_what_is_of_another_run_or_format_is_refused(tmp_path: Path, other: dict[str, str]) -> None:
     with_part(tmp_path)
     with pytest.raises(UserCodeError, match="it holds 3 frames of another run of fleet cheetah; use an empty folder"):
-        OutputFolder(str(tmp_path), EMPTY | other)
+        opened(tmp_path, EMPTY | other)
+
+
+def test_a_driver_that_lost_its_fleet_changes_nothing_of_what_the_next_one_writes(tmp_path: Path) -> None:
+    first = with_part(tmp_path)
+    second = opened(tmp_path)
+    add_part(second, "part-000001", "second")
+
+    with pytest.raises(FolderTakenOver, match=f"^{tmp_path}: another driver has taken over the folder"):
+        add_part(first, "part-000001", "first")
+    with pytest.raises(FolderTakenOver):
+        first.save_manifest()
+    with pytest.raises(FolderTakenOver):
+        first.remove_unlisted(set())
+
+    add_part(second, "part-000002", "second")
+    assert names(tmp_path) == [MANIFEST, "part-000000", "part-000001", "part-000002"]
+    assert (tmp_path / "part-000001" / "text").read_text() == "second"
+    assert json.loads((tmp_path / MANIFEST).read_text())["parts"] == ["part-000000", "part-000001", "part-000002"]
+
+
+FOREIGN = ["shard-000000.tar", "shard-000001.tar", "shard-index.json", "part-000000"]
+
+
+def test_a_folder_with_other_files_is_refused_and_keeps_them(tmp_path: Path) -> None:
+    for name in FOREIGN:
+        (tmp_path / name).write_text(name)
+    with pytest.raises(UserCodeError, match="it is not empty and holds no output of a fleet; use an empty folder"):
+        opened(tmp_path)
+    assert sorted(one.name for one in tmp_path.iterdir()) == sorted(FOREIGN)
+
+
+def test_other_files_that_came_later_are_kept(tmp_path: Path) -> None:
+    with_part(tmp_path)
+    for name in (*FOREIGN[:-1], "part-000009"):
+        (tmp_path / name).write_text("a file, which no part is")
+    (tmp_path / "part-old").mkdir()
+    again = opened(tmp_path)
+    again.remove_unlisted(again.manifest["parts"])
+    assert names(tmp_path) == sorted([MANIFEST, *FOREIGN, "part-000009", "part-old"])
+
+
+@pytest.mark.parametrize("name", ["lost+found", ".DS_Store", ".nfs000000000001", ".snapshot"])
+def test_what_file_systems_put_into_a_folder_leaves_it_empty(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    assert with_part(tmp_path).manifest["frames"] == 3
+    assert (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", '{"form', "[]", "null", '{"format": "Text", "run": "run-1"}'],
+    ids=["empty", "half", "list", "null", "without frames"],
+)
+def test_a_manifest_that_no_fleet_wrote_is_refused_in_a_sentence_and_kept(tmp_path: Path, text: str) -> None:
+    (tmp_path / MANIFEST).write_text(text)
+    said = f"^spec.output.path {tmp_path}: its {MANIFEST} is not one that a fleet wrote; use an empty folder$"
+    with pytest.raises(UserCodeError, match=said):
+        opened(tmp_path)
+    assert [one.name for one in tmp_path.iterdir()] == [MANIFEST]
+    assert (tmp_path / MANIFEST).read_text() == text
+
+
+def test_a_part_that_is_not_needed_and_cannot_be_removed_costs_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = with_part(tmp_path)
+    monkeypatch.setattr(FencedFolder, "remove", Mock(side_effect=OSError(errno.EBUSY, "busy")))
+    folder.remove_part("part-000000")
+    assert f"part-000000 in {tmp_path} is not needed and cannot be removed: OSError: [Errno 16] busy" in caplog.text

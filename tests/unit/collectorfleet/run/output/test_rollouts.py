@@ -105,7 +105,7 @@ def test_a_driver_that_was_killed_goes_on_behind_the_last_whole_shard(tmp_path: 
     second.write(batch(100))
     second.flush()
     assert frames(tmp_path) == [*range(10), *range(100, 110)]
-    assert sorted(p.name for p in tmp_path.iterdir()) == [MANIFEST, "shard-000000", "shard-000001"]
+    assert sorted(p.name for p in tmp_path.glob("[!.]*")) == [MANIFEST, "shard-000000", "shard-000001"]
 
 
 def test_another_run_does_not_mix_its_rollouts_into_the_folder(tmp_path: Path) -> None:

@@ -1,0 +1,264 @@
+"""A folder on shared storage that one driver at a time changes: the driver that took it last.
+
+A driver may lose its fleet without knowing it, for instance on a node that was cut off, and go on writing. So each
+driver writes into a staging folder of its own. It publishes what is whole by a rename out of the staging folder, and
+removes by a rename into it. A newcomer takes the staging folders of earlier drivers away before it reads anything.
+From then on, each rename of an earlier driver fails, however long that driver was paused before it.
+
+::
+
+    <folder>/
+      .driver-000002-5f0c1a2b/    the staging folder of the second driver
+        driver.json               {"driver": "cartpole-driver-x7x2k, process 1", "since": "2026-11-27T09:00:00+00:00"}
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import re
+import secrets
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from collectorfleet.durable_files import UNFINISHED, is_full, sync, sync_tree
+from collectorfleet.errors import FolderTakenOver, describe
+
+log = logging.getLogger(__name__)
+
+_DRIVER: Final = "driver.json"
+_STAGING: Final = re.compile(r"\.driver-(\d+)-([0-9a-f]+)")
+# What file systems and desktops put into a folder that is otherwise empty.
+_IGNORED: Final = re.compile(r"lost\+found|\.DS_Store|\.nfs.*|\.snapshot|" + re.escape(UNFINISHED) + ".*")
+# A driver that is still writing into its staging folder makes files while they are being removed.
+_REMOVAL_TRIES: Final = 40
+_REMOVAL_PAUSE_SECONDS: Final = 0.05
+
+
+def holds_anything(path: Path) -> bool:
+    """Return whether the folder at ``path`` holds anything but what drivers were about to write."""
+    if not path.exists():
+        return False
+    return any(not (_IGNORED.fullmatch(one) or _STAGING.fullmatch(one)) for one in os.listdir(path))
+
+
+@dataclass(frozen=True, order=True)
+class _Turn:
+    """A driver's place in the order in which drivers took the folder."""
+
+    number: int
+    token: str  # tells apart drivers that came at the same moment
+
+    @property
+    def name(self) -> str:
+        return f".driver-{self.number:06d}-{self.token}"
+
+
+class FencedFolder:
+    """The folder at ``path``, which exists. Several threads of one driver may publish different names."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._turn: _Turn | None = None
+        self._least_number = 1
+        self._lock = threading.Lock()
+
+    @property
+    def drivers_before(self) -> int:
+        """How many drivers took the folder before this one; as far as is known while the volume is full."""
+        return self._least_number - 1 if self._turn is None else self._turn.number - 1
+
+    def take(self, drivers_before: int = 0) -> None:
+        """Become the driver that changes the folder; blocks until no earlier driver can.
+
+        ``drivers_before`` is the least number of drivers before this one. Raises OSError or FolderTakenOver. If
+        the volume is full, earlier drivers can publish nothing either, and this driver tries again at its next change.
+        """
+        self._least_number = drivers_before + 1
+        try:
+            self._turn = self._create()
+        except OSError as error:
+            if not is_full(error):
+                raise
+            self._turn = self._take_from_last()
+        if self._turn is not None:
+            self._take_away_earlier(self._turn)
+        # The previous release wrote into the folder itself under such names.
+        for left in self.path.glob(f"{UNFINISHED}*"):
+            remove(left)
+        self._own_staging()  # or the volume is full
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Within it, what fails because a newer driver took the folder is FolderTakenOver."""
+        try:
+            yield
+        except Exception:
+            self._raise_if_taken_over()
+            raise
+
+    def stage(self, name: str) -> Path:
+        """Return a place below the staging folder with nothing there. Raises FolderTakenOver or OSError."""
+        with self.watched():
+            place = self._own_staging() / name
+            remove(place)  # of a try that failed
+            return place
+
+    @contextmanager
+    def publishing(self, name: str) -> Iterator[Path]:
+        """Yields where to write a file or folder. Then it is on disk, and has its ``name`` in the folder.
+
+        Raises FolderTakenOver or OSError, or what is raised within; nothing is left of the file or folder then.
+        """
+        place = self.stage(name)
+        try:
+            with self.watched():
+                yield place
+                sync_tree(place)
+                # Once more: a library may have made the staging folder anew after a newer driver took it away.
+                self._own_staging()
+                os.rename(place, self.path / name)
+                sync(self.path)
+        except BaseException:
+            # On a full volume it would keep the room that others need.
+            with suppress(OSError):
+                remove(place)
+            raise
+
+    def put(self, name: str, content: Any) -> None:
+        """Publish ``content`` as the JSON file ``name``. Raises FolderTakenOver or OSError."""
+        with self.publishing(name) as place:
+            place.write_text(json.dumps(content, indent=1))
+
+    def remove(self, name: str) -> None:
+        """Remove a file or folder, also from a full volume. Raises FolderTakenOver or OSError."""
+        try:
+            place = self.stage(f"removed-{name}")
+        except OSError as error:
+            if not is_full(error):
+                raise
+            place = self.path / f"{UNFINISHED}{name}"
+        with self.watched():
+            os.rename(self.path / name, place)
+            remove(place)
+
+    def _own_staging(self) -> Path:
+        """Return the staging folder of this driver. Raises FolderTakenOver or OSError."""
+        with self._lock:
+            if self._turn is None or not self._is_own(self._turn):
+                self._raise_if_taken_over()
+                self._turn = self._made_anew()
+            return self.path / self._turn.name
+
+    def _made_anew(self) -> _Turn:
+        turn = self._turn
+        if turn is None or not (self.path / turn.name).exists():
+            return self._create()  # the volume was full until now, or somebody emptied the folder
+        (self.path / turn.name / _DRIVER).write_text(json.dumps(_me()))  # it was full until now
+        return turn
+
+    def _is_own(self, turn: _Turn) -> bool:
+        # Not only the folder: a library that was writing into it may have made it anew.
+        return (self.path / turn.name / _DRIVER).exists()
+
+    def _raise_if_taken_over(self) -> None:
+        turn = self._turn
+        if turn is not None and self._is_own(turn):
+            return
+        later = [one for one in self._turns() if turn is None or one > turn]
+        if later:
+            raise FolderTakenOver(self.path, _told(self.path / max(later).name / _DRIVER))
+
+    def _create(self) -> _Turn:
+        """Make a staging folder whose turn is the last one."""
+        while True:
+            number = max([self._least_number, *(one.number + 1 for one in self._turns())])
+            turn = _Turn(number, secrets.token_hex(4))
+            place = self.path / turn.name
+            place.mkdir()
+            try:
+                (place / _DRIVER).write_text(json.dumps(_me()))
+            except FileNotFoundError:  # a driver that came at the same moment took it away
+                continue
+            except OSError:
+                remove(place)
+                raise
+            # Two that come at the same moment may have the same number. At least one of them sees the other here.
+            if max([turn, *self._turns()]) == turn:
+                return turn
+            remove(place)
+
+    def _take_from_last(self) -> _Turn | None:
+        """Make the staging folder of the last driver one's own: that needs no room. None if there is no such folder."""
+        turns = self._turns()
+        if not turns:
+            return None
+        turn = _Turn(max(self._least_number, max(turns).number + 1), secrets.token_hex(4))
+        place = self.path / turn.name
+        os.rename(self.path / max(turns).name, place)
+        for left in place.iterdir():
+            remove(left)
+        return turn
+
+    def _take_away_earlier(self, turn: _Turn) -> None:
+        while earlier := [one for one in self._turns() if one < turn]:
+            for one in earlier:
+                place = self.path / turn.name / f"taken{one.name}"
+                try:
+                    os.rename(self.path / one.name, place)
+                except FileNotFoundError:
+                    self._raise_if_taken_over()  # or its driver found itself the earlier one, and took it away
+                    continue
+                # A node of a network file system may know the staging folder by its old name for a minute. Once the
+                # folder is removed, nothing can be published from it.
+                try:
+                    remove(place)
+                except OSError as error:
+                    log.warning("%s: what an earlier driver was writing is left: %s", self.path, describe(error))
+
+    def _turns(self) -> list[_Turn]:
+        found = (_STAGING.fullmatch(name) for name in os.listdir(self.path))
+        return [_Turn(int(match[1]), match[2]) for match in found if match]
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, into which others may still be writing. Raises OSError."""
+    for tries_left in reversed(range(_REMOVAL_TRIES)):
+        try:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            if not tries_left or error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY):
+                raise
+        if not path.exists():
+            return
+        time.sleep(_REMOVAL_PAUSE_SECONDS)
+
+
+def _me() -> dict[str, str]:
+    # In a pod, the host's name is the pod's.
+    return {
+        "driver": f"{socket.gethostname()}, process {os.getpid()}",
+        "since": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _told(file: Path) -> str:
+    """Who took the folder over, as far as is written."""
+    try:
+        found = json.loads(file.read_text())
+        return f"{found['driver']}, since {found['since']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another"

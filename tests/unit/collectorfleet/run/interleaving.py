@@ -1,0 +1,65 @@
+"""Lets a test choose the order in which threads make their system calls on files."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+CALLS = frozenset({"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.listdir", "os.scandir"})
+STEP_SECONDS = 30
+
+_current = threading.local()
+
+
+class Paused(threading.Thread):
+    """A thread that waits before each of its calls on a path below ``folder``, until :meth:`step` is called."""
+
+    def __init__(self, folder: Path, work: Callable[[], None]) -> None:
+        super().__init__(daemon=True)
+        self.folder = str(folder)
+        self.error: BaseException | None = None
+        self.has_ended = False
+        self._work = work
+        self._go, self._stopped = threading.Semaphore(0), threading.Semaphore(0)
+        self.start()
+        self._wait()
+
+    def step(self) -> None:
+        """Let the thread make the call that it waits for, and go on to the next one or to its end."""
+        self._go.release()
+        self._wait()
+
+    def run(self) -> None:
+        _current.thread = self
+        try:
+            self.pause()
+            self._work()
+        except BaseException as error:  # noqa: BLE001 (the test looks at it)
+            self.error = error
+        finally:
+            del _current.thread
+            self.has_ended = True
+            self._stopped.release()
+
+    def pause(self) -> None:
+        self._stopped.release()
+        self._go.acquire()
+
+    def _wait(self) -> None:
+        assert self._stopped.acquire(timeout=STEP_SECONDS), "the thread makes no call and does not end"
+
+
+def _before_call(event: str, arguments: tuple[Any, ...]) -> None:
+    thread = getattr(_current, "thread", None)
+    if thread is None or event not in CALLS:
+        return
+    # Within a folder that is being removed, paths are relative to a descriptor.
+    path = str(arguments[0])
+    if path.startswith(thread.folder) or not path.startswith("/"):
+        thread.pause()
+
+
+sys.addaudithook(_before_call)

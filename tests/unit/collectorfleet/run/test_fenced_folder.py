@@ -1,0 +1,147 @@
+"""Of the drivers of one folder the last one alone changes it, wherever the others were paused."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from unittest.mock import Mock, patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.collectorfleet.run.interleaving import Paused
+
+from collectorfleet.errors import FolderTakenOver
+from collectorfleet.run import fenced_folder
+from collectorfleet.run.checkpoint.folder import CheckpointFolder
+from collectorfleet.run.fenced_folder import FencedFolder
+from collectorfleet.run.position import Position
+
+WRITES = 3
+
+
+def taken(path: Path) -> FencedFolder:
+    folder = FencedFolder(path)
+    folder.take()
+    return folder
+
+
+def content(path: Path) -> dict[str, bytes]:
+    """What readers see."""
+    files = (one for top in path.glob("[!.]*") for one in (top, *top.rglob("*")) if one.is_file())
+    return {str(one.relative_to(path)): one.read_bytes() for one in files}
+
+
+def test_a_staging_folder_that_a_library_made_anew_publishes_nothing(tmp_path: Path) -> None:
+    first = taken(tmp_path)
+
+    def write() -> None:
+        with first.publishing("part") as place:
+            taken(tmp_path)
+            place.mkdir(parents=True)
+
+    with pytest.raises(FolderTakenOver):
+        write()
+    assert content(tmp_path) == {}
+    assert not (tmp_path / "part").exists()
+
+
+def test_a_node_that_still_knows_the_staging_folder_by_its_old_name_can_use_it_no_more(tmp_path: Path) -> None:
+    # As the attribute cache of a network file system does, an open descriptor leads to the folder whatever its name.
+    first = taken(tmp_path)
+    with first.publishing("manifest.json") as place:
+        place.write_text("first")
+        known = os.open(place.parent, os.O_RDONLY)
+    try:
+        taken(tmp_path)
+        with pytest.raises(FileNotFoundError):
+            os.mkdir("part", dir_fd=known)
+        with pytest.raises(FileNotFoundError):
+            os.rename(tmp_path / "manifest.json", "removed", dst_dir_fd=known)
+    finally:
+        os.close(known)
+    assert content(tmp_path) == {"manifest.json": b"first"}
+
+
+def test_drivers_are_counted_although_earlier_staging_folders_are_gone(tmp_path: Path) -> None:
+    assert [taken(tmp_path).drivers_before for _ in range(3)] == [0, 1, 2]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_what_fails_for_another_reason_keeps_its_own_error_and_leaves_nothing(tmp_path: Path) -> None:
+    folder = taken(tmp_path)
+
+    def write() -> None:
+        with folder.publishing("part") as place:
+            place.mkdir()
+            (place / "half").write_text("half")
+            raise ValueError("of the user's")
+
+    with pytest.raises(ValueError, match="of the user's"):
+        write()
+    assert [one.name for one in tmp_path.glob(".driver-*/*")] == ["driver.json"]
+
+
+class Driver(Paused):
+    """Takes the folder and writes checkpoints, whose frames go on from those that it found."""
+
+    def __init__(self, path: Path, published: list[int]) -> None:
+        self.path = path
+        self.checkpoints: CheckpointFolder | None = None
+        self._published = published
+        super().__init__(path, self._drive)
+
+    @property
+    def turn(self) -> tuple[int, str] | None:
+        """None before it has taken the folder."""
+        turn = self.checkpoints.files._turn if self.checkpoints else None
+        return (turn.number, turn.token) if turn else None
+
+    def _drive(self) -> None:
+        found = CheckpointFolder(self.path, fleet="cheetah", run="run-1")
+        frames = found.newest.position.frames if found.newest else 0
+        assert frames == (self._published[-1] if self._published else 0)
+        self.checkpoints = found
+        for _ in range(WRITES):
+            frames += 10
+            found.write(Position(frames=frames), b"state")
+            self._published.append(frames)
+
+
+@contextmanager
+def no_chance_and_no_disk(seed: int) -> Iterator[None]:
+    """Tokens are a function of ``seed``, and nobody waits for the disk."""
+    tokens = [f"{number:08x}" for number in range(1000)]
+    Random(seed).shuffle(tokens)
+    chosen = Mock(token_hex=lambda _: tokens.pop())
+    with patch.multiple(fenced_folder, secrets=chosen, sync=Mock(), sync_tree=Mock()):
+        yield
+
+
+@given(st.lists(st.integers(0, 2), max_size=200), st.integers(0, 9))
+def test_whoever_lost_the_folder_changes_nothing_and_no_progress_is_lost(order: list[int], seed: int) -> None:
+    with tempfile.TemporaryDirectory() as name, no_chance_and_no_disk(seed):
+        path, published = Path(name), list[int]()
+        drivers = [Driver(path, published) for _ in range(3)]
+        for chosen in [*order, *(number % 3 for number in range(3000))]:
+            driver = drivers[chosen]
+            if driver.has_ended:
+                continue
+            turns = [other.turn for other in drivers if other.turn is not None]
+            displaced = driver.turn is not None and driver.turn < max(turns)
+            before = content(path) if displaced else {}
+            driver.step()
+            assert not displaced or content(path) == before
+        assert all(driver.has_ended for driver in drivers)
+        errors = [driver.error for driver in drivers if driver.error]
+        for error in errors:
+            if not isinstance(error, FolderTakenOver):
+                raise error
+        assert len(errors) < len(drivers)
+        newest = CheckpointFolder(path, fleet="cheetah", run="run-1").newest
+        assert newest is not None
+        assert newest.position.frames == published[-1]
