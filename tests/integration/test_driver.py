@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 from base64 import b64decode
@@ -48,6 +49,17 @@ def timeline(plane: ControlPlane, namespace: str) -> Timeline | None:
 
 def batches(fleet: Object) -> int:
     return int(fleet["status"]["progress"]["batches"])
+
+
+def kept(fleet: Object) -> int:
+    """Frames of the newest checkpoint, by the status."""
+    return int(fleet["status"].get("checkpoint", {}).get("frames", 0))
+
+
+def newest(folder: Path) -> int:
+    """Frames of the newest checkpoint on disk."""
+    files = sorted(folder.glob("checkpoint-*/checkpoint.json"))
+    return int(json.loads(files[-1].read_text())["position"]["frames"])
 
 
 def test_a_driver_trains_and_its_status_agrees_with_its_log(
@@ -115,22 +127,23 @@ def test_a_running_driver_follows_replicas_survives_the_api_server_and_leaves_on
 def test_a_second_driver_waits_while_the_first_lives_and_takes_over_when_it_is_dead(
     control_plane: ControlPlane, namespace: str, ray_head: RayHead, tmp_path: Path
 ) -> None:
-    fleet = apply(control_plane, namespace, replicas=1, mode="Async")
+    wanted = manifest(replicas=1, mode="Async")
+    wanted["spec"]["driver"]["checkpoint"] = {"claimName": "claim", "everySeconds": 1}
+    control_plane.apply(wanted, namespace)
+    fleet = control_plane.get("cfleet/fleet", namespace)
+    env = {names.ENV_CHECKPOINTS: str(tmp_path / "mounted")}
     with drivers(control_plane, fleet, ray_head, tmp_path) as driver:
-        driver["pod-1"].start()
-        control_plane.wait_for("cfleet/fleet", lambda f: batches(f) >= 3, namespace, within=120)
-        driver["pod-2"].start()
+        driver["pod-1"].start(**env)
+        control_plane.wait_for("cfleet/fleet", lambda f: kept(f) > 0, namespace, within=120)
+        driver["pod-2"].start(**env)
         eventually(lambda: driver["pod-2"].says("waiting for driver pod-1"), within=30, what="pod-2 waits")
         # Frozen, not dead: its process would go on if it woke up.
         driver["pod-1"].send(signal.SIGSTOP)
         control_plane.wait_for(
             "lease/fleet-driver", lambda lease: lease["spec"]["holderIdentity"] == "pod-2", namespace, within=60
         )
-        driver["pod-1"].send(signal.SIGCONT)
-        assert driver["pod-1"].exit_code(within=60) == 1
-        assert driver["pod-1"].says("driver pod-2 has taken over")
         # Its first report still has the batches of the driver before it, and no collectors.
-        control_plane.wait_for(
+        seen = control_plane.wait_for(
             "cfleet/fleet",
             lambda f: (
                 f["status"].get("driverIncarnation") == 2
@@ -140,6 +153,13 @@ def test_a_second_driver_waits_while_the_first_lives_and_takes_over_when_it_is_d
             namespace,
             within=90,
         )
+        driver["pod-1"].send(signal.SIGCONT)
+        assert driver["pod-1"].exit_code(within=60) == 1
+        # Whichever it learns of first.
+        assert driver["pod-1"].says("driver pod-2 has taken over|another driver has taken over the folder")
+        assert newest(tmp_path / "mounted/fleet") >= kept(seen)
+        control_plane.wait_for("cfleet/fleet", lambda f: kept(f) > kept(seen), namespace, within=60)
+        assert not driver["pod-2"].says("no checkpoint in")
 
 
 @pytest.mark.parametrize("with_checkpoint", [True, False], ids=["checkpoint", "no checkpoint"])

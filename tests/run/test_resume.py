@@ -10,9 +10,13 @@ from typing import Any
 
 import torch
 from tensordict import TensorDict
+from tests.combinations.parts import JOB
 from tests.e2e import fleets
+from tests.manifests import changed
 from tests.run.run_process import run, start, write
 from tests.wait import eventually
+
+from collectorfleet_api.names import EXIT_INFRASTRUCTURE
 
 FRAMES = 200
 
@@ -192,3 +196,43 @@ def test_a_killed_run_that_writes_goes_on_behind_the_last_whole_shard(tmp_path: 
     assert not torch.isin(first, second).any()
     versions = [(shard["weightsVersions"]["min"], shard["weightsVersions"]["max"]) for shard in shards]
     assert versions == sorted(versions)
+
+
+SLOW = """
+import time
+
+
+def train(collector, run, batches):
+    for number, _ in enumerate(collector, start=1):
+        if number == batches:
+            return
+        time.sleep(0.05)
+"""
+
+
+def test_of_two_runs_in_one_folder_the_later_one_goes_on_and_the_earlier_one_ends(tmp_path: Path) -> None:
+    checkpoints = tmp_path / "checkpoints"
+
+    def manifest(name: str, batches: int) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "slow.py").write_text(SLOW)
+        fleet = fleets.fleet(train="slow:train", frames=FRAMES, kwargs={"batches": batches})
+        fleet["spec"]["driver"]["checkpoint"] = {"claimName": "only-on-a-cluster", "everySeconds": 1}
+        return write(folder, fleets.code(), changed(fleet, JOB))
+
+    earlier = start(manifest("earlier", batches=1_000_000), "--checkpoint", str(checkpoints))
+    try:
+        eventually(lambda: list(checkpoints.glob("checkpoint-*")), within=120, what="a checkpoint")
+        later = run(manifest("later", batches=5), "-o", "json", "--checkpoint", str(checkpoints), "--resume")
+        assert later.returncode == 0, later.stderr
+        said, _ = earlier.communicate(timeout=60)
+    finally:
+        earlier.kill()
+        earlier.communicate(timeout=30)
+    assert earlier.returncode == EXIT_INFRASTRUCTURE
+    assert f"stopped: checkpoints in {checkpoints}: another driver has taken over the folder (" in said
+    newest = max(checkpoints.glob("checkpoint-*"))
+    kept = json.loads((newest / "checkpoint.json").read_text())
+    assert kept["completed"]
+    assert kept["position"]["frames"] == json.loads(later.stdout)["progress"]["framesDelivered"]
