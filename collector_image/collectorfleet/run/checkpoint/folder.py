@@ -57,8 +57,8 @@ class CheckpointFolder:
                 self.run = owner.owner_of(path, fleet, run).run
                 self.starts = self.files.drivers_before
                 self._say_whose()
-                self.journal = Journal(self.files, _JOURNAL)
                 self.newest = self._newest()
+                self.journal = Journal(self.files, _JOURNAL)
         except CollectorFleetError:
             raise
         except (OSError, ValueError, KeyError) as error:

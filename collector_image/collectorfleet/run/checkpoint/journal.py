@@ -32,12 +32,15 @@ class Journal:
         self._number, frames, version = _last_entry(folder.path / name)
         # What the driver before this one noted last. All its frames count as lost until somebody says which are kept.
         self.last_noted = Position(version=version, frames_lost=frames)
+        self._descriptor = -1
         try:
             with folder.publishing(name) as place:
                 self._descriptor = _open(place)
                 self.note(frames, version)
-        except OSError as error:
-            if not is_full(error) or not (folder.path / name).exists():
+        except Exception as error:
+            if self._descriptor >= 0:
+                self.close()
+            if not isinstance(error, OSError) or not is_full(error) or not (folder.path / name).exists():
                 raise
             # The file of the driver before already has its blocks on the volume.
             self._descriptor = _open(folder.path / name)

@@ -14,9 +14,10 @@ from typing import IO, Any, Final
 from collectorfleet.errors import InvalidOption
 from collectorfleet.run.code.bounds import Bounds
 from collectorfleet.run.code.digest import sha256
+from collectorfleet.run.code.members import BadMember, MemberFolder
 from collectorfleet.run.code.registry import Reference, Registry
 from collectorfleet.run.code.registry_login import login
-from collectorfleet.run.code.unpack import remove, unpack
+from collectorfleet.run.code.unpack import clear, remove, unpack
 from collectorfleet_api.v1alpha1 import Artifact
 
 _MOST_MANIFEST_BYTES: Final = 4 * 2**20  # what registries take
@@ -44,9 +45,7 @@ def put(artifact: Artifact, credentials: Path | None, folder: Path) -> str:
         with tempfile.TemporaryFile(dir=folder) as file:
             registry.blob(layer["digest"], file, bounds)
             _check(file, layer["digest"], bounds)
-            unpack(file, folder, bounds, before=lambda names: _take_away(names, folder))
-    for mark in list(folder.rglob(f"{_WHITEOUT}*")):
-        mark.unlink()
+            unpack(file, folder, bounds, before=_take_away)
     return reference.digest
 
 
@@ -82,11 +81,20 @@ def _platform(inner: dict[str, Any]) -> str:
     return f"{inner['digest']} ({'/'.join(words)})" if words else str(inner["digest"])
 
 
-def _take_away(names: Iterable[str], folder: Path) -> None:
-    """Carry out what a layer says of those below it, before it is put over them."""
-    for mark in (folder / name for name in names):
-        if not mark.name.startswith(_WHITEOUT) or not mark.parent.resolve().is_relative_to(folder.resolve()):
+def _take_away(names: Iterable[str], folder: MemberFolder) -> frozenset[str]:
+    """Carry out what a layer says of those below it, before it is put over them; returns the names that say it."""
+    marks = frozenset(name for name in names if name.rstrip("/").rpartition("/")[2].startswith(_WHITEOUT))
+    for name in marks:
+        above, _, mark = name.rstrip("/").rpartition("/")
+        if mark == _OPAQUE:
+            below = folder.place_of(above)
+            if below is not None and below.is_dir():
+                clear(below)
             continue
-        opaque = mark.name == _OPAQUE
-        for gone in mark.parent.glob("*") if opaque else [mark.with_name(mark.name.removeprefix(_WHITEOUT))]:
-            remove(gone)
+        gone = mark.removeprefix(_WHITEOUT)
+        if gone in ("", ".", ".."):
+            raise BadMember(f"{name!r} takes away what has no name")
+        place = folder.place_of(f"{above}/{gone}")
+        if place is not None:
+            remove(place)
+    return marks

@@ -5,9 +5,9 @@ Each object is known by the digest of its content, so a server cannot answer wit
 
 from __future__ import annotations
 
+import io
 import re
 import stat
-import tarfile
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,6 +25,7 @@ from urllib3.exceptions import HTTPError
 
 from collectorfleet.errors import CollectorFleetError, InfrastructureError, InvalidOption
 from collectorfleet.run.code.bounds import Bounds
+from collectorfleet.run.code.members import BadMember, Kind, Member, MemberFolder
 from collectorfleet.run.code.web import Web
 from collectorfleet_api.v1alpha1 import Git
 
@@ -203,6 +204,7 @@ def _tree(git: Git, store: DiskObjectStore, bounds: Bounds) -> ObjectID:
 
 
 def _write(tree: ObjectID, store: DiskObjectStore, folder: Path, bounds: Bounds) -> None:
+    members = MemberFolder(folder)
     for entry in store.iter_tree_contents(tree):
         name, mode = entry.path.decode(errors="surrogateescape"), entry.mode
         if S_ISGITLINK(mode):
@@ -212,22 +214,11 @@ def _write(tree: ObjectID, store: DiskObjectStore, folder: Path, bounds: Bounds)
             )
         content = store[entry.sha].as_raw_string()
         bounds.unpack(len(content))
-        file = tarfile.TarInfo(name)
         if stat.S_ISLNK(mode):
-            file.type, file.linkname = tarfile.SYMTYPE, content.decode(errors="surrogateescape")
-        _put_file(file, content, mode, folder, bounds)
-
-
-def _put_file(file: tarfile.TarInfo, content: bytes, mode: int, folder: Path, bounds: Bounds) -> None:
-    try:
-        # The same rule as for archives: nothing outside of the folder.
-        inside = tarfile.data_filter(file, str(folder))
-    except tarfile.FilterError as error:
-        raise InvalidOption(f"{bounds.where}: the tree leads out of its folder: {error}") from error
-    path = folder / inside.name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if inside.issym():
-        path.symlink_to(inside.linkname)
-    else:
-        path.write_bytes(content)
-        path.chmod(0o755 if mode & stat.S_IXUSR else 0o644)
+            member = Member(name, Kind.LINK, content.decode(errors="surrogateescape"))
+        else:
+            member = Member(name, Kind.FILE, executable=bool(mode & stat.S_IXUSR))
+        try:
+            members.put(member, io.BytesIO(content))
+        except BadMember as error:
+            raise InvalidOption(f"{bounds.where}: the tree cannot be written: {error}") from error

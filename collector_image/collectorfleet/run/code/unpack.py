@@ -2,51 +2,121 @@
 
 from __future__ import annotations
 
+import lzma
 import shutil
+import stat
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
-from collectorfleet.errors import InvalidOption
+from collectorfleet.errors import InvalidOption, describe
 from collectorfleet.run.code.bounds import Bounds
+from collectorfleet.run.code.members import BadMember, Kind, Member, MemberFolder, parts_of
+
+# A file's own header, and the end of a zip without files. A zip in a tar has its own, too, but not at the beginning.
+_ZIP_BEGINS: Final = (b"PK\x03\x04", b"PK\x05\x06")
+_DAMAGED: Final = (
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError),
+    *(ValueError, NotImplementedError, RuntimeError, OverflowError),
+)
+_LONGEST_TARGET_BYTES: Final = 4096
+_ENCRYPTED: Final = 0x1
+_TAR_KINDS: Final = {
+    **dict.fromkeys(tarfile.REGULAR_TYPES, Kind.FILE),
+    tarfile.DIRTYPE: Kind.FOLDER,
+    tarfile.SYMTYPE: Kind.LINK,
+    tarfile.LNKTYPE: Kind.HARD_LINK,
+}
+
+# Told the names of all members before any is written; returns those that are not to be written.
+Before = Callable[[Sequence[str], MemberFolder], frozenset[str]]
 
 
-def unpack(
-    file: IO[bytes], folder: Path, bounds: Bounds, *, before: Callable[[Sequence[str]], None] | None = None
-) -> None:
-    """Unpack a tar, compressed or not, or a zip.
+def unpack(file: IO[bytes], folder: Path, bounds: Bounds, *, before: Before | None = None) -> None:
+    """Unpack a tar, compressed or not, or a zip; which one, its beginning says.
 
-    ``before`` is told the names in a tar that is within the bounds, before anything of it is written. Raises
-    InvalidOption where it is neither, or beyond the bounds.
+    Raises InvalidOption where it is neither, is damaged or encrypted, is beyond the bounds, or has a member that leads
+    out of the folder; OSError where the folder cannot be written to.
     """
     file.seek(0)
+    is_zip = file.read(4) in _ZIP_BEGINS
+    file.seek(0)
     try:
-        if zipfile.is_zipfile(file):
-            _unzip(file, folder, bounds)
-        else:
-            file.seek(0)
-            _untar(file, folder, bounds, before)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
-        raise InvalidOption(f"{bounds.where}: what is there cannot be unpacked: {error}") from error
+        (_unzip if is_zip else _untar)(file, MemberFolder(folder), bounds, before)
+    except InvalidOption:
+        raise
+    except _DAMAGED as error:
+        cause = str(error) if isinstance(error, BadMember) else describe(error)
+        raise InvalidOption(f"{bounds.where}: what is there cannot be unpacked: {cause}") from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        # Python's readers of compressed files raise it without a number where the content is damaged.
+        raise InvalidOption(f"{bounds.where}: what is there cannot be unpacked: {describe(error)}") from error
 
 
-def _untar(file: IO[bytes], folder: Path, bounds: Bounds, before: Callable[[Sequence[str]], None] | None) -> None:
+def _untar(file: IO[bytes], folder: MemberFolder, bounds: Bounds, before: Before | None) -> None:
     with tarfile.open(fileobj=file, mode="r:*") as tree:
-        for member in tree:
-            bounds.unpack(member.size)
-        if before is not None:
-            before(tree.getnames())
-        # Nothing outside of the folder, no devices, no special modes.
-        tree.extractall(folder, filter="data")
+        found = []
+        for one in tree:
+            bounds.unpack(one.size)
+            found.append((one, _of_tar(one)))
+        _read_to_end(tree, bounds)
+        left_out = _check([member for _, member in found], folder, before)
+        for one, member in found:
+            if member.name not in left_out:
+                folder.put(member, tree.extractfile(one) if member.kind is Kind.FILE else None)
 
 
-def _unzip(file: IO[bytes], folder: Path, bounds: Bounds) -> None:
+def _read_to_end(tree: tarfile.TarFile, bounds: Bounds) -> None:
+    """Behind the last member are padding and, of a compressed tar, the checksum of all of it."""
+    while padding := tree.fileobj.read(2**20) if tree.fileobj is not None else b"":
+        bounds.unpack(len(padding), files=0)
+
+
+def _of_tar(one: tarfile.TarInfo) -> Member:
+    executable = bool(one.mode & stat.S_IXUSR)
+    return Member(one.name, _TAR_KINDS.get(one.type, Kind.OTHER), one.linkname, executable)
+
+
+def _unzip(file: IO[bytes], folder: MemberFolder, bounds: Bounds, before: Before | None) -> None:
     with zipfile.ZipFile(file) as tree:
         bounds.unpack(sum(one.file_size for one in tree.infolist()), len(tree.infolist()))
-        # It drops what would lead out of the folder.
-        tree.extractall(folder)  # noqa: S202  (bounded above)
+        found = [(one, _of_zip(one, tree)) for one in tree.infolist()]
+        left_out = _check([member for _, member in found], folder, before)
+        for one, member in found:
+            if member.name in left_out:
+                continue
+            if member.kind is not Kind.FILE:
+                folder.put(member)
+                continue
+            with tree.open(one) as content:
+                folder.put(member, content)
+
+
+def _of_zip(one: zipfile.ZipInfo, tree: zipfile.ZipFile) -> Member:
+    if one.flag_bits & _ENCRYPTED:
+        raise BadMember(f"{one.filename!r} is encrypted; pack it without a password")
+    mode = one.external_attr >> 16  # none in zips of Windows
+    if one.is_dir():
+        return Member(one.filename, Kind.FOLDER)
+    if stat.S_ISLNK(mode):
+        with tree.open(one) as content:
+            target = content.read(_LONGEST_TARGET_BYTES).decode(errors="surrogateescape")
+        return Member(one.filename, Kind.LINK, target)
+    kind = Kind.FILE if stat.S_IFMT(mode) in (0, stat.S_IFREG) else Kind.OTHER
+    return Member(one.filename, kind, executable=bool(mode & stat.S_IXUSR))
+
+
+def _check(members: Sequence[Member], folder: MemberFolder, before: Before | None) -> frozenset[str]:
+    for member in members:
+        parts_of(member.name)
+        if member.kind is Kind.OTHER:
+            raise BadMember(f"{member.name!r} is a {member.kind.value}")
+    return before([member.name for member in members], folder) if before is not None else frozenset()
 
 
 def remove(path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
 from unittest.mock import Mock, patch
@@ -106,10 +106,11 @@ class Driver(Paused):
         frames = found.newest.position.frames if found.newest else 0
         assert frames == (self._published[-1] if self._published else 0)
         self.checkpoints = found
-        for _ in range(WRITES):
-            frames += 10
-            found.write(Position(frames=frames), b"state")
-            self._published.append(frames)
+        with closing(found):
+            for _ in range(WRITES):
+                frames += 10
+                found.write(Position(frames=frames), b"state")
+                self._published.append(frames)
 
 
 @contextmanager
@@ -142,6 +143,6 @@ def test_whoever_lost_the_folder_changes_nothing_and_no_progress_is_lost(order: 
             if not isinstance(error, FolderTakenOver):
                 raise error
         assert len(errors) < len(drivers)
-        newest = CheckpointFolder(path, fleet="cheetah", run="run-1").newest
-        assert newest is not None
-        assert newest.position.frames == published[-1]
+        with closing(CheckpointFolder(path, fleet="cheetah", run="run-1")) as last:
+            assert last.newest is not None
+            assert last.newest.position.frames == published[-1]

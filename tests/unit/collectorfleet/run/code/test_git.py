@@ -58,7 +58,10 @@ def test_links_inside_the_tree_and_what_can_be_executed_stay_so(
 def test_a_link_out_of_the_tree_is_refused(repository: Repository, address: str, into: Path, target: str) -> None:
     (repository.tree / "envs.py").symlink_to(target)
     commit = repository.commit()
-    with pytest.raises(InvalidOption, match=r"lab\.git at [0-9a-f]{40}: the tree leads out of its folder: .*envs\.py"):
+    with pytest.raises(
+        InvalidOption,
+        match=r"lab\.git at [0-9a-f]{40}: the tree cannot be written: .*envs\.py.* is a link out of its folder",
+    ):
         put(Git(repository=f"{address}/lab.git", commit=commit), None, into)
 
 

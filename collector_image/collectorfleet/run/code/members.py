@@ -1,0 +1,142 @@
+"""Puts the members of an archive into a folder, and nowhere else, whatever their names, types and links say.
+
+Python's own filter for tars is missing before Python 3.11.4, and there is none for zips.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import IO, Final
+
+_LONGEST_NAME_BYTES: Final = 255  # what file systems take
+_LONGEST_PATH_BYTES: Final = 1024
+
+
+class BadMember(ValueError):
+    """A member that cannot be put into the folder; says its name and why."""
+
+
+class Kind(Enum):
+    FILE = "file"
+    FOLDER = "folder"
+    LINK = "symbolic link"
+    HARD_LINK = "hard link"
+    OTHER = "device or other special file"
+
+
+@dataclass(frozen=True)
+class Member:
+    """``target`` is that of a link: for a hard link, the name of another member."""
+
+    name: str
+    kind: Kind
+    target: str = ""
+    executable: bool = False
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """Return the folders of a member and its own name; nothing for the folder that is unpacked. Raises BadMember."""
+    parts = tuple(part for part in name.split("/") if part not in ("", "."))
+    if ".." in parts:
+        raise BadMember(f"{name!r} leads out of its folder")
+    if "\0" in name:
+        raise BadMember(f"{name!r} has a zero byte in its name")
+    longest = max((len(os.fsencode(part)) for part in parts), default=0)
+    if longest > _LONGEST_NAME_BYTES or len(os.fsencode(name)) > _LONGEST_PATH_BYTES:
+        raise BadMember(
+            f"{name[:40]!r}... has a name of more than {_LONGEST_NAME_BYTES} bytes, or a path of more than "
+            f"{_LONGEST_PATH_BYTES}"
+        )
+    return parts
+
+
+class MemberFolder:
+    """The folder at ``path``, which exists."""
+
+    def __init__(self, path: Path) -> None:
+        self._root = path.resolve(strict=True)
+
+    def put(self, member: Member, content: IO[bytes] | None = None) -> None:
+        """Make the member; a file or link of that name is replaced. Raises BadMember or OSError."""
+        parts = parts_of(member.name)
+        if not parts:
+            return
+        parent = self._parent(parts, member.name)
+        place = parent / parts[-1]
+        if member.kind is Kind.FOLDER:
+            self._enter(place, member.name)
+            return
+        if place.is_dir() and not place.is_symlink():
+            raise BadMember(f"{member.name!r} is both a folder and a {member.kind.value}")
+        match member.kind:
+            case Kind.LINK:
+                target = self._target(member, parent)
+                place.unlink(missing_ok=True)
+                place.symlink_to(target)
+            case Kind.HARD_LINK:
+                source = self._source(member)
+                if source != place:
+                    place.unlink(missing_ok=True)
+                    os.link(source, place, follow_symlinks=False)
+            case Kind.FILE if content is not None:
+                place.unlink(missing_ok=True)
+                with place.open("xb") as file:
+                    shutil.copyfileobj(content, file)
+                place.chmod(0o755 if member.executable else 0o644)
+            case _:
+                raise BadMember(f"{member.name!r} is a {member.kind.value}")
+
+    def place_of(self, name: str) -> Path | None:
+        """Return where a member is; None where there is none. Raises BadMember."""
+        parts = parts_of(name)
+        place = self._root
+        for part in parts[:-1]:
+            place = place / part
+            if not place.is_dir():
+                return None
+            place = self._inside(place, name)
+        place = place / parts[-1] if parts else place
+        return place if place.exists() or place.is_symlink() else None
+
+    def _parent(self, parts: tuple[str, ...], name: str) -> Path:
+        place = self._root
+        for part in parts[:-1]:
+            place = self._enter(place / part, name)
+        return place
+
+    def _enter(self, place: Path, name: str) -> Path:
+        """The folder at ``place``, which is made if there is none, by its path without links."""
+        if not place.is_symlink():
+            if place.exists() and not place.is_dir():
+                raise BadMember(f"{name!r} needs a folder where there is a file")
+            place.mkdir(exist_ok=True)
+            return place
+        return self._inside(place, name)
+
+    def _inside(self, place: Path, name: str) -> Path:
+        try:
+            found = place.resolve(strict=True)
+        except (OSError, RuntimeError) as error:
+            raise BadMember(f"{name!r} needs a folder where there is a link that leads nowhere") from error
+        if not found.is_relative_to(self._root) or not found.is_dir():
+            raise BadMember(f"{name!r} leads out of its folder by a link")
+        return found
+
+    def _target(self, member: Member, parent: Path) -> str:
+        parts = [part for part in member.target.split("/") if part not in ("", ".")]
+        up = next((index for index, part in enumerate(parts) if part != ".."), len(parts))
+        # Only at the beginning: what `..` leads to after a name depends on what that name is then.
+        leads_out = up > len(parent.relative_to(self._root).parts) or ".." in parts[up:]
+        if not member.target or member.target.startswith("/") or "\0" in member.target or leads_out:
+            raise BadMember(f"{member.name!r} is a link out of its folder, to {member.target!r}")
+        return member.target
+
+    def _source(self, member: Member) -> Path:
+        source = self.place_of(member.target)
+        if source is None or source.is_symlink() or not source.is_file():
+            raise BadMember(f"{member.name!r} is a hard link to {member.target!r}, which is no file before it")
+        return source
