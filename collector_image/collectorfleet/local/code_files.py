@@ -8,6 +8,7 @@ from typing import Final
 from collectorfleet.errors import InvalidOption
 from collectorfleet.run.code.tree import put
 from collectorfleet_api.manifests.files import Manifests, load_file
+from collectorfleet_api.rules.config_map_keys import key_problem
 from collectorfleet_api.v1alpha1 import Code
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -56,6 +57,8 @@ def find_config_map(name: str, manifests: Manifests, source: Path) -> dict[str, 
 
 
 def write_files(texts: dict[str, str], folder: Path) -> None:
-    """The folder as a pod would see it mounted."""
+    """The folder as a pod would see it mounted. Raises InvalidOption for a key that no ConfigMap can have."""
+    for wrong in filter(None, map(key_problem, texts)):
+        raise InvalidOption(f"spec.code.configMap: {wrong}")
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")

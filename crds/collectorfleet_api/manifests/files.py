@@ -11,6 +11,7 @@ from typing import Any
 from collectorfleet_api.manifests.yaml_reader import Document, YamlError, read_documents
 from collectorfleet_api.names import API_VERSION, GROUP, KIND
 from collectorfleet_api.rules.advice import warnings
+from collectorfleet_api.rules.config_map_keys import key_problem
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.rules.sentences import did_you_mean
 from collectorfleet_api.rules.validation import read
@@ -86,6 +87,7 @@ def _add(loaded: Manifests, document: Document, source: str) -> None:
         if wrong:
             note(Severity.ERROR, [wrong], prefix)
         elif obj["kind"] != KIND:
+            note(Severity.ERROR, _key_problems(obj), prefix)
             loaded.objects.append(obj)
         else:
             fleet = read(obj)
@@ -104,6 +106,18 @@ def _objects(content: Any) -> Iterator[tuple[str, Any]]:
             yield f"items[{index}].", item
     else:
         yield "", content
+
+
+def _key_problems(obj: dict[str, Any]) -> list[Problem]:
+    if obj["kind"] != "ConfigMap" or obj["apiVersion"] != "v1":
+        return []
+    return [
+        Problem(field, wrong)
+        for field in ("data", "binaryData")
+        if isinstance(obj.get(field), dict)
+        for key in obj[field]
+        if (wrong := key_problem(key))
+    ]
 
 
 def _kind_problem(obj: Any) -> Problem | None:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import urllib.request
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from http import HTTPStatus
+from ipaddress import ip_address, ip_network
 from typing import IO, Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -25,6 +27,7 @@ _CHUNK: Final = 2**20
 _REFUSED: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 _PASSES: Final = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 _USER_ERRORS: Final = range(400, 500)
+_PROXY_SCHEMES: Final = ("http", "https")
 
 
 class Web:
@@ -41,7 +44,7 @@ class Web:
         self.where = where
         self.headers = dict(headers or {})
         self._refused = refused
-        self._pool = _pool(url)
+        self._pool = _pool(url, where)
 
     def request(
         self, method: str, url: str, *, taken: Collection[int] = (), **options: Any
@@ -84,8 +87,7 @@ class Web:
         return InfrastructureError(f"{self.where}: not reachable: {cause}")
 
 
-def _pool(url: str) -> urllib3.PoolManager:
-    address = urlsplit(url)
+def _pool(url: str, where: str) -> urllib3.PoolManager:
     options: dict[str, Any] = {
         "timeout": urllib3.Timeout(connect=_SILENT_SECONDS, read=_SILENT_SECONDS),
         "retries": urllib3.Retry(
@@ -98,9 +100,41 @@ def _pool(url: str) -> urllib3.PoolManager:
             retry_after_max=_SILENT_SECONDS,
         ),
     }
-    proxy = urllib.request.getproxies().get(address.scheme)
-    if not proxy or urllib.request.proxy_bypass(address.netloc):
+    proxy = _proxy(url, where)
+    if proxy is None:
         return urllib3.PoolManager(**options)
     user = urlsplit(proxy)
     password = f"{unquote(user.username)}:{unquote(user.password or '')}" if user.username else None
     return urllib3.ProxyManager(proxy, proxy_headers=make_headers(proxy_basic_auth=password), **options)
+
+
+def _proxy(url: str, where: str) -> str | None:
+    """Return the proxy that the environment has for ``url``, as curl reads it; None if it has none.
+
+    Raises InvalidOption where it is none for HTTP.
+    """
+    address, proxies = urlsplit(url), urllib.request.getproxies()
+    proxy = proxies.get(address.scheme) or proxies.get("all")
+    if not proxy or urllib.request.proxy_bypass(address.netloc) or _is_in_network(address.hostname or ""):
+        return None
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    found = urlsplit(proxy)
+    if found.scheme not in _PROXY_SCHEMES or not found.hostname:
+        raise InvalidOption(
+            f"{where}: {address.scheme.upper()}_PROXY is {found.scheme}://{found.hostname or ''}, which is not "
+            "supported; set a proxy that begins with http:// or https://, or add the server to NO_PROXY"
+        )
+    return proxy
+
+
+def _is_in_network(host: str) -> bool:
+    """Whether NO_PROXY has a network, such as 10.0.0.0/8, that this address is in. Python itself compares names."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    for word in urllib.request.getproxies_environment().get("no", "").split(","):
+        with suppress(ValueError):
+            if "/" in word and address in ip_network(word.strip(), strict=False):
+                return True
+    return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,16 @@ def test_a_secret_is_nowhere_without_a_cluster(tmp_path: Path) -> None:
         InvalidOption, match="no cluster to read Secret forge from; leave code out and run the manifest"
     ):
         import_path(Code(git=git), load_manifests(""), tmp_path / "fleet.yaml", tmp_path / "mounted")
+
+
+@pytest.mark.parametrize("key", ["../outside.py", "/tmp/outside.py", "lib/envs.py", "..", "."])
+def test_a_key_that_no_config_map_can_have_is_refused_and_written_nowhere(tmp_path: Path, key: str) -> None:
+    # In a file beside the fleet's, whose findings nobody reads.
+    (tmp_path / "code.yaml").write_text(config_map().replace("envs.py", repr(key)))
+    source = tmp_path / "fleet.yaml"
+    source.write_text("")
+    with pytest.raises(
+        InvalidOption, match=rf"^spec\.code\.configMap: '{re.escape(key)}' is not a valid ConfigMap key"
+    ):
+        import_path(Code(config_map="code"), load_file(source), source, tmp_path / "mounted")
+    assert sorted(one.name for one in tmp_path.rglob("*")) == ["code.yaml", "fleet.yaml", "mounted"]

@@ -121,3 +121,11 @@ def test_numbers_mean_what_they_mean_to_the_api_server() -> None:
     assert fleet.spec.collection.frames_per_batch == 4000
     assert fleet.spec.driver.train is not None
     assert repr(fleet.spec.driver.train.kwargs) == "{'lr': 0.0003, 'gamma': 1, 'start': '1:30'}"
+
+
+def test_a_key_that_no_config_map_can_have_is_found_with_its_line() -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: code}\ndata:\n  envs.py: x\n  ../outside.py: x\n"
+    (found,) = findings(text)
+    assert found.startswith(
+        "fleet.yaml:4: error: data: '../outside.py' is not a valid ConfigMap key; use 1 to 253 letters"
+    )

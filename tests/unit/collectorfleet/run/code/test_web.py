@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -92,3 +93,84 @@ def test_another_server_that_we_are_sent_to_sees_no_password() -> None:
     assert file.getvalue() == b"tree"
     assert [one["Authorization"] for one in seen] == ["Basic bWU6c2VjcmV0"]
     assert [one["Authorization"] for one in seen_there] == [None]
+
+
+@pytest.fixture
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[str]]]:
+    """A proxy that has every page, where nobody else has any; its address without a scheme, and what it was asked."""
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Length", "4")
+            self.end_headers()
+            self.wfile.write(b"tree")
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base class names it so)
+            """The test looks at what was asked."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"127.0.0.1:{server.server_port}", asked
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+@pytest.mark.parametrize("scheme", ["", "http://", "http://me:secret@"], ids=["bare", "http", "with a user"])
+def test_a_proxy_of_the_environment_is_asked_however_it_is_written(
+    proxy: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch, variable: str, scheme: str
+) -> None:
+    address, asked = proxy
+    monkeypatch.setenv(variable, scheme + address)
+    assert fetched("http://lab.invalid/tree") == b"tree"
+    assert asked == ["http://lab.invalid/tree"]
+
+
+@pytest.mark.parametrize(
+    ("host", "passed_by"),
+    [
+        ("127.0.0.1", "127.0.0.0/8"),
+        ("127.0.0.1", "10.0.0.0/8, 127.0.0.1/32"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("localhost", ".cluster.local,localhost"),
+    ],
+)
+def test_no_proxy_names_hosts_and_networks(
+    proxy: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch, host: str, passed_by: str
+) -> None:
+    address, asked = proxy
+    monkeypatch.setenv("HTTP_PROXY", address)
+    monkeypatch.setenv("NO_PROXY", passed_by)
+    with answering(200, body=b"from the server") as (url, _):
+        assert fetched(url.replace("127.0.0.1", host)) == b"from the server"
+    assert asked == []
+
+
+def test_a_network_that_does_not_have_the_host_leaves_it_to_the_proxy(
+    proxy: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, asked = proxy
+    monkeypatch.setenv("HTTP_PROXY", address)
+    monkeypatch.setenv("NO_PROXY", "10.0.0.0/8,not/a/network,fd00::/8")
+    assert fetched("http://192.0.2.7/tree") == b"tree"
+    assert asked == ["http://192.0.2.7/tree"]
+
+
+@pytest.mark.parametrize(
+    ("proxy_url", "named"), [("socks5://me:secret@127.0.0.1:1080", "socks5://127.0.0.1"), ("http://", "http://")]
+)
+def test_a_proxy_that_is_none_for_http_is_named_without_its_password(
+    proxy: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch, proxy_url: str, named: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy_url)
+    said = f"^lab: HTTPS_PROXY is {named}, which is not supported; set a proxy that begins with http:// or https://"
+    with pytest.raises(InvalidOption, match=said):
+        fetched("https://lab.invalid/tree")
+    assert proxy[1] == []

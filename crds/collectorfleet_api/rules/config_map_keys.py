@@ -1,0 +1,21 @@
+"""Which keys a ConfigMap may have: each becomes a file of that name."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_KEY: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}")
+
+
+def key_problem(key: object) -> str | None:
+    """Return what is wrong with a key, as the API server has it; None if nothing is.
+
+    Source: ``IsConfigMapKey`` of k8s.io/apimachinery/pkg/util/validation.
+    """
+    if isinstance(key, str) and _KEY.fullmatch(key) and key != "." and not key.startswith(".."):
+        return None
+    return (
+        f"{str(key)[:260]!r} is not a valid ConfigMap key; use 1 to 253 letters, digits, '-', '_' or '.', and do not "
+        "begin with '..'; put files of folders into spec.code.archive, git or artifact"
+    )
