@@ -5,17 +5,45 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 UNFINISHED: Final = ".unfinished-"
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+_PASSES: Final = (*_FULL, errno.EIO, errno.ESTALE)
 
 
 def is_full(error: OSError) -> bool:
     """Whether the volume, or a quota on it, has no room: it may have some later."""
     return error.errno in _FULL
+
+
+def may_pass(error: OSError) -> bool:
+    """Whether the volume is full or fails, which another try may find mended, unlike a path that is wrong."""
+    return error.errno in _PASSES
+
+
+def reserve(folder: Path) -> None:
+    """Give each file below ``folder`` all the room that its size promises.
+
+    A write into a mapped file that has no room kills the process (SIGBUS). Raises OSError, with the bytes that are
+    needed and left, and the file.
+    """
+    for file in [one for one in folder.rglob("*") if one.is_file()]:
+        size = file.stat().st_size
+        descriptor = os.open(file, os.O_RDWR)
+        try:
+            if size and hasattr(os, "posix_fallocate"):  # not on macOS
+                os.posix_fallocate(descriptor, 0, size)
+        except OSError as error:
+            left = shutil.disk_usage(folder).free
+            raise OSError(
+                error.errno, f"{os.strerror(error.errno or 0)} ({size:,} bytes needed, {left:,} left)", str(file)
+            ) from error
+        finally:
+            os.close(descriptor)
 
 
 def write_json(file: Path, content: Any) -> None:
@@ -44,6 +72,11 @@ def sync_tree(path: Path) -> None:
     for one in path.rglob("*"):
         sync(one)
     sync(path)
+
+
+def size_bytes(folder: Path) -> int:
+    """Return the size of all files below ``folder``."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def sync(path: Path) -> None:

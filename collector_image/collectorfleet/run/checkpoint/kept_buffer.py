@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 from typing import Any, Final
 
+from collectorfleet.durable_files import size_bytes
 from collectorfleet.errors import CollectorFleetError, UserCodeError
 from collectorfleet.transport.ray.replay_buffer import loss_of, own_error
 
@@ -45,7 +46,7 @@ class KeptBuffer:
                 "replayBuffer.checkpoint",
                 f"its actor wrote {folder} where this process does not see it; keep the actor in the driver's pod",
             )
-        self._size_bytes = _size_bytes(folder)
+        self._size_bytes = size_bytes(folder)
         return True
 
     def load(self, folder: Path) -> None:
@@ -54,7 +55,7 @@ class KeptBuffer:
             self._buffer.loads(folder)
         except Exception as error:
             raise self._failure(f"cannot be read from {folder}", error) from error
-        self._size_bytes = _size_bytes(folder)
+        self._size_bytes = size_bytes(folder)
 
     def _check_room(self, volume: Path, size_bytes: int) -> None:
         free = shutil.disk_usage(volume).free
@@ -68,7 +69,3 @@ class KeptBuffer:
     def _failure(self, what: str, error: Exception) -> CollectorFleetError:
         where = f"replayBuffer.checkpoint: the buffer {what} by its actor, which has to run in the driver's pod"
         return loss_of(self._buffer) or UserCodeError.of(where, own_error(error))
-
-
-def _size_bytes(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

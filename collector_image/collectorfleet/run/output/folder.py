@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from collectorfleet.errors import UserCodeError, describe
+from collectorfleet.durable_files import may_pass
+from collectorfleet.errors import InfrastructureError, UserCodeError, describe
 from collectorfleet.run.fenced_folder import FencedFolder, holds_anything
 
 log = logging.getLogger(__name__)
@@ -47,10 +48,15 @@ class OutputFolder:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Within it, what the disk refuses is a UserCodeError: the user chose the place."""
+        """Within it, what the disk refuses is a UserCodeError: the user chose the place.
+
+        A volume that is full or fails is an InfrastructureError: another try may find it mended.
+        """
         try:
             yield
         except OSError as error:
+            if may_pass(error):
+                raise InfrastructureError.of(f"spec.output.path {self.path}", error) from error
             raise UserCodeError.of(f"spec.output.path {self.path}", error) from error
 
     def name_of(self, number: int) -> str:

@@ -11,12 +11,16 @@ There is one dump; the one before is removed once the manifest names the new one
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 import time
 from typing import Any, Final
 
 from tensordict import TensorDictBase
 
 from collectorfleet.codec.frames import MASK_KEY, VERSION_KEY
+from collectorfleet.durable_files import size_bytes
 from collectorfleet.errors import UserCodeError
 from collectorfleet.run.output.folder import OutputFolder
 from collectorfleet.run.position import Position
@@ -85,11 +89,21 @@ class ReplayWriter:
         before = self._manifest["dump"]
         name = self._folder.name_of(int(before.removeprefix("dump-")) + 1 if before else 0)
         with self._folder.new_part(name) as unfinished:
+            if before:
+                self._check_room(size_bytes(self._folder.path / before))
             self.buffer.dumps(unfinished)
         self._manifest["dump"] = name
         self._folder.save_manifest()
         if before:
             self._folder.remove_part(before)
+
+    def _check_room(self, needed_bytes: int) -> None:
+        # It is written into mapped memory, and a process that does so dies of a full volume.
+        left = shutil.disk_usage(self._folder.path).free
+        if left < needed_bytes:
+            raise OSError(
+                errno.ENOSPC, f"{os.strerror(errno.ENOSPC)} ({needed_bytes:,} bytes needed for a dump, {left:,} left)"
+            )
 
     def _load(self) -> None:
         if not self._manifest["dump"]:

@@ -17,6 +17,7 @@ import torch
 from tensordict import TensorDictBase
 
 from collectorfleet.codec.frames import MASK_KEY, VERSION_KEY
+from collectorfleet.durable_files import reserve
 from collectorfleet.run.output.folder import OutputFolder
 from collectorfleet.run.position import Position
 
@@ -77,7 +78,7 @@ class RolloutWriter:
         return f"{self.frames} frames in {self.shards} shards are in {self._folder.path}"
 
     def write(self, batch: TensorDictBase) -> None:
-        """Take a batch; blocks while a full shard goes to disk. Raises UserCodeError if the disk refuses it."""
+        """Take a batch; blocks while a full shard goes to disk. Raises CollectorFleetError if the disk refuses it."""
         if self._waiting and batch.shape != self._waiting[0].shape:
             self.flush()
         if not self._waiting:
@@ -90,7 +91,10 @@ class RolloutWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Put everything taken so far on disk and into the manifest. Raises UserCodeError if the disk refuses it."""
+        """Put everything taken so far on disk and into the manifest.
+
+        Raises UserCodeError, or InfrastructureError where the volume is full or fails.
+        """
         if self._waiting:
             with self._folder.writing():
                 self._write_shard()
@@ -100,7 +104,9 @@ class RolloutWriter:
         self._waiting, self._waiting_bytes = [], 0
         name = self._folder.name_of(self.shards)
         with self._folder.new_part(name) as unfinished:
-            shard.memmap(str(unfinished), copy_existing=True)
+            mapped = shard.memmap_like(str(unfinished))
+            reserve(unfinished)
+            mapped.update_(shard)
         entry = _entry(name, shard)
         self._manifest["shards"].append(entry)
         self._manifest["frames"] += entry["frames"]

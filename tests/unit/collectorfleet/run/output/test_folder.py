@@ -11,7 +11,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from collectorfleet.errors import FolderTakenOver, UserCodeError
+from collectorfleet.errors import FolderTakenOver, InfrastructureError, UserCodeError
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.output.folder import MANIFEST, OutputFolder
 
@@ -51,15 +51,28 @@ def test_a_part_has_its_name_once_it_is_whole(tmp_path: Path) -> None:
     assert names(tmp_path) == ["part-000000"]
 
 
-def test_a_part_that_could_not_be_written_never_has_its_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "error"),
+    [
+        (errno.ENOSPC, InfrastructureError),
+        (errno.EDQUOT, InfrastructureError),
+        (errno.EIO, InfrastructureError),
+        (errno.EROFS, UserCodeError),
+        (errno.EACCES, UserCodeError),
+    ],
+)
+def test_a_part_that_could_not_be_written_never_has_its_name(
+    tmp_path: Path, number: int, error: type[Exception]
+) -> None:
+    """A volume that is full or fails may be mended at the next try; a wrong place stays wrong."""
     folder = opened(tmp_path)
 
     def write() -> None:
         with folder.writing(), folder.new_part("part-000000") as unfinished:
             unfinished.mkdir()
-            raise OSError(28, "No space left on device")
+            raise OSError(number, "the volume's words")
 
-    with pytest.raises(UserCodeError, match=rf"spec.output.path {tmp_path}: OSError: .*No space left"):
+    with pytest.raises(error, match=rf"^spec.output.path {tmp_path}: \w+Error: .*the volume's words"):
         write()
     assert not (tmp_path / "part-000000").exists()
 
