@@ -15,10 +15,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from collectorfleet.errors import InvalidOption
 from collectorfleet.run.checkpoint.checkpoint import Checkpoint
 from collectorfleet.run.fenced_folder import FencedFolder, remove
 from collectorfleet.run.position import Position
 
+# Of what is written here; 0.1.0 wrote the first without saying so. A release reads all formats up to its own.
+FORMAT: Final = 1
 _COUNTERS: Final = "checkpoint.json"
 _STATE: Final = "state.pt"
 _REPLAY_BUFFER: Final = "replay-buffer"
@@ -51,6 +54,7 @@ def write_checkpoint(
     """
     time = datetime.now(UTC)
     counters = {
+        "format": FORMAT,
         "position": asdict(position),
         "time": time.isoformat(),
         "completed": completed,
@@ -73,9 +77,19 @@ def write_checkpoint(
 
 
 def read_checkpoint(folder: Path, number: int) -> Checkpoint:
-    """Raises OSError, ValueError, KeyError or TypeError where it is not what was written."""
+    """Read and check one checkpoint.
+
+    Raises InvalidOption where a newer release wrote it, and OSError, ValueError, KeyError or TypeError where it is not
+    what was written.
+    """
     found = folder / name_of(number)
     counters: dict[str, Any] = json.loads((found / _COUNTERS).read_text())
+    written_in = int(counters.get("format", 1))
+    if written_in > FORMAT:
+        raise InvalidOption(
+            f"checkpoints in {folder}: {name_of(number)} has format {written_in}, and this release reads formats up to "
+            f"{FORMAT}; use an image of the release that wrote it, or another folder to start over"
+        )
     with (found / _STATE).open("rb") as state:
         digest = hashlib.file_digest(state, "sha256").hexdigest()
     if digest != counters["sha256"]:

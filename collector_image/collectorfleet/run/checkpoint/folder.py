@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from collectorfleet.durable_files import is_full
-from collectorfleet.errors import CollectorFleetError, UserCodeError, describe
+from collectorfleet.errors import CollectorFleetError, InvalidOption, UserCodeError, describe
 from collectorfleet.run.checkpoint import owner
 from collectorfleet.run.checkpoint.checkpoint import Checkpoint
 from collectorfleet.run.checkpoint.checkpoint_files import name_of, numbers_in, read_checkpoint, write_checkpoint
@@ -133,6 +133,8 @@ class CheckpointFolder:
         for number in numbers:
             try:
                 return read_checkpoint(self.path, number)
+            except InvalidOption:
+                raise  # to pass it over would lose what the newer release learned
             except (OSError, ValueError, KeyError, TypeError) as error:
                 cause = describe(error)
                 log.warning("%s in %s cannot be read and is passed over: %s", name_of(number), self.path, cause)

@@ -14,6 +14,10 @@ STEP_SECONDS = 30
 _current = threading.local()
 
 
+class Killed(BaseException):
+    """Raised in a thread that is killed."""
+
+
 class Paused(threading.Thread):
     """A thread that waits before each of its calls on a path below ``folder``, until :meth:`step` is called."""
 
@@ -23,6 +27,7 @@ class Paused(threading.Thread):
         self.error: BaseException | None = None
         self.has_ended = False
         self._work = work
+        self._is_killed = False
         self._go, self._stopped = threading.Semaphore(0), threading.Semaphore(0)
         self.start()
         self._wait()
@@ -31,6 +36,12 @@ class Paused(threading.Thread):
         """Let the thread make the call that it waits for, and go on to the next one or to its end."""
         self._go.release()
         self._wait()
+
+    def kill(self) -> None:
+        """End the thread where it waits: none of its calls on files is made any more, not even to tidy up."""
+        self._is_killed = True
+        self.step()
+        self.join(STEP_SECONDS)
 
     def run(self) -> None:
         _current.thread = self
@@ -45,8 +56,11 @@ class Paused(threading.Thread):
             self._stopped.release()
 
     def pause(self) -> None:
-        self._stopped.release()
-        self._go.acquire()
+        if not self._is_killed:
+            self._stopped.release()
+            self._go.acquire()
+        if self._is_killed:
+            raise Killed
 
     def _wait(self) -> None:
         assert self._stopped.acquire(timeout=STEP_SECONDS), "the thread makes no call and does not end"

@@ -13,7 +13,7 @@ from unittest.mock import Mock, patch
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.collectorfleet.run.interleaving import Paused
+from tests.unit.collectorfleet.run.interleaving import Killed, Paused
 
 from collectorfleet.errors import FolderTakenOver
 from collectorfleet.run import fenced_folder
@@ -146,3 +146,27 @@ def test_whoever_lost_the_folder_changes_nothing_and_no_progress_is_lost(order: 
         with closing(CheckpointFolder(path, fleet="cheetah", run="run-1")) as last:
             assert last.newest is not None
             assert last.newest.position.frames == published[-1]
+
+
+def test_a_driver_that_is_killed_between_any_two_calls_leaves_a_whole_checkpoint() -> None:
+    for steps in range(1000):
+        with tempfile.TemporaryDirectory() as name, no_chance_and_no_disk(0):
+            path, published = Path(name), list[int]()
+            driver = Driver(path, published)
+            for _ in range(steps):
+                driver.step()
+                if driver.has_ended:
+                    break
+            if driver.has_ended:
+                assert driver.error is None
+                break
+            driver.kill()
+            assert isinstance(driver.error, Killed)
+            with closing(CheckpointFolder(path, fleet="cheetah", run="run-1")) as after:
+                found = after.newest.position.frames if after.newest else 0
+                # The one that was being written may have its name already.
+                assert found - (published[-1] if published else 0) in (0, 10)
+                after.write(Position(frames=found + 10), b"state")
+                assert len(list(path.glob("checkpoint-*"))) == min(2, found // 10 + 1)
+    assert published == [10, 20, 30]
+    assert steps > 30
