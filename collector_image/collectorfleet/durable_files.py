@@ -12,7 +12,10 @@ from typing import Any, BinaryIO, Final
 
 UNFINISHED: Final = ".unfinished-"
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
-_PASSES: Final = (*_FULL, errno.EIO, errno.ESTALE)
+_PASSES: Final = (
+    *_FULL,
+    *(errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EHOSTDOWN, errno.ENOTCONN, errno.EBUSY, errno.EAGAIN),
+)
 
 
 def is_full(error: OSError) -> bool:

@@ -22,6 +22,7 @@ import re
 import secrets
 import shutil
 import socket
+import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -38,18 +39,20 @@ log = logging.getLogger(__name__)
 
 _DRIVER: Final = "driver.json"
 _STAGING: Final = re.compile(r"\.driver-(\d+)-([0-9a-f]+)")
-# What file systems and desktops put into a folder that is otherwise empty.
-_IGNORED: Final = re.compile(r"lost\+found|\.DS_Store|\.nfs.*|\.snapshot|" + re.escape(UNFINISHED) + ".*")
+# What file systems, desktops and drivers put into a folder that is otherwise empty.
+_IGNORED: Final = re.compile(r"\..*|lost\+found|@eaDir|#recycle")
 # A driver that is still writing into its staging folder makes files while they are being removed.
 _REMOVAL_TRIES: Final = 40
-_REMOVAL_PAUSE_SECONDS: Final = 0.05
+_PAUSE_SECONDS: Final = 0.05
+# A folder with open files, below a layer of an image, or of another user.
+_UNMOVABLE: Final = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV)
 
 
 def holds_anything(path: Path) -> bool:
     """Return whether the folder at ``path`` holds anything but what drivers were about to write."""
     if not path.exists():
         return False
-    return any(not (_IGNORED.fullmatch(one) or _STAGING.fullmatch(one)) for one in os.listdir(path))
+    return any(not _IGNORED.fullmatch(one) for one in os.listdir(path))
 
 
 @dataclass(frozen=True, order=True)
@@ -71,7 +74,9 @@ class FencedFolder:
         self.path = path
         self._turn: _Turn | None = None
         self._least_number = 1
-        self._lock = threading.Lock()
+        # What could not be taken away from a full volume: of earlier drivers.
+        self._left: frozenset[_Turn] = frozenset()
+        self._lock = threading.RLock()
 
     @property
     def drivers_before(self) -> int:
@@ -82,7 +87,7 @@ class FencedFolder:
         """Become the driver that changes the folder; blocks until no earlier driver can.
 
         ``drivers_before`` is the least number of drivers before this one. Raises OSError or FolderTakenOver. If
-        the volume is full, earlier drivers can publish nothing either, and this driver tries again at its next change.
+        the volume is full, this driver tries again at its next change.
         """
         self._least_number = drivers_before + 1
         try:
@@ -91,12 +96,13 @@ class FencedFolder:
             if not is_full(error):
                 raise
             self._turn = self._take_from_last()
-        if self._turn is not None:
-            self._take_away_earlier(self._turn)
-        # The previous release wrote into the folder itself under such names.
-        for left in self.path.glob(f"{UNFINISHED}*"):
-            remove(left)
-        self._own_staging()  # or the volume is full
+        with self.watched():
+            if self._turn is not None:
+                self._take_away_earlier(self._turn)
+            # The previous release wrote into the folder itself under such names.
+            for left in self.path.glob(f"{UNFINISHED}*"):
+                remove(left)
+            self._own_staging()  # or the volume is full
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -104,7 +110,8 @@ class FencedFolder:
         try:
             yield
         except Exception:
-            self._raise_if_taken_over()
+            with self._lock:
+                self._raise_if_taken_over()
             raise
 
     def stage(self, name: str) -> Path:
@@ -141,15 +148,19 @@ class FencedFolder:
             place.write_text(json.dumps(content, indent=1))
 
     def remove(self, name: str) -> None:
-        """Remove a file or folder, also from a full volume. Raises FolderTakenOver or OSError."""
-        try:
-            place = self.stage(f"removed-{name}")
-        except OSError as error:
-            if not is_full(error):
-                raise
-            place = self.path / f"{UNFINISHED}{name}"
+        """Remove a file or folder, if it is there, also from a full volume. Raises FolderTakenOver or OSError."""
         with self.watched():
-            os.rename(self.path / name, place)
+            try:
+                place = self.stage(f"removed-{name}")
+                os.rename(self.path / name, place)
+            except FileNotFoundError:
+                if (self.path / name).exists():
+                    raise
+                return  # somebody removed it
+            except OSError as error:
+                if not is_full(error):
+                    raise
+                place = self.path / name  # some file systems have no room for a new name either
             remove(place)
 
     def _own_staging(self) -> Path:
@@ -157,27 +168,58 @@ class FencedFolder:
         with self._lock:
             if self._turn is None or not self._is_own(self._turn):
                 self._raise_if_taken_over()
-                self._turn = self._made_anew()
+                self._turn = self._make_anew()
             return self.path / self._turn.name
 
-    def _made_anew(self) -> _Turn:
-        turn = self._turn
-        if turn is None or not (self.path / turn.name).exists():
-            return self._create()  # the volume was full until now, or somebody emptied the folder
-        (self.path / turn.name / _DRIVER).write_text(json.dumps(_me()))  # it was full until now
+    def _make_anew(self) -> _Turn:
+        """Make the staging folder that the volume had no room for, or that somebody removed.
+
+        The place in the order stays: drivers that came meanwhile are later. Raises FolderTakenOver if there are any.
+        """
+        number = max([self._least_number, *(one.number + 1 for one in self._left)])
+        turn = self._turn or _Turn(number, secrets.token_hex(4))
+        place = self.path / turn.name
+        was_there = place.exists()
+        place.mkdir(exist_ok=True)
+        # Looked at once more, now that whoever comes from here on sees this one.
+        if self._later_than(turn if was_there else None, turn):
+            remove(place)
+            self._raise_if_taken_over()
+        try:
+            self._sign(turn)
+        except OSError:
+            if not was_there:
+                remove(place)
+            raise
+        self._take_away_earlier(turn)
         return turn
+
+    def _later_than(self, turn: _Turn | None, own: _Turn | None) -> list[_Turn]:
+        """Drivers that came after ``turn``; without one, all but ``own`` and those of whom it is known to be left."""
+        others = (one for one in self._turns() if one != own and one not in self._left)
+        return [one for one in others if turn is None or one > turn]
+
+    def _sign(self, turn: _Turn) -> None:
+        place = self.path / turn.name
+        # Whoever may change the folder may also take the staging folder away, as a driver of another user.
+        with suppress(OSError):  # not all file systems have modes
+            place.chmod(stat.S_IMODE(self.path.stat().st_mode) & 0o777 | stat.S_IRWXU)
+        (place / _DRIVER).write_text(json.dumps(_me() | {"token": turn.token}))
 
     def _is_own(self, turn: _Turn) -> bool:
         # Not only the folder: a library that was writing into it may have made it anew.
-        return (self.path / turn.name / _DRIVER).exists()
+        return _read_driver(self.path / turn.name).get("token") == turn.token
 
     def _raise_if_taken_over(self) -> None:
         turn = self._turn
         if turn is not None and self._is_own(turn):
             return
-        later = [one for one in self._turns() if turn is None or one > turn]
+        is_there = turn is not None and (self.path / turn.name).exists()
+        later = self._later_than(turn if is_there else None, turn)
         if later:
-            raise FolderTakenOver(self.path, _told(self.path / max(later).name / _DRIVER))
+            found = _read_driver(self.path / max(later).name)
+            told = f"{found['driver']}, since {found['since']}" if found else "another"
+            raise FolderTakenOver(self.path, told)
 
     def _create(self) -> _Turn:
         """Make a staging folder whose turn is the last one."""
@@ -187,8 +229,9 @@ class FencedFolder:
             place = self.path / turn.name
             place.mkdir()
             try:
-                (place / _DRIVER).write_text(json.dumps(_me()))
+                self._sign(turn)
             except FileNotFoundError:  # a driver that came at the same moment took it away
+                time.sleep(_PAUSE_SECONDS)
                 continue
             except OSError:
                 remove(place)
@@ -199,14 +242,25 @@ class FencedFolder:
             remove(place)
 
     def _take_from_last(self) -> _Turn | None:
-        """Make the staging folder of the last driver one's own: that needs no room. None if there is no such folder."""
+        """Make the staging folder of the last driver one's own: that needs no room on most file systems.
+
+        None if there is no such folder, or not even room for another name.
+        """
         turns = self._turns()
         if not turns:
             return None
         turn = _Turn(max(self._least_number, max(turns).number + 1), secrets.token_hex(4))
         place = self.path / turn.name
-        os.rename(self.path / max(turns).name, place)
-        for left in place.iterdir():
+        try:
+            os.rename(self.path / max(turns).name, place)
+        except FileNotFoundError:
+            return None  # another driver was faster
+        except OSError as error:
+            if not is_full(error):
+                raise
+            self._left = frozenset(turns)
+            return None
+        for left in sorted(place.iterdir(), key=lambda one: one.name != _DRIVER):
             remove(left)
         return turn
 
@@ -218,12 +272,21 @@ class FencedFolder:
                     os.rename(self.path / one.name, place)
                 except FileNotFoundError:
                     self._raise_if_taken_over()  # or its driver found itself the earlier one, and took it away
+                    time.sleep(_PAUSE_SECONDS)
                     continue
+                except OSError as error:
+                    if error.errno not in _UNMOVABLE:
+                        raise
+                    place = self.path / one.name
+                # Its driver looks for that file before it publishes anything.
+                (place / _DRIVER).unlink(missing_ok=True)
                 # A node of a network file system may know the staging folder by its old name for a minute. Once the
                 # folder is removed, nothing can be published from it.
                 try:
                     remove(place)
                 except OSError as error:
+                    if place.parent == self.path:
+                        raise
                     log.warning("%s: what an earlier driver was writing is left: %s", self.path, describe(error))
 
     def _turns(self) -> list[_Turn]:
@@ -244,7 +307,7 @@ def remove(path: Path) -> None:
                 raise
         if not path.exists():
             return
-        time.sleep(_REMOVAL_PAUSE_SECONDS)
+        time.sleep(_PAUSE_SECONDS)
 
 
 def _me() -> dict[str, str]:
@@ -255,10 +318,10 @@ def _me() -> dict[str, str]:
     }
 
 
-def _told(file: Path) -> str:
-    """Who took the folder over, as far as is written."""
+def _read_driver(staging: Path) -> dict[str, str]:
+    """Return what is known of the driver that has a staging folder; nothing if that is not written yet."""
     try:
-        found = json.loads(file.read_text())
-        return f"{found['driver']}, since {found['since']}"
-    except (OSError, ValueError, KeyError, TypeError):
-        return "another"
+        found = json.loads((staging / _DRIVER).read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and {"driver", "since", "token"} <= found.keys() else {}

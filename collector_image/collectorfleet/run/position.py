@@ -25,8 +25,8 @@ class Position:
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Position:
-        """Counters that an older release did not write are 0, those of a newer one are left out."""
-        return cls(**{name: int(found.get(name, 0)) for name in asdict(cls())})
+        """Counters of a newer release are left out. Raises KeyError where one is missing."""
+        return cls(**{name: int(found[name]) for name in asdict(cls())})
 
     @classmethod
     def of_counters(cls, counters: Mapping[str, Any], frames_lost: int) -> Position:

@@ -175,13 +175,15 @@ def open_session(
         lambda metrics: run_log.add(metrics, session.position().frames),
     )
     session = Session(making, run, starting)
+    # Before loggers make their files, which may be in the folder of the output.
+    writer = _writer(fleet, history.run_id)
     run_log = _run_log(fleet, session.report)
     with run_log, _open(session, stop):
         if code.script is None:
             learners = None
             if code.learners is not None:
                 learners = partial(open_learners, fleet.spec, code.learners, folder=folder, on_gpus=learners_on_gpus)
-            _begin_with_collector(session, fleet, code, making, run, history, options, stop, learners)
+            _begin_with_collector(session, fleet, code, making, run, history, options, stop, learners, writer)
         else:
             built = code.built | built_options(fleet.spec, on_ray=True)
             collectors = ScriptCollectors(fleet.spec, built, making, options, session.begin)
@@ -213,13 +215,13 @@ def _begin_with_collector(
     options: dict[str, Any],
     stop: StopRequest,
     open_learners: Callable[[Any], RunLearners] | None,
+    writer: OutputWriter | None,
 ) -> None:
     """The collector that the manifest describes, and what is done with its batches.
 
     ``open_learners`` starts those of ``spec.learners`` for the policy that it is given.
     """
     spec = fleet.spec
-    writer = _writer(fleet, history.run_id)
     making.restore(code.built)
     resume = making.resume_point(
         writer.position if writer else None,

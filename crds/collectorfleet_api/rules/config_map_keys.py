@@ -13,9 +13,10 @@ def key_problem(key: object) -> str | None:
 
     Source: ``IsConfigMapKey`` of k8s.io/apimachinery/pkg/util/validation.
     """
-    if isinstance(key, str) and _KEY.fullmatch(key) and key != "." and not key.startswith(".."):
+    name = str(key)  # YAML reads some keys as numbers
+    if _KEY.fullmatch(name) and name != "." and not name.startswith(".."):
         return None
     return (
-        f"{str(key)[:260]!r} is not a valid ConfigMap key; use 1 to 253 letters, digits, '-', '_' or '.', and do not "
+        f"{name[:260]!r} is not a valid ConfigMap key; use 1 to 253 letters, digits, '-', '_' or '.', and do not "
         "begin with '..'; put files of folders into spec.code.archive, git or artifact"
     )

@@ -76,20 +76,37 @@ def write_checkpoint(
     return Checkpoint(number, position, time, completed, finished / _STATE, _replay_buffer(finished))
 
 
-def read_checkpoint(folder: Path, number: int) -> Checkpoint:
-    """Read and check one checkpoint.
+def check_format(folder: Path, number: int) -> None:
+    """Raise InvalidOption where a newer release wrote that checkpoint. One that cannot be read passes."""
+    try:
+        _counters(folder, number)
+    except InvalidOption:
+        raise
+    except (OSError, ValueError, TypeError):
+        return
 
-    Raises InvalidOption where a newer release wrote it, and OSError, ValueError, KeyError or TypeError where it is not
-    what was written.
-    """
-    found = folder / name_of(number)
-    counters: dict[str, Any] = json.loads((found / _COUNTERS).read_text())
+
+def _counters(folder: Path, number: int) -> dict[str, Any]:
+    counters = json.loads((folder / name_of(number) / _COUNTERS).read_text())
+    if not isinstance(counters, dict) or not isinstance(counters.get("position"), dict):
+        raise ValueError(f"{_COUNTERS} is not what was written")
     written_in = int(counters.get("format", 1))
     if written_in > FORMAT:
         raise InvalidOption(
             f"checkpoints in {folder}: {name_of(number)} has format {written_in}, and this release reads formats up to "
             f"{FORMAT}; use an image of the release that wrote it, or another folder to start over"
         )
+    return counters
+
+
+def read_checkpoint(folder: Path, number: int) -> Checkpoint:
+    """Read and check one checkpoint.
+
+    Raises InvalidOption where a newer release wrote it, and OSError, ValueError, KeyError or TypeError where it is not
+    what was written.
+    """
+    counters = _counters(folder, number)
+    found = folder / name_of(number)
     with (found / _STATE).open("rb") as state:
         digest = hashlib.file_digest(state, "sha256").hexdigest()
     if digest != counters["sha256"]:

@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -19,6 +20,7 @@ from collectorfleet.errors import CollectorFleetError, FolderTakenOver, describe
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.checkpoint.kept_buffer import KeptBuffer
 from collectorfleet.run.checkpoint.training_state import TrainingState
+from collectorfleet.run.fenced_folder import remove
 from collectorfleet.run.position import Position
 from collectorfleet_api.v1alpha1 import CheckpointStatus
 
@@ -124,9 +126,15 @@ class Checkpointer:
         if buffer is None:
             return _Snapshot(state)
         place, started = self._folder.place_for_replay_buffer(), time.monotonic()
-        with self._folder.files.watched():
-            if not buffer.dump(place):
-                return _Snapshot(state)
+        try:
+            with self._folder.files.watched():
+                if not buffer.dump(place):
+                    return _Snapshot(state)
+        except Exception:
+            # On a full volume it would keep the room that others need.
+            with suppress(OSError):
+                remove(place)
+            raise
         log.info("the replay buffer was dumped in %.2f s", time.monotonic() - started)
         return _Snapshot(state, place)
 

@@ -18,11 +18,17 @@ import logging
 from pathlib import Path
 from typing import Final
 
-from collectorfleet.durable_files import is_full
-from collectorfleet.errors import CollectorFleetError, InvalidOption, UserCodeError, describe
+from collectorfleet.durable_files import is_full, may_pass
+from collectorfleet.errors import CollectorFleetError, InfrastructureError, InvalidOption, UserCodeError, describe
 from collectorfleet.run.checkpoint import owner
 from collectorfleet.run.checkpoint.checkpoint import Checkpoint
-from collectorfleet.run.checkpoint.checkpoint_files import name_of, numbers_in, read_checkpoint, write_checkpoint
+from collectorfleet.run.checkpoint.checkpoint_files import (
+    check_format,
+    name_of,
+    numbers_in,
+    read_checkpoint,
+    write_checkpoint,
+)
 from collectorfleet.run.checkpoint.journal import Journal
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.history import RunHistory
@@ -41,8 +47,9 @@ class CheckpointFolder:
         """Make the folder, or take up what is in it; blocks until no earlier driver can change it any more.
 
         ``run`` names the run if it begins here; ``starts`` counts the drivers before this one. Raises InvalidOption if
-        the folder holds something else, FolderTakenOver if another driver takes it at this moment, and UserCodeError if
-        it cannot be written to or holds only checkpoints that cannot be read.
+        the folder holds something else, FolderTakenOver if another driver takes it at this moment, InfrastructureError
+        if the volume is full or fails, and UserCodeError if the folder cannot be written to or holds only checkpoints
+        that cannot be read.
         """
         self.path = path
         self._fleet = fleet
@@ -50,6 +57,8 @@ class CheckpointFolder:
             path.mkdir(parents=True, exist_ok=True)
             # Before it is taken: it may be another fleet's.
             starts = owner.owner_of(path, fleet, run).starts
+            for newest in numbers_in(path)[:1]:
+                check_format(path, newest)
             self.files = FencedFolder(path)
             self._take(starts)
             with self.files.watched():
@@ -62,6 +71,8 @@ class CheckpointFolder:
         except CollectorFleetError:
             raise
         except (OSError, ValueError, KeyError) as error:
+            if isinstance(error, OSError) and may_pass(error):
+                raise InfrastructureError.of(f"checkpoints in {path}", error) from error
             raise UserCodeError.of(f"checkpoints in {path}", error) from error
 
     def close(self) -> None:

@@ -12,10 +12,10 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from collectorfleet.durable_files import is_full
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.position import Position
 
@@ -40,9 +40,9 @@ class Journal:
         except Exception as error:
             if self._descriptor >= 0:
                 self.close()
-            if not isinstance(error, OSError) or not is_full(error) or not (folder.path / name).exists():
+            if not isinstance(error, OSError) or not (folder.path / name).exists():
                 raise
-            # The file of the driver before already has its blocks on the volume.
+            # That of the driver before has its room on a full volume; and if it is open elsewhere, it stays on some.
             self._descriptor = _open(folder.path / name)
 
     def note(self, frames_ever: int, version: int) -> None:
@@ -53,7 +53,8 @@ class Journal:
         os.pwrite(self._descriptor, body + struct.pack("<I", zlib.crc32(body)), place)
 
     def close(self) -> None:
-        os.close(self._descriptor)
+        with suppress(OSError):
+            os.close(self._descriptor)
 
 
 def _open(path: Path) -> int:

@@ -88,7 +88,7 @@ def _take_away(names: Iterable[str], folder: MemberFolder) -> frozenset[str]:
         above, _, mark = name.rstrip("/").rpartition("/")
         if mark == _OPAQUE:
             below = folder.place_of(above)
-            if below is not None and below.is_dir():
+            if below is not None and below.is_dir() and not below.is_symlink():
                 clear(below)
             continue
         gone = mark.removeprefix(_WHITEOUT)

@@ -79,7 +79,9 @@ class MemberFolder:
                 place.symlink_to(target)
             case Kind.HARD_LINK:
                 source = self._source(member)
-                if source != place:
+                if source.is_symlink():
+                    self.put(Member(member.name, Kind.LINK, os.readlink(source)))
+                elif source != place:
                     place.unlink(missing_ok=True)
                     os.link(source, place, follow_symlinks=False)
             case Kind.FILE if content is not None:
@@ -137,6 +139,6 @@ class MemberFolder:
 
     def _source(self, member: Member) -> Path:
         source = self.place_of(member.target)
-        if source is None or source.is_symlink() or not source.is_file():
+        if source is None or not (source.is_symlink() or source.is_file()):
             raise BadMember(f"{member.name!r} is a hard link to {member.target!r}, which is no file before it")
         return source

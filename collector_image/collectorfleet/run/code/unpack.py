@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import lzma
 import shutil
 import stat
@@ -45,16 +46,22 @@ def unpack(file: IO[bytes], folder: Path, bounds: Bounds, *, before: Before | No
     is_zip = file.read(4) in _ZIP_BEGINS
     file.seek(0)
     try:
-        (_unzip if is_zip else _untar)(file, MemberFolder(folder), bounds, before)
+        try:
+            (_unzip if is_zip else _untar)(file, MemberFolder(folder), bounds, before)
+        except tarfile.ReadError:
+            # A zip with something before it, such as the first line of a zipapp.
+            if is_zip or not zipfile.is_zipfile(file):
+                raise
+            _unzip(file, MemberFolder(folder), bounds, before)
     except InvalidOption:
         raise
     except _DAMAGED as error:
         cause = str(error) if isinstance(error, BadMember) else describe(error)
         raise InvalidOption(f"{bounds.where}: what is there cannot be unpacked: {cause}") from error
     except OSError as error:
-        if error.errno is not None:
-            raise
         # Python's readers of compressed files raise it without a number where the content is damaged.
+        if error.errno not in (None, errno.EINVAL, errno.ENAMETOOLONG, errno.EILSEQ):
+            raise
         raise InvalidOption(f"{bounds.where}: what is there cannot be unpacked: {describe(error)}") from error
 
 
@@ -62,6 +69,8 @@ def _untar(file: IO[bytes], folder: MemberFolder, bounds: Bounds, before: Before
     with tarfile.open(fileobj=file, mode="r:*") as tree:
         found = []
         for one in tree:
+            if one.size < 0:
+                raise BadMember(f"{one.name!r} has a size of {one.size} bytes")
             bounds.unpack(one.size)
             found.append((one, _of_tar(one)))
         _read_to_end(tree, bounds)
@@ -101,7 +110,7 @@ def _of_zip(one: zipfile.ZipInfo, tree: zipfile.ZipFile) -> Member:
     if one.flag_bits & _ENCRYPTED:
         raise BadMember(f"{one.filename!r} is encrypted; pack it without a password")
     mode = one.external_attr >> 16  # none in zips of Windows
-    if one.is_dir():
+    if one.is_dir() or stat.S_ISDIR(mode):
         return Member(one.filename, Kind.FOLDER)
     if stat.S_ISLNK(mode):
         with tree.open(one) as content:

@@ -114,15 +114,17 @@ def _proxy(url: str, where: str) -> str | None:
     Raises InvalidOption where it is none for HTTP.
     """
     address, proxies = urlsplit(url), urllib.request.getproxies()
-    proxy = proxies.get(address.scheme) or proxies.get("all")
-    if not proxy or urllib.request.proxy_bypass(address.netloc) or _is_in_network(address.hostname or ""):
+    server = address.netloc.rpartition("@")[2]
+    scheme = address.scheme if proxies.get(address.scheme) else "all"
+    proxy = proxies.get(scheme)
+    if not proxy or urllib.request.proxy_bypass(server) or _is_in_network(address.hostname or ""):
         return None
     proxy = proxy if "://" in proxy else f"http://{proxy}"
     found = urlsplit(proxy)
     if found.scheme not in _PROXY_SCHEMES or not found.hostname:
         raise InvalidOption(
-            f"{where}: {address.scheme.upper()}_PROXY is {found.scheme}://{found.hostname or ''}, which is not "
-            "supported; set a proxy that begins with http:// or https://, or add the server to NO_PROXY"
+            f"{where}: {scheme.upper()}_PROXY is {found.scheme}://{found.hostname or ''}, which is not supported; set "
+            "a proxy that begins with http:// or https://, or add the server to NO_PROXY"
         )
     return proxy
 
@@ -135,6 +137,6 @@ def _is_in_network(host: str) -> bool:
         return False
     for word in urllib.request.getproxies_environment().get("no", "").split(","):
         with suppress(ValueError):
-            if "/" in word and address in ip_network(word.strip(), strict=False):
+            if address in ip_network(word.strip(), strict=False):
                 return True
     return False

@@ -23,8 +23,9 @@ class OutputWriter(Protocol):
     def write(self, batch: TensorDictBase) -> None:
         """Take a batch; blocks now and then, while it and those before it go to disk.
 
-        Raises UserCodeError if the disk, or code of the user, refuses it.
+        Raises UserCodeError if code of the user refuses it, InfrastructureError if the volume is full or fails, and
+        FolderTakenOver if another driver has the folder.
         """
 
     def flush(self) -> None:
-        """Put everything taken so far on disk. Raises UserCodeError if that is refused."""
+        """Put everything taken so far on disk. Raises as :meth:`write` does."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
+from typing import Any
 from unittest.mock import Mock, patch
 
 import pytest
@@ -18,7 +21,7 @@ from tests.unit.collectorfleet.run.interleaving import Killed, Paused
 from collectorfleet.errors import FolderTakenOver
 from collectorfleet.run import fenced_folder
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
-from collectorfleet.run.fenced_folder import FencedFolder
+from collectorfleet.run.fenced_folder import FencedFolder, remove
 from collectorfleet.run.position import Position
 
 WRITES = 3
@@ -84,6 +87,86 @@ def test_what_fails_for_another_reason_keeps_its_own_error_and_leaves_nothing(tm
     with pytest.raises(ValueError, match="of the user's"):
         write()
     assert [one.name for one in tmp_path.glob(".driver-*/*")] == ["driver.json"]
+
+
+def full_for(folder: FencedFolder, *, rename: bool) -> Any:
+    """Within it, ``folder`` finds no room for a staging folder, and where ``rename`` none for another name either."""
+    no_room = OSError(errno.ENOSPC, "no room")
+    real = os.rename
+
+    def refuse(source: Path, target: Path) -> None:
+        if rename and Path(source).name.startswith(".driver-"):
+            raise no_room
+        real(source, target)
+
+    refused = patch.multiple(folder, _create=Mock(side_effect=no_room), _sign=Mock(side_effect=no_room))
+    with patch.object(fenced_folder.os, "rename", refuse), refused, pytest.raises(OSError, match="no room"):
+        folder.take()
+
+
+@pytest.mark.parametrize("rename", [False, True], ids=["a rename needs no room", "a rename needs room"])
+@pytest.mark.parametrize("earlier", [0, 1])
+def test_a_driver_that_found_the_volume_full_writes_once_there_is_room(
+    tmp_path: Path, earlier: int, *, rename: bool
+) -> None:
+    for _ in range(earlier):
+        taken(tmp_path).put("part", "earlier")
+    folder = FencedFolder(tmp_path)
+    full_for(folder, rename=rename)
+    folder.put("part", "later")
+    assert content(tmp_path) == {"part": b'"later"'}
+    assert folder.drivers_before == earlier
+    assert len(list(tmp_path.glob(".driver-*"))) == 1
+
+
+@pytest.mark.parametrize("rename", [False, True], ids=["a rename needs no room", "a rename needs room"])
+@pytest.mark.parametrize("earlier", [0, 1])
+def test_a_driver_that_found_the_volume_full_does_not_outrank_one_that_came_later(
+    tmp_path: Path, earlier: int, *, rename: bool
+) -> None:
+    for _ in range(earlier):
+        taken(tmp_path)
+    first = FencedFolder(tmp_path)
+    full_for(first, rename=rename)
+    second = taken(tmp_path)
+    with pytest.raises(FolderTakenOver):
+        first.put("part", "first")
+    second.put("part", "second")
+    assert content(tmp_path) == {"part": b'"second"'}
+
+
+def test_a_driver_whose_folder_was_emptied_does_not_outrank_one_that_came_later(tmp_path: Path) -> None:
+    for _ in range(3):
+        first = taken(tmp_path)
+    for left in list(tmp_path.iterdir()):
+        remove(left)
+    second = taken(tmp_path)  # counts from the beginning
+    with pytest.raises(FolderTakenOver):
+        first.put("part", "first")
+    second.put("part", "second")
+
+
+def test_what_somebody_removed_already_is_no_error(tmp_path: Path) -> None:
+    taken(tmp_path).remove("part")
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EXDEV, errno.EBUSY])
+def test_a_staging_folder_that_cannot_be_moved_is_removed_where_it_is(tmp_path: Path, number: int) -> None:
+    first = taken(tmp_path)
+    first.stage("part").write_text("half")
+    with patch.object(fenced_folder.os, "rename", Mock(side_effect=OSError(number, "no"))):
+        second = taken(tmp_path)
+    with pytest.raises(FolderTakenOver):
+        first.put("part", "first")
+    second.put("part", "second")
+    assert len(list(tmp_path.glob(".driver-*"))) == 1
+
+
+def test_who_may_change_the_folder_may_take_it_over(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    taken(tmp_path)
+    (staging,) = tmp_path.glob(".driver-*")
+    assert stat.S_IMODE(staging.stat().st_mode) == 0o777
 
 
 class Driver(Paused):

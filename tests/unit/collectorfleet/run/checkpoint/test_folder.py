@@ -13,7 +13,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from collectorfleet.errors import FolderTakenOver, InvalidOption, UserCodeError
+from collectorfleet.errors import FolderTakenOver, InfrastructureError, InvalidOption, UserCodeError
 from collectorfleet.run import fenced_folder
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.position import Position
@@ -56,7 +56,7 @@ def test_a_new_folder_has_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("part", ["state.pt", "checkpoint.json"])
-@pytest.mark.parametrize("damage", ["torn", "empty", "gone", "other"])
+@pytest.mark.parametrize("damage", ["torn", "empty", "gone", "list", "without counters", "other"])
 def test_one_that_is_damaged_is_passed_over_for_the_one_before(
     folder: Path, part: str, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -69,6 +69,10 @@ def test_one_that_is_damaged_is_passed_over_for_the_one_before(
             file.write_bytes(b"")
         case "gone":
             file.unlink()
+        case "list":
+            file.write_bytes(b"[]")
+        case "without counters":
+            file.write_bytes(b'{"position": [], "sha256": "", "time": ""}')
         case _:
             file.write_bytes(b"[]" + content[2:])
     with caplog.at_level(logging.WARNING):
@@ -179,7 +183,7 @@ def test_the_first_driver_of_a_run_needs_room_for_what_says_whose_the_folder_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Volume(monkeypatch)
-    with pytest.raises(UserCodeError, match=r"checkpoints in .*: OSError: .* no room"):
+    with pytest.raises(InfrastructureError, match=r"checkpoints in .*: OSError: .* no room"):
         opened(tmp_path)
 
 

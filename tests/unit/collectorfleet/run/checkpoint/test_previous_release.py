@@ -90,21 +90,22 @@ def test_a_driver_after_a_rollback_counts_the_drivers_of_the_previous_release(wr
     assert opened(written).starts == 9
 
 
-def test_a_checkpoint_of_a_newer_format_is_refused_and_not_passed_over(written: Path) -> None:
-    opened(written).write(Position(frames=600), b"state")
+def test_a_checkpoint_of_a_newer_format_is_refused_before_anybody_loses_the_folder(written: Path) -> None:
+    newer = opened(written)
+    newer.write(Position(frames=600), b"state")
     file = written / "checkpoint-000013/checkpoint.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"format": 2}))
     said = r"checkpoint-000013 has format 2, and this release reads formats up to 1; use an image of the release that"
     with pytest.raises(InvalidOption, match=said):
         opened(written)
-    assert sorted(one.name for one in written.glob("checkpoint-*")) == ["checkpoint-000012", "checkpoint-000013"]
+    newer.write(Position(frames=700), b"state")
+    assert sorted(one.name for one in written.glob("checkpoint-*")) == ["checkpoint-000013", "checkpoint-000014"]
 
 
-def test_counters_that_only_another_release_has_are_no_obstacle(written: Path) -> None:
+def test_counters_that_only_a_newer_release_has_are_no_obstacle(written: Path) -> None:
     file = written / "checkpoint-000012/checkpoint.json"
     counters = json.loads(file.read_text())
-    del counters["position"]["frames_lost"]
-    file.write_text(json.dumps(counters | {"position": counters["position"] | {"episodes": 7}}))
+    file.write_text(json.dumps(counters | {"position": counters["position"] | {"episodes": 7}, "host": "gpu-1"}))
     newest = opened(written).newest
     assert newest is not None
     assert newest.position == Position(frames=400, batches=4, version=4)

@@ -210,6 +210,39 @@ def test_what_is_damaged_or_odd_is_refused_in_a_sentence(archive: bytes, why: st
     refused(archive, into, why)
 
 
+def test_a_zip_with_something_before_it_is_a_zip(into: Path) -> None:
+    put(b"#!/usr/bin/env python3\n" + ZIP, into)
+    assert files(into) == ["a.py"]
+
+
+def test_a_folder_of_a_zip_need_not_end_with_a_slash(into: Path) -> None:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as tree:
+        folder = zipfile.ZipInfo("lib")
+        folder.external_attr = (stat.S_IFDIR | 0o755) << 16
+        tree.writestr(folder, b"")
+        tree.writestr("lib/a.py", CONTENT)
+    put(made.getvalue(), into)
+    assert files(into) == ["lib/a.py"]
+
+
+def test_a_hard_link_to_a_link_is_the_same_link(into: Path) -> None:
+    link = Member("same.py", Kind.LINK, "a.py")
+    put(tar(file("a.py"), link, Member("again.py", Kind.HARD_LINK, "same.py")), into)
+    assert (into / "again.py").readlink() == Path("a.py")
+    refused(tar(Member("lib/again.py", Kind.HARD_LINK, "up.py"), Member("up.py", Kind.LINK, "../a")), into, ".*no file")
+
+
+def test_a_size_below_zero_does_not_make_room_for_more(into: Path) -> None:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=tarfile.GNU_FORMAT) as tree:
+        folder = tarfile.TarInfo("lib")
+        folder.type, folder.size = tarfile.DIRTYPE, -(10**12)
+        tree.addfile(folder)
+    refused(made.getvalue(), into, "")
+    assert files(into) == []
+
+
 NAMES = st.lists(
     st.sampled_from(
         ["a", "b", "A", "..", ".", "", ".wh.a", ".wh..", ".wh..wh..opq", "é", "e\u0301", "\udcff", "x" * 256]

@@ -139,6 +139,7 @@ def test_a_proxy_of_the_environment_is_asked_however_it_is_written(
         ("127.0.0.1", "127.0.0.0/8"),
         ("127.0.0.1", "10.0.0.0/8, 127.0.0.1/32"),
         ("127.0.0.1", "127.0.0.1"),
+        ("me:secret@127.0.0.1", "127.0.0.1"),
         ("localhost", ".cluster.local,localhost"),
     ],
 )
@@ -164,13 +165,18 @@ def test_a_network_that_does_not_have_the_host_leaves_it_to_the_proxy(
 
 
 @pytest.mark.parametrize(
-    ("proxy_url", "named"), [("socks5://me:secret@127.0.0.1:1080", "socks5://127.0.0.1"), ("http://", "http://")]
+    ("variable", "proxy_url", "named"),
+    [
+        ("HTTPS_PROXY", "socks5://me:secret@127.0.0.1:1080", "socks5://127.0.0.1"),
+        ("ALL_PROXY", "socks5://127.0.0.1:1080", "socks5://127.0.0.1"),
+        ("HTTPS_PROXY", "http://", "http://"),
+    ],
 )
 def test_a_proxy_that_is_none_for_http_is_named_without_its_password(
-    proxy: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch, proxy_url: str, named: str
+    proxy: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch, variable: str, proxy_url: str, named: str
 ) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", proxy_url)
-    said = f"^lab: HTTPS_PROXY is {named}, which is not supported; set a proxy that begins with http:// or https://"
+    monkeypatch.setenv(variable, proxy_url)
+    said = f"^lab: {variable} is {named}, which is not supported; set a proxy that begins with http:// or https://"
     with pytest.raises(InvalidOption, match=said):
         fetched("https://lab.invalid/tree")
     assert proxy[1] == []
