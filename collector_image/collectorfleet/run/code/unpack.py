@@ -25,6 +25,7 @@ _DAMAGED: Final = (
 )
 _LONGEST_TARGET_BYTES: Final = 4096
 _ENCRYPTED: Final = 0x1
+_MOST_PADDING_BYTES: Final = 16 * 2**20
 _TAR_KINDS: Final = {
     **dict.fromkeys(tarfile.REGULAR_TYPES, Kind.FILE),
     tarfile.DIRTYPE: Kind.FOLDER,
@@ -73,17 +74,20 @@ def _untar(file: IO[bytes], folder: MemberFolder, bounds: Bounds, before: Before
                 raise BadMember(f"{one.name!r} has a size of {one.size} bytes")
             bounds.unpack(one.size)
             found.append((one, _of_tar(one)))
-        _read_to_end(tree, bounds)
+        _read_to_end(tree)
         left_out = _check([member for _, member in found], folder, before)
         for one, member in found:
             if member.name not in left_out:
                 folder.put(member, tree.extractfile(one) if member.kind is Kind.FILE else None)
 
 
-def _read_to_end(tree: tarfile.TarFile, bounds: Bounds) -> None:
+def _read_to_end(tree: tarfile.TarFile) -> None:
     """Behind the last member are padding and, of a compressed tar, the checksum of all of it."""
+    size_bytes = 0
     while padding := tree.fileobj.read(2**20) if tree.fileobj is not None else b"":
-        bounds.unpack(len(padding), files=0)
+        size_bytes += len(padding)
+        if size_bytes > _MOST_PADDING_BYTES:
+            raise BadMember(f"more than {_MOST_PADDING_BYTES:,} bytes follow the last member")
 
 
 def _of_tar(one: tarfile.TarInfo) -> Member:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet.run.code import artifact
+from collectorfleet.run.code import unpack as unpacking
 from collectorfleet.run.code.bounds import Bounds
 from collectorfleet.run.code.members import Kind, Member
 from collectorfleet.run.code.unpack import unpack
@@ -231,6 +232,14 @@ def test_a_hard_link_to_a_link_is_the_same_link(into: Path) -> None:
     put(tar(file("a.py"), link, Member("again.py", Kind.HARD_LINK, "same.py")), into)
     assert (into / "again.py").readlink() == Path("a.py")
     refused(tar(Member("lib/again.py", Kind.HARD_LINK, "up.py"), Member("up.py", Kind.LINK, "../a")), into, ".*no file")
+
+
+def test_what_follows_the_last_member_is_padding_and_has_a_bound(into: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = Bounds("spec.code.archive")
+    unpack(io.BytesIO(gzip.compress(tar(file("a.py")) + bytes(2**20))), into, counted)
+    assert counted.size_bytes == len(CONTENT)
+    monkeypatch.setattr(unpacking, "_MOST_PADDING_BYTES", 2**20)
+    refused(gzip.compress(tar(file("a.py")) + bytes(2**21)), into, "more than 1,048,576 bytes follow the last member")
 
 
 def test_a_size_below_zero_does_not_make_room_for_more(into: Path) -> None:
