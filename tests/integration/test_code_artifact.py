@@ -156,7 +156,7 @@ def test_an_index_names_the_images_in_it(host: str, into: Path) -> None:
 
 
 def test_what_is_no_tree_is_refused(host: str, into: Path) -> None:
-    with pytest.raises(InvalidOption, match=r"/lab@sha256:[0-9a-f]{64}: what is there cannot be unpacked"):
+    with pytest.raises(InvalidOption, match=r"/lab@sha256:[0-9a-f]{64}: the archive cannot be unpacked"):
         put_anonymously(push(host, b"a = 1\n"), into)
 
 

@@ -202,6 +202,8 @@ def test_a_fleet_without_training_writes_its_frames_to_files_that_read_back(tmp_
     del fleet["spec"]["driver"]["train"]
     fleet["spec"]["collection"]["totalFrames"] = 1000
     fleet["spec"]["output"] = {"path": str(tmp_path / "rollouts")}
+    # In the same folder: what the run itself puts there is no reason to refuse it.
+    fleet["spec"]["driver"]["log"] = {"tensorboard": str(tmp_path / "rollouts/tensorboard")}
     file = write(tmp_path, fleets.code(), fleet)
     done = run(file)
     assert done.returncode == 0, done.stderr

@@ -1,9 +1,10 @@
 """A folder on shared storage that one driver at a time changes: the driver that took it last.
 
 A driver may lose its fleet without knowing it, for instance on a node that was cut off, and go on writing. So each
-driver writes into a staging folder of its own. It publishes what is whole by a rename out of the staging folder, and
-removes by a rename into it. A newcomer takes the staging folders of earlier drivers away before it reads anything.
-From then on, each rename of an earlier driver fails, however long that driver was paused before it.
+driver writes into a staging folder of its own. The driver publishes a finished file or folder by a rename out of the
+staging folder. It removes one by a rename into the staging folder. A newcomer takes the staging folders of earlier
+drivers away before it reads anything. From then on, each rename of an earlier driver fails, however long that driver
+was paused before it.
 
 ::
 
@@ -123,9 +124,9 @@ class FencedFolder:
 
     @contextmanager
     def publishing(self, name: str) -> Iterator[Path]:
-        """Yields where to write a file or folder. Then it is on disk, and has its ``name`` in the folder.
+        """Yield a path to write a file or folder to. At the end it is synced to disk and published as ``name``.
 
-        Raises FolderTakenOver or OSError, or what is raised within; nothing is left of the file or folder then.
+        Raises FolderTakenOver or OSError, or the error of the caller. After an error, what was staged is removed.
         """
         place = self.stage(name)
         try:

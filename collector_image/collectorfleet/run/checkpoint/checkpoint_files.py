@@ -1,7 +1,7 @@
 """One checkpoint on disk: a folder with the state, and beside it the counters and the state's digest.
 
-It is staged and published, and read only if the digest is that of the state. What is in the state, and who made it, is
-not known here.
+A checkpoint is staged, and then published by a rename. It is read only if the digest matches the state. This
+module does not know the content of the state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collectorfleet.run.checkpoint.checkpoint import Checkpoint
 from collectorfleet.run.fenced_folder import FencedFolder, remove
 from collectorfleet.run.position import Position
 
-# Of what is written here; 0.1.0 wrote the first without saying so. A release reads all formats up to its own.
+# The format of new checkpoints. 0.1.0 wrote format 1 without the number. A release reads all formats up to its own.
 FORMAT: Final = 1
 _COUNTERS: Final = "checkpoint.json"
 _STATE: Final = "state.pt"
@@ -89,7 +89,7 @@ def check_format(folder: Path, number: int) -> None:
 def _counters(folder: Path, number: int) -> dict[str, Any]:
     counters = json.loads((folder / name_of(number) / _COUNTERS).read_text())
     if not isinstance(counters, dict) or not isinstance(counters.get("position"), dict):
-        raise ValueError(f"{_COUNTERS} is not what was written")
+        raise ValueError(f"{_COUNTERS} has no counters")
     written_in = int(counters.get("format", 1))
     if written_in > FORMAT:
         raise InvalidOption(
@@ -102,8 +102,8 @@ def _counters(folder: Path, number: int) -> dict[str, Any]:
 def read_checkpoint(folder: Path, number: int) -> Checkpoint:
     """Read and check one checkpoint.
 
-    Raises InvalidOption where a newer release wrote it, and OSError, ValueError, KeyError or TypeError where it is not
-    what was written.
+    Raises InvalidOption if a newer release wrote the checkpoint, and OSError, ValueError, KeyError or TypeError if the
+    checkpoint is damaged.
     """
     counters = _counters(folder, number)
     found = folder / name_of(number)

@@ -44,7 +44,7 @@ class CheckpointFolder:
     """The checkpoints of one fleet, of which this driver is the only one from now on. One thread at a time."""
 
     def __init__(self, path: Path, *, fleet: str, run: str) -> None:
-        """Make the folder, or take up what is in it; blocks until no earlier driver can change it any more.
+        """Make the folder, or resume from its content. Blocks until no earlier driver can change the folder.
 
         ``run`` names the run if it begins here; ``starts`` counts the drivers before this one. Raises InvalidOption if
         the folder holds something else, FolderTakenOver if another driver takes it at this moment, InfrastructureError

@@ -3,8 +3,8 @@
 What a killed process wrote is in the kernel's cache, so a write of some microseconds is enough for a lost pod. A node
 that crashes may lose the newest entries; the checkpoint and the status are there then.
 
-Each driver writes a file of its own, which begins with the last entry of the driver before and replaces that driver's
-file. If the earlier driver still runs, its entries go into a file that no longer has a name.
+Each driver writes a new file and replaces the file of the driver before. The new file begins with the last entry of the
+old one. If the earlier driver still runs, its entries go into a file that no longer has a name.
 """
 
 from __future__ import annotations

@@ -57,13 +57,13 @@ class KeptBuffer:
             raise self._failure(f"cannot be read from {folder}", error) from error
         self._size_bytes = size_bytes(folder)
 
-    def _check_room(self, volume: Path, size_bytes: int) -> None:
+    def _check_room(self, volume: Path, needed_bytes: int) -> None:
         free = shutil.disk_usage(volume).free
-        if free < size_bytes:
+        if free < needed_bytes:
             raise UserCodeError(
                 "replayBuffer.checkpoint",
                 f"the volume of {volume} has {free} bytes left, and the dump of the buffer needs more than "
-                f"{size_bytes}; use one with room for three dumps, or a smaller buffer",
+                f"{needed_bytes}; use one with room for three dumps, or a smaller buffer",
             )
 
     def _failure(self, what: str, error: Exception) -> CollectorFleetError:

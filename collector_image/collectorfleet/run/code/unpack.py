@@ -58,12 +58,12 @@ def unpack(file: IO[bytes], folder: Path, bounds: Bounds, *, before: Before | No
         raise
     except _DAMAGED as error:
         cause = str(error) if isinstance(error, BadMember) else describe(error)
-        raise InvalidOption(f"{bounds.where}: what is there cannot be unpacked: {cause}") from error
+        raise InvalidOption(f"{bounds.where}: the archive cannot be unpacked: {cause}") from error
     except OSError as error:
         # Python's readers of compressed files raise it without a number where the content is damaged.
         if error.errno not in (None, errno.EINVAL, errno.ENAMETOOLONG, errno.EILSEQ):
             raise
-        raise InvalidOption(f"{bounds.where}: what is there cannot be unpacked: {describe(error)}") from error
+        raise InvalidOption(f"{bounds.where}: the archive cannot be unpacked: {describe(error)}") from error
 
 
 def _untar(file: IO[bytes], folder: MemberFolder, bounds: Bounds, before: Before | None) -> None:

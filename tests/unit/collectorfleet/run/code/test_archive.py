@@ -84,7 +84,7 @@ def test_a_link_out_of_the_tree_is_refused(tmp_path: Path, into: Path) -> None:
 def test_what_is_no_archive_is_said(tmp_path: Path, into: Path) -> None:
     path = tmp_path / "code.tar.gz"
     path.write_text("<html>not found</html>")
-    with pytest.raises(InvalidOption, match=r"configMap code, key code\.tar\.gz: what is there cannot be unpacked"):
+    with pytest.raises(InvalidOption, match=r"configMap code, key code\.tar\.gz: the archive cannot be unpacked"):
         put(of(path), path, into)
 
 

@@ -73,7 +73,7 @@ def files(folder: Path) -> list[str]:
 
 
 def refused(archive: bytes, folder: Path, why: str, *, layer: bool = False) -> None:
-    with pytest.raises(InvalidOption, match=rf"^spec.code.archive: what is there cannot be unpacked: {why}"):
+    with pytest.raises(InvalidOption, match=rf"^spec.code.archive: the archive cannot be unpacked: {why}"):
         put(archive, folder, layer=layer)
 
 

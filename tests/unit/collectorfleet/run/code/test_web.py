@@ -96,41 +96,24 @@ def test_another_server_that_we_are_sent_to_sees_no_password() -> None:
 
 
 @pytest.fixture
-def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[str]]]:
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[Message]]]:
     """A proxy that has every page, where nobody else has any; its address without a scheme, and what it was asked."""
     for name in list(os.environ):
         if name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
-    asked: list[str] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_response(200)
-            self.send_header("Content-Length", "4")
-            self.end_headers()
-            self.wfile.write(b"tree")
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base class names it so)
-            """The test looks at what was asked."""
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"127.0.0.1:{server.server_port}", asked
-        server.shutdown()
-        thread.join()
+    with answering(200) as (url, asked):
+        yield url.removeprefix("http://").removesuffix("/tree"), asked
 
 
 @pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
 @pytest.mark.parametrize("scheme", ["", "http://", "http://me:secret@"], ids=["bare", "http", "with a user"])
 def test_a_proxy_of_the_environment_is_asked_however_it_is_written(
-    proxy: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch, variable: str, scheme: str
+    proxy: tuple[str, list[Message]], monkeypatch: pytest.MonkeyPatch, variable: str, scheme: str
 ) -> None:
     address, asked = proxy
     monkeypatch.setenv(variable, scheme + address)
     assert fetched("http://lab.invalid/tree") == b"tree"
-    assert asked == ["http://lab.invalid/tree"]
+    assert [one["Host"] for one in asked] == ["lab.invalid"]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +127,7 @@ def test_a_proxy_of_the_environment_is_asked_however_it_is_written(
     ],
 )
 def test_no_proxy_names_hosts_and_networks(
-    proxy: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch, host: str, passed_by: str
+    proxy: tuple[str, list[Message]], monkeypatch: pytest.MonkeyPatch, host: str, passed_by: str
 ) -> None:
     address, asked = proxy
     monkeypatch.setenv("HTTP_PROXY", address)
@@ -155,13 +138,13 @@ def test_no_proxy_names_hosts_and_networks(
 
 
 def test_a_network_that_does_not_have_the_host_leaves_it_to_the_proxy(
-    proxy: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
+    proxy: tuple[str, list[Message]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, asked = proxy
     monkeypatch.setenv("HTTP_PROXY", address)
     monkeypatch.setenv("NO_PROXY", "10.0.0.0/8,not/a/network,fd00::/8")
     assert fetched("http://192.0.2.7/tree") == b"tree"
-    assert asked == ["http://192.0.2.7/tree"]
+    assert [one["Host"] for one in asked] == ["192.0.2.7"]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +156,7 @@ def test_a_network_that_does_not_have_the_host_leaves_it_to_the_proxy(
     ],
 )
 def test_a_proxy_that_is_none_for_http_is_named_without_its_password(
-    proxy: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch, variable: str, proxy_url: str, named: str
+    proxy: tuple[str, list[Message]], monkeypatch: pytest.MonkeyPatch, variable: str, proxy_url: str, named: str
 ) -> None:
     monkeypatch.setenv(variable, proxy_url)
     said = f"^lab: {variable} is {named}, which is not supported; set a proxy that begins with http:// or https://"
