@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from tensordict import TensorDict, TensorDictBase
 from torch import Tensor, nn
+from torchrl.collectors import BaseCollector
+from torchrl.envs import EnvBase, Transform
 
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.cutting import Cutter, padded
+from collectorfleet.actor.environment_calls import watch_environments
 from collectorfleet.actor.episodes import EpisodeCounter
 from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
@@ -27,6 +30,8 @@ from collectorfleet.normalization import Normalization
 # Where TorchRL's inference service says which of its versions acted.
 _SERVICE_VERSION = "policy_version"
 _OF_THE_DRIVER = ("policy_state_dict", "iter", "frames")
+# What methods of environments return to be called in a row.
+_STAYS = (EnvBase, Transform, BaseCollector)
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,8 @@ class RolloutRunner:
         self._episodes = EpisodeCounter()
         self.normalization = normalization
         self._frames = config.frames_per_request
+        # The environment is no longer where the last observation was made.
+        self._begins_anew = False
         self._rollouts: Iterator[TensorDictBase] = iter(collector)
         self._policy = _policy_of(collector, config)
         self.inboxes = {POLICY: Inbox(WeightsTarget(self._tensors()), self._pass_on, normalization)}
@@ -79,6 +86,9 @@ class RolloutRunner:
         else:
             inbox.begin_rollout(request.min_version, exactly=weights)
         try:
+            if self._begins_anew:
+                self._begins_anew = False
+                self.collector.reset()
             self._ask_for(request.frames, random=request.random)
             if self._cutter is not None:
                 self._cutter.begin(request.id)
@@ -100,6 +110,26 @@ class RolloutRunner:
         if self._cutter is not None:
             self._cutter.cut(request_id)
 
+    def set_seed(self, seed: int, *, static_seed: bool) -> int:
+        """Seed the environments; the next rollout begins with a reset. Returns the next seed."""
+        following: int = self.collector.set_seed(seed, static_seed)
+        # Processes were reset with it.
+        self._begins_anew |= not self._config.has_processes
+        return following
+
+    def execute(self, path: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """Call what is at ``path`` in the collector; raises what the call raises.
+
+        If the call stepped, reset, seeded or restored an environment, the next rollout begins with a reset, so that
+        its first frame is a transition. An environment, a transform or a collector is not returned: it cannot travel.
+        """
+        with watch_environments() as calls:
+            try:
+                returned = self.collector.cascade_execute(path, *arguments, **keywords)
+            finally:
+                self._begins_anew |= calls.changed_state
+        return None if isinstance(returned, _STAYS) else returned
+
     def environment_state(self) -> dict[str, Any]:
         """Of the collector's state, what the driver does not have: all but the policy and the counters."""
         return {key: value for key, value in self.collector.state_dict().items() if key not in _OF_THE_DRIVER}
@@ -109,6 +139,8 @@ class RolloutRunner:
             # TorchRL's collector reads buffers of an environment that it does not write: they stay as they are.
             state = {**state, "env_state_dict": self.collector.env.state_dict()}
         self.collector.load_state_dict({**self.collector.state_dict(), **state})
+        # Frame stacks and statistics are those of another episode than the last observation.
+        self._begins_anew = True
         if self.normalization is not None:
             self.normalization.restart()
 

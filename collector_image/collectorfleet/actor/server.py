@@ -82,7 +82,7 @@ class CollectorServer:
             # TorchRL's name for it. Not an argument: not every class that a user brings along takes it.
             self._made.collector.worker_idx = self._id.index
             if seed_environment:
-                self._made.collector.set_seed(seed % 2**31)
+                self._made.set_seed(seed % 2**31, static_seed=False)
         except BaseException as error:  # noqa: BLE001  (the user's code may raise anything, and call sys.exit)
             return self.failure(error)
         self._built.set()
@@ -122,12 +122,11 @@ class CollectorServer:
 
     def set_seed(self, seed: int, static_seed: bool) -> int:
         """Seed the environments, between two rollouts; returns the next seed."""
-        following: int = self._runner.collector.set_seed(seed, static_seed)
-        return following
+        return self._runner.set_seed(seed, static_seed=static_seed)
 
     def execute(self, path: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """Call what is at ``path`` in TorchRL's collector, between two rollouts; raises what it raises."""
-        return self._runner.collector.cascade_execute(path, *arguments, **keywords)
+        return self._runner.execute(path, arguments, keywords)
 
     def attribute(self, path: str) -> Any:
         """What is at ``path`` in TorchRL's collector, between two rollouts."""

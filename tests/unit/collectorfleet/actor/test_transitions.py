@@ -1,0 +1,279 @@
+"""Every frame is a true transition, also after a call that reset, seeded or restored the environment in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from gymnasium.spaces import Box
+from tensordict import TensorDict, TensorDictBase
+from tensordict.nn import TensorDictModule
+from torch import nn
+from torchrl.collectors import MultiSyncCollector
+from torchrl.data import Binary, Composite, Unbounded
+from torchrl.envs import CatFrames, EnvBase, GymWrapper, ParallelEnv, SerialEnv, StepCounter, TransformedEnv
+
+from collectorfleet.actor.build import build
+from collectorfleet.actor.config import CollectorConfig, RolloutLoop
+from collectorfleet.actor.rollouts import RolloutRunner
+from collectorfleet.actor.server import CollectorServer
+from collectorfleet.messages import CollectorId, Request, Started
+
+STEPS = 6
+
+
+class Climb(gymnasium.Env[np.ndarray, Any]):
+    """Observes a number that begins anywhere and grows by one with each step."""
+
+    def __init__(self) -> None:
+        self.observation_space = Box(-np.inf, np.inf, (1,), np.float32)
+        self.action_space = Box(-1, 1, (2,), np.float32)
+        self.level = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
+        super().reset(seed=seed)
+        self._height = float(self.np_random.integers(0, 100_000))
+        return np.array([self._height], np.float32), {}
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        self._height += 1
+        return np.array([self._height], np.float32), 0.0, False, False, {}
+
+    def begin_at(self, level: int) -> None:
+        self.level = level
+        self.reset()
+
+
+class OwnClimb(EnvBase):
+    """The same as an environment of TorchRL's; its seed sets its state."""
+
+    def __init__(self) -> None:
+        super().__init__(device="cpu", batch_size=torch.Size([]))
+        self.observation_spec = Composite(observation=Unbounded(shape=(1,)))
+        self.action_spec = Unbounded(shape=(2,))
+        self.reward_spec = Unbounded(shape=(1,))
+        self.done_spec = Binary(shape=(1,), dtype=torch.bool)
+        self.level = 0
+        self._random = np.random.default_rng()
+
+    def _reset(self, tensordict: TensorDictBase | None = None, **_: Any) -> TensorDictBase:
+        self._height = float(self._random.integers(0, 100_000))
+        return TensorDict({"observation": torch.tensor([self._height])}, batch_size=[])
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        self._height += 1
+        seen = {"observation": torch.tensor([self._height]), "reward": torch.zeros(1), "done": torch.zeros(1).bool()}
+        return TensorDict(seen, batch_size=[])
+
+    def _set_seed(self, seed: int | None) -> None:
+        self._random = np.random.default_rng(seed)
+        self.reset()
+
+    def begin_at(self, level: int) -> None:
+        self.level = level
+        self.reset()
+
+
+def gym() -> EnvBase:
+    return GymWrapper(Climb())
+
+
+def with_a_limit() -> EnvBase:
+    return TransformedEnv(gym(), StepCounter(4))
+
+
+def several() -> EnvBase:
+    return SerialEnv(3, gym)
+
+
+def in_processes() -> EnvBase:
+    return ParallelEnv(2, gym)
+
+
+def acting() -> TensorDictModule:
+    torch.manual_seed(7)
+    return TensorDictModule(nn.Linear(1, 2), ["observation"], ["action"])
+
+
+MAKES = {"own": OwnClimb, "Gymnasium": gym, "with a limit": with_a_limit, "several": several}
+each_environment = pytest.mark.parametrize("make", MAKES.values(), ids=MAKES)
+each_loop = pytest.mark.parametrize("loop", [RolloutLoop.FAST, RolloutLoop.TORCHRL])
+
+
+def runner_of(make: Callable[[], EnvBase], loop: RolloutLoop = RolloutLoop.FAST) -> RolloutRunner:
+    return build(CollectorConfig(make, None, STEPS, policy_factory=acting, rollout=loop), 0)
+
+
+def rolled_out(runner: RolloutRunner) -> TensorDictBase:
+    """The next rollout, ``[environments, steps]``."""
+    environments = getattr(runner.collector, "n_env", 1)  # a collector of several processes does not say it
+    batch = runner.run(Request(1, STEPS * environments, 0)).batch
+    assert batch is not None
+    return batch.clone().reshape(-1, STEPS)
+
+
+def assert_true_transitions(batch: TensorDictBase) -> None:
+    assert torch.equal(batch["next", "observation"], batch["observation"] + 1)
+
+
+def assert_jumps_begin_trajectories(before: TensorDictBase, after: TensorDictBase) -> None:
+    """Where the second rollout does not go on from the first, it has other trajectories."""
+    left, right = before["next", "observation"][:, -1], after["observation"][:, 0]
+    ids = before["collector", "traj_ids"][:, -1], after["collector", "traj_ids"][:, 0]
+    same = ids[0] == ids[1]
+    assert torch.equal(left[same], right[same])
+    assert not same.any()
+
+
+CALLS: dict[str, Callable[[RolloutRunner], Any]] = {
+    "the fleet's set_seed": lambda runner: runner.set_seed(1, static_seed=False),
+    "map_fn of set_seed": lambda runner: runner.execute("set_seed", (1,), {}),
+    "map_fn of env.set_seed": lambda runner: runner.execute("env.set_seed", (1,), {}),
+    "map_fn of env.reset": lambda runner: runner.execute("env.reset", (), {}),
+    "map_fn of reset": lambda runner: runner.execute("reset", (), {}),
+    "map_fn of env.rollout": lambda runner: runner.execute("env.rollout", (3,), {}),
+    "a state that is loaded": lambda runner: runner.load_environment_state(runner.environment_state()),
+}
+
+
+@each_loop
+@each_environment
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_the_frames_after_a_call_that_touches_the_environment_are_true_transitions(
+    make: Callable[[], EnvBase], loop: RolloutLoop, call: Callable[[RolloutRunner], Any]
+) -> None:
+    runner = runner_of(make, loop)
+    call(runner)
+    before = rolled_out(runner)
+    assert_true_transitions(before)
+    call(runner)
+    after = rolled_out(runner)
+    assert_true_transitions(after)
+    assert_jumps_begin_trajectories(before, after)
+    assert_true_transitions(rolled_out(runner))
+
+
+@each_loop
+@pytest.mark.parametrize("make", [OwnClimb, gym, several])
+def test_a_method_of_the_environments_own_that_resets_it_begins_trajectories(
+    make: Callable[[], EnvBase], loop: RolloutLoop
+) -> None:
+    runner = runner_of(make, loop)
+    before = rolled_out(runner)
+    runner.execute("env.begin_at", (3,), {})
+    after = rolled_out(runner)
+    assert_true_transitions(after)
+    assert_jumps_begin_trajectories(before, after)
+
+
+def test_a_method_that_is_called_in_the_processes_of_an_environment_begins_trajectories() -> None:
+    runner = runner_of(in_processes)
+    try:
+        before = rolled_out(runner)
+        runner.execute("env.begin_at", (3,), {})
+        after = rolled_out(runner)
+        assert_true_transitions(after)
+        assert_jumps_begin_trajectories(before, after)
+    finally:
+        runner.collector.shutdown()
+
+
+@each_loop
+@pytest.mark.parametrize("make", [OwnClimb, gym, several])
+@pytest.mark.parametrize(
+    ("path", "arguments"),
+    [
+        pytest.param("env.__setattr__", ("level", 3), id="an attribute is set"),
+        pytest.param("env.rand_action", (), id="an action is drawn"),
+        pytest.param("env.fake_tensordict", (), id="specs are asked for"),
+    ],
+)
+def test_a_call_that_does_not_touch_the_environment_ends_no_trajectory(
+    make: Callable[[], EnvBase], loop: RolloutLoop, path: str, arguments: tuple[Any, ...]
+) -> None:
+    runner = runner_of(make, loop)
+    before = rolled_out(runner)
+    runner.execute(path, arguments, {})
+    after = rolled_out(runner)
+    assert torch.equal(before["next", "observation"][:, -1], after["observation"][:, 0])
+    assert torch.equal(before["collector", "traj_ids"][:, -1], after["collector", "traj_ids"][:, 0])
+
+
+def test_a_call_that_touches_the_environment_and_raises_begins_trajectories() -> None:
+    runner = runner_of(gym)
+    before = rolled_out(runner)
+    with pytest.raises(TypeError):
+        runner.execute("env.begin_at", ("too", "many"), {})
+    assert torch.equal(before["next", "observation"][:, -1], rolled_out(runner)["observation"][:, 0])
+    before = rolled_out(runner)
+    runner.collector.reset_and_raise = partial(_reset_and_raise, runner.collector.env)
+    with pytest.raises(ZeroDivisionError):
+        runner.execute("reset_and_raise", (), {})
+    after = rolled_out(runner)
+    assert_true_transitions(after)
+    assert_jumps_begin_trajectories(before, after)
+
+
+def _reset_and_raise(env: EnvBase) -> None:
+    env.reset()
+    raise ZeroDivisionError
+
+
+@each_loop
+@each_environment
+def test_equal_seeds_begin_alike(make: Callable[[], EnvBase], loop: RolloutLoop) -> None:
+    runner = runner_of(make, loop)
+    runner.set_seed(3, static_seed=False)
+    first = rolled_out(runner)
+    runner.set_seed(3, static_seed=False)
+    second = rolled_out(runner)
+    assert torch.equal(first["observation"], second["observation"])
+
+
+def test_the_first_frame_of_a_replacement_after_set_seed_is_a_true_transition() -> None:
+    config = CollectorConfig(gym, acting(), STEPS)
+    server = CollectorServer(CollectorId("c0", 1), config)
+    assert isinstance(server.build(5, seed_environment=True), Started)
+    assert_true_transitions(rolled_out(server._runner))
+
+
+def test_a_stack_of_frames_is_filled_anew_after_a_state_is_loaded() -> None:
+    def stacked() -> EnvBase:
+        return TransformedEnv(OwnClimb(), CatFrames(3, dim=-1, in_keys=["observation"]))
+
+    def acts() -> TensorDictModule:
+        return TensorDictModule(nn.Linear(3, 2), ["observation"], ["action"])
+
+    config = CollectorConfig(stacked, None, STEPS, policy_factory=acts)
+    first, second = build(config, 0), build(config, 0)
+    rolled_out(first)
+    second.load_environment_state(first.environment_state())
+    batch = rolled_out(second)
+    newest = batch["observation"][..., -1]
+    assert torch.equal(batch["next", "observation"][..., -1], newest + 1)
+    assert torch.equal(batch["next", "observation"][..., :-1], batch["observation"][..., 1:])
+
+
+def test_what_a_method_returns_does_not_have_to_travel_if_it_is_the_environment() -> None:
+    runner = runner_of(with_a_limit)
+    assert runner.execute("env.append_transform", (StepCounter(3, step_count_key="again"),), {}) is None
+
+
+def test_the_processes_of_a_collector_give_true_transitions_too() -> None:
+    config = replace(
+        CollectorConfig(gym, None, STEPS, policy_factory=acting), collector_class=MultiSyncCollector, workers=1
+    )
+    runner = build(config, 0)
+    try:
+        runner.load_environment_state(runner.environment_state())
+        assert_true_transitions(rolled_out(runner))
+        runner.set_seed(1, static_seed=False)
+        assert_true_transitions(rolled_out(runner))
+    finally:
+        runner.collector.shutdown()
