@@ -170,6 +170,7 @@ class Answer:
     policy: str = POLICY
     normalization: Normalization | None = field(repr=False, default=None)  # what its environment saw since the last one
     episodes: Episodes | None = field(repr=False, default=None)  # that ended in it; None where the frames do not say
+    loop: str | None = None  # what steps from now on, see Started, if that has changed
 
 
 @dataclass(frozen=True, slots=True)

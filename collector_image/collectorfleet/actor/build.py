@@ -38,8 +38,12 @@ def build(config: CollectorConfig, incarnation: int) -> RolloutRunner:
     # Before the collector, which resets the environment: that counts as seen.
     normalization = None if config.has_processes else normalization_of(env, config)
     collector = _class_of(config)(env, policy, frames_per_batch=config.frames_per_request, total_frames=-1, **options)
-    if isinstance(collector, FastCollector) and collector.inexact and config.rollout is RolloutLoop.FAST:
-        raise NotExact(f"{collector.inexact}; use Auto, which leaves such environments and policies to TorchRL's loop")
+    if isinstance(collector, FastCollector) and config.rollout is RolloutLoop.FAST:
+        collector.must_be_fast = True
+        if collector.inexact:
+            raise NotExact(
+                f"{collector.inexact}; use Auto, which leaves such environments and policies to TorchRL's loop"
+            )
     return RolloutRunner(config, collector, incarnation, cutter, shared, normalization)
 
 

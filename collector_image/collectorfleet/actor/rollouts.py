@@ -19,7 +19,7 @@ from collectorfleet.actor.environment_calls import watch_environments
 from collectorfleet.actor.episodes import EpisodeCounter
 from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
-from collectorfleet.actor.rollout.collector import FastCollector
+from collectorfleet.actor.rollout.collector import FastCollector, call_in_steps
 from collectorfleet.actor.stamp import STAMP, STAMP_KEY, SharedVersion
 from collectorfleet.actor.target import WeightsTarget
 from collectorfleet.codec import frames as keys
@@ -44,6 +44,7 @@ class Rollout:
     segments: Sequence[Segment] | None
     normalization: Normalization | None = None  # what the environment saw
     episodes: Episodes | None = None  # that ended in it
+    loop: str | None = None  # what steps from now on, if that has changed
 
 
 class RolloutRunner:
@@ -76,7 +77,8 @@ class RolloutRunner:
             if isinstance(collector, FastCollector):
                 collector.call_before_policy(before_step)
             else:
-                self._policy.register_forward_pre_hook(lambda *_: before_step())
+                call_in_steps(self._policy, before_step, getattr(collector, "_policy_output_keys", set()))
+        self._known_loop = self.loop
 
     def run(self, request: Request, weights: Offer | None = None) -> Rollout:
         """Run one request to its end; ``weights`` came along with it."""
@@ -95,15 +97,17 @@ class RolloutRunner:
             batch = next(self._rollouts)
         finally:
             segments = inbox.end_rollout()
-        rollout = self._finish(batch, segments)
-        return (
-            rollout if self.normalization is None else replace(rollout, normalization=self.normalization.contribution())
-        )
+        contribution = None if self.normalization is None else self.normalization.contribution()
+        return replace(self._finish(batch, segments), normalization=contribution, loop=self._changed_loop())
 
     @property
     def loop(self) -> str:
         """Whose loop steps: ``Fast``, or ``TorchRL`` with the reason where it was not chosen."""
         return self.collector.steps_by if isinstance(self.collector, FastCollector) else "TorchRL"
+
+    def _changed_loop(self) -> str | None:
+        before, self._known_loop = self._known_loop, self.loop
+        return None if self._known_loop == before else self._known_loop
 
     def cut_short(self, request_id: int) -> None:
         """End the rollout of that request after the step that runs, also if it has not begun yet."""

@@ -182,6 +182,7 @@ class CollectorServer:
             policy=request.policy,
             normalization=rollout.normalization,
             episodes=rollout.episodes,
+            loop=rollout.loop,
         )
 
     def _part(self, rollout: Rollout) -> Part | None:

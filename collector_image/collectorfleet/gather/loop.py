@@ -285,6 +285,10 @@ class GatherLoop:
         shared.statistics.collected(answer.frames, answer.pickled)
         if answer.episodes:
             shared.statistics.ended(answer.episodes)
+        if answer.loop is not None:
+            one.loop = answer.loop
+            log.warning("%s: steps by %s from now on", one.id.name, one.loop)
+            shared.note_change()
         slot = shared.slots.by_name[one.id.name]
         slot.batches += 1
         slot.frames += answer.frames

@@ -3,66 +3,138 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from typing import Any
 
 import torch
 from tensordict import TensorDictBase
 from torchrl.collectors import Collector
 from torchrl.envs.utils import set_exploration_type
 
-from collectorfleet.actor.rollout.environment_loop import EnvironmentLoop
 from collectorfleet.actor.rollout.exact import NotExact
-from collectorfleet.actor.rollout.find import find_loop
-from collectorfleet.actor.rollout.loop import Loop
+from collectorfleet.actor.rollout.find import Found, find_loop
+from collectorfleet.actor.rollout.loop import WRITES, LeftOver
 
 
 class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
     """``Collector``, but for how it steps; takes its arguments.
 
-    What it steps is looked at when that is first asked for, and not again.
+    The loop is chosen before the first rollout. It is chosen again before each rollout that finds environment,
+    transforms or policy changed, and TorchRL's loop takes over if a rollout shows that the choice was wrong.
+    ``must_be_fast`` refuses TorchRL's loop.
     """
 
-    @cached_property
-    def _found(self) -> Loop | EnvironmentLoop | NotExact:
-        try:
-            return find_loop(self)
-        except NotExact as why:
-            return why
-        except Exception as error:  # noqa: BLE001  (it is looked at what anybody wrote, and TorchRL's loop may take it)
-            return NotExact(f"looking at what is stepped raised {type(error).__name__}: {error}")
+    must_be_fast = False
+    _found: Found | NotExact | None = None
+    _before_policy: Callable[[], None] | None = None
+    _hooks: tuple[Any, ...] = ()
+
+    def _choose(self) -> Found | NotExact:
+        """The choice, made anew if what it was made for has changed."""
+        if isinstance(self._found, NotExact):
+            return self._found
+        changed = None if self._found is None else self._found.structure.change()
+        if self._found is None or changed is not None:
+            self._use(_find(self, changed))
+        return self._found
+
+    def _use(self, found: Found | NotExact) -> None:
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks = ()
+        self._found = found
+        call = self._before_policy
+        if call is None:
+            return
+        if isinstance(found, Found):
+            found.loop.before_policy = call
+        else:
+            self._hooks = call_in_steps(self.policy, call, self._policy_output_keys)
 
     @property
     def steps_by(self) -> str:
         """Which loop steps, and why not the fastest."""
-        return f"TorchRL: {self._found}" if isinstance(self._found, NotExact) else self._found.name
+        found = self._found or self._choose()
+        return f"TorchRL: {found}" if isinstance(found, NotExact) else found.loop.name
 
     @property
     def inexact(self) -> str | None:
         """Why TorchRL's loop steps after all, in one sentence; None where ours does."""
-        return str(self._found) if isinstance(self._found, NotExact) else None
+        found = self._found or self._choose()
+        return str(found) if isinstance(found, NotExact) else None
 
     def call_before_policy(self, call: Callable[[], None]) -> None:
-        """Have ``call`` called in each step, before the policy; for a policy that is a module."""
-        if not isinstance(self._found, NotExact):
-            self._found.before_policy = call
-        else:
-            self.policy.register_forward_pre_hook(lambda *_: call())
+        """Have ``call`` called in each step, before the policy, which is a module; it may change the policy's weights.
+
+        What the policy said in earlier steps stays as it was.
+        """
+        self._before_policy = call
+        self._use(self._choose())
 
     @torch.no_grad()
     def rollout(self) -> TensorDictBase:
-        if isinstance(self._found, NotExact):
+        found = self._choose()
+        if isinstance(found, NotExact):
+            if self.must_be_fast:
+                raise found
             return super().rollout()
-        if self._found.policy.hooked:
-            raise RuntimeError(
-                "a module of the policy got a hook after the collector was built, which a fast rollout does not call; "
-                "set collection.rollout to TorchRL"
-            )
         if self.pre_collect_hook is not None:
             self.pre_collect_hook()
         if self.reset_at_each_iter:
             self._carrier.update(self.env.reset())
             self._start_new_trajectories()
+        batch = self._final_rollout
         with set_exploration_type(self.exploration_type):
             random = self._should_use_random_frames()
-            self._found.run(self, self._final_rollout, self.frames_per_batch, random=random)
-        return self._maybe_set_truncated(self._final_rollout)
+            left = found.loop.run(self, batch, self.frames_per_batch, random=random)
+        if left is not None:
+            self._use(NotExact(WRITES))
+            if self.must_be_fast:
+                raise NotExact(f"{WRITES}; clone it there, or set collection.rollout to Auto")
+            self._finish(batch, left)
+        return self._maybe_set_truncated(batch)
+
+    def _finish(self, batch: TensorDictBase, left: LeftOver) -> None:
+        """Have TorchRL's loop step the rest of a rollout."""
+        steps = self.frames_per_batch
+        if left.begins == steps:
+            return
+        begins = self.pre_collect_hook, self.reset_at_each_iter
+        self.pre_collect_hook, self.reset_at_each_iter = None, False
+        self.frames_per_batch, self._final_rollout = steps - left.begins, batch[..., left.begins :]
+        try:
+            batch[..., left.begins :] = super().rollout()
+        finally:
+            self.pre_collect_hook, self.reset_at_each_iter = begins
+            self.frames_per_batch, self._final_rollout = steps, batch
+        if left.shares:
+            self._share(batch, left.begins)
+
+    def _share(self, batch: TensorDictBase, step: int) -> None:
+        """The policy wrote into what it saw in this step, and so into what was seen after the one before."""
+        for key in self.env.observation_spec.keys(True, True):
+            seen, before = batch.get(key), batch.get(("next", key) if isinstance(key, str) else ("next", *key), None)
+            if before is not None:
+                before[..., step - 1, :] = seen[..., step, :]
+
+
+def call_in_steps(policy: Any, call: Callable[[], None], writes: set[Any]) -> tuple[Any, ...]:
+    """Hook ``call`` before a policy that TorchRL's loop calls; what it ``writes`` is no view of its weights then."""
+
+    def keep(_: Any, __: Any, said: Any) -> None:
+        if isinstance(said, TensorDictBase):
+            for key in writes:
+                tensor = said.get(key, None)
+                if isinstance(tensor, torch.Tensor):
+                    said.set(key, tensor.clone())
+
+    return policy.register_forward_pre_hook(lambda *_: call()), policy.register_forward_hook(keep)
+
+
+def _find(collector: FastCollector, changed: str | None) -> Found | NotExact:
+    try:
+        return find_loop(collector)
+    except NotExact as why:
+        found = why
+    except Exception as error:  # noqa: BLE001  (it is looked at what anybody wrote, and TorchRL's loop may take it)
+        found = NotExact(f"looking at what is stepped raised {type(error).__name__}: {error}")
+    return found if changed is None else NotExact(f"{found} ({changed} has changed)")

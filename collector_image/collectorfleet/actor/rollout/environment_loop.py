@@ -14,6 +14,7 @@ from tensordict import TensorDictBase
 from torchrl.collectors import Collector
 
 from collectorfleet.actor.rollout.memory import TRAJECTORY
+from collectorfleet.actor.rollout.ownership import owned
 from collectorfleet.actor.rollout.policies import Policy
 
 
@@ -72,10 +73,14 @@ class EnvironmentLoop:
             if rows[0] is not None and entry is not None:
                 torch.stack(rows, time, out=entry.narrow(time, 0, taken))
 
+    def methods_of_environments(self) -> list[Any]:
+        """None is looked up before it is called."""
+        return []
+
     def _act(self, carrier: TensorDictBase) -> None:
         if self.before_policy is not None:
             self.before_policy()
         values = {key: carrier.get(key) for key in self._reads}
         self.policy(values)
         for key in self.policy.writes:
-            carrier.set(key, values[key])
+            carrier.set(key, owned(values.pop(key)))

@@ -13,7 +13,7 @@ from torchrl.envs import Compose, EnvBase, GymEnv, GymWrapper, SerialEnv, Transf
 
 from collectorfleet.actor.rollout.ends import Ends
 from collectorfleet.actor.rollout.exact import NotExact, require
-from collectorfleet.actor.rollout.vectors import find_vector
+from collectorfleet.actor.rollout.vectors import find_vector, wrong_shape
 
 _ENDS: Final = {"done", "terminated", "truncated"}
 _NUMBERS: Final = (float, int, np.number)
@@ -45,6 +45,9 @@ class Stepped(Protocol):
     def leave(self, ends: Ends | None) -> None:
         """TorchRL goes on with them, after a step with these ``ends``."""
 
+    def methods(self) -> list[Any]:
+        """Of each environment, the method that was looked up once."""
+
 
 class Environments:
     """Gymnasium environments that are stepped one after the other.
@@ -70,7 +73,10 @@ class Environments:
         ends: Ends | None = None
         paid = rewards[:, 0]
         for row, (step, action) in enumerate(zip(self._steps, self._read_action(actions), strict=True)):
-            observations[row], reward, terminated, truncated, _ = step(action)
+            seen, reward, terminated, truncated, _ = step(action)
+            if seen.__class__ is np.ndarray and seen.shape != self.shape:
+                raise wrong_shape(self.key, seen, self.shape)
+            observations[row] = seen
             paid[row] = reward if isinstance(reward, _NUMBERS) else _number(reward)
             if terminated or truncated:
                 ends = ends or Ends()
@@ -79,10 +85,16 @@ class Environments:
 
     def reset(self, which: Sequence[int], observations: np.ndarray) -> None:
         for index in which:
-            observations[index], _ = self._envs[index].reset()
+            seen, _ = self._envs[index].reset()
+            if np.shape(seen) != self.shape:
+                raise wrong_shape(self.key, seen, self.shape)
+            observations[index] = seen
 
     def leave(self, ends: Ends | None) -> None:
         """TorchRL keeps nothing of a step."""
+
+    def methods(self) -> list[Any]:
+        return [env.step for env in self._envs]
 
 
 def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:

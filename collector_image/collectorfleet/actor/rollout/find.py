@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from tensordict import TensorDict, TensorDictBase
+from tensordict.nn import ProbabilisticTensorDictModule
 from torchrl.collectors import Collector
+from torchrl.envs import Transform
 
 from collectorfleet.actor.rollout.environment_loop import EnvironmentLoop
 from collectorfleet.actor.rollout.environments import find_environments
@@ -16,13 +19,21 @@ from collectorfleet.actor.rollout.loop import Loop
 from collectorfleet.actor.rollout.memory import ENDS, TRAJECTORY
 from collectorfleet.actor.rollout.policies import Policy, find_policy
 from collectorfleet.actor.rollout.stage import Stage
-from collectorfleet.actor.rollout.transforms import vector_forms
+from collectorfleet.actor.rollout.structure import Structure, chain, containers, require_own_methods
+from collectorfleet.actor.rollout.transforms import BY_ITSELF, vector_forms
 
 _CPU = (None, torch.device("cpu"))
 
 
-def find_loop(collector: Collector) -> Loop | EnvironmentLoop:
-    """The loop for a collector that was built, and has not stepped.
+class Found(NamedTuple):
+    """A loop, and what it was chosen for."""
+
+    loop: Loop | EnvironmentLoop
+    structure: Structure
+
+
+def find_loop(collector: Collector) -> Found:
+    """The loop for a collector between two rollouts.
 
     Raises:
         NotExact: what its policy or options do is not understood; all of it is TorchRL's to step then.
@@ -30,12 +41,34 @@ def find_loop(collector: Collector) -> Loop | EnvironmentLoop:
     _require_plain(collector)
     _bring_to_cpu(collector._final_rollout)
     try:
-        return _find_whole_loop(collector)
+        return _found(collector, _find_whole_loop(collector), list(chain(collector.env)))
     except NotExact as error:
         why = str(error)
     except Exception as error:  # noqa: BLE001  (it is looked at what anybody wrote, and it can step itself)
         why = f"looking at it raised {type(error).__name__}: {error}"
-    return _find_environment_loop(collector, why)
+    return _found(collector, _find_environment_loop(collector, why), list(containers(collector.env)))
+
+
+def _found(collector: Collector, loop: Loop | EnvironmentLoop, environments: list[Any]) -> Found:
+    objects = [*environments, *loop.policy.modules]
+    require_own_methods(objects)
+
+    def facts() -> list[Any]:
+        policy = collector._wrapped_policy_uncompiled
+        return [id(collector.env), id(policy), *loop.methods_of_environments()]
+
+    return Found(loop, Structure(objects, facts, _tensors_read_once(objects)))
+
+
+def _tensors_read_once(objects: list[Any]) -> Iterator[torch.Tensor]:
+    """Those that only the choice of a loop reads: settings of transforms, and of distributions."""
+    for one in objects:
+        values: Iterable[Any] = ()
+        if isinstance(one, Transform) and type(one) in BY_ITSELF:
+            values = one.buffers()
+        elif isinstance(one, ProbabilisticTensorDictModule):
+            values = one.distribution_kwargs.values()
+        yield from (value for value in values if isinstance(value, torch.Tensor))
 
 
 def _find_environment_loop(collector: Collector, why: str) -> EnvironmentLoop:

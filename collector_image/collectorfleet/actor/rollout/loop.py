@@ -7,7 +7,7 @@ Between two rollouts all that is known is where TorchRL's collector has it, so t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from tensordict import TensorDict, TensorDictBase
@@ -16,15 +16,28 @@ from torchrl.collectors import Collector
 
 from collectorfleet.actor.rollout.ends import Ended, Ends
 from collectorfleet.actor.rollout.environments import Stepped
+from collectorfleet.actor.rollout.exact import require
 from collectorfleet.actor.rollout.memory import TRAJECTORY, Memory
 from collectorfleet.actor.rollout.policies import Policy, Values
-from collectorfleet.actor.rollout.stage import Frame, Stage
+from collectorfleet.actor.rollout.stage import Frame, Said, Stage
 from collectorfleet.actor.rollout.transforms import Observed, Stepping
 
-_WRITES: Final = (
-    "the policy writes into its observation, which TorchRL's frames then show twice; clone it there, or "
-    "set collection.rollout to TorchRL"
-)
+WRITES: Final = "the policy writes into its observation"
+
+_CLONE: Final = "clone it there, or set collection.rollout to TorchRL"
+
+
+class LeftOver(NamedTuple):
+    """What TorchRL's loop has to step of a rollout.
+
+    Args:
+        begins: the first of the steps.
+        shares: whether TorchRL keeps what was seen after the step before, and what the policy sees in this one, in the
+            same memory.
+    """
+
+    begins: int
+    shares: bool
 
 
 class Loop:
@@ -60,31 +73,46 @@ class Loop:
         self._stage = stage
         self._ends = ends
         self._batched = batched
-        self._asked = False
+        self._tried = False
 
-    def run(self, collector: Collector, batch: TensorDictBase, steps: int, *, random: bool) -> None:
-        """Step into ``batch``, ``steps`` times or until the collector is interrupted; ``random`` asks no policy."""
+    def run(self, collector: Collector, batch: TensorDictBase, steps: int, *, random: bool) -> LeftOver | None:
+        """Step into ``batch``, ``steps`` times or until the collector is interrupted; ``random`` asks no policy.
+
+        Returns what TorchRL's loop has to step, because the policy began to write into its observations.
+
+        Raises:
+            NotExact: the policy did so where TorchRL's frames can no longer be made.
+        """
         memory = Memory(batch, self._keys, batched=self._batched)
         carrier, interruptor = collector._carrier, collector.interruptor
         stage = self._stage
         stage.begin(carrier)
-        written = self._writes()
+        # Torch counts what is written into a tensor, but for what is written by ``.data`` or as an array.
+        counted = {**stage.memory, **self._ends}
+        versions = [tensor._version for tensor in counted.values()]
         self.policy.begin()
+        if self._observed is not None:
+            self._observed[1].begin()
         for transform in self._stepping:
             transform.begin(stage.frames[0])
         ended = Ended()
         # What the policy said last is said again by frames with random actions.
         kept: Values = {key: carrier.get(key) for key in self.policy.writes if key in carrier.keys(True, True)}
         values: Values = {}
-        said: list[tuple[Any, np.ndarray]] = []
+        said: list[Said] = []
         ends: Ends | None = None
         over: list[int] = []
         copied = row = 0
+        written: Values = {}
+        interrupted = False
         for step in range(steps):
             row = step - copied
             if row == stage.steps:
-                memory.write(stage, [key for key, _ in said], copied, row)
+                memory.write(stage, [one.key for one in said], copied, row)
+                values = {}  # Holds the last frame, which nobody may hold when it is written over.
                 stage.begin_again()
+                counted = {**stage.memory, **self._ends}
+                versions = [tensor._version for tensor in counted.values()]
                 copied, row = step, 0
             now, after = stage.frames[row], stage.frames[row + 1]
             values = {**kept, **self._ends, **now.tensors}
@@ -92,15 +120,28 @@ class Loop:
                 values["action"] = collector.env.rand_action(TensorDict(batch_size=collector.env.batch_size)).get(
                     "action"
                 )
-            else:
+            elif self._tried:
                 self._act(values)
+                if [tensor._version for tensor in counted.values()] != versions:
+                    changed = [
+                        key for key, version in zip(counted, versions, strict=True) if counted[key]._version != version
+                    ]
+                    self._require_followed(changed, over)
+                    written = {key: now.tensors[key] for key in changed}
+                    if row == 0 and step and not over:
+                        memory.write_next(step - 1, now)
+            else:
+                written = self._try(values)
             if step == 0:
                 said = stage.said_by(values, random=random)
             ends = self._step(values["action"], now, after, stage.rewards[row])
+            if written:
+                # Not before: a stack of frames is made of what the environment has shown.
+                for key, tensor in written.items():
+                    now.tensors[key].copy_(tensor)
             # Not before: an environment may write into its action, and TorchRL's frames show what it wrote.
-            for key, rows in said:
-                tensor = values[key]
-                rows[row] = (tensor.detach() if tensor.requires_grad else tensor).numpy()
+            for one in said:
+                one.write(row, values[one.key])
             over = []
             if ends is not None:
                 ended.add(step, ends)
@@ -109,9 +150,10 @@ class Loop:
                 self._reset(over, after)
                 if random:
                     kept = self._left(values, over)
-            if interruptor is not None and interruptor.collection_stopped():
+            interrupted = interruptor is not None and interruptor.collection_stopped()
+            if interrupted or written:
                 break
-        memory.write(stage, [key for key, _ in said], copied, row + 1)
+        memory.write(stage, [one.key for one in said], copied, row + 1)
         memory.write_ends(step + 1, ended)
         self._envs.leave(ends)
         if self._observed is not None:
@@ -121,26 +163,47 @@ class Loop:
         for key, tensor in self._left(values, over).items():
             carrier.set(key, tensor)
         carrier.set(TRAJECTORY, memory.write_trajectories(step + 1, ended, collector))
-        if self._writes() != written:
-            raise RuntimeError(_WRITES)
+        if not written:
+            return None
+        return LeftOver(steps if interrupted else step + 1, shares=not over)
 
-    def _writes(self) -> int:
-        """Grows whenever the policy writes into what it is given."""
-        return self._stage.writes() + sum(end._version for end in self._ends.values())
+    def methods_of_environments(self) -> list[Any]:
+        """The methods that are called, as the environments have them now."""
+        return self._envs.methods()
 
     def _act(self, values: Values) -> None:
         if self.before_policy is not None:
             self.before_policy()
-        if self._asked:
-            self.policy(values)
-            return
-        self._asked = True
-        # Torch does not count what is written by ``.data`` or as an array: seen in the first step, if it does so there.
-        read = {key: values[key] for key in self.policy.reads}
-        before = {key: tensor.clone() for key, tensor in read.items()}
         self.policy(values)
-        if not all(_same_bytes(tensor, before[key]) for key, tensor in read.items()):
-            raise RuntimeError(_WRITES)
+
+    def _try(self, values: Values) -> Values:
+        """Ask the policy for the first time; returns what it wrote into what it was shown.
+
+        It is shown copies, and those are compared, so that nothing escapes.
+        """
+        self._tried = True
+        shown = {key: values[key].clone() for key in self.policy.reads}
+        asked = {**values, **shown}
+        self._act(asked)
+        values.update({key: asked[key] for key in self.policy.writes})
+        written = {key: tensor for key, tensor in shown.items() if not _same_bytes(tensor, values[key])}
+        self._require_of_environment(written)
+        return written
+
+    def _require_followed(self, written: Iterable[str], over: Sequence[int]) -> None:
+        """Raise NotExact unless TorchRL's loop can go on after a policy wrote into these for the first time.
+
+        The environments ``over`` have been reset just before.
+        """
+        self._require_of_environment(written)
+        stacked = self._observed is not None and self._observed[1].reads_frames
+        require(not stacked, f"{WRITES}, of which CatFrames makes the next; {_CLONE}")
+        # The others have it in the frame before too, where TorchRL's loop would have it as it was.
+        require(len(over) in (0, len(self._envs)), f"{WRITES} when some environments have just been reset; {_CLONE}")
+
+    def _require_of_environment(self, written: Iterable[str]) -> None:
+        for key in written:
+            require(key == self._envs.key, f"the policy writes into {key}, which counts; {_CLONE}")
 
     def _left(self, values: Values, over: Sequence[int]) -> Values:
         """What the policy said, as it is left for the next step: a reset of some environments, not all, makes zeros."""

@@ -11,7 +11,7 @@ from torch import Tensor
 from torchrl.collectors import Collector
 
 from collectorfleet.actor.rollout.ends import Ended
-from collectorfleet.actor.rollout.stage import Stage, as_array
+from collectorfleet.actor.rollout.stage import Frame, Stage, as_array
 
 ENDS: Final = ("done", "terminated", "truncated")
 TRAJECTORY: Final = ("collector", "traj_ids")
@@ -44,6 +44,13 @@ class Memory:
         for key in said:
             self._write(key, time, stage.said[key][:steps])
         self._write(("next", "reward"), time, stage.rewards[:steps])
+
+    def write_next(self, step: int, frame: Frame) -> None:
+        """What was seen after ``step``, once more."""
+        for key, array in frame.arrays.items():
+            after = self.arrays.get(("next", key))
+            if after is not None:
+                after[:, step] = array
 
     def write_ends(self, steps: int, ended: Ended) -> None:
         """Nothing is at its end but what ``ended`` has; and nothing is where a step begins."""

@@ -57,7 +57,8 @@ _DRAWING: Final = (ProbabilisticTensorDictModule, SafeProbabilisticModule)
 class Policy:
     """Writes what the policy writes into a dictionary that begins with the frame.
 
-    ``reads`` are keys of the frame, ``writes`` are keys in their order; hooks of ``modules`` would not be called.
+    ``reads`` are keys of the frame, ``writes`` are keys in their order; hooks of ``modules`` would not be called, and
+    what they are set to was read when this was made.
     Frames are on the CPU, and go to ``device`` and back where the policy is on another.
     """
 
@@ -67,7 +68,7 @@ class Policy:
         self.reads: set[Any] = set()
         self.writes = list(writes)
         self._calls = list(calls)
-        self._modules = list(modules)
+        self.modules = list(modules)
         self._device = device
         self._compiled: Callable[[Values], Values] | None = None
 
@@ -108,7 +109,7 @@ class Policy:
     @property
     def hooked(self) -> bool:
         """Whether one of its modules has hooks by now."""
-        return any(module._forward_hooks or module._forward_pre_hooks for module in self._modules)
+        return any(module._forward_hooks or module._forward_pre_hooks for module in self.modules)
 
 
 def find_policy(

@@ -6,12 +6,15 @@ one after the other here, and copied to the batch by the dozen.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from collectorfleet.actor.rollout.ownership import count_sharers
 
 # So much stays in a core's cache until it is copied.
 _CACHED_BYTES: Final = 128 * 1024
@@ -30,6 +33,28 @@ class Frame:
     def __init__(self, tensors: Mapping[str, Tensor], *, batched: bool) -> None:
         self.tensors = dict(tensors)
         self.arrays: dict[str, np.ndarray] = {key: as_array(tensor, batched) for key, tensor in tensors.items()}
+
+
+class Said:
+    """The rows for one entry that a policy writes; ``wanted`` is what it wrote when the collector was built."""
+
+    def __init__(self, key: Any, wanted: Tensor, dtype: torch.dtype | None, rows: np.ndarray, *, batched: bool) -> None:
+        self.key = key
+        self._wanted = wanted
+        self._shape = wanted.shape
+        self._dtype = dtype
+        self._rows = rows
+        self._batched = batched
+
+    def write(self, row: int, tensor: Tensor) -> None:
+        """Raises ValueError if it is of another shape or dtype, which numpy would stretch and cast in silence."""
+        if tensor.shape != self._shape or (tensor.dtype is not self._dtype and self._dtype is not None):
+            raise ValueError(
+                f"the policy's {self.key} is {tensor.dtype} {list(tensor.shape)} and was {self._wanted.dtype} "
+                f"{list(self._shape)} when the collector was built, "
+                f"{'for all environments' if self._batched else 'for the environment'}"
+            )
+        self._rows[row] = (tensor.detach() if tensor.requires_grad else tensor).numpy()
 
 
 class Stage:
@@ -53,40 +78,44 @@ class Stage:
         self.steps = min(max(_FEWEST_STEPS, _CACHED_BYTES // max(1, a_step)), _MOST_STEPS)
         self._batched = batched
         self._said = dict(said)
-        self._frame = {key: _rows(self.steps + 1, tensor) for key, tensor in frame.items()}
+        self._like = dict(frame)
         self.said = {key: as_array(_rows(self.steps, tensor), batched, dim=1) for key, tensor in said.items()}
         self.rewards = as_array(_rows(self.steps, reward), batched, dim=1)
+        self.last: list[tuple[int, int, dict[str, np.ndarray]]] = []
+        self._make_frames()
+
+    def _make_frames(self) -> None:
+        self._frame = {key: _rows(self.steps + 1, tensor) for key, tensor in self._like.items()}
         self.frames = [
-            Frame({key: rows[step] for key, rows in self._frame.items()}, batched=batched)
+            Frame({key: rows[step] for key, rows in self._frame.items()}, batched=self._batched)
             for step in range(self.steps + 1)
         ]
-        self.seen = {key: as_array(rows, batched, dim=1) for key, rows in self._frame.items()}
-        self.last: list[tuple[int, int, dict[str, np.ndarray]]] = []
+        self.seen = {key: as_array(rows, self._batched, dim=1) for key, rows in self._frame.items()}
+        self._references = self._count_references()
 
-    def said_by(self, values: Mapping[Any, Tensor], *, random: bool) -> list[tuple[Any, np.ndarray]]:
-        """The rows for what a policy says that said these ``values``; ``random``: the environment chose the action.
+    def _count_references(self) -> list[int]:
+        """How often the frames are held: as objects of Python, and as memory that other tensors share."""
+        held = [sys.getrefcount(tensor) for frame in self.frames for tensor in frame.tensors.values()]
+        return held + [count_sharers(rows) for rows in self._frame.values()]
 
-        Raises:
-            ValueError: it says something else than when the collector was built.
-        """
-        found = []
-        for key, wanted in self._said.items():
-            tensor = values.get(key)
-            if tensor is None:
-                continue
-            # A random action may have another dtype than the policy's, and is kept as the policy's are.
-            if tensor.shape != wanted.shape or (tensor.dtype != wanted.dtype and not random):
-                raise ValueError(
-                    f"the policy's {key} is {tensor.dtype} {list(tensor.shape)} and was {wanted.dtype} "
-                    f"{list(wanted.shape)} when the collector was built, "
-                    f"{'for all environments' if self._batched else 'for the environment'}"
-                )
-            found.append((key, self.said[key]))
-        return found
+    def _leave_kept(self) -> None:
+        """Make other memory if a policy has kept what it was shown: that may not be written over."""
+        if self._count_references() != self._references:
+            self._make_frames()
+
+    def said_by(self, values: Mapping[str, Tensor], *, random: bool) -> list[Said]:
+        """Where what a policy says goes that said these ``values``; ``random``: the environment chose the action."""
+        # A random action may have another dtype than the policy's, and is kept as the policy's are.
+        return [
+            Said(key, wanted, None if random else wanted.dtype, self.said[key], batched=self._batched)
+            for key, wanted in self._said.items()
+            if values.get(key) is not None
+        ]
 
     def begin(self, tensors: Mapping[str, Tensor]) -> None:
         """The first frame is this."""
         self.last.clear()
+        self._leave_kept()
         for key, tensor in self.frames[0].tensors.items():
             tensor.copy_(tensors[key])
 
@@ -98,12 +127,15 @@ class Stage:
     def begin_again(self) -> None:
         """All steps were copied; the next begin where they ended."""
         self.last.clear()
+        newest = self.frames[-1].arrays
+        self._leave_kept()
         for key, array in self.frames[0].arrays.items():
-            array[...] = self.frames[-1].arrays[key]
+            array[...] = newest[key]
 
-    def writes(self) -> int:
-        """Grows whenever torch, and so the policy, writes into a frame; what is written as an array is not counted."""
-        return sum(rows._version for rows in self._frame.values())
+    @property
+    def memory(self) -> dict[str, Tensor]:
+        """The memory of all frames, by key; other memory after :meth:`begin` and :meth:`begin_again`."""
+        return self._frame
 
 
 def as_array(tensor: Tensor, batched: bool, dim: int = 0) -> np.ndarray:

@@ -24,7 +24,7 @@ from collectorfleet.actor.rollout.exact import NotExact, require
 from collectorfleet.actor.rollout.stage import Frame
 
 # These make each observation of an environment from that one alone.
-_BY_ITSELF: Final = (DoubleToFloat, ObservationNorm, ToTensorImage, GrayScale)
+BY_ITSELF: Final = (DoubleToFloat, ObservationNorm, ToTensorImage, GrayScale)
 
 
 class Stepping(Protocol):
@@ -121,6 +121,16 @@ class Observed:
         self._transforms = transforms
         self._stack = stack
 
+    @property
+    def reads_frames(self) -> bool:
+        """Whether an observation is made of the one before."""
+        return self._stack is not None
+
+    def begin(self) -> None:
+        """A rollout begins."""
+        if self._stack is not None:
+            self._stack.begin()
+
     def step(self, raw: np.ndarray, before: Frame, after: Frame) -> None:
         """Environments saw ``raw`` after a step."""
         seen = self._apply(raw)
@@ -154,8 +164,15 @@ class Stack:
         self._transform = transform
         self._key = key
         self._axis: int = transform.dim
+        self._begun: np.ndarray | None = None
+
+    def begin(self) -> None:
+        # Not what the policy is shown, into which it may have written.
+        self._begun = self._buffer.clone().numpy()
 
     def step(self, seen: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
+        if self._begun is not None:
+            before, self._begun = self._begun.reshape(before.shape), None
         one = seen.shape[self._axis]
         older, newest = np.split(after, [after.shape[self._axis] - one], self._axis)
         older[...] = np.split(before, [one], self._axis)[1]
@@ -170,8 +187,12 @@ class Stack:
 
     def leave(self, stacked: np.ndarray) -> None:
         # TorchRL reads it where some of the environments are reset in between, and where a state is saved.
+        self._buffer.copy_(torch.from_numpy(stacked).view(self._buffer.shape))
+
+    @property
+    def _buffer(self) -> Tensor:
         buffer: Tensor = getattr(self._transform, f"_cat_buffers_{self._key}")
-        buffer.copy_(torch.from_numpy(stacked).view(buffer.shape))
+        return buffer
 
 
 def vector_forms(transforms: Sequence[Transform], key: str) -> tuple[Observed | None, list[Stepping]]:
@@ -197,7 +218,7 @@ def vector_forms(transforms: Sequence[Transform], key: str) -> tuple[Observed | 
                 )
                 require(stack is None, "there are several CatFrames")
                 stack = Stack(transform, key)
-            case Transform() if type(transform) in _BY_ITSELF:
+            case Transform() if type(transform) in BY_ITSELF:
                 require(stack is None, f"{type(transform).__name__} takes what CatFrames has stacked")
                 name = type(transform).__name__
                 require(list(transform.in_keys) == [key] == list(transform.out_keys), f"{name} is not of {key} alone")

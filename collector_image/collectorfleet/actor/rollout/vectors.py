@@ -44,6 +44,8 @@ class VectorEnvironment:
 
     def step(self, actions: Tensor, observations: np.ndarray, rewards: np.ndarray) -> Ends | None:
         seen, reward, terminated, truncated, infos = self._env.step(self._read_action(actions))
+        if seen.shape != observations.shape:
+            raise wrong_shape(self.key, seen, observations.shape)
         observations[...] = seen
         rewards[:, 0] = reward
         if not (terminated.any() or truncated.any()):
@@ -78,6 +80,14 @@ class VectorEnvironment:
         begun = None if ends is None else TensorDict({self.key: torch.from_numpy(self._begun.copy())}, [len(self)])
         # It takes this up when a collector resets all environments in between.
         self._undoing._memo.update(done=torch.from_numpy(done).unsqueeze(-1), saved_next=begun)
+
+    def methods(self) -> list[Any]:
+        return []
+
+
+def wrong_shape(key: str, seen: Any, shape: tuple[int, ...]) -> ValueError:
+    """The error of an environment whose observation numpy would repeat in silence."""
+    return ValueError(f"{key} has shape {list(np.shape(seen))}; its observation space has {list(shape)}")
 
 
 def find_vector(

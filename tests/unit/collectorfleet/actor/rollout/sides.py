@@ -76,9 +76,14 @@ class Side:
 
 
 def sides(
-    make_env: Callable[[], EnvBase], make_policy: Callable[[], Any] | None, frames: int, seed: int = 0, **options: Any
+    make_env: Callable[[], EnvBase],
+    make_policy: Callable[[], Any] | None,
+    frames: int,
+    seed: int = 0,
+    loop: RolloutLoop = RolloutLoop.FAST,
+    **options: Any,
 ) -> tuple[Side, Side]:
-    """TorchRL's and ours; each environment is made and seeded alike."""
+    """TorchRL's and ours, which is ``loop``; each environment is made and seeded alike."""
 
     def seeded() -> EnvBase:
         env = make_env()
@@ -86,15 +91,18 @@ def sides(
         return env
 
     config = CollectorConfig(seeded, None, frames, policy_factory=make_policy, options=options)
-    return Side(config, RolloutLoop.TORCHRL, seed), Side(config, RolloutLoop.FAST, seed)
+    return Side(config, RolloutLoop.TORCHRL, seed), Side(config, loop, seed)
+
+
+_COMPARED_APART: dict[str, Any] = {"batch": None, "normalization": None, "loop": None}
 
 
 def assert_equal(theirs: Rollout, ours: Rollout) -> None:
-    """Entry by entry, and what is said of it."""
+    """Entry by entry, and what is said of it, but for which loop steps next."""
     assert theirs.batch is not None
     assert ours.batch is not None
     assert_equal_batches(theirs.batch, ours.batch)
-    assert replace(theirs, batch=None, normalization=None) == replace(ours, batch=None, normalization=None)
+    assert replace(theirs, **_COMPARED_APART) == replace(ours, **_COMPARED_APART)
     assert _plain(theirs.normalization) == _plain(ours.normalization)
 
 

@@ -73,7 +73,7 @@ def test_frames_are_torchrls_and_nothing_is_compiled_twice(env: Any, policy: Any
     torch.compiler.reset()
     theirs, ours = sides(env, policy, 30, compile_policy={"backend": "eager"})
     mine = Traced()
-    ours.runner.collector._found.policy.compile(backend=mine)
+    ours.runner.collector._found.loop.policy.compile(backend=mine)
     assert ours.runner.loop == "Fast"
     for asked in (Asked(10), Asked(6, cut_after=3), Asked(5, random=True), Asked(10)):
         assert_equal(theirs.run(asked), ours.run(asked))

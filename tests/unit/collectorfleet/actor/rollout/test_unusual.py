@@ -174,34 +174,6 @@ def test_a_hook_may_take_an_entry_out_of_each_batch(make: Callable[[], EnvBase],
         assert key not in right.batch.keys(True, True)
 
 
-class WritesUnseen(nn.Module):
-    """Torch does not count what it writes."""
-
-    def __init__(self, write: Callable[[torch.Tensor], Any]) -> None:
-        super().__init__()
-        self._write = write
-
-    def forward(self, observation: torch.Tensor) -> torch.Tensor:
-        self._write(observation)
-        return observation[..., :2].clone()
-
-
-@pytest.mark.parametrize(
-    "write",
-    [
-        pytest.param(lambda seen: seen.data.mul_(2), id="by data"),
-        pytest.param(lambda seen: np.multiply(seen.numpy(), 2, out=seen.numpy()), id="as an array"),
-    ],
-)
-def test_a_policy_that_writes_into_its_observation_unseen_is_refused_too(write: Callable[[torch.Tensor], Any]) -> None:
-    def make_policy() -> TensorDictModule:
-        return TensorDictModule(WritesUnseen(write), ["observation"], ["action"])
-
-    _, ours = sides(partial(together, make_chance), make_policy, 12)
-    with pytest.raises(RuntimeError, match="writes into its observation"):
-        ours.run(Asked(4))
-
-
 class Remembering(nn.Module):
     """A recurrent policy that TorchRL knows nothing about."""
 

@@ -1,0 +1,141 @@
+"""Whether what a loop was chosen for is still as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from torch import Tensor, nn
+from torchrl.envs import EnvBase, SerialEnv, Transform, TransformedEnv
+
+from collectorfleet.actor.rollout.exact import require
+
+# What objects keep for themselves, and no choice depends on.
+_CACHES: Final = {"_cache", "_parent", "_container"}
+_COLLECTIONS: Final = (dict, list)
+_LIBRARIES: Final = {"torch", "tensordict", "torchrl"}
+# Environments and transforms have a dozen more, which nn.Module needs for what is never called of them. There may be
+# many of them.
+_DICTS_OF_ENVIRONMENTS: Final = {"_modules", "_buffers"}
+
+
+class Structure:
+    """The attributes of ``objects``, and whatever else ``facts`` returns, as they are now.
+
+    Values are compared by identity first, and collections by what they have in them. ``counted`` are tensors that
+    nobody may write into.
+    """
+
+    def __init__(
+        self, objects: Iterable[Any], facts: Callable[[], list[Any]] = list, counted: Iterable[Tensor] = ()
+    ) -> None:
+        self._objects = [_Attributes(one) for one in objects]
+        self._facts = facts, facts()
+        self._counted = [(tensor, tensor._version) for tensor in counted]
+
+    def change(self) -> str | None:
+        """What has changed, by its class and name; None if nothing has."""
+        for one in self._objects:
+            name = one.change()
+            if name is not None:
+                return name
+        read, before = self._facts
+        if read() != before:
+            return "a method of an environment"
+        if any(tensor._version != version for tensor, version in self._counted):
+            return "the values of a transform"
+        return None
+
+
+class _Attributes:
+    """Those of one object."""
+
+    def __init__(self, of: Any) -> None:
+        self._kind = type(of).__name__
+        self._is_of_policy = not isinstance(of, EnvBase | Transform)
+        self._now: dict[str, Any] = vars(of)
+        self._remember()
+
+    def _remember(self) -> None:
+        self._values = list(self._now.values())
+        self._names = list(self._now)
+        self._collections = [
+            (name, value, _items(value))
+            for name, value in self._now.items()
+            if isinstance(value, _COLLECTIONS) and self._matters(name, value)
+        ]
+
+    def _matters(self, name: str, value: Any) -> bool:
+        return name not in _CACHES and (self._is_of_policy or isinstance(value, list) or name in _DICTS_OF_ENVIRONMENTS)
+
+    def change(self) -> str | None:
+        if not _same([*self._now.values()], self._values):
+            name = self._other_value()
+            if name is not None:
+                return f"{self._kind}.{name}"
+            self._remember()
+        for name, collection, items in self._collections:
+            if not _same(_items(collection), items):
+                return f"{self._kind}.{name}"
+        return None
+
+    def _other_value(self) -> str | None:
+        before = dict(zip(self._names, self._values, strict=True))
+        for name in (before.keys() | self._now.keys()) - _CACHES:
+            if name not in before or name not in self._now or not _same([self._now[name]], [before[name]]):
+                return name
+        return None
+
+
+def _items(collection: Any) -> list[Any]:
+    return [*collection.values()] if isinstance(collection, dict) else [*collection]
+
+
+def _same(now: list[Any], before: list[Any]) -> bool:
+    """Whether these are the same objects, or equal."""
+    try:
+        return now == before
+    except (RuntimeError, ValueError, TypeError):  # tensors and arrays do not say in one word whether they are equal
+        return False
+
+
+def chain(env: EnvBase) -> Iterator[Any]:
+    """An environment, its transforms, and all below it, but for what is below an environment that is not TorchRL's."""
+    while type(env) is TransformedEnv:
+        yield env
+        yield from _transforms(env.transform)
+        env = env.base_env
+    yield env
+    if type(env) is SerialEnv:
+        for one in env._envs:
+            yield from chain(one)
+
+
+def containers(env: EnvBase) -> Iterator[Any]:
+    """Of an environment that steps itself, what says which transforms it has, and not how they are set."""
+    while type(env) is TransformedEnv:
+        yield env
+        yield from (one for one in _transforms(env.transform) if not isinstance(one, Transform) or _holds(one))
+        env = env.base_env
+
+
+def _holds(transform: Transform) -> bool:
+    return isinstance(getattr(transform, "transforms", None), nn.ModuleList)
+
+
+def _transforms(transform: Transform) -> Iterator[Any]:
+    yield transform
+    if _holds(transform):
+        yield transform.transforms
+        for one in transform.transforms:
+            yield from _transforms(one)
+
+
+def require_own_methods(objects: Iterable[Any]) -> None:
+    """Raise NotExact if a method of one of them was assigned: a loop of our own would not call it."""
+    for one in objects:
+        for name, value in vars(one).items():
+            assigned = callable(value) and callable(getattr(type(one), name, None))
+            # TorchRL assigns methods of its own, by the version of Gymnasium.
+            own = str(getattr(value, "__module__", "")).partition(".")[0] in _LIBRARIES
+            require(own or not assigned, f"{type(one).__name__}.{name} was assigned")
