@@ -69,6 +69,8 @@ class RolloutRunner:
         self._frames = config.frames_per_request
         # The environment is no longer where the last observation was made.
         self._begins_anew = False
+        # Its frames have other entries than the memory for a batch.
+        self._has_other_entries = False
         self._rollouts: Iterator[TensorDictBase] = iter(collector)
         self._policy = _policy_of(collector, config)
         self.inboxes = {POLICY: Inbox(WeightsTarget(self._tensors()), self._pass_on, normalization)}
@@ -88,9 +90,7 @@ class RolloutRunner:
         else:
             inbox.begin_rollout(request.min_version, exactly=weights)
         try:
-            if self._begins_anew:
-                self._begins_anew = False
-                self.collector.reset()
+            self._begin_anew_if_needed()
             self._ask_for(request.frames, random=request.random)
             if self._cutter is not None:
                 self._cutter.begin(request.id)
@@ -127,11 +127,13 @@ class RolloutRunner:
         If the call stepped, reset, seeded or restored an environment, the next rollout begins with a reset, so that
         its first frame is a transition. An environment, a transform or a collector is not returned: it cannot travel.
         """
+        before = self._entries()
         with watch_environments() as calls:
             try:
                 returned = self.collector.cascade_execute(path, *arguments, **keywords)
             finally:
                 self._begins_anew |= calls.changed_state
+                self._has_other_entries |= self._entries() != before
         return None if isinstance(returned, _STAYS) else returned
 
     def environment_state(self) -> dict[str, Any]:
@@ -147,6 +149,21 @@ class RolloutRunner:
         self._begins_anew = True
         if self.normalization is not None:
             self.normalization.restart()
+
+    def _begin_anew_if_needed(self) -> None:
+        if self._has_other_entries:
+            # A transform came or left. As TorchRL's collector does when it is built.
+            self.collector._make_carrier()
+            self.collector._maybe_make_final_rollout(make_rollout=self.collector._use_buffers)
+        elif self._begins_anew:
+            self.collector.reset()
+        self._begins_anew = self._has_other_entries = False
+
+    def _entries(self) -> dict[Any, Any]:
+        """Shape and dtype of what the environment reads and writes, by key; of processes nobody here knows it."""
+        if self._config.has_processes:
+            return {}
+        return {key: (spec.shape, spec.dtype) for key, spec in self.collector.env.specs.items(True, True)}
 
     def _finish(self, batch: TensorDictBase, segments: list[Segment]) -> Rollout:
         if self._cutter is not None:

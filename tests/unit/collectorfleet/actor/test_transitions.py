@@ -17,7 +17,18 @@ from tensordict.nn import TensorDictModule
 from torch import nn
 from torchrl.collectors import MultiSyncCollector
 from torchrl.data import Binary, Composite, Unbounded
-from torchrl.envs import CatFrames, EnvBase, GymWrapper, ParallelEnv, SerialEnv, StepCounter, TransformedEnv
+from torchrl.envs import (
+    CatFrames,
+    EnvBase,
+    GymWrapper,
+    InitTracker,
+    ParallelEnv,
+    RewardScaling,
+    RewardSum,
+    SerialEnv,
+    StepCounter,
+    TransformedEnv,
+)
 
 from collectorfleet.actor.build import build
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
@@ -31,7 +42,8 @@ STEPS = 6
 class Climb(gymnasium.Env[np.ndarray, Any]):
     """Observes a number that begins anywhere and grows by one with each step."""
 
-    def __init__(self) -> None:
+    def __init__(self, pays: float = 0.0) -> None:
+        self._pays = pays
         self.observation_space = Box(-np.inf, np.inf, (1,), np.float32)
         self.action_space = Box(-1, 1, (2,), np.float32)
         self.level = 0
@@ -43,7 +55,7 @@ class Climb(gymnasium.Env[np.ndarray, Any]):
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         self._height += 1
-        return np.array([self._height], np.float32), 0.0, False, False, {}
+        return np.array([self._height], np.float32), self._pays, False, False, {}
 
     def begin_at(self, level: int) -> None:
         self.level = level
@@ -86,6 +98,10 @@ def gym() -> EnvBase:
 
 def with_a_limit() -> EnvBase:
     return TransformedEnv(gym(), StepCounter(4))
+
+
+def with_room_for_transforms() -> EnvBase:
+    return TransformedEnv(GymWrapper(Climb(pays=1.0)))
 
 
 def several() -> EnvBase:
@@ -258,6 +274,33 @@ def test_a_stack_of_frames_is_filled_anew_after_a_state_is_loaded() -> None:
     newest = batch["observation"][..., -1]
     assert torch.equal(batch["next", "observation"][..., -1], newest + 1)
     assert torch.equal(batch["next", "observation"][..., :-1], batch["observation"][..., 1:])
+
+
+APPENDED: dict[str, Callable[[], Any]] = {
+    "a counter": StepCounter,
+    "a limit": partial(StepCounter, 3),
+    "a beginning": InitTracker,
+    "a sum": RewardSum,
+    "scaled rewards": partial(RewardScaling, 0.0, 10.0),
+}
+
+
+@pytest.mark.parametrize("transform", APPENDED.values(), ids=APPENDED)
+def test_a_transform_that_comes_later_is_in_the_frames_of_both_loops(transform: Callable[[], Any]) -> None:
+    found = []
+    for loop in (RolloutLoop.FAST, RolloutLoop.TORCHRL):
+        torch.manual_seed(0)
+        runner = runner_of(with_room_for_transforms, loop)
+        runner.set_seed(3, static_seed=False)
+        before = rolled_out(runner)
+        runner.execute("env.append_transform", (transform(),), {})
+        after = rolled_out(runner)
+        assert_true_transitions(after)
+        found.append((before, after))
+    (before, after), (_, theirs) = found
+    assert set(after.keys(True, True)) == set(theirs.keys(True, True))
+    assert all(torch.equal(after[key], theirs[key]) for key in after.keys(True, True))
+    assert set(after.keys(True, True)) > set(before.keys(True, True)) or after["next", "reward"].max() == 10
 
 
 def test_what_a_method_returns_does_not_have_to_travel_if_it_is_the_environment() -> None:
