@@ -232,8 +232,8 @@ class CollectorStatus(Model):
     rollout: str | None = Field(
         default=None,
         description=(
-            "What steps its environments, see `collection.rollout`: `Fast`, which may be by the environment's own "
-            "step, or `TorchRL`; and why."
+            "Which loop steps its environments now, see `collection.rollout`: `Fast`, `Fast, by the environment's own "
+            "step: reason` or `TorchRL: reason`."
         ),
     )
     applied_version: int | None = Field(default=None, description="Newest version that it acknowledged.")
