@@ -62,7 +62,7 @@ MAKES: dict[str, tuple[Make, int]] = {
 
 
 class Acts(nn.Module):
-    """Acts on what it sees, after ``habit`` has had it; from its step ``begins`` on."""
+    """Acts on what it sees, after ``habit`` has had it, from its step ``begins`` on; two numbers are the action."""
 
     def __init__(self, habit: Callable[[Acts, torch.Tensor], torch.Tensor], begins: int, inputs: int) -> None:
         super().__init__()
@@ -73,7 +73,8 @@ class Acts(nn.Module):
 
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         self._left -= 1
-        return self.net(observation if self._left >= 0 else self._habit(self, observation))
+        seen = observation if self._left >= 0 else self._habit(self, observation)
+        return seen if seen.shape[-1] == 2 else self.net(seen)
 
 
 def keeps(as_kept: Callable[[torch.Tensor], Any], policy: Acts, observation: torch.Tensor) -> torch.Tensor:
@@ -98,7 +99,9 @@ KEEPS: dict[str, Callable[[Acts, torch.Tensor], torch.Tensor]] = {
     "keeps": partial(keeps, lambda seen: seen),
     "keeps a view": partial(keeps, lambda seen: seen[..., :]),
     "keeps an array": partial(keeps, lambda seen: seen.numpy()),
-    "keeps a part of the data": partial(keeps, lambda seen: seen.data.view(seen.shape)),
+    "keeps the data": partial(keeps, lambda seen: seen.data.view(seen.shape)),
+    "returns a part of what it saw": lambda _, seen: seen[..., :2],
+    "returns a part of its weights": lambda policy, seen: policy.net.bias.expand(*seen.shape[:-1], 2),
 }
 
 
