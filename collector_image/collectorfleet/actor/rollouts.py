@@ -17,8 +17,10 @@ from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.cutting import Cutter, padded
 from collectorfleet.actor.environment_calls import watch_environments
 from collectorfleet.actor.episodes import EpisodeCounter
+from collectorfleet.actor.factories import PolicyFactory
 from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
+from collectorfleet.actor.origin import Origin, calling
 from collectorfleet.actor.rollout.collector import FastCollector
 from collectorfleet.actor.stamp import STAMP, STAMP_KEY, SharedVersion
 from collectorfleet.actor.target import WeightsTarget
@@ -96,9 +98,10 @@ class RolloutRunner:
         finally:
             segments = inbox.end_rollout()
         rollout = self._finish(batch, segments)
-        return (
-            rollout if self.normalization is None else replace(rollout, normalization=self.normalization.contribution())
-        )
+        if self.normalization is None:
+            return rollout
+        with calling(Origin.ENVIRONMENT):
+            return replace(rollout, normalization=self.normalization.contribution())
 
     @property
     def loop(self) -> str:
@@ -173,7 +176,8 @@ class RolloutRunner:
         if ids is not None:
             batch[keys.TRAJECTORY_KEY] = keys.distinct_trajectories(ids, self._incarnation)
         mask = batch.get(keys.MASK_KEY, None)
-        write(self._config.replay_buffer, batch.reshape(-1) if mask is None else batch[mask])
+        with calling(Origin.REPLAY_BUFFER):
+            self._config.replay_buffer.extend(batch.reshape(-1) if mask is None else batch[mask])
         return replace(rollout, batch=None, segments=None)
 
     def _ask_for(self, frames: int, *, random: bool) -> None:
@@ -219,16 +223,11 @@ def _track(tracker: Any, loaded: Offer) -> None:
         tracker.version = loaded.version if counted is None else counted
 
 
-def write(buffer: Any, frames: TensorDictBase) -> None:
-    """Its frame in a traceback says that the buffer raised."""
-    buffer.extend(frames)
-
-
 def _policy_of(collector: Any, config: CollectorConfig) -> Any:
     """The module to load weights into. Processes have theirs; the one of this process is what they are sent."""
     if not config.has_processes:
         return collector.policy
-    return config.policy_factory() if config.policy_factory is not None else config.policy
+    return config.policy if config.policy_factory is None else PolicyFactory(config.policy_factory)()
 
 
 def _valid_frames(batch: TensorDictBase) -> int:
