@@ -98,12 +98,12 @@ def _flat(source: Any, prefer: snapshots.Include = lambda _name: True) -> dict[s
     if isinstance(source, nn.Module) and not isinstance(source, TensorDictBase):
         return snapshots.tensors_of(source, prefer)
     if isinstance(source, TensorDictBase):
-        return {str(key): value.detach() for key, value in source.flatten_keys(".").items()}
+        return {str(key): snapshots.with_values(str(key), value) for key, value in source.flatten_keys(".").items()}
     if isinstance(source, Mapping):
         found: dict[str, Tensor] = {}
         for key, value in source.items():
             if isinstance(value, Tensor):
-                found[str(key)] = value.detach()
+                found[str(key)] = snapshots.with_values(str(key), value)
             else:
                 found |= {f"{key}.{name}": tensor for name, tensor in _flat(value).items()}
         return found

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 import torch
+from tensordict import TensorDict
 from torch import nn
 
 from collectorfleet.actor.target import WeightsTarget
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.codec.snapshot import by_every_name
+from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.weights import WeightsSource
 
 
@@ -72,3 +74,17 @@ def test_one_model_of_several_is_published_with_the_others_as_they_were() -> Non
     nn.init.constant_(world.weight, 4.0)
     assert published(source, model="env.world") == ({"weight": 1.0, "env.world:weight": 4.0}, True)
     assert published(source, {"weight": torch.full((1, 1), 5.0)}) == ({"weight": 5.0, "env.world:weight": 4.0}, True)
+
+
+def test_weights_without_values_are_refused_when_they_are_passed_or_published() -> None:
+    lazy = nn.Sequential(nn.LazyLinear(2))
+    source = WeightsSource(lazy, {}, dtype=None, names=None)
+    with pytest.raises(InvalidOption, match="weights: 0.weight has no shape yet"):
+        _ = source.has_weights
+    with pytest.raises(InvalidOption, match="weights: 0.weight has no shape yet"):
+        source.take(lazy.state_dict())
+    lazy(torch.zeros(3))
+    assert source.has_weights
+    for given in ({"0.weight": torch.zeros(2, 3, device="meta")}, TensorDict.from_module(lazy.to("meta"))):
+        with pytest.raises(InvalidOption, match=r"weights: 0\.\w+ is on the meta device"):
+            source.take(given)
