@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import torch
@@ -72,7 +73,7 @@ class RolloutRunner:
         self._begins_anew = False
         self._rollouts: Iterator[TensorDictBase] = iter(collector)
         self._policy = _policy_of(collector, config)
-        self.inboxes = {POLICY: Inbox(WeightsTarget(self._tensors()), self._pass_on, normalization)}
+        self.inboxes = {POLICY: Inbox(self._target(), self._pass_on, normalization)}
         if config.update_between_steps and isinstance(self._policy, nn.Module):
             before_step = self.inboxes[POLICY].before_step
             if isinstance(collector, FastCollector):
@@ -194,14 +195,18 @@ class RolloutRunner:
                 collector._final_rollout = memory[..., :1].expand(shape).clone()
             self._frames = frames
 
-    def _tensors(self) -> dict[str, Tensor]:
-        tensors = snapshots.by_every_name(self._policy) if isinstance(self._policy, nn.Module) else {}
-        for path in self._config.models:
-            module = self.collector
-            for name in path.split("."):
-                module = getattr(module, name)
-            tensors |= {f"{path}:{name}": tensor for name, tensor in snapshots.by_every_name(module).items()}
-        return tensors
+    def _target(self) -> WeightsTarget:
+        tensors: dict[str, Tensor] = {}
+        optional: set[str] = set()
+        for prefix, module in self._modules().items():
+            tensors |= {prefix + name: tensor for name, tensor in snapshots.by_every_name(module).items()}
+            optional |= {prefix + name for name in snapshots.not_in_state_dicts(module)}
+        return WeightsTarget(tensors, optional)
+
+    def _modules(self) -> dict[str, nn.Module]:
+        """What weights are loaded into, by the prefix of its names."""
+        found = {"": self._policy} if isinstance(self._policy, nn.Module) else {}
+        return found | {f"{path}:": reduce(getattr, path.split("."), self.collector) for path in self._config.models}
 
     def _pass_on(self, loaded: Offer) -> None:
         """Pass loaded weights on to the collector's processes, then say that they have them."""

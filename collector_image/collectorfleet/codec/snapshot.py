@@ -100,6 +100,15 @@ def by_every_name(module: nn.Module) -> dict[str, Tensor]:
     return {name: with_values(name, tensor) for name, tensor in named}
 
 
+def not_in_state_dicts(module: nn.Module) -> frozenset[str]:
+    """The names of the buffers of a module that its ``state_dict()`` leaves out."""
+    return frozenset(
+        f"{path}.{name}" if path else name
+        for path, inner in module.named_modules(remove_duplicate=False)
+        for name in inner._non_persistent_buffers_set
+    )
+
+
 def with_values(name: str, tensor: Tensor) -> Tensor:
     """The tensor without its graph. Raises InvalidOption if there are no values in it."""
     if is_lazy(tensor):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import torch
 from tensordict import TensorDictBase
@@ -15,6 +15,7 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.rules.rule import is_service
 
 POLICY = "policy"
+_LISTED: Final = 4
 
 
 class WeightsSource:
@@ -53,8 +54,12 @@ class WeightsSource:
     def take(self, given: Any = None, model: str | None = None) -> snapshots.Snapshot | None:
         """A snapshot of what is ``given`` for ``model`` (default: the policy), or of all models; None: of nothing.
 
-        ``given`` is a module, a (nested) TensorDict or a dict of tensors. It may be ``{model: any of these}`` for
-        several models at once, if ``model`` is None. Models that are not given are in it as they were the last time.
+        ``given`` is a module, a (nested) TensorDict or a dict of tensors, which may be a part of the model's: the rest
+        is in it as the model has it now. It may be ``{model: any of these}`` for several models at once, if ``model``
+        is None. Models that are not given are in it as they were the last time.
+
+        Raises:
+            InvalidOption: the model has no tensor of a name that is given, or a tensor has no values.
         """
         if given is None and model is None:
             tensors = self._tensors(POLICY, self.policy) | {
@@ -87,11 +92,41 @@ class WeightsSource:
         return self.models[path]
 
     def _tensors(self, path: str, source: Any) -> dict[str, Tensor]:
-        self._model(path)
+        model = self._model(path)
         prefix = "" if path == POLICY else f"{path}:"
         included = snapshots.including(self._names)
-        flat = _flat(source, lambda name: included(f"{prefix}{name}"))
+
+        def prefer(name: str) -> bool:
+            return included(f"{prefix}{name}")
+
+        flat = _flat(source, prefer)
+        if source is not model and isinstance(model, nn.Module) and flat:
+            flat = _completed(flat, path, model, prefer)
         return {f"{prefix}{name}": tensor for name, tensor in flat.items()}
+
+
+def _completed(
+    given: Mapping[str, Tensor], path: str, model: nn.Module, prefer: snapshots.Include
+) -> dict[str, Tensor]:
+    """Return ``given`` with the tensors of ``model`` that are not in it."""
+    # Each version has all tensors, because a replaced collector loads the newest version alone.
+    named = [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]
+    known = {name: id(tensor) for name, tensor in named}
+    for name in given:
+        if name not in known:
+            what = path if path == POLICY else f"model {path}"
+            raise InvalidOption(
+                f"weights: the {what} has no tensor {name}; it has {_listed(sorted(known))}; pass what its "
+                "state_dict() or TensorDict.from_module() returns, or a part of that"
+            )
+    covered = {known[name] for name in given}
+    own = snapshots.tensors_of(model, prefer)
+    return {**given, **{name: tensor for name, tensor in own.items() if known[name] not in covered}}
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Enough of the names to see how they begin."""
+    return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
 
 
 def _flat(source: Any, prefer: snapshots.Include = lambda _name: True) -> dict[str, Tensor]:

@@ -58,8 +58,8 @@ class Lazy(nn.Module):
 
 
 LAZY = (
-    "weights: first.weight has no shape yet, because no data went through its module; call the policy once with data of "
-    "the environment before you pass or publish it"
+    "weights: first.weight has no shape yet, because no data went through its module; call the policy once with data "
+    "of the environment before you pass or publish it"
 )
 META = (
     "weights: first.weight is on the meta device and has no values; call module.to_empty(device='cpu') and initialise "
