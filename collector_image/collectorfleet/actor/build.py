@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from torch import nn
 from torchrl.collectors import Collector
 from torchrl.envs import EnvBase
 
@@ -43,6 +44,9 @@ def build(config: CollectorConfig, incarnation: int) -> RolloutRunner:
     collector = _class_of(config)(env, policy, frames_per_batch=config.frames_per_request, total_frames=-1, **options)
     if isinstance(collector, FastCollector) and collector.inexact and config.rollout is RolloutLoop.FAST:
         raise NotExact(f"{collector.inexact}; use Auto, which leaves such environments and policies to TorchRL's loop")
+    if isinstance(collector, Collector) and not hasattr(collector, "_policy_w_state_dict"):
+        # TorchRL's collector refuses to load any state where the policy has none.
+        collector._policy_w_state_dict = nn.Module()
     return RolloutRunner(config, collector, incarnation, cutter, shared, normalization)
 
 

@@ -20,6 +20,7 @@ from torchrl.envs import EnvBase
 from collectorfleet.actor.normalization.environment import load
 from collectorfleet.codec import normalization as codec
 from collectorfleet.errors import CollectorClosed, InvalidOption
+from collectorfleet.fleet.calls import calls_of_each
 from collectorfleet.fleet.engine import Engine
 from collectorfleet.fleet.inquiry import Inquiry
 from collectorfleet.fleet.report import report, stats
@@ -163,7 +164,7 @@ class FleetControl(BaseCollector):
         that nothing replaces has no entry: what is changed this way is not in a later replacement.
 
         Raises:
-            InvalidOption: the lists have another length than there are collectors, or weights would be changed.
+            InvalidOption: the arguments are no lists with an entry for each collector, or weights would be changed.
             TimeoutError: a collector did not answer within ``timeout`` seconds.
             UserCodeError: the method raised, or what it returns cannot travel.
         """
@@ -172,13 +173,7 @@ class FleetControl(BaseCollector):
                 f"map_fn: {method_name} would give collectors weights of no version; call {_PUBLISHES}() of the fleet"
             )
         inquiry = self._inquiry(f"map_fn({method_name!r})", timeout)
-        names = inquiry.names()
-        arguments = _of_each("list_of_args", list_of_args, (), len(names))
-        keywords = _of_each("list_of_kwargs", list_of_kwargs, {}, len(names))
-        calls = {
-            name: (method_name, tuple(given), dict(named))
-            for name, given, named in zip(names, arguments, keywords, strict=True)
-        }
+        calls = calls_of_each(method_name, inquiry.names(), list_of_args, list_of_kwargs)
         return list(inquiry.of_all("execute", calls).values())
 
     def get_distant_attr(self, attr: str, timeout: float = 60.0) -> list[Any]:
@@ -260,11 +255,3 @@ class FleetControl(BaseCollector):
     async def async_shutdown(self, shutdown_ray: bool = False) -> None:
         """The same without blocking the event loop."""
         await asyncio.to_thread(self.shutdown, shutdown_ray=shutdown_ray)
-
-
-def _of_each(name: str, given: Sequence[Any] | None, absent: Any, collectors: int) -> Sequence[Any]:
-    if given is None:
-        return [absent] * collectors
-    if len(given) != collectors:
-        raise InvalidOption(f"{name}: Expected {collectors} argument entries, one for each collector, got {len(given)}")
-    return given

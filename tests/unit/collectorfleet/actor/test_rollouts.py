@@ -62,3 +62,18 @@ def stamped(versions: list[int]) -> TensorDict:
     batch[STAMP_KEY] = torch.tensor(versions)
     batch[STAMP] = torch.zeros(len(versions), dtype=torch.int64)
     return batch
+
+
+def test_the_state_of_a_collector_without_a_policy_can_be_loaded() -> None:
+    for policy in (None, random_actions):
+        runner = build(CollectorConfig(envs.make_counted_steps, policy, 6, options={"trust_policy": True}), 1)
+        runner.run(Request(1, 6, 0))
+        state = runner.environment_state()
+        other = build(CollectorConfig(envs.make_counted_steps, policy, 6, options={"trust_policy": True}), 2)
+        other.load_environment_state(state)
+        assert other.run(Request(1, 6, 0)).frames == 6
+
+
+def random_actions(observed: TensorDictBase) -> TensorDictBase:
+    """A policy that is no module."""
+    return observed.set("action", torch.rand(2))
