@@ -63,11 +63,13 @@ class Repeated:
 class Schema:
     """One (nested) TensorDict without its numbers. ``pickled`` says which of the pickled values an entry is.
 
+    ``has_device``: it has one in the collector; where it is read, that is the CPU.
     Equal for rollouts of the same keys, dtypes and batch sizes, so it need not travel with each of them.
     """
 
     batch_size: tuple[int, ...]
     names: tuple[str | None, ...] | None
+    has_device: bool
     leaves: dict[str, Leaf] = field(default_factory=dict)
     children: dict[str, Schema] = field(default_factory=dict)
     repeated: dict[str, Repeated] = field(default_factory=dict)
@@ -110,7 +112,7 @@ def decode(encoded: Encoded) -> TensorDict:
 
 def _encode(batch: TensorDictBase, arrays: list[Array], pickled: list[Any]) -> Schema:
     names = tuple(batch.names) if batch._has_names() else None
-    schema = Schema(tuple(batch.batch_size), names)
+    schema = Schema(tuple(batch.batch_size), names, has_device=batch.device is not None)
     for key, value in batch.items():
         if isinstance(value, Tensor) and fits_an_array(value):
             schema.leaves[key] = Leaf(len(arrays), value.dtype)
@@ -163,7 +165,8 @@ def _decode(schema: Schema, encoded: Encoded, time: int) -> TensorDict:
         entries[key] = _tensor(after, one.root.dtype)
     entries |= {key: _decode(child, encoded, time) for key, child in schema.children.items()}
     entries |= {key: encoded.pickled[index] for key, index in schema.pickled.items()}
-    return TensorDict(entries, batch_size=schema.batch_size, names=schema.names)
+    device = torch.device("cpu") if schema.has_device else None
+    return TensorDict(entries, batch_size=schema.batch_size, names=schema.names, device=device)
 
 
 def _tensor(array: Array, dtype: torch.dtype) -> Tensor:

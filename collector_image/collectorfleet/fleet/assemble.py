@@ -61,6 +61,9 @@ def assemble(
     ``copy=False`` returns views of what the transport holds: not to be written to.
     """
     views = _of_one_length([_with_collector_keys(part) for part in parts])
+    if any(view.device != views[0].device for view in views):
+        for view in views:
+            view.clear_device_()
     if groups:
         check_groups(views, groups)
     if not copy:
@@ -125,4 +128,4 @@ def _copied(views: Sequence[TensorDictBase], *, stacked: bool, pool: BufferPool)
             # Ragged or non-tensor data; only a single view comes here with it, see _alike.
             entries[key] = LazyStackedTensorDict.maybe_dense_stack([value.clone()]) if stacked else value.clone()
     names = [*([None] if stacked else []), *first.names] if first._has_names() else None
-    return TensorDict(entries, batch_size=(*lead, *first.batch_size), names=names)
+    return TensorDict(entries, batch_size=(*lead, *first.batch_size), names=names, device=first.device)
