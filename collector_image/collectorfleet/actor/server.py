@@ -23,6 +23,7 @@ import torch
 
 from collectorfleet.actor.build import build
 from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.findings import findings
 from collectorfleet.actor.inbox import Offer
 from collectorfleet.actor.origin import Origin, calling, cause_of, origin_of
 from collectorfleet.actor.rollout.exact import NotExact
@@ -77,7 +78,8 @@ class CollectorServer:
         self._built.set()
         normalization = self._made.normalization
         begun = None if normalization is None else normalization.begun
-        return Started(self._id, _pod(), os.getpid(), begun, self._made.loop)
+        found = findings(self._made.collector)
+        return Started(self._id, _pod(), os.getpid(), begun, self._made.loop, found)
 
     def run(self, request: Request, weights: Offer | None = None) -> Answer | Raised | Lost | ServiceLost:
         """One rollout. ``weights`` are a version that came along: exactly the one asked for, or an offer."""

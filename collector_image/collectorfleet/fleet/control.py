@@ -161,7 +161,7 @@ class FleetControl(BaseCollector):
 
         The lists have an entry for each collector, in the order of their names, as the returned list has. Collectors
         answer between two rollouts. One that is lost before it answered is asked again once it is replaced, and one
-        that nothing replaces has no entry: what is changed this way is not in a later replacement.
+        that nothing replaces has no entry. What is changed this way is not in a later replacement, which is logged.
 
         Raises:
             InvalidOption: the arguments are no lists with an entry for each collector, or weights would be changed.
@@ -174,7 +174,9 @@ class FleetControl(BaseCollector):
             )
         inquiry = self._inquiry(f"map_fn({method_name!r})", timeout)
         calls = calls_of_each(method_name, inquiry.names(), list_of_args, list_of_kwargs)
-        return list(inquiry.of_all("execute", calls).values())
+        returned = inquiry.of_all("execute", calls)
+        self._gather.note_mapped(method_name)
+        return list(returned.values())
 
     def get_distant_attr(self, attr: str, timeout: float = 60.0) -> list[Any]:
         """What is at the path ``attr`` in TorchRL's collector in each actor, as :meth:`map_fn` asks for it."""

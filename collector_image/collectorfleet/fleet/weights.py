@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -12,7 +13,10 @@ from torch import Tensor, nn
 
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.errors import InvalidOption
+from collectorfleet.fleet.attributes import SentAttributes
 from collectorfleet.fleet.rules.rule import is_service
+
+log = logging.getLogger("collectorfleet")
 
 POLICY = "policy"
 _LISTED: Final = 4
@@ -36,6 +40,7 @@ class WeightsSource:
         self.models = dict(models)
         self._dtype = dtype
         self._names = names
+        self._attributes = SentAttributes(policy) if isinstance(policy, nn.Module) else None
         self._published: dict[str, Tensor] = {}
         self._published_whole = False
 
@@ -61,6 +66,8 @@ class WeightsSource:
         Raises:
             InvalidOption: the model has no tensor of a name that is given, or a tensor has no values.
         """
+        for change in self._attributes.changes() if self._attributes is not None else ():
+            log.warning(change)
         if given is None and model is None:
             tensors = self._tensors(POLICY, self.policy) | {
                 name: tensor

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.calls import calls_of_each
+from collectorfleet.fleet.control import FleetControl
 
 
 def test_each_collector_gets_its_own_arguments() -> None:
@@ -62,3 +64,11 @@ def test_arguments_that_are_not_lists_of_arguments_are_refused_in_a_sentence(
     with pytest.raises(InvalidOption) as refused:
         calls_of_each("env.set_seed", ["c0", "c1"], given.get("list_of_args"), given.get("list_of_kwargs"))
     assert str(refused.value) == sentence
+
+
+def test_what_was_called_is_remembered_for_collectors_that_come_later() -> None:
+    asked = SimpleNamespace(names=lambda: ["c0"], of_all=lambda _method, calls: {"c0": calls["c0"]})
+    noted: list[str] = []
+    fleet: Any = SimpleNamespace(_inquiry=lambda *_: asked, _gather=SimpleNamespace(note_mapped=noted.append))
+    assert FleetControl.map_fn(fleet, "env.set_level", [(3,)]) == [("env.set_level", (3,), {})]
+    assert noted == ["env.set_level"]
