@@ -76,6 +76,9 @@ class RolloutRunner:
         self.inboxes = {POLICY: Inbox(self._target(), self._pass_on, normalization)}
         if config.update_between_steps and isinstance(self._policy, nn.Module):
             before_step = self.inboxes[POLICY].before_step
+            if getattr(collector, "compiled_policy", False):
+                # Loading copies by numpy, which torch.compile cannot trace.
+                before_step = torch.compiler.disable(before_step)
             if isinstance(collector, FastCollector):
                 collector.call_before_policy(before_step)
             else:
