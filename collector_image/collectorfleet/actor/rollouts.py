@@ -78,7 +78,7 @@ class RolloutRunner:
             before_step = self.inboxes[POLICY].before_step
             if getattr(collector, "compiled_policy", False):
                 # Loading copies by numpy, which torch.compile cannot trace.
-                before_step = torch.compiler.disable(before_step)
+                before_step = torch.compiler.disable(before_step)  # type: ignore[no-untyped-call]
             if isinstance(collector, FastCollector):
                 collector.call_before_policy(before_step)
             else:

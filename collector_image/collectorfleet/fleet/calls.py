@@ -43,7 +43,7 @@ def _of_each(argument: str, kind: str, given: Any, absent: Any, collectors: int)
         if not (_is_list(one) if kind == "tuple" else isinstance(one, Mapping)):
             example = _example(kind, one, collectors)
             raise InvalidOption(f"map_fn: {argument}[{index}] is {_kind(one)}; {wanted}{example}")
-    return given
+    return list(given)
 
 
 def _is_list(given: object) -> bool:
