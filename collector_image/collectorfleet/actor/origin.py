@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from torch import nn
+from torchrl._utils import _check_for_faulty_process
 from torchrl.envs import EnvBase
 
 _KEY: Final = "collectorfleet_origin"
@@ -27,6 +28,7 @@ class Origin(StrEnum):
     REPLAY_BUFFER = "replay buffer"
     FRAMES = "frames"  # what a rollout made, where it cannot be written down for the driver
     OPTIONS = "collector options"
+    PROCESSES = "processes of the collector"  # one of them ended, and its log says why
 
 
 class RaisedInProcess(Exception):
@@ -86,6 +88,8 @@ def origin_of(error: BaseException) -> Origin:
             return Origin.POLICY
     if not called:
         return Origin.POLICY
+    if frame.f_code is _check_for_faulty_process.__code__:
+        return Origin.PROCESSES
     return Origin.OPTIONS if called == file else Origin.FRAMES
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -15,6 +16,7 @@ from tensordict import TensorDict, TensorDictBase
 from tensordict.nn import TensorDictModule
 from tests import envs
 from torch import nn
+from torchrl.collectors import MultiSyncCollector
 from torchrl.data import Unbounded
 from torchrl.envs import EnvBase, GymWrapper, SerialEnv
 
@@ -163,3 +165,13 @@ def test_the_innermost_note_of_any_error_holds(error: BaseException) -> None:
     mark(error, Origin.ENVIRONMENT)
     mark(error, Origin.FRAMES)
     assert origin_of(error) is Origin.ENVIRONMENT
+
+
+def test_a_process_of_a_collector_that_ends_is_blamed_on_nobody_else() -> None:
+    make = partial(envs.make_counting, misbehaves="raise", at=9)
+    server = CollectorServer(C0, CollectorConfig(make, envs.make_policy(), 6, collector_class=MultiSyncCollector))
+    _build(server)
+    said = [server.run(Request(number, 6, 0)) for number in range(2)]
+    raised = next(one for one in said if isinstance(one, Raised))
+    assert (raised.where, raised.by_environment) == ("processes of the collector", False)
+    assert raised.cause.startswith("RuntimeError: At least one process failed: worker 0")
