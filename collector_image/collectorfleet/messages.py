@@ -131,6 +131,7 @@ class Started:
     pid: int
     normalization: Normalization | None = field(repr=False, default=None)  # what its environment begins with
     loop: str = "TorchRL"  # what steps it: Fast, or TorchRL and why
+    findings: tuple[str, ...] = ()  # what the driver's log is to warn of
 
 
 @dataclass(frozen=True, slots=True)

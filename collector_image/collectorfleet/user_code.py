@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from collectorfleet.errors import UserCodeError
@@ -72,4 +73,6 @@ def name_of(code: object) -> str:
     """How messages call a piece of the user's code: its import path, or the function's own name."""
     if isinstance(code, Factory | Function):
         return code.path
+    if isinstance(code, partial):
+        return name_of(code.func)
     return getattr(code, "__qualname__", None) or type(code).__qualname__

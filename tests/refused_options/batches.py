@@ -48,6 +48,13 @@ REFUSED = [
         id="between the steps of processes",
     ),
     pytest.param(
+        ("update-between-steps-breaks-the-graph", "update_between_steps"),
+        {"update_between_steps": True, "collector_kwargs": [None, {"compile_policy": {"fullgraph": True}}]},
+        "not with compile_policy={'fullgraph': True}: in TorchRL's loop the weights are loaded inside of the call "
+        "that is compiled; leave fullgraph out, or use rollout 'fast'",
+        id="between steps of one graph",
+    ),
+    pytest.param(
         ("exact-staleness-or-update-between-steps", "update_between_steps"),
         {"update_between_steps": True, "exact_staleness": True},
         "not together with exact_staleness, which allows one version only",

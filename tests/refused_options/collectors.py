@@ -6,6 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from torchrl.collectors import AsyncBatchedCollector, AsyncCollector, BaseCollector, MultiCollector
+from torchrl.collectors.distributed import RayCollector
+from torchrl.collectors.llm import LLMCollector
 
 from tests import envs
 from tests.refused_options.parts import SHARED
@@ -27,6 +30,34 @@ REFUSED = [
         {"collector_class": int},
         "<class 'int'>; use 'single', 'sync', 'async' or a class of TorchRL's",
         id="another class",
+    ),
+    *(
+        pytest.param(
+            ("collector-class-is-driven", "collector_class"),
+            {"collector_class": one},
+            f"a fleet cannot drive {one.__name__}; use 'single', 'sync', 'async', or a subclass of Collector, "
+            "MultiSyncCollector or MultiAsyncCollector that takes their arguments",
+            id=f"a fleet of {one.__name__}",
+        )
+        for one in (AsyncBatchedCollector, AsyncCollector, BaseCollector, MultiCollector, LLMCollector, RayCollector)
+    ),
+    pytest.param(
+        ("policy-acts", "policy"),
+        {"policy": 3},
+        "an object of type int cannot act; pass a module, or a function of a TensorDict",
+        id="a policy that is a number",
+    ),
+    pytest.param(
+        ("policy-acts", "policy"),
+        {"policy": torch.nn.Identity},
+        "the class Identity; pass an instance, Identity(...)",
+        id="the class of a policy",
+    ),
+    pytest.param(
+        ("policy-factory-is-called", "policy_factory"),
+        {"policy_factory": [envs.make_policy, torch.zeros(1)]},
+        "a Tensor cannot be called; pass a function that builds one",
+        id="a policy factory that is a tensor",
     ),
     pytest.param(
         ("rollout-is-known", "rollout"),

@@ -6,13 +6,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from torch import nn
 from torchrl.collectors import Collector
 from torchrl.envs import EnvBase
 
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
 from collectorfleet.actor.cutting import Cutter
+from collectorfleet.actor.factories import EnvironmentFactory, PolicyFactory, environment_in_process, policy_in_process
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
 from collectorfleet.actor.normalization.search import built_without
+from collectorfleet.actor.origin import Origin, calling
 from collectorfleet.actor.rollout.collector import FastCollector
 from collectorfleet.actor.rollout.exact import NotExact
 from collectorfleet.actor.rollouts import RolloutRunner
@@ -24,12 +27,13 @@ def build(config: CollectorConfig, incarnation: int) -> RolloutRunner:
     """Build environment, policy and collector. Blocks, and raises, as the user's code does."""
     options = dict(config.options)
     shared = SharedVersion.create() if config.mixes_versions else None
-    env = environments(config, shared)
+    with calling(Origin.ENVIRONMENT):
+        env = environments(config, shared)
     policy = config.policy
     if config.policy_factory is not None and not config.has_processes:
-        policy = config.policy_factory()
+        policy = PolicyFactory(config.policy_factory)()
     elif config.policy_factory is not None:
-        options |= _weights_for_factory(config.policy_factory)
+        options |= _weights_for_factory(policy_in_process(PolicyFactory(config.policy_factory)))
     cutter = Cutter() if config.cut_short else None
     if cutter is not None and not config.has_processes:
         options["interruptor"] = cutter
@@ -44,6 +48,9 @@ def build(config: CollectorConfig, incarnation: int) -> RolloutRunner:
             raise NotExact(
                 f"{collector.inexact}; use Auto, which leaves such environments and policies to TorchRL's loop"
             )
+    if isinstance(collector, Collector) and not hasattr(collector, "_policy_w_state_dict"):
+        # TorchRL's collector refuses to load any state where the policy has none.
+        collector._policy_w_state_dict = nn.Module()
     return RolloutRunner(config, collector, incarnation, cutter, shared, normalization)
 
 
@@ -61,19 +68,20 @@ def environments(config: CollectorConfig, shared: SharedVersion | None) -> Any:
     """The environment; for a collector of several processes, what builds one in each."""
     create = config.create_env
     if not isinstance(create, EnvBase):
-        create = partial(create, **config.create_env_kwargs)
+        create = partial(EnvironmentFactory(create), **config.create_env_kwargs)
     if config.has_processes:
         create = partial(built_without, create)
         any_time = config.has_processes_that_never_pause
         maker = partial(stamped, create, shared, any_time=any_time) if shared is not None else create
-        return [maker] * config.workers
+        return [environment_in_process(maker)] * config.workers
     env = create if isinstance(create, EnvBase) else create()
     return stamped(env, shared, any_time=False) if shared is not None else env
 
 
 def normalization_of(env: EnvBase, config: CollectorConfig) -> EnvironmentNormalization | None:
     """What the environment keeps and all collectors go on from; raises InvalidOption for what cannot be carried."""
-    return EnvironmentNormalization.of(env, constants=not config.own_constants)
+    with calling(Origin.ENVIRONMENT):
+        return EnvironmentNormalization.of(env, constants=not config.own_constants)
 
 
 def _weights_for_factory(factory: Callable[[], Any]) -> dict[str, Any]:

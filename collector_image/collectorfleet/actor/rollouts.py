@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import torch
@@ -17,8 +18,10 @@ from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.cutting import Cutter, padded
 from collectorfleet.actor.environment_calls import watch_environments
 from collectorfleet.actor.episodes import EpisodeCounter
+from collectorfleet.actor.factories import PolicyFactory
 from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
+from collectorfleet.actor.origin import Origin, calling
 from collectorfleet.actor.rollout.collector import FastCollector, call_in_steps
 from collectorfleet.actor.stamp import STAMP, STAMP_KEY, SharedVersion
 from collectorfleet.actor.target import WeightsTarget
@@ -73,9 +76,12 @@ class RolloutRunner:
         self._has_other_entries = False
         self._rollouts: Iterator[TensorDictBase] = iter(collector)
         self._policy = _policy_of(collector, config)
-        self.inboxes = {POLICY: Inbox(WeightsTarget(self._tensors()), self._pass_on, normalization)}
+        self.inboxes = {POLICY: Inbox(self._target(), self._pass_on, normalization)}
         if config.update_between_steps and isinstance(self._policy, nn.Module):
             before_step = self.inboxes[POLICY].before_step
+            if getattr(collector, "compiled_policy", False):
+                # Loading copies by numpy, which torch.compile cannot trace.
+                before_step = torch.compiler.disable(before_step)  # type: ignore[no-untyped-call]
             if isinstance(collector, FastCollector):
                 collector.call_before_policy(before_step)
             else:
@@ -97,8 +103,11 @@ class RolloutRunner:
             batch = next(self._rollouts)
         finally:
             segments = inbox.end_rollout()
-        contribution = None if self.normalization is None else self.normalization.contribution()
-        return replace(self._finish(batch, segments), normalization=contribution, loop=self._changed_loop())
+        rollout = replace(self._finish(batch, segments), loop=self._changed_loop())
+        if self.normalization is None:
+            return rollout
+        with calling(Origin.ENVIRONMENT):
+            return replace(rollout, normalization=self.normalization.contribution())
 
     @property
     def loop(self) -> str:
@@ -153,10 +162,12 @@ class RolloutRunner:
     def _begin_anew_if_needed(self) -> None:
         if self._has_other_entries:
             # A transform came or left. As TorchRL's collector does when it is built.
-            self.collector._make_carrier()
+            with calling(Origin.ENVIRONMENT):
+                self.collector._make_carrier()
             self.collector._maybe_make_final_rollout(make_rollout=self.collector._use_buffers)
         elif self._begins_anew:
-            self.collector.reset()
+            with calling(Origin.ENVIRONMENT):
+                self.collector.reset()
         self._begins_anew = self._has_other_entries = False
 
     def _entries(self) -> dict[Any, Any]:
@@ -194,7 +205,8 @@ class RolloutRunner:
         if ids is not None:
             batch[keys.TRAJECTORY_KEY] = keys.distinct_trajectories(ids, self._incarnation)
         mask = batch.get(keys.MASK_KEY, None)
-        write(self._config.replay_buffer, batch.reshape(-1) if mask is None else batch[mask])
+        with calling(Origin.REPLAY_BUFFER):
+            self._config.replay_buffer.extend(batch.reshape(-1) if mask is None else batch[mask])
         return replace(rollout, batch=None, segments=None)
 
     def _ask_for(self, frames: int, *, random: bool) -> None:
@@ -211,14 +223,18 @@ class RolloutRunner:
                 collector._final_rollout = memory[..., :1].expand(shape).clone()
             self._frames = frames
 
-    def _tensors(self) -> dict[str, Tensor]:
-        tensors = snapshots.by_every_name(self._policy) if isinstance(self._policy, nn.Module) else {}
-        for path in self._config.models:
-            module = self.collector
-            for name in path.split("."):
-                module = getattr(module, name)
-            tensors |= {f"{path}:{name}": tensor for name, tensor in snapshots.by_every_name(module).items()}
-        return tensors
+    def _target(self) -> WeightsTarget:
+        tensors: dict[str, Tensor] = {}
+        optional: set[str] = set()
+        for prefix, module in self._modules().items():
+            tensors |= {prefix + name: tensor for name, tensor in snapshots.by_every_name(module).items()}
+            optional |= {prefix + name for name in snapshots.not_in_state_dicts(module)}
+        return WeightsTarget(tensors, optional)
+
+    def _modules(self) -> dict[str, nn.Module]:
+        """What weights are loaded into, by the prefix of its names."""
+        found = {"": self._policy} if isinstance(self._policy, nn.Module) else {}
+        return found | {f"{path}:": reduce(getattr, path.split("."), self.collector) for path in self._config.models}
 
     def _pass_on(self, loaded: Offer) -> None:
         """Pass loaded weights on to the collector's processes, then say that they have them."""
@@ -240,16 +256,11 @@ def _track(tracker: Any, loaded: Offer) -> None:
         tracker.version = loaded.version if counted is None else counted
 
 
-def write(buffer: Any, frames: TensorDictBase) -> None:
-    """Its frame in a traceback says that the buffer raised."""
-    buffer.extend(frames)
-
-
 def _policy_of(collector: Any, config: CollectorConfig) -> Any:
     """The module to load weights into. Processes have theirs; the one of this process is what they are sent."""
     if not config.has_processes:
         return collector.policy
-    return config.policy_factory() if config.policy_factory is not None else config.policy
+    return config.policy if config.policy_factory is None else PolicyFactory(config.policy_factory)()
 
 
 def _valid_frames(batch: TensorDictBase) -> int:

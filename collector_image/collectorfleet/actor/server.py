@@ -17,17 +17,17 @@ import threading
 import time
 import traceback
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import torch
 
-from collectorfleet.actor.build import build, environments, normalization_of
+from collectorfleet.actor.build import build
 from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.findings import findings
 from collectorfleet.actor.inbox import Offer
-from collectorfleet.actor.normalization.environment import EnvironmentNormalization
-from collectorfleet.actor.rollout.environments import Environments
+from collectorfleet.actor.origin import Origin, calling, cause_of, origin_of
 from collectorfleet.actor.rollout.exact import NotExact
-from collectorfleet.actor.rollouts import Rollout, RolloutRunner, write
+from collectorfleet.actor.rollouts import Rollout, RolloutRunner
 from collectorfleet.codec import tensors
 from collectorfleet.codec.frames import Part
 from collectorfleet.errors import PolicyServiceLost, ReplayBufferLost, describe
@@ -44,16 +44,6 @@ from collectorfleet.messages import (
     Started,
 )
 from collectorfleet.user_code import name_of
-
-# What a rollout made, where it cannot be written down for the driver.
-FRAMES: Final = "frames"
-_OF_THE_ENVIRONMENT: Final = (
-    environments.__code__,
-    normalization_of.__code__,
-    EnvironmentNormalization.contribution.__code__,
-    Environments.step.__code__,
-    Environments.reset.__code__,
-)
 
 
 class CollectorServer:
@@ -88,14 +78,16 @@ class CollectorServer:
         self._built.set()
         normalization = self._made.normalization
         begun = None if normalization is None else normalization.begun
-        return Started(self._id, _pod(), os.getpid(), begun, self._made.loop)
+        found = findings(self._made.collector)
+        return Started(self._id, _pod(), os.getpid(), begun, self._made.loop, found)
 
     def run(self, request: Request, weights: Offer | None = None) -> Answer | Raised | Lost | ServiceLost:
         """One rollout. ``weights`` are a version that came along: exactly the one asked for, or an offer."""
         started = time.perf_counter()
         try:
             rollout = self._runner.run(request, weights)
-            return self._answer(request, rollout, time.perf_counter() - started)
+            with calling(Origin.FRAMES):
+                return self._answer(request, rollout, time.perf_counter() - started)
         except BaseException as error:  # noqa: BLE001  (the user's code may raise anything, and call sys.exit)
             return self.failure(error)
 
@@ -140,17 +132,17 @@ class CollectorServer:
         self._runner.load_environment_state(state)
 
     def failure(self, error: BaseException, where: str | None = None) -> Raised | Lost | ServiceLost:
-        """What the driver is told of an error: whose it is, which its traceback says unless ``where`` does."""
+        """What the driver is told of an error: whose it is, which the error says unless ``where`` does."""
         if isinstance(error, ReplayBufferLost | PolicyServiceLost):
             return ServiceLost(self._id, error)
         if _fault_of(error) is Fault.OUT_OF_MEMORY:
             # Not a mistake of the environment, and not to be tried in this process again.
             return self.lost(error)
         text = "".join(traceback.format_exception(error))
-        whose = where or ("rollout" if isinstance(error, NotExact) else _whose(error))
-        by_environment = whose == "environment"
+        whose = where or ("rollout" if isinstance(error, NotExact) else origin_of(error))
+        by_environment = whose == Origin.ENVIRONMENT
         named = f"environment {name_of(self._config.create_env)}" if by_environment else whose
-        return Raised(self._id, named, describe(error), text, by_environment)
+        return Raised(self._id, str(named), cause_of(error, describe(error)), text, by_environment)
 
     def lost(self, error: BaseException) -> Lost:
         """What the driver is told of an error that is nobody's in particular."""
@@ -196,24 +188,6 @@ class CollectorServer:
 
 def _pod() -> str:
     return os.environ.get("COLLECTORFLEET_POD") or socket.gethostname()
-
-
-def _whose(error: BaseException) -> str:
-    """Whose code raised: of the environment, the replay buffer or the frames if theirs is in it, else the policy's.
-
-    What TorchRL's collector raises itself, which it does about its arguments, is nobody's code.
-    """
-    last = ""
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        code = frame.f_code
-        if "/torchrl/envs/" in code.co_filename or code in _OF_THE_ENVIRONMENT:
-            return "environment"
-        if code is write.__code__:
-            return "replay buffer"
-        if code is CollectorServer._answer.__code__:
-            return FRAMES
-        last = code.co_filename
-    return "collector options" if "/torchrl/collectors/" in last else "policy"
 
 
 def _fault_of(error: BaseException) -> Fault:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -14,12 +14,15 @@ from collectorfleet.codec.snapshot import Bytes, Entry, Snapshot, bytes_of, dige
 class WeightsTarget:
     """``tensors``: by every name that they have, see :func:`collectorfleet.codec.snapshot.by_every_name`.
 
+    ``optional`` names those that stay as they are where the weights of a whole policy do not have them.
+
     A policy of many tensors is loaded hundreds of times, so what can be known before is: which tensors are plain memory
     that bytes can be copied into, and that the entries of a snapshot, mostly the same as last time, fit.
     """
 
-    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
+    def __init__(self, tensors: Mapping[str, Tensor], optional: Collection[str] = ()) -> None:
         self._tensors = dict(tensors)
+        self._optional = frozenset(optional)
         self._memory = {
             name: bytes_of(tensor)
             for name, tensor in self._tensors.items()
@@ -68,4 +71,5 @@ class WeightsTarget:
 
     def _missing(self, names: Sequence[str]) -> list[str]:
         covered = {self._tensors[name].data_ptr() for name in names}
-        return [name for name, tensor in self._tensors.items() if tensor.data_ptr() not in covered]
+        needed = (name for name in self._tensors if name not in self._optional)
+        return [name for name in needed if self._tensors[name].data_ptr() not in covered]

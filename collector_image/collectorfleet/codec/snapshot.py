@@ -17,6 +17,9 @@ import numpy.typing as npt
 import torch
 import xxhash
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+
+from collectorfleet.errors import InvalidOption
 
 Bytes = npt.NDArray[np.uint8]
 Include = Callable[[str], bool]
@@ -88,13 +91,37 @@ def tensors_of(module: nn.Module, prefer: Include = lambda _name: True) -> dict[
         known = names.get(id(tensor))
         if known is None or (prefer(name) and not prefer(known)):
             names[id(tensor)] = name
-    return {name: tensor.detach() for name, tensor in named if names[id(tensor)] == name}
+    return {name: with_values(name, tensor) for name, tensor in named if names[id(tensor)] == name}
 
 
 def by_every_name(module: nn.Module) -> dict[str, Tensor]:
     """All parameters and buffers of a module; one that several layers share is there under each of its names."""
     named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]
-    return {name: tensor.detach() for name, tensor in named}
+    return {name: with_values(name, tensor) for name, tensor in named}
+
+
+def not_in_state_dicts(module: nn.Module) -> frozenset[str]:
+    """The names of the buffers of a module that its ``state_dict()`` leaves out."""
+    return frozenset(
+        f"{path}.{name}" if path else name
+        for path, inner in module.named_modules(remove_duplicate=False)
+        for name in inner._non_persistent_buffers_set
+    )
+
+
+def with_values(name: str, tensor: Tensor) -> Tensor:
+    """The tensor without its graph. Raises InvalidOption if there are no values in it."""
+    if is_lazy(tensor):
+        raise InvalidOption(
+            f"weights: {name} has no shape yet, because no data went through its module; call the policy once with "
+            "data of the environment before you pass or publish it"
+        )
+    if tensor.is_meta:
+        raise InvalidOption(
+            f"weights: {name} is on the meta device and has no values; call module.to_empty(device='cpu') and "
+            "initialise or load its weights before you pass or publish it"
+        )
+    return tensor.detach()
 
 
 def including(names: Sequence[str] | Include | None) -> Include:

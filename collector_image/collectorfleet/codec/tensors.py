@@ -63,15 +63,20 @@ class Repeated:
 class Schema:
     """One (nested) TensorDict without its numbers. ``pickled`` says which of the pickled values an entry is.
 
+    ``has_device``: it has one in the collector; where it is read, that is the CPU. ``stack``: it is a lazy stack of
+    TensorDicts whose entries have different shapes, along ``stack_dim``.
     Equal for rollouts of the same keys, dtypes and batch sizes, so it need not travel with each of them.
     """
 
     batch_size: tuple[int, ...]
     names: tuple[str | None, ...] | None
+    has_device: bool
     leaves: dict[str, Leaf] = field(default_factory=dict)
     children: dict[str, Schema] = field(default_factory=dict)
     repeated: dict[str, Repeated] = field(default_factory=dict)
     pickled: dict[str, int] = field(default_factory=dict)
+    stack: tuple[Schema, ...] = ()
+    stack_dim: int = 0
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,7 @@ def encode(batch: TensorDictBase, *, compact: bool = False) -> Encoded:
     return Encoded(schema, arrays, pickled)
 
 
-def decode(encoded: Encoded) -> TensorDict:
+def decode(encoded: Encoded) -> TensorDictBase:
     """The TensorDict, reading the arrays where they lie: not to be written to if they are read-only."""
     if encoded.schema is None:
         raise ValueError("a rollout without its schema cannot be read")
@@ -109,8 +114,15 @@ def decode(encoded: Encoded) -> TensorDict:
 
 
 def _encode(batch: TensorDictBase, arrays: list[Array], pickled: list[Any]) -> Schema:
-    names = tuple(batch.names) if batch._has_names() else None
-    schema = Schema(tuple(batch.batch_size), names)
+    # Of a lazy stack `_has_names` does not say it.
+    names = tuple(batch.names) if batch._has_names() or isinstance(batch, LazyStackedTensorDict) else None
+    if isinstance(batch, LazyStackedTensorDict):
+        batch = TensorDict.maybe_dense_stack(batch.tensordicts, batch.stack_dim)
+        if isinstance(batch, LazyStackedTensorDict):
+            stack = tuple(_encode(one, arrays, pickled) for one in batch.tensordicts)
+            has_device = batch.device is not None
+            return Schema(tuple(batch.batch_size), names, has_device, stack=stack, stack_dim=batch.stack_dim)
+    schema = Schema(tuple(batch.batch_size), names, has_device=batch.device is not None)
     for key, value in batch.items():
         if isinstance(value, Tensor) and fits_an_array(value):
             schema.leaves[key] = Leaf(len(arrays), value.dtype)
@@ -153,7 +165,12 @@ def _array(tensor: Tensor) -> Array:
     return np.require(tensor.resolve_conj().resolve_neg().numpy(), requirements="C")
 
 
-def _decode(schema: Schema, encoded: Encoded, time: int) -> TensorDict:
+def _decode(schema: Schema, encoded: Encoded, time: int) -> TensorDictBase:
+    if schema.stack:
+        stack = [_decode(one, encoded, time) for one in schema.stack]
+        found = LazyStackedTensorDict(*stack, stack_dim=schema.stack_dim)
+        found.names = schema.names
+        return found
     entries: dict[str, Any] = {
         key: _tensor(encoded.arrays[leaf.index], leaf.dtype) for key, leaf in schema.leaves.items()
     }
@@ -163,7 +180,8 @@ def _decode(schema: Schema, encoded: Encoded, time: int) -> TensorDict:
         entries[key] = _tensor(after, one.root.dtype)
     entries |= {key: _decode(child, encoded, time) for key, child in schema.children.items()}
     entries |= {key: encoded.pickled[index] for key, index in schema.pickled.items()}
-    return TensorDict(entries, batch_size=schema.batch_size, names=schema.names)
+    device = torch.device("cpu") if schema.has_device else None
+    return TensorDict(entries, batch_size=schema.batch_size, names=schema.names, device=device)
 
 
 def _tensor(array: Array, dtype: torch.dtype) -> Tensor:

@@ -61,16 +61,22 @@ def assemble(
     ``copy=False`` returns views of what the transport holds: not to be written to.
     """
     views = _of_one_length([_with_collector_keys(part) for part in parts])
+    if any(view.device != views[0].device for view in views):
+        for view in views:
+            view.clear_device_()
     if groups:
         check_groups(views, groups)
     if not copy:
         return LazyStackedTensorDict.lazy_stack(views) if stacked else views[0]
+    if any(isinstance(view, LazyStackedTensorDict) for view in views):
+        # Entries of different shapes, which have no memory of one shape to be copied to.
+        return LazyStackedTensorDict.lazy_stack(views).clone() if stacked else views[0].clone()
     if all(_alike(views[0], other) for other in views[1:]):
         return _copied(views, stacked=stacked, pool=pool)
     return TensorDict.maybe_dense_stack(views).clone()
 
 
-def _with_collector_keys(part: Part) -> TensorDict:
+def _with_collector_keys(part: Part) -> TensorDictBase:
     view = tensors.decode(part.encoded)
     if part.segments is not None:
         view[VERSION_KEY] = versions_of(part.segments, view.batch_size)
@@ -80,7 +86,7 @@ def _with_collector_keys(part: Part) -> TensorDict:
     return view
 
 
-def _of_one_length(views: Sequence[TensorDict]) -> Sequence[TensorDict]:
+def _of_one_length(views: Sequence[TensorDictBase]) -> Sequence[TensorDictBase]:
     """Padded trajectories are as long as the longest of their answer; those of a batch, as the longest of them all."""
     longest = max(view.shape[-1] for view in views) if views[0].ndim else 0
     if all(view.shape[-1:] == (longest,) for view in views) or any(view.get(MASK_KEY, None) is None for view in views):
@@ -88,7 +94,7 @@ def _of_one_length(views: Sequence[TensorDict]) -> Sequence[TensorDict]:
     return [_padded(view, longest) for view in views]
 
 
-def _padded(view: TensorDict, length: int) -> TensorDict:
+def _padded(view: TensorDictBase, length: int) -> TensorDict:
     """With zeros behind its last step, and so False in the mask."""
     padded: TensorDict = pad(view, [0, 0] * (view.ndim - 1) + [0, length - view.shape[-1]])
     padded.names = view.names
@@ -125,4 +131,4 @@ def _copied(views: Sequence[TensorDictBase], *, stacked: bool, pool: BufferPool)
             # Ragged or non-tensor data; only a single view comes here with it, see _alike.
             entries[key] = LazyStackedTensorDict.maybe_dense_stack([value.clone()]) if stacked else value.clone()
     names = [*([None] if stacked else []), *first.names] if first._has_names() else None
-    return TensorDict(entries, batch_size=(*lead, *first.batch_size), names=names)
+    return TensorDict(entries, batch_size=(*lead, *first.batch_size), names=names, device=first.device)

@@ -121,7 +121,8 @@ class FleetCollector(FleetControl):
     ) -> Mapping[str, PublishResult] | None:
         """Publish a new version: a copy is taken here, everything else happens in the background.
 
-        Takes a module, a TensorDict or a dict of tensors; nothing is the policy as it is now. Returns at once;
+        Takes a module, a TensorDict or a dict of tensors; nothing is the policy as it is now. What a part of the
+        weights does not have is published as the policy here has it. Returns at once;
         ``wait=True`` returns what became of it in each collector, by name, after all applied it or ``timeout`` seconds.
         A staleness bound lets the version advance once for each batch handed out: until then the publish waits, and
         ``wait=True`` says so. An inference service is updated itself, and blocks until it was: None is returned.

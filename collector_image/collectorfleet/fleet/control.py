@@ -20,6 +20,7 @@ from torchrl.envs import EnvBase
 from collectorfleet.actor.normalization.environment import load
 from collectorfleet.codec import normalization as codec
 from collectorfleet.errors import CollectorClosed, InvalidOption
+from collectorfleet.fleet.calls import calls_of_each
 from collectorfleet.fleet.engine import Engine
 from collectorfleet.fleet.inquiry import Inquiry
 from collectorfleet.fleet.report import report, stats
@@ -160,10 +161,10 @@ class FleetControl(BaseCollector):
 
         The lists have an entry for each collector, in the order of their names, as the returned list has. Collectors
         answer between two rollouts. One that is lost before it answered is asked again once it is replaced, and one
-        that nothing replaces has no entry: what is changed this way is not in a later replacement.
+        that nothing replaces has no entry. What is changed this way is not in a later replacement, which is logged.
 
         Raises:
-            InvalidOption: the lists have another length than there are collectors, or weights would be changed.
+            InvalidOption: the arguments are no lists with an entry for each collector, or weights would be changed.
             TimeoutError: a collector did not answer within ``timeout`` seconds.
             UserCodeError: the method raised, or what it returns cannot travel.
         """
@@ -172,14 +173,10 @@ class FleetControl(BaseCollector):
                 f"map_fn: {method_name} would give collectors weights of no version; call {_PUBLISHES}() of the fleet"
             )
         inquiry = self._inquiry(f"map_fn({method_name!r})", timeout)
-        names = inquiry.names()
-        arguments = _of_each("list_of_args", list_of_args, (), len(names))
-        keywords = _of_each("list_of_kwargs", list_of_kwargs, {}, len(names))
-        calls = {
-            name: (method_name, tuple(given), dict(named))
-            for name, given, named in zip(names, arguments, keywords, strict=True)
-        }
-        return list(inquiry.of_all("execute", calls).values())
+        calls = calls_of_each(method_name, inquiry.names(), list_of_args, list_of_kwargs)
+        returned = inquiry.of_all("execute", calls)
+        self._gather.note_mapped(method_name)
+        return list(returned.values())
 
     def get_distant_attr(self, attr: str, timeout: float = 60.0) -> list[Any]:
         """What is at the path ``attr`` in TorchRL's collector in each actor, as :meth:`map_fn` asks for it."""
@@ -260,11 +257,3 @@ class FleetControl(BaseCollector):
     async def async_shutdown(self, shutdown_ray: bool = False) -> None:
         """The same without blocking the event loop."""
         await asyncio.to_thread(self.shutdown, shutdown_ray=shutdown_ray)
-
-
-def _of_each(name: str, given: Sequence[Any] | None, absent: Any, collectors: int) -> Sequence[Any]:
-    if given is None:
-        return [absent] * collectors
-    if len(given) != collectors:
-        raise InvalidOption(f"{name}: Expected {collectors} argument entries, one for each collector, got {len(given)}")
-    return given

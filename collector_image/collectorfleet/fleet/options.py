@@ -57,7 +57,7 @@ class FleetOptions:
         init_random_frames: frames with random actions before the policy acts, counted over all collectors, in whole
             requests. Not with ``collector_class="async"``.
         postproc, split_trajs: applied to each batch, here. Trajectory ids are unique over all incarnations.
-        collector_class: "single", "sync", "async" or a class: what runs in each actor.
+        collector_class: "single", "sync", "async", or a subclass of their classes: what runs in each actor.
         num_workers_per_collector: processes of one collector, with "sync" or "async".
         collector_kwargs: more arguments of ``collector_class``, for all or as a list; they win over those given here.
         num_collectors: how many collectors; needed when no argument is a list.

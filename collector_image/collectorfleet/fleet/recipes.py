@@ -9,6 +9,7 @@ from typing import Any, Final
 from torchrl.envs import EnvBase, EnvCreator, SerialEnv
 
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
+from collectorfleet.actor.factories import EnvironmentFactory
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.per_collector import PerCollector, lengths
 from collectorfleet.user_code import name_of
@@ -76,7 +77,7 @@ def _creator(create: Any, options: FleetOptions) -> Any:
     if isinstance(create, EnvBase):
         return create
     if options.use_env_creator and not isinstance(create, EnvCreator):
-        create = EnvCreator(create)
+        create = EnvCreator(EnvironmentFactory(create))
     return Together(create, options.envs_per_collector) if options.envs_per_collector > 1 else create
 
 
@@ -89,4 +90,4 @@ class Together:
         self.__qualname__ = name_of(create_env)
 
     def __call__(self, **kwargs: Any) -> Any:
-        return SerialEnv(self._envs, self._create_env, create_env_kwargs=kwargs or None)
+        return SerialEnv(self._envs, EnvironmentFactory(self._create_env), create_env_kwargs=kwargs or None)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import torch
 from tensordict import TensorDictBase
@@ -12,9 +13,13 @@ from torch import Tensor, nn
 
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.errors import InvalidOption
+from collectorfleet.fleet.attributes import SentAttributes
 from collectorfleet.fleet.rules.rule import is_service
 
+log = logging.getLogger("collectorfleet")
+
 POLICY = "policy"
+_LISTED: Final = 4
 
 
 class WeightsSource:
@@ -35,6 +40,7 @@ class WeightsSource:
         self.models = dict(models)
         self._dtype = dtype
         self._names = names
+        self._attributes = SentAttributes(policy) if isinstance(policy, nn.Module) else None
         self._published: dict[str, Tensor] = {}
         self._published_whole = False
 
@@ -53,9 +59,15 @@ class WeightsSource:
     def take(self, given: Any = None, model: str | None = None) -> snapshots.Snapshot | None:
         """A snapshot of what is ``given`` for ``model`` (default: the policy), or of all models; None: of nothing.
 
-        ``given`` is a module, a (nested) TensorDict or a dict of tensors. It may be ``{model: any of these}`` for
-        several models at once, if ``model`` is None. Models that are not given are in it as they were the last time.
+        ``given`` is a module, a (nested) TensorDict or a dict of tensors, which may be a part of the model's: the rest
+        is in it as the model has it now. It may be ``{model: any of these}`` for several models at once, if ``model``
+        is None. Models that are not given are in it as they were the last time.
+
+        Raises:
+            InvalidOption: the model has no tensor of a name that is given, or a tensor has no values.
         """
+        for change in self._attributes.changes() if self._attributes is not None else ():
+            log.warning(change)
         if given is None and model is None:
             tensors = self._tensors(POLICY, self.policy) | {
                 name: tensor
@@ -87,23 +99,53 @@ class WeightsSource:
         return self.models[path]
 
     def _tensors(self, path: str, source: Any) -> dict[str, Tensor]:
-        self._model(path)
+        model = self._model(path)
         prefix = "" if path == POLICY else f"{path}:"
         included = snapshots.including(self._names)
-        flat = _flat(source, lambda name: included(f"{prefix}{name}"))
+
+        def prefer(name: str) -> bool:
+            return included(f"{prefix}{name}")
+
+        flat = _flat(source, prefer)
+        if source is not model and isinstance(model, nn.Module) and flat:
+            flat = _completed(flat, path, model, prefer)
         return {f"{prefix}{name}": tensor for name, tensor in flat.items()}
+
+
+def _completed(
+    given: Mapping[str, Tensor], path: str, model: nn.Module, prefer: snapshots.Include
+) -> dict[str, Tensor]:
+    """Return ``given`` with the tensors of ``model`` that are not in it."""
+    # Each version has all tensors, because a replaced collector loads the newest version alone.
+    named = [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]
+    known = {name: id(tensor) for name, tensor in named}
+    for name in given:
+        if name not in known:
+            what = path if path == POLICY else f"model {path}"
+            raise InvalidOption(
+                f"weights: the {what} has no tensor {name}; it has {_listed(sorted(known))}; pass what its "
+                "state_dict() or TensorDict.from_module() returns, or a part of that"
+            )
+    covered = {known[name] for name in given}
+    own = snapshots.tensors_of(model, prefer)
+    return {**given, **{name: tensor for name, tensor in own.items() if known[name] not in covered}}
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Enough of the names to see how they begin."""
+    return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
 
 
 def _flat(source: Any, prefer: snapshots.Include = lambda _name: True) -> dict[str, Tensor]:
     if isinstance(source, nn.Module) and not isinstance(source, TensorDictBase):
         return snapshots.tensors_of(source, prefer)
     if isinstance(source, TensorDictBase):
-        return {str(key): value.detach() for key, value in source.flatten_keys(".").items()}
+        return {str(key): snapshots.with_values(str(key), value) for key, value in source.flatten_keys(".").items()}
     if isinstance(source, Mapping):
         found: dict[str, Tensor] = {}
         for key, value in source.items():
             if isinstance(value, Tensor):
-                found[str(key)] = value.detach()
+                found[str(key)] = snapshots.with_values(str(key), value)
             else:
                 found |= {f"{key}.{name}": tensor for name, tensor in _flat(value).items()}
         return found

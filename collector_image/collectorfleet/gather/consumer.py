@@ -232,6 +232,11 @@ class Consumer:
             if dropped:
                 log.warning("load_state_dict: no environment has %s, which the state has", ", ".join(dropped))
 
+    def note_mapped(self, method: str) -> None:
+        """All collectors that are there called the method; those that come later did not."""
+        with self.shared.changed:
+            self.shared.notices.mapped(method)
+
     def note(self) -> None:
         """Something that the status shows has changed."""
         with self.shared.changed:

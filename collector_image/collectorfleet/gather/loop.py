@@ -259,6 +259,8 @@ class GatherLoop:
         shared, pod = self._shared, started.pod
         shared.gather.collectors.built(one, pod, started.pid, now, started.loop)
         log.info("%s: steps by %s", one.id.name, started.loop)
+        for notice in shared.notices.of_built(one.id.name, started.findings):
+            log.warning(notice)
         shared.drained_pods.pop(pod, None)
         if pod in shared.draining_pods:
             shared.gather.collectors.drain(one.id.name, draining=True)

@@ -13,6 +13,7 @@ from datetime import timedelta
 from collectorfleet.gather.state.admissions import Batch
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.normalization import FleetNormalization
+from collectorfleet.gather.state.notices import Notices
 from collectorfleet.gather.state.slots import Slots
 from collectorfleet.gather.state.statistics import Statistics
 from collectorfleet.gather.state.versions import Versions
@@ -64,6 +65,7 @@ class Shared:
         self.versions = Versions()
         self.statistics = Statistics()
         self.normalization = FleetNormalization()
+        self.notices = Notices()
         self.limits = limits
         self.has_weights = has_weights
         self.draining_pods: frozenset[str] = frozenset()

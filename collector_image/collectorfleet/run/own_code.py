@@ -83,8 +83,16 @@ def built_options(spec: CollectorFleetSpec, *, on_ray: bool) -> dict[str, Any]:
 
 def _built(what: str, given: Any) -> Any:
     if isinstance(given, list):
-        return {one.path: build(f"{what} {one.path}", one) for one in given}
-    return build(what, given)
+        return {one.path: _something(f"{what} {one.path}", one) for one in given}
+    return _something(what, given)
+
+
+def _something(what: str, factory: Factory) -> Any:
+    """What the factory returns. None would mean the same to the fleet as a field that is left out."""
+    made = build(what, factory)
+    if made is None:
+        raise UserCodeError(f"{what} {factory.factory}", "the factory returned None; return what it builds")
+    return made
 
 
 def build(what: str, factory: Factory) -> Any:

@@ -13,6 +13,7 @@ import torch
 from tensordict import TensorDictBase
 from torchrl.collectors import Collector
 
+from collectorfleet.actor.origin import Origin, calling, mark
 from collectorfleet.actor.rollout.memory import TRAJECTORY
 from collectorfleet.actor.rollout.ownership import owned
 from collectorfleet.actor.rollout.policies import Policy
@@ -50,7 +51,11 @@ class EnvironmentLoop:
             # The same TensorDict, unless only the environment has a device.
             cast = collector._cast_to_env_device and collector.env_device is not None
             given = carrier.to(collector.env_device) if cast else carrier
-            output, following = env.step_and_maybe_reset(given)
+            try:
+                output, following = env.step_and_maybe_reset(given)
+            except BaseException as error:
+                mark(error, Origin.ENVIRONMENT)
+                raise
             reached = output.get("next")
             if output is not carrier:
                 carrier.set("next", reached.clear_device_() if collector._carrier_has_no_device else reached)
@@ -71,7 +76,7 @@ class EnvironmentLoop:
             # What the policy says is not there while it has never been asked, nor what a hook took out of the batch.
             entry = batch.get(key)
             if rows[0] is not None and entry is not None:
-                torch.stack(rows, time, out=entry.narrow(time, 0, taken))
+                self._stack(key, rows, time, entry.narrow(time, 0, taken))
 
     def methods_of_environments(self) -> list[Any]:
         """None is looked up before it is called."""
@@ -81,6 +86,28 @@ class EnvironmentLoop:
         if self.before_policy is not None:
             self.before_policy()
         values = {key: carrier.get(key) for key in self._reads}
-        self.policy(values)
+        try:
+            self.policy(values)
+        except BaseException as error:
+            mark(error, Origin.POLICY)
+            raise
         for key in self.policy.writes:
             carrier.set(key, owned(values.pop(key)))
+
+    def _stack(self, key: Any, rows: list[torch.Tensor], time: int, entry: torch.Tensor) -> None:
+        """Write the rows of one key into the batch; a spec that does not hold is an error of who wrote the key."""
+        with calling(Origin.POLICY if key in self.policy.writes else Origin.ENVIRONMENT):
+            by_spec = torch.Size((*entry.shape[:time], *entry.shape[time + 1 :]))
+            found = list(dict.fromkeys(tuple(row.shape) for row in rows))
+            if found != [tuple(by_spec)]:
+                raise ValueError(
+                    f"{_name(key)} has the shapes {' and '.join(map(str, found))} in one rollout, and "
+                    f"{tuple(by_spec)} by its spec; return the shape of the spec at each step, padded where "
+                    "observations vary"
+                )
+            torch.stack(rows, time, out=entry)
+
+
+def _name(key: Any) -> str:
+    """The key as the environment and the policy have it."""
+    return key if isinstance(key, str) else ".".join(key[1:] if key[0] == "next" else key)

@@ -14,6 +14,7 @@ from tensordict import TensorDict, TensorDictBase
 from torch import Tensor
 from torchrl.collectors import Collector
 
+from collectorfleet.actor.origin import Origin, mark
 from collectorfleet.actor.rollout.ends import Ended, Ends
 from collectorfleet.actor.rollout.environments import Stepped
 from collectorfleet.actor.rollout.exact import require
@@ -174,7 +175,11 @@ class Loop:
     def _act(self, values: Values) -> None:
         if self.before_policy is not None:
             self.before_policy()
-        self.policy(values)
+        try:
+            self.policy(values)
+        except BaseException as error:
+            mark(error, Origin.POLICY)
+            raise
 
     def _try(self, values: Values) -> Values:
         """Ask the policy for the first time; returns what it wrote into what it was shown.
@@ -216,7 +221,11 @@ class Loop:
     def _step(self, action: Tensor, now: Frame, after: Frame, reward: np.ndarray) -> Ends | None:
         """Write ``after`` and ``reward``; returns who is at an end, None if nobody is."""
         target = after.arrays[self._envs.key] if self._observed is None else self._observed[0]
-        ends = self._envs.step(action if self._batched else action.unsqueeze(0), target, reward)
+        try:
+            ends = self._envs.step(action if self._batched else action.unsqueeze(0), target, reward)
+        except BaseException as error:
+            mark(error, Origin.ENVIRONMENT)
+            raise
         if self._observed is not None:
             self._observed[1].step(target, now, after)
         for transform in self._stepping:
@@ -227,12 +236,14 @@ class Loop:
         return ends
 
     def _reset(self, which: Sequence[int], frame: Frame) -> None:
-        if self._observed is None:
-            self._envs.reset(which, frame.arrays[self._envs.key])
-        else:
-            raw, observed = self._observed
-            self._envs.reset(which, raw)
-            observed.reset(raw, which, frame)
+        target = frame.arrays[self._envs.key] if self._observed is None else self._observed[0]
+        try:
+            self._envs.reset(which, target)
+        except BaseException as error:
+            mark(error, Origin.ENVIRONMENT)
+            raise
+        if self._observed is not None:
+            self._observed[1].reset(target, which, frame)
         for transform in self._stepping:
             transform.reset(frame, which)
 

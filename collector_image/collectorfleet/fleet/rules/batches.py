@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from collectorfleet.actor.config import RolloutLoop
 from collectorfleet.fleet.rules.rule import Question, Rule, not_both
 
 if TYPE_CHECKING:
@@ -18,6 +20,12 @@ def _cut_short(options: FleetOptions) -> bool:
 
 def _whole_trajectories(options: FleetOptions) -> bool:
     return options.keywords(0).get("trajs_per_batch") is not None
+
+
+def _compiles_one_graph(options: FleetOptions) -> bool:
+    """Whether the policy of some collector is compiled with ``fullgraph``, which allows no call into Python."""
+    given = [dict(keywords or {}).get("compile_policy") for keywords in options.of_each("collector_kwargs").values]
+    return any(isinstance(one, Mapping) and one.get("fullgraph") for one in given)
 
 
 def _not_into_a_buffer(name: str) -> Rule:
@@ -64,6 +72,15 @@ BATCHES: Final = (
         "update_between_steps",
         lambda options: not (options.update_between_steps and options.has_processes),
         "only with collector_class 'single'",
+    ),
+    Rule(
+        "update-between-steps-breaks-the-graph",
+        "update_between_steps",
+        lambda options: (
+            not (options.update_between_steps and options.rollout != RolloutLoop.FAST and _compiles_one_graph(options))
+        ),
+        "not with compile_policy={'fullgraph': True}: in TorchRL's loop the weights are loaded inside of the call "
+        "that is compiled; leave fullgraph out, or use rollout 'fast'",
     ),
     Rule(
         "exact-staleness-or-update-between-steps",

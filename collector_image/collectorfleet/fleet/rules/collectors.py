@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any, Final
 
-from torchrl.collectors import BaseCollector, Collector
+from torchrl.collectors import AsyncCollector, BaseCollector, Collector, MultiAsyncCollector, MultiSyncCollector
 from torchrl.envs import EnvBase
 
 from collectorfleet.actor.config import RolloutLoop
@@ -57,6 +58,12 @@ def _no_environments(options: FleetOptions) -> list[Any]:
     return [one for one in given if not isinstance(one, EnvBase) and not callable(one)]
 
 
+def _no_policies(options: FleetOptions) -> list[Any]:
+    """What is given for a factory of policies, and cannot be called."""
+    given = options.of_each("policy_factory").values
+    return [one for one in given if one is not None and not callable(one)]
+
+
 def _built(options: FleetOptions) -> list[EnvBase]:
     return [one for one in options.of_each("create_env_fn").values if isinstance(one, EnvBase)]
 
@@ -75,12 +82,49 @@ def _is_torchrls(options: FleetOptions) -> bool:
     return isinstance(found, type) and issubclass(found, BaseCollector)
 
 
+# Each collector is called with them.
+_TAKEN: Final = ("frames_per_batch", "total_frames")
+_TAKEN_BY_ONE_PROCESS: Final = (*_TAKEN, "return_same_td")
+
+
+def _is_driven(options: FleetOptions) -> bool:
+    """Whether the class is built and stepped as TorchRL's collectors for one machine are."""
+    found = options.collector_type
+    # TorchRL's AsyncCollector takes one environment, and not one for each process.
+    if not issubclass(found, Collector | MultiSyncCollector | MultiAsyncCollector) or issubclass(found, AsyncCollector):
+        return False
+    parameters = inspect.signature(found.__init__).parameters
+    needed = _TAKEN if options.has_processes else _TAKEN_BY_ONE_PROCESS
+    takes_any = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
+    return takes_any or all(name in parameters for name in needed)
+
+
+def _cannot_act(policy: object) -> bool:
+    return isinstance(policy, type) or not (policy is None or callable(policy) or is_service(policy))
+
+
+def _say_cannot_act(options: FleetOptions) -> str:
+    policy: Any = options.policy
+    if isinstance(policy, type):
+        return f"the class {policy.__name__}; pass an instance, {policy.__name__}(...)"
+    return f"an object of type {type(policy).__name__} cannot act; pass a module, or a function of a TensorDict"
+
+
 COLLECTORS: Final = (
     Rule(
         "collector-class-is-known",
         "collector_class",
         _is_torchrls,
         lambda options: f"{options.collector_class!r}; use 'single', 'sync', 'async' or a class of TorchRL's",
+    ),
+    Rule(
+        "collector-class-is-driven",
+        "collector_class",
+        _is_driven,
+        lambda options: (
+            f"a fleet cannot drive {options.collector_type.__name__}; use 'single', 'sync', 'async', or a subclass of "
+            "Collector, MultiSyncCollector or MultiAsyncCollector that takes their arguments"
+        ),
     ),
     Rule(
         "class-single-has-one-worker",
@@ -125,6 +169,15 @@ COLLECTORS: Final = (
         "create_env_fn",
         lambda options: not _no_environments(options),
         lambda options: f"a {type(_no_environments(options)[0]).__name__} neither is nor builds an environment",
+    ),
+    Rule("policy-acts", "policy", lambda options: not _cannot_act(options.policy), _say_cannot_act),
+    Rule(
+        "policy-factory-is-called",
+        "policy_factory",
+        lambda options: not _no_policies(options),
+        lambda options: (
+            f"a {type(_no_policies(options)[0]).__name__} cannot be called; pass a function that builds one"
+        ),
     ),
     Rule(
         "one-policy",

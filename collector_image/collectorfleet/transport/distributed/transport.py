@@ -16,7 +16,7 @@ from typing import Any
 
 from ray import cloudpickle
 
-from collectorfleet.actor.server import FRAMES
+from collectorfleet.actor.origin import Origin
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.errors import describe
 from collectorfleet.messages import CollectorId, Failed, Lost, Message, Raised, Request, Returned, Stored, Weights
@@ -171,4 +171,4 @@ class DistributedTransport:
 
 def _unreadable(collector: CollectorId, error: Unreadable) -> Raised:
     text = "".join(traceback.format_exception(error))
-    return Raised(collector, f"{FRAMES}, as the driver read them", describe(error.__cause__ or error), text)
+    return Raised(collector, f"{Origin.FRAMES}, as the driver read them", describe(error.__cause__ or error), text)

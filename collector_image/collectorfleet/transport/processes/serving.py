@@ -8,7 +8,8 @@ import traceback
 from collections.abc import Callable
 
 from collectorfleet.actor.inbox import Offer
-from collectorfleet.actor.server import FRAMES, CollectorServer
+from collectorfleet.actor.origin import Origin
+from collectorfleet.actor.server import CollectorServer
 from collectorfleet.messages import POLICY, Answer, Applied, Message, Request
 from collectorfleet.transport.processes.asking import reply
 from collectorfleet.transport.processes.control import Ask, Build, Replied, Said
@@ -52,7 +53,7 @@ class Serving:
                 try:
                     self._announce(said)
                 except Exception as error:  # noqa: BLE001  (entries of frames may be of any class, which may not pickle)
-                    self._say(Said(self._server.failure(error, FRAMES)))
+                    self._say(Said(self._server.failure(error, Origin.FRAMES)))
             else:
                 self._say(Said(said))
 

@@ -62,3 +62,36 @@ def stamped(versions: list[int]) -> TensorDict:
     batch[STAMP_KEY] = torch.tensor(versions)
     batch[STAMP] = torch.zeros(len(versions), dtype=torch.int64)
     return batch
+
+
+def test_the_state_of_a_collector_without_a_policy_can_be_loaded() -> None:
+    for policy in (None, random_actions):
+        runner = build(CollectorConfig(envs.make_counted_steps, policy, 6, options={"trust_policy": True}), 1)
+        runner.run(Request(1, 6, 0))
+        state = runner.environment_state()
+        other = build(CollectorConfig(envs.make_counted_steps, policy, 6, options={"trust_policy": True}), 2)
+        other.load_environment_state(state)
+        assert other.run(Request(1, 6, 0)).frames == 6
+
+
+def random_actions(observed: TensorDictBase) -> TensorDictBase:
+    """A policy that is no module."""
+    return observed.set("action", torch.rand(2))
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("loop", [RolloutLoop.AUTO, RolloutLoop.TORCHRL])
+def test_weights_that_come_in_mid_rollout_act_at_once_in_a_compiled_policy(loop: RolloutLoop, backend: str) -> None:
+    environment = Publishing()
+    options = {"compile_policy": {"backend": backend}}
+    config = CollectorConfig(
+        environment, envs.make_policy(1.0), 6, update_between_steps=True, rollout=loop, options=options
+    )
+    runner = build(config, 1)
+    inbox = runner.inboxes[POLICY]
+    newer = snapshots.take(snapshots.by_every_name(envs.make_policy(3.0)))
+    environment.publish = lambda: inbox.offer(Offer(7, newer))
+    for acted in ([1.0] * 2 + [3.0] * 4, [3.0] * 6, [3.0] * 6):  # the policy is compiled in a later call than its first
+        rollout = runner.run(Request(1, 6, 0))
+        assert rollout.batch is not None
+        assert rollout.batch["action"][:, 0].tolist() == acted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch import nn
 
 from collectorfleet.actor.target import WeightsTarget
 from collectorfleet.codec import snapshot as snapshots
@@ -63,3 +64,16 @@ def test_weights_of_another_policy_are_refused_and_change_nothing(given: dict[st
     with pytest.raises(ValueError, match=words):
         WeightsTarget(mine).load(snapshots.take(given))
     assert mine["weight"].sum() == 0
+
+
+def test_what_no_state_dict_has_may_be_missing_and_stays_as_it_is() -> None:
+    module = nn.BatchNorm1d(2)
+    module.register_buffer("scale", torch.ones(2), persistent=False)
+    theirs = {name: tensor + 1 for name, tensor in module.state_dict().items()}
+    target = WeightsTarget(snapshots.by_every_name(module), snapshots.not_in_state_dicts(module))
+    taken = snapshots.take(theirs)
+    assert target.load(taken) == snapshots.digest(taken.arrays)
+    assert (module.weight == 2).all()
+    assert (module.scale == 1).all()
+    with pytest.raises(ValueError, match="the published weights have no tensor weight"):
+        target.load(snapshots.take({"bias": torch.zeros(2)}))

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import pickle
+from collections import OrderedDict
+from collections.abc import Callable
 
+import pytest
 import torch
+from torch import nn
 
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.codec.snapshot import Snapshot
+from collectorfleet.errors import InvalidOption
 
 TENSORS = {
     "matrix": torch.arange(6).view(2, 3),
@@ -43,3 +48,35 @@ def test_bytes_are_beside_the_message_and_read_only_where_they_arrive() -> None:
 
 def test_nothing_travels_too() -> None:
     assert travelled(snapshots.NOTHING)[0] == snapshots.NOTHING
+
+
+class Lazy(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.LazyLinear(4)
+        self.last = nn.Linear(4, 2)
+
+
+LAZY = (
+    "weights: first.weight has no shape yet, because no data went through its module; call the policy once with data "
+    "of the environment before you pass or publish it"
+)
+META = (
+    "weights: first.weight is on the meta device and has no values; call module.to_empty(device='cpu') and initialise "
+    "or load its weights before you pass or publish it"
+)
+
+
+def on_meta() -> nn.Module:
+    with torch.device("meta"):
+        return nn.Sequential(OrderedDict(first=nn.Linear(3, 2)))
+
+
+@pytest.mark.parametrize("read", [snapshots.tensors_of, snapshots.by_every_name])
+@pytest.mark.parametrize(("module", "sentence"), [(Lazy(), LAZY), (on_meta(), META)], ids=["lazy", "meta"])
+def test_a_module_without_values_is_refused_with_the_parameters_name(
+    module: nn.Module, sentence: str, read: Callable[[nn.Module], object]
+) -> None:
+    with pytest.raises(InvalidOption) as refused:
+        read(module)
+    assert str(refused.value) == sentence

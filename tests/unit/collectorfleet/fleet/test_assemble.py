@@ -95,3 +95,37 @@ def test_frames_of_groups_that_are_alike_are_one_batch() -> None:
     batch = Assembler(options).batch([frames(step=torch.zeros(2)), frames(step=torch.ones(2))], [0, 1])
     assert batch is not None
     assert batch["step"].tolist() == [[0, 0], [1, 1]]
+
+
+def rollout(device: str | None, steps: int = 2) -> Part:
+    """An answer as a collector with this ``storing_device`` makes it."""
+    entries = {"observation": torch.zeros(steps), "next": {"observation": torch.zeros(steps)}}
+    made = TensorDict(entries, batch_size=[steps], device=device)
+    made[MASK_KEY] = torch.ones(steps, dtype=torch.bool)
+    return Part(wire.encode(made), (Segment(0, 1),), 0)
+
+
+@pytest.mark.parametrize("copy", [True, False])
+@pytest.mark.parametrize("stacked", [True, False])
+@pytest.mark.parametrize(
+    ("devices", "expected"),
+    [
+        pytest.param(("cpu", "cpu"), torch.device("cpu"), id="of the CPU"),
+        pytest.param((None, None), None, id="of none"),
+        pytest.param(("cpu", None), None, id="of different ones"),
+    ],
+)
+def test_a_batch_has_the_device_that_torchrls_has(
+    devices: tuple[str | None, ...], expected: torch.device | None, stacked: bool, copy: bool
+) -> None:
+    parts = [rollout(device) for device in devices]
+    if not stacked:
+        parts, expected = parts[:1], None if devices[0] is None else torch.device(devices[0])
+    batch = assemble(parts, stacked=stacked, pool=BufferPool(), copy=copy)
+    assert batch.device == batch["next"].device == batch["collector"].device == expected
+
+
+def test_padded_and_ragged_batches_have_a_device_too() -> None:
+    for copy in (True, False):
+        batch = assemble([rollout("cpu", 2), rollout("cpu", 3)], stacked=True, pool=BufferPool(), copy=copy)
+        assert (batch.shape, batch.device) == (torch.Size([2, 3]), torch.device("cpu"))

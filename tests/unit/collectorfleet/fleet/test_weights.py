@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 import torch
+from tensordict import TensorDict
 from torch import nn
 
 from collectorfleet.actor.target import WeightsTarget
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.codec.snapshot import by_every_name
+from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.weights import WeightsSource
 
 
@@ -72,3 +74,71 @@ def test_one_model_of_several_is_published_with_the_others_as_they_were() -> Non
     nn.init.constant_(world.weight, 4.0)
     assert published(source, model="env.world") == ({"weight": 1.0, "env.world:weight": 4.0}, True)
     assert published(source, {"weight": torch.full((1, 1), 5.0)}) == ({"weight": 5.0, "env.world:weight": 4.0}, True)
+
+
+def test_weights_without_values_are_refused_when_they_are_passed_or_published() -> None:
+    lazy = nn.Sequential(nn.LazyLinear(2))
+    source = WeightsSource(lazy, {}, dtype=None, names=None)
+    with pytest.raises(InvalidOption, match=r"weights: 0\.weight has no shape yet"):
+        _ = source.has_weights
+    with pytest.raises(InvalidOption, match=r"weights: 0\.weight has no shape yet"):
+        source.take(lazy.state_dict())
+    lazy(torch.zeros(3))
+    assert source.has_weights
+    for given in ({"0.weight": torch.zeros(2, 3, device="meta")}, TensorDict.from_module(lazy.to("meta"))):
+        with pytest.raises(InvalidOption, match=r"weights: 0\.\w+ is on the meta device"):
+            source.take(given)
+
+
+class Scaled(nn.Module):
+    """Has a buffer that no ``state_dict()`` has."""
+
+    scale: torch.Tensor
+
+    def __init__(self, value: float) -> None:
+        super().__init__()
+        self.value = nn.Parameter(torch.tensor(value))
+        self.other = nn.Parameter(torch.tensor(value))
+        self.register_buffer("scale", torch.tensor(value), persistent=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param(Scaled(2.0).state_dict(), {"value": 2.0, "other": 2.0, "scale": 1.0}, id="a state"),
+        pytest.param({"value": torch.tensor(2.0)}, {"value": 2.0, "other": 1.0, "scale": 1.0}, id="a part"),
+        pytest.param(
+            TensorDict({"other": torch.tensor(2.0)}), {"value": 1.0, "other": 2.0, "scale": 1.0}, id="a TensorDict"
+        ),
+        pytest.param(Scaled(2.0), {"value": 2.0, "other": 2.0, "scale": 2.0}, id="a module"),
+    ],
+)
+def test_a_part_of_the_weights_is_published_with_the_rest_as_the_policy_has_it(
+    given: Any, expected: dict[str, float]
+) -> None:
+    source = WeightsSource(Scaled(1.0), {}, dtype=None, names=None)
+    assert published(source, given) == (expected, True)
+
+
+def test_a_part_of_what_layers_share_is_not_completed_with_the_policys_own() -> None:
+    source = WeightsSource(ActorCritic(1.0), {}, dtype=None, names=None)
+    snapshot = source.take({"actor.0.weight": torch.zeros(2, 2)})
+    assert snapshot is not None
+    remote = ActorCritic(5.0)
+    WeightsTarget(by_every_name(remote)).load(snapshot)
+    assert (remote.critic[0].weight == 0).all()
+    assert (remote.critic[1].weight == 1).all()
+
+
+@pytest.mark.parametrize("model", [None, "env.world"])
+def test_a_name_that_the_policy_does_not_have_is_refused(model: str | None) -> None:
+    source = WeightsSource(Scaled(1.0), {"env.world": Scaled(1.0)}, dtype=None, names=None)
+    with pytest.raises(InvalidOption, match=r"weights: the .* has no tensor valve; it has other, scale, value"):
+        source.take({"valve": torch.tensor(2.0)}, model)
+
+
+def test_without_a_policy_here_what_is_given_travels_as_it_is() -> None:
+    assert published(WeightsSource(None, {}, dtype=None, names=None), {"value": torch.tensor(2.0)}) == (
+        {"value": 2.0},
+        True,
+    )

@@ -154,7 +154,13 @@ RULES_ONLY_IN_PYTHON = {
         ("only-with-rpc", "tensorpipe-options-are-known", "visible-devices-are-known"), "no manifest has transport rpc"
     ),
     "keywords-are-not-the-fleets": "keywords_said_once refuses these and more",
-    "compact-observations-of-one-version": "manifests do not look into collectors.kwargs, but for what has a field",
+    **dict.fromkeys(
+        ("compact-observations-of-one-version", "update-between-steps-breaks-the-graph"),
+        "manifests do not look into collectors.kwargs, but for what has a field",
+    ),
+    "collector-class-is-driven": "a manifest names classes that are",
+    "policy-acts": "known once the user's factory has built it, in the driver",
+    "policy-factory-is-called": "a manifest's policy is built in the driver",
 }
 # By the id of the case.
 TAKEN_IN_PYTHON = {

@@ -1,0 +1,35 @@
+"""What a collector notices of its environment and policy when it is built, and the driver logs as a warning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensordict.nn import TensorDictModuleBase
+from torch import nn
+
+
+def findings(collector: Any) -> tuple[str, ...]:
+    """Return a sentence for each; none for a collector whose environments are in processes of their own."""
+    env, policy = getattr(collector, "env", None), getattr(collector, "policy", None)
+    if env is None or not isinstance(policy, nn.Module):
+        return ()
+    carried = {*env.observation_spec.keys(True, True), *env.state_spec.keys(True, True)}
+    lost = [key for key in _recurrent(policy) if key not in carried]
+    if not lost:
+        return ()
+    names = ", ".join(key if isinstance(key, str) else ".".join(key) for key in lost)
+    finding = (
+        f"the policy reads and writes the recurrent state {names}, which the environment does not carry: it is zero at "
+        "each step; append a TensorDictPrimer to the environment, such as module.make_tensordict_primer()"
+    )
+    return (finding,)
+
+
+def _recurrent(policy: nn.Module) -> list[Any]:
+    """What modules read that they wrote in the step before."""
+    found: dict[Any, None] = {}
+    for module in policy.modules():
+        if isinstance(module, TensorDictModuleBase):
+            written = {key[1:] for key in module.out_keys if isinstance(key, tuple) and key[0] == "next"}
+            found |= {key: None for key in module.in_keys if (key if isinstance(key, tuple) else (key,)) in written}
+    return list(found)

@@ -1,0 +1,30 @@
+"""Warnings for the driver's log, each said once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class Notices:
+    """What collectors found, and what ``map_fn`` changed in those that were there."""
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+        self._mapped: dict[str, None] = {}
+
+    def mapped(self, method: str) -> None:
+        """``map_fn`` called the method in the collectors that are there."""
+        self._mapped[method] = None
+
+    def of_built(self, name: str, findings: Sequence[str]) -> list[str]:
+        """Return what there is to say of a collector that was built; ``findings`` are its own."""
+        new = [finding for finding in dict.fromkeys(findings) if finding not in self._said]
+        self._said.update(new)
+        said = [f"{name}: {finding}" for finding in new]
+        if self._mapped:
+            methods = ", ".join(self._mapped)
+            said.append(
+                f"{name} was built after map_fn called {methods}: what those calls changed is not in {name}; "
+                "call them again"
+            )
+        return said

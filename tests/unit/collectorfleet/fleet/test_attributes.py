@@ -1,0 +1,81 @@
+"""Attributes and modes of the policy do not travel with its weights: a publish says so when they changed."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+import torch
+from torch import nn
+
+from collectorfleet.fleet.weights import WeightsSource
+
+
+class Policy(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(2, 2)
+        self.noise = nn.Dropout(0.5)
+        self.temperature = 1.0
+        self._calls = 0
+        self.names = ["a"]
+
+
+def source(policy: object) -> WeightsSource:
+    return WeightsSource(policy, {}, dtype=None, names=None)
+
+
+INSTEAD = (
+    "the collectors act with what the policy was built with, because weights are parameters and buffers; register a "
+    "value that changes as a buffer, and set modes before you pass the policy"
+)
+
+
+def test_changed_attributes_and_modes_are_told_once_at_the_publish(caplog: pytest.LogCaptureFixture) -> None:
+    policy = Policy()
+    published = source(policy)
+    with caplog.at_level(logging.WARNING, "collectorfleet"):
+        published.take()
+        assert caplog.messages == []
+        policy.temperature = 0.5
+        policy.eval()
+        policy.noise.p = 0.1
+        published.take()
+        assert caplog.messages == [
+            f"policy: training is False here and True in the collectors, and of 2 more modules; {INSTEAD}",
+            f"policy: temperature is 0.5 here and 1.0 in the collectors; {INSTEAD}",
+            f"policy: noise.p is 0.1 here and 0.5 in the collectors; {INSTEAD}",
+        ]
+        published.take()
+        published.take({"head.bias": torch.zeros(2)})
+        assert len(caplog.messages) == 3
+
+
+def test_new_attributes_are_told_and_what_is_no_plain_value_is_not(caplog: pytest.LogCaptureFixture) -> None:
+    policy = Policy()
+    published = source(policy)
+    with caplog.at_level(logging.WARNING, "collectorfleet"):
+        policy._calls = 5
+        policy.names = ["b"]
+        policy.head.weight.data.fill_(1.0)
+        policy.head.bias.requires_grad_(False)
+        published.take()
+        assert caplog.messages == []
+        policy.head.scale = "log"  # type: ignore[assignment]
+        published.take()
+        assert caplog.messages == [f"policy: head.scale is 'log' here and absent in the collectors; {INSTEAD}"]
+
+
+def test_modes_that_are_back_before_the_publish_are_nothing_to_tell(caplog: pytest.LogCaptureFixture) -> None:
+    policy = Policy()
+    published = source(policy)
+    with caplog.at_level(logging.WARNING, "collectorfleet"):
+        policy.eval()
+        policy.train()
+        published.take()
+        assert caplog.messages == []
+
+
+@pytest.mark.parametrize("policy", [None, len])
+def test_a_policy_that_is_no_module_has_nothing_to_compare(policy: object) -> None:
+    assert source(policy).take({"value": torch.zeros(1)}) is not None
