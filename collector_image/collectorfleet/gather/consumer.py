@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from collectorfleet.codec import normalization as codec
@@ -46,30 +47,43 @@ class Consumer:
 
     # ---------------------------------------------------------------- batches
     def next(self) -> Batch | None:
-        """Block until a batch is handed out, and return it; None at the end."""
+        """Block until there is a batch, and take it; None at the end.
+
+        Whoever is interrupted in here gets with the next call what was asked for.
+        """
         started = self._clock()
         with self.shared.changed:
             if not self.ask():
                 return None
-            self.shared.wait_for(lambda: self.shared.due is not None)
+            self.shared.wait_for(lambda: self.shared.due)
             batch = self.take()
             self.shared.statistics.waited(self._clock() - started)
             return batch
 
     def ask(self) -> bool:
-        """The consumer wants a batch; False if it had the last one. The caller holds the lock."""
+        """The consumer wants a batch; False if it had the last one. The caller holds the lock.
+
+        Who asked and did not take what it asked for asks for nothing more.
+        """
         self._raise_if_over()
         if self.shared.gather.finished:
             return False
-        self.shared.asked = self.shared.gather.begun = True
+        self.shared.asked = not self.shared.gather.asked
+        self.shared.gather.begun = True
         self._transport.wake()
         return True
 
     def take(self) -> Batch | None:
         """What was asked for, once it is there, also if the run ended since: it counts. The caller holds the lock."""
-        if self.shared.due is None:
+        shared, gather = self.shared, self.shared.gather
+        if gather.chosen is None:
             self._raise_if_over()
-        batch, self.shared.due = self.shared.due, None
+            return None
+        batch = gather.hand_out(gather.chosen)
+        shared.statistics.handed_out(batch.frames, batch.staleness, self._clock(), datetime.now(UTC))
+        shared.note_change(urgent=shared.statistics.batches == 1 or gather.finished)
+        # What its place in the bound or in the store holds back goes on.
+        self._transport.wake()
         return batch
 
     @property
@@ -159,7 +173,12 @@ class Consumer:
         gather = self.shared.gather
         with self.shared.changed:
             gather.paused = True
-            self.shared.wait_for(lambda: gather.collectors.busy == 0, timeout)
+            try:
+                self.shared.wait_for(lambda: gather.collectors.busy == 0, timeout)
+            except BaseException:
+                # Whoever is interrupted in here has nothing to resume.
+                gather.paused = False
+                raise
             return gather.collectors.busy == 0
 
     def resume(self) -> None:
