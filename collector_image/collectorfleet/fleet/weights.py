@@ -36,6 +36,8 @@ class WeightsSource:
         self._dtype = dtype
         self._names = names
         self._published: dict[str, Tensor] = {}
+        # Those that collectors were built with: a policy is sent to them with what it is at first.
+        self._dtypes: dict[str, torch.dtype] = {}
         self._published_whole = False
 
     @property
@@ -55,6 +57,9 @@ class WeightsSource:
 
         ``given`` is a module, a (nested) TensorDict or a dict of tensors. It may be ``{model: any of these}`` for
         several models at once, if ``model`` is None. Models that are not given are in it as they were the last time.
+
+        Raises:
+            InvalidOption: a tensor has another dtype than at first, and collectors would round it.
         """
         if given is None and model is None:
             tensors = self._tensors(POLICY, self.policy) | {
@@ -72,12 +77,22 @@ class WeightsSource:
             tensors, whole = self._tensors(model or POLICY, given), not self.models
         if not tensors:
             return None
+        self._check_dtypes(tensors)
         if self.models:
             # Nobody loads a version that another has overtaken, and who comes later loads the newest alone.
             self._published |= {name: tensor.to("cpu", copy=True) for name, tensor in tensors.items()}
             self._published_whole = whole = self._published_whole or whole
             tensors = self._published
         return snapshots.take(tensors, dtype=self._dtype, names=self._names, whole=whole)
+
+    def _check_dtypes(self, tensors: Mapping[str, Tensor]) -> None:
+        """Here, where somebody publishes: a collector would find it too, and the run would end."""
+        included = snapshots.including(self._names)
+        for name, tensor in tensors.items():
+            at_first = self._dtypes.setdefault(name, tensor.dtype)
+            travels = snapshots.travels_as(tensor, self._dtype)
+            if included(name) and (sentence := snapshots.rounding(name, travels, at_first)):
+                raise InvalidOption(sentence)
 
     def _model(self, path: str) -> Any:
         if path == POLICY:
