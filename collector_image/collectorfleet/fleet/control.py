@@ -92,7 +92,7 @@ class FleetControl(BaseCollector):
     def state_dict(self, timeout: float = 60.0) -> OrderedDict[str, Any]:
         """Counters, the policy's state, :meth:`normalization`, and the state of each collector's environment.
 
-        Collectors answer between two rollouts; raises TimeoutError if one does not within ``timeout`` seconds.
+        Collectors answer between two rollouts; raises TimeoutError as :meth:`map_fn` does.
         """
         state: OrderedDict[str, Any] = OrderedDict(self.counters())
         if isinstance(self.policy, nn.Module):
@@ -164,7 +164,7 @@ class FleetControl(BaseCollector):
 
         Raises:
             InvalidOption: the lists have another length than there are collectors, or weights would be changed.
-            TimeoutError: a collector did not answer within ``timeout`` seconds.
+            TimeoutError: a collector is missing after ``timeout`` seconds, or did not answer within as many again.
             UserCodeError: the method raised, or what it returns cannot travel.
         """
         if method_name.rpartition(".")[2] == _PUBLISHES:

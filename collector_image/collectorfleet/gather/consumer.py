@@ -13,6 +13,7 @@ from collectorfleet.codec import normalization as codec
 from collectorfleet.errors import CollectorClosed, InvalidOption
 from collectorfleet.gather.shared import Shared, Staged
 from collectorfleet.gather.state.admissions import Batch
+from collectorfleet.gather.state.missing import described
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.gather.state.versions import PublishResult, results
 from collectorfleet.messages import CollectorId
@@ -187,11 +188,22 @@ class Consumer:
         self._transport.wake()
 
     def wait_built(self, timeout: float) -> dict[str, CollectorId]:
-        """Block until every collector that is wanted is built; returns who there is."""
-        living = self.shared.gather.collectors
+        """Block until every collector that is wanted is built; returns who there is.
+
+        Raises:
+            TimeoutError: some are not within ``timeout`` seconds; names them and what they wait for.
+        """
+        living, slots = self.shared.gather.collectors, self.shared.slots
+
+        def all_built() -> bool:
+            # By count first, which costs the same in any fleet: those that leave count, too.
+            return living.have_built >= self._awaited() and not described(slots, living)
+
         with self.shared.changed:
-            self.shared.wait_for(lambda: living.have_built >= self._awaited(), timeout)
+            self.shared.wait_for(all_built, timeout)
             self._raise_if_over()
+            if sentence := described(slots, living):
+                raise TimeoutError(sentence)
             return {one.id.name: one.id for one in living if one.state is not CollectorState.STARTING}
 
     def wait_replaced(self, lost: CollectorId, timeout: float) -> CollectorId | None:
