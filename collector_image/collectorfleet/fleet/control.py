@@ -29,6 +29,8 @@ from collectorfleet_api.v1alpha1.report import DriverReport
 
 log = logging.getLogger(__name__)
 
+# What collectors load at the end is of no use to anybody but the reader of the status.
+_SETTLE_SECONDS: Final = 5.0
 _PUBLISHES: Final = "update_policy_weights_"
 
 
@@ -244,6 +246,13 @@ class FleetControl(BaseCollector):
         finally:
             if resume:
                 self._gather.resume()
+
+    def settle(self) -> None:
+        """Wait until collectors have acknowledged the newest version, so that the last status says so.
+
+        Blocks for a few seconds at most, and not at all if nothing is outstanding or no collector is available.
+        """
+        self._gather.settle(_SETTLE_SECONDS)
 
     def shutdown(
         self,

@@ -127,6 +127,24 @@ class Consumer:
             errors = {slot.name: slot.last_error for slot in in_order}
             return results(staged.final.version, {slot.name: self._applied(slot.name) for slot in in_order}, errors)
 
+    def settle(self, timeout: float) -> None:
+        """Block until what was staged is published and acknowledged, or ``timeout`` seconds passed.
+
+        Returns at once if there is nobody who could acknowledge it, or if the bound holds the publish back.
+        """
+        gather, versions = self.shared.gather, self.shared.versions
+
+        def settled() -> bool:
+            has = gather.collectors.acknowledged
+            if has is None:
+                return True
+            if self.shared.staged is not None:
+                return not gather.may_advance()
+            return versions.newest is None or has >= versions.newest.version
+
+        with self.shared.changed:
+            self.shared.wait_for(settled, timeout)
+
     def _applied(self, name: str) -> int | None:
         one = self.shared.gather.collectors.named(name)
         return one.applied_version if one is not None and one.state is CollectorState.READY else None
