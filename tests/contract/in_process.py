@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import pickle
 import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.stored import stored
 
@@ -37,6 +38,7 @@ from collectorfleet.messages import (
 )
 from collectorfleet.transport.processes.mailbox import Mailbox
 
+M = TypeVar("M")
 Call = Callable[[], Message | None]
 
 
@@ -71,7 +73,7 @@ class InProcess:
 
     def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
         host, along = self._hosts[collector], weights and _offer(weights)
-        host.works.put(lambda: host.server.run(request, along))
+        host.works.put(lambda: _travelled(host.server.run(request, along)))
 
     def cut_short(self, collector: CollectorId, request_id: int) -> None:
         host = self._hosts[collector]
@@ -133,6 +135,12 @@ class InProcess:
         if isinstance(message, Answer) and message.request_id in self._lose:
             return Lost(message.collector, "the object is lost", Fault.DIED, message.request_id)
         return message
+
+
+def _travelled(message: M) -> M:
+    """A copy, as what comes from another process is: the memory of a rollout is used again by the next one."""
+    found: M = pickle.loads(pickle.dumps(message))
+    return found
 
 
 def _offer(weights: Weights) -> Offer:

@@ -245,6 +245,7 @@ class GatherLoop:
             case Lost(cause=cause, request_id=int(request_id)):
                 log.warning("%s: an answer is lost, asking again: %s", one.id.name, cause)
                 shared.gather.answer_lost(one, request_id, now)
+                shared.note_change()
 
     def _built(self, one: Collector, started: Started, now: float) -> None:
         shared, pod = self._shared, started.pod
