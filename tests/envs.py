@@ -234,17 +234,6 @@ class Wide(nn.Module):
         return self.last(torch.relu(self.layer(observation)))
 
 
-class Rounding(Constant):
-    """The same action, of a parameter in half precision."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.bfloat16()
-
-    def forward(self, observation: torch.Tensor) -> torch.Tensor:
-        return super().forward(observation).float()
-
-
 class Noise(nn.Module):
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         return torch.randn(*observation.shape[:-1], 2)
@@ -258,10 +247,6 @@ class Broken(nn.Module):
 def make_policy(value: float = 0.0) -> TensorDictModule:
     """Acts ``[value, value]``, so that a reward is twice the value of the weights that made it."""
     return TensorDictModule(Constant(value), in_keys=["observation"], out_keys=["action"])
-
-
-def make_rounding_policy() -> TensorDictModule:
-    return TensorDictModule(Rounding(), in_keys=["observation"], out_keys=["action"])
 
 
 def make_two_part_policy(acting: float, other: float) -> TensorDictModule:

@@ -124,7 +124,7 @@ class Fleet:
             self.consumer.ask()
         shares = self.shared.gather.plan.shares
         self.timed("requests", self.loop.turn, shares)
-        while self.shared.due is None:
+        while not self.shared.due:
             if self.played.requests:
                 self.answer()
             else:
@@ -138,7 +138,7 @@ class Fleet:
             self.timed("publish", lambda: self.consumer.stage(None))
         with self.shared.changed:
             self.consumer.ask()
-        while self.shared.due is None:
+        while not self.shared.due:
             if self.played.requests:
                 self.answer()
             else:

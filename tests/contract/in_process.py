@@ -5,12 +5,15 @@ Each collector is the server that a Ray actor wraps, on the three threads that i
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import pickle
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+from concurrent.futures import Future, InvalidStateError
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from tests.stored import stored
 
@@ -18,9 +21,24 @@ from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.inbox import Offer
 from collectorfleet.actor.server import CollectorServer
 from collectorfleet.codec import snapshot as snapshots
-from collectorfleet.messages import POLICY, Answer, Applied, CollectorId, Fault, Lost, Message, Request, Stored, Weights
+from collectorfleet.errors import describe
+from collectorfleet.messages import (
+    POLICY,
+    Answer,
+    Applied,
+    CollectorId,
+    Failed,
+    Fault,
+    Lost,
+    Message,
+    Request,
+    Returned,
+    Stored,
+    Weights,
+)
 from collectorfleet.transport.processes.mailbox import Mailbox
 
+M = TypeVar("M")
 Call = Callable[[], Message | None]
 
 
@@ -35,13 +53,15 @@ class InProcess:
         self._hosts: dict[CollectorId, _Host] = {}
         self._said = Mailbox()
         self._lose: set[int] = set()
+        self._seed_environments = False
 
     def start(self, collector: CollectorId) -> None:
         # A collector has a policy of its own, as one in another process has.
         config = copy.deepcopy(self._config_of(collector.name))
         host = self._hosts[collector] = _Host(CollectorServer(collector, config), self._said.put)
         host.hears.put(host.server.placed)
-        host.works.put(lambda: host.server.build(self._seed + collector.incarnation, seed_environment=False))
+        seed = self._seed + collector.incarnation
+        host.works.put(lambda: host.server.build(seed, seed_environment=self._seed_environments))
 
     def put(self, snapshot: snapshots.Snapshot) -> Stored:
         kept = replace(snapshot, arrays=[array.copy() for array in snapshot.arrays])
@@ -53,7 +73,7 @@ class InProcess:
 
     def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
         host, along = self._hosts[collector], weights and _offer(weights)
-        host.works.put(lambda: host.server.run(request, along))
+        host.works.put(lambda: _travelled(host.server.run(request, along)))
 
     def cut_short(self, collector: CollectorId, request_id: int) -> None:
         host = self._hosts[collector]
@@ -73,6 +93,27 @@ class InProcess:
     def close(self) -> None:
         for collector in list(self._hosts):
             self.stop(collector)
+
+    # ---------------------------------------------------------------- what a fleet asks beside
+    def ask(self, collector: CollectorId, method: str, *args: Any) -> Asked | None:
+        host = self._hosts.get(collector)
+        if host is None:
+            return None
+        asked = Asked(collector)
+        host.asked.append(asked)
+        host.works.put(lambda: asked.reply(getattr(host.server, method), args))
+        if collector not in self._hosts:
+            asked.lost()
+        return asked
+
+    def answer(self, asked: Asked, timeout: float) -> Returned | Failed | None:
+        return asked.answer.result(timeout)
+
+    def seed_later_incarnations(self, seed: int) -> None:
+        self._seed, self._seed_environments = seed, True
+
+    def handles(self) -> list[Any]:
+        return list(self._hosts.values())
 
     # ---------------------------------------------------------------- faults
     def kill(self, collector: CollectorId) -> None:
@@ -96,9 +137,38 @@ class InProcess:
         return message
 
 
+def _travelled(message: M) -> M:
+    """A copy, as what comes from another process is: the memory of a rollout is used again by the next one."""
+    found: M = pickle.loads(pickle.dumps(message))
+    return found
+
+
 def _offer(weights: Weights) -> Offer:
     normalization = weights.normalization
     return Offer(weights.version, weights.stored.handle, normalization and normalization.handle)
+
+
+@dataclass(eq=False)
+class Asked:
+    """``answer`` is None once the collector is lost."""
+
+    collector: CollectorId
+    answer: Future[Returned | Failed | None] = field(default_factory=Future)
+
+    def reply(self, method: Callable[..., Any], arguments: Sequence[Any]) -> None:
+        """The collector's side."""
+        try:
+            found: Returned | Failed = Returned(copy.deepcopy(method(*arguments)))
+        except Exception as error:  # noqa: BLE001  (the user's code may raise anything)
+            found = Failed(describe(error), "")
+        self._say(found)
+
+    def lost(self) -> None:
+        self._say(None)
+
+    def _say(self, found: Returned | Failed | None) -> None:
+        with contextlib.suppress(InvalidStateError):  # it was lost while it replied
+            self.answer.set_result(found)
 
 
 class _Host:
@@ -108,6 +178,7 @@ class _Host:
         self.server = server
         self.works: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
         self.hears: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
+        self.asked: list[Asked] = []
         self._say = say
         self._over = threading.Event()
         for target, arguments in ((self._serve, (self.works,)), (self._serve, (self.hears,)), (self._stand, ())):
@@ -118,6 +189,8 @@ class _Host:
         self.works.put(None)
         self.hears.put(None)
         self.server.close()
+        for asked in self.asked:
+            asked.lost()
 
     def _serve(self, calls: queue.SimpleQueue[Call | None]) -> None:
         while (call := calls.get()) is not None and not self._over.is_set():

@@ -13,12 +13,15 @@ from typing import Any
 import pytest
 import torch
 from tensordict import TensorDict
+from tensordict.nn import TensorDictModule
 from tests import envs
 from tests.contract.harness import make_gated, waits_at
 from tests.runtime.batches import VERSION, Make, learn, values
 from tests.wait import eventually
 
 from collectorfleet import UserCodeError
+from collectorfleet.actor.target import WeightsTarget
+from collectorfleet.codec.snapshot import Bytes, Entry, bytes_of
 from collectorfleet.gather.state.versions import PublishResult
 from collectorfleet.policies.failure import GiveUp, Loss
 
@@ -191,9 +194,22 @@ class NeverAgain:
         return GiveUp(f"{loss.collector} had its chance")
 
 
+def make_policy_in_a_process_that_rounds() -> TensorDictModule:
+    """Weights that were loaded are rounded before anybody looks at them: 2 has half precision, and 0.1 has not."""
+    load = WeightsTarget._load
+
+    def rounded(self: WeightsTarget, entry: Entry, array: Bytes) -> Bytes:
+        load(self, entry, array)
+        tensor = self._tensors[entry.name]
+        tensor.copy_(tensor.bfloat16())
+        return bytes_of(tensor)
+
+    WeightsTarget._load = rounded  # type: ignore[method-assign]  # of this process, which the collector has for itself
+    return envs.make_policy()
+
+
 def test_a_collector_whose_loaded_weights_differ_is_retired_and_said_and_the_others_go_on(make: Make) -> None:
-    # The second one keeps its weights in half precision, which has 2 and not 0.1.
-    factories = [envs.make_policy, envs.make_rounding_policy]
+    factories = [envs.make_policy, make_policy_in_a_process_that_rounds]
     collector = make(policy_factory=factories, sync=False, min_available=1, failure_policy=NeverAgain())
     collector.update_policy_weights_(TensorDict.from_module(envs.make_policy(2.0)))
     batches = iter(collector)

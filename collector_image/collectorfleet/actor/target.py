@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from collectorfleet.codec.snapshot import Bytes, Entry, Snapshot, bytes_of, digest, tensor_of
+from collectorfleet.codec.snapshot import Bytes, Entry, Snapshot, bytes_of, digest, rounding, tensor_of
 
 
 class WeightsTarget:
@@ -37,7 +37,7 @@ class WeightsTarget:
         brought has arrived.
 
         Raises:
-            ValueError: a name is missing or a shape differs; nothing was changed then.
+            ValueError: a name is missing, or a shape or dtype does not fit; nothing was changed then.
         """
         if self._checked != (snapshot.entries, snapshot.whole):
             self._check(snapshot)
@@ -68,6 +68,8 @@ class WeightsTarget:
                     f"weights: {entry.name} is {entry.shape} as published and {mine} in the collector's policy; both "
                     "sides need the same policy"
                 )
+            if sentence := rounding(entry.name, entry.dtype, self._tensors[entry.name].dtype):
+                raise ValueError(sentence)
 
     def _missing(self, names: Sequence[str]) -> list[str]:
         covered = {self._tensors[name].data_ptr() for name in names}

@@ -19,6 +19,7 @@ import xxhash
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
+from collectorfleet.codec.dtypes import holds
 from collectorfleet.errors import InvalidOption
 
 Bytes = npt.NDArray[np.uint8]
@@ -144,17 +145,37 @@ def take(
 ) -> Snapshot:
     """The bytes of ``tensors``. Contiguous ones on the CPU are referenced, not copied: store them before they change.
 
-    Floating tensors are cast to ``dtype`` if there is one; only what ``names`` includes is taken. ``whole``: these are
-    all tensors that there are.
+    Floating tensors that ``dtype`` does not hold are cast to it; only what ``names`` includes is taken. ``whole``:
+    these are all tensors that there are.
     """
     included = including(names)
     chosen = {name: tensor for name, tensor in tensors.items() if included(name)}
     entries, arrays = [], []
     for name, tensor in chosen.items():
-        as_dtype = dtype if dtype is not None and tensor.is_floating_point() else tensor.dtype
+        as_dtype = travels_as(tensor, dtype)
         entries.append(Entry(name, as_dtype, tuple(tensor.shape)))
         arrays.append(bytes_of(tensor.to("cpu", as_dtype).contiguous()))
     return Snapshot(tuple(entries), arrays, whole=whole and len(chosen) == len(tensors))
+
+
+def travels_as(tensor: Tensor, dtype: torch.dtype | None) -> torch.dtype:
+    """The dtype of a tensor in a snapshot that is taken with ``dtype``."""
+    if dtype is None or not tensor.is_floating_point() or holds(dtype, tensor.dtype):
+        return tensor.dtype  # more bytes would say nothing more
+    return dtype
+
+
+def rounding(name: str, travels: torch.dtype, loaded: torch.dtype) -> str | None:
+    """What to say where a tensor travels in a dtype that the collectors' policy cannot hold; None: it can.
+
+    It would act with other weights than were published, and could not prove them.
+    """
+    if holds(loaded, travels):
+        return None
+    return (
+        f"weights: {name} is {travels} as published, and {loaded} in the collectors' policy would round it; publish "
+        f"it as {loaded}, or build the policy with {travels}"
+    )
 
 
 def bytes_of(tensor: Tensor) -> Bytes:

@@ -16,6 +16,7 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.assemble import Assembler
 from collectorfleet.fleet.control import FleetControl
 from collectorfleet.fleet.engine import engine
+from collectorfleet.fleet.iteration import Resumable
 from collectorfleet.fleet.learner.publisher import LearnerPublisher, scheme_of_service
 from collectorfleet.fleet.learner.scheme import LearnerScheme
 from collectorfleet.fleet.options import FleetOptions
@@ -23,6 +24,7 @@ from collectorfleet.fleet.rules.rule import is_service
 from collectorfleet.fleet.signature import takes
 from collectorfleet.fleet.weights import WeightsSource
 from collectorfleet.gather.shared import Staged
+from collectorfleet.gather.state.admissions import Batch
 from collectorfleet.gather.state.versions import PublishResult
 
 
@@ -50,6 +52,7 @@ class FleetCollector(FleetControl):
         self.replay_buffer = options.replay_buffer
         self._interval = 1 if options.update_after_each_batch else options.max_weight_update_interval
         self._batches_since_update = 0
+        self._taken: Batch | None = None
         self._uses_ray = options.uses_ray
         self._assembler = Assembler(options)
         self._learner: LearnerPublisher | None = None
@@ -86,17 +89,21 @@ class FleetCollector(FleetControl):
         return self._transport.handles()
 
     # ---------------------------------------------------------------- batches
+    def __iter__(self) -> Iterator[TensorDictBase]:
+        return Resumable(super().__iter__)
+
     def iterator(self) -> Iterator[TensorDictBase | None]:
         while True:
             if self._batches_since_update and 0 <= self._interval <= self._batches_since_update:
                 if not self._gather.finished:
                     self._stage()
                 self._batches_since_update = 0
-            found = self._gather.next()
+            # Kept until it is handed over: whoever is interrupted before that gets it with the next call.
+            found = self._taken = self._taken or self._gather.next()
             if found is None:
+                self.settle()
                 self.shutdown()
                 return
-            self._batches_since_update += 1
             batch = self._assembler.batch(
                 [share.payload for share in found.shares], [share.slot for share in found.shares]
             )
@@ -104,6 +111,8 @@ class FleetCollector(FleetControl):
             # Handed over, not kept: a buffer is used again only once nobody refers to it.
             held = [batch]
             del batch
+            self._taken = None
+            self._batches_since_update += 1
             yield held.pop()
 
     # ---------------------------------------------------------------- weights

@@ -30,6 +30,8 @@ from collectorfleet_api.v1alpha1.report import DriverReport
 
 log = logging.getLogger(__name__)
 
+# What collectors load at the end is of no use to anybody but the reader of the status.
+_SETTLE_SECONDS: Final = 5.0
 _PUBLISHES: Final = "update_policy_weights_"
 
 
@@ -93,7 +95,7 @@ class FleetControl(BaseCollector):
     def state_dict(self, timeout: float = 60.0) -> OrderedDict[str, Any]:
         """Counters, the policy's state, :meth:`normalization`, and the state of each collector's environment.
 
-        Collectors answer between two rollouts; raises TimeoutError if one does not within ``timeout`` seconds.
+        Collectors answer between two rollouts; raises TimeoutError as :meth:`map_fn` does.
         """
         state: OrderedDict[str, Any] = OrderedDict(self.counters())
         if isinstance(self.policy, nn.Module):
@@ -165,7 +167,7 @@ class FleetControl(BaseCollector):
 
         Raises:
             InvalidOption: the arguments are no lists with an entry for each collector, or weights would be changed.
-            TimeoutError: a collector did not answer within ``timeout`` seconds.
+            TimeoutError: a collector is missing after ``timeout`` seconds, or did not answer within as many again.
             UserCodeError: the method raised, or what it returns cannot travel.
         """
         if method_name.rpartition(".")[2] == _PUBLISHES:
@@ -241,6 +243,13 @@ class FleetControl(BaseCollector):
         finally:
             if resume:
                 self._gather.resume()
+
+    def settle(self) -> None:
+        """Wait until collectors have acknowledged the newest version, so that the last status says so.
+
+        Blocks for a few seconds at most, and not at all if nothing is outstanding or no collector is available.
+        """
+        self._gather.settle(_SETTLE_SECONDS)
 
     def shutdown(
         self,

@@ -13,7 +13,7 @@ from collectorfleet.transport.interface import FleetTransport
 
 
 class Inquiry:
-    """``what`` the user called, which has ``timeout`` seconds for all of it.
+    """``what`` the user called: collectors have ``timeout`` seconds to be there, and as many again to answer.
 
     Who is lost is asked again once it is replaced. Methods raise TimeoutError and UserCodeError, which name the
     collector, and what ended the run.
@@ -25,6 +25,7 @@ class Inquiry:
         self._what = what
         self._timeout = timeout
         self._give_up = time.monotonic() + timeout
+        self._were_there = False
 
     def names(self) -> list[str]:
         """Of the collectors that are there, in order; blocks until all that still come are."""
@@ -73,7 +74,16 @@ class Inquiry:
             raise TimeoutError(f"{self._what}: no answer of {id_} within {self._timeout:g} s") from error
 
     def _there(self) -> dict[str, CollectorId]:
-        return self._gather.wait_built(self._left())
+        try:
+            there = self._gather.wait_built(self._left())
+        except TimeoutError as error:
+            raise TimeoutError(
+                f"{self._what}: after {self._timeout:g} s {error}; pass a longer timeout, or resize"
+            ) from error
+        if not self._were_there:
+            # Nobody is short of time because another one was late.
+            self._were_there, self._give_up = True, time.monotonic() + self._timeout
+        return there
 
     def _ask(self, id_: CollectorId, method: str, arguments: tuple[Any, ...]) -> Any:
         return self._transport.ask(id_, method, *arguments)

@@ -85,7 +85,7 @@ class FleetOptions:
         first_shares: Sync: a batch is the first so many answers; later ones go into the next. Needs ``max_staleness``.
         preemptive_threshold: Sync: once this part of the shares is there, the others return what they have. Missing
             frames have trajectory id -1 and are False in ``("collector", "mask")``.
-        weights_dtype: floating tensors travel as this dtype, such as ``torch.bfloat16``.
+        weights_dtype: floating tensors travel as this dtype, such as ``torch.bfloat16``, and narrower ones as they are.
         weights_filter: what travels, by prefixes of names or a function of the name; the rest stays as it was built.
         models: further modules to publish, by their attribute path in the collector: ``{"env.world_model": module}``.
         rollout: "auto" steps with a loop of our own where its frames are those of TorchRL's collector, entry by entry,

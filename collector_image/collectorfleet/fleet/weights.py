@@ -42,6 +42,8 @@ class WeightsSource:
         self._names = names
         self._attributes = SentAttributes(policy) if isinstance(policy, nn.Module) else None
         self._published: dict[str, Tensor] = {}
+        # Those that collectors were built with: a policy is sent to them with what it is at first.
+        self._dtypes: dict[str, torch.dtype] = {}
         self._published_whole = False
 
     @property
@@ -64,7 +66,8 @@ class WeightsSource:
         is None. Models that are not given are in it as they were the last time.
 
         Raises:
-            InvalidOption: the model has no tensor of a name that is given, or a tensor has no values.
+            InvalidOption: the model has no tensor of a name that is given, a tensor has no values, or another dtype than at first,
+                which collectors would round.
         """
         for change in self._attributes.changes() if self._attributes is not None else ():
             log.warning(change)
@@ -84,12 +87,22 @@ class WeightsSource:
             tensors, whole = self._tensors(model or POLICY, given), not self.models
         if not tensors:
             return None
+        self._check_dtypes(tensors)
         if self.models:
             # Nobody loads a version that another has overtaken, and who comes later loads the newest alone.
             self._published |= {name: tensor.to("cpu", copy=True) for name, tensor in tensors.items()}
             self._published_whole = whole = self._published_whole or whole
             tensors = self._published
         return snapshots.take(tensors, dtype=self._dtype, names=self._names, whole=whole)
+
+    def _check_dtypes(self, tensors: Mapping[str, Tensor]) -> None:
+        """Here, where somebody publishes: a collector would find it too, and the run would end."""
+        included = snapshots.including(self._names)
+        for name, tensor in tensors.items():
+            at_first = self._dtypes.setdefault(name, tensor.dtype)
+            travels = snapshots.travels_as(tensor, self._dtype)
+            if included(name) and (sentence := snapshots.rounding(name, travels, at_first)):
+                raise InvalidOption(sentence)
 
     def _model(self, path: str) -> Any:
         if path == POLICY:

@@ -6,12 +6,14 @@ import logging
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from collectorfleet.codec import normalization as codec
 from collectorfleet.errors import CollectorClosed, InvalidOption
 from collectorfleet.gather.shared import Shared, Staged
 from collectorfleet.gather.state.admissions import Batch
+from collectorfleet.gather.state.missing import described
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.gather.state.versions import PublishResult, results
 from collectorfleet.messages import CollectorId
@@ -46,30 +48,43 @@ class Consumer:
 
     # ---------------------------------------------------------------- batches
     def next(self) -> Batch | None:
-        """Block until a batch is handed out, and return it; None at the end."""
+        """Block until there is a batch, and take it; None at the end.
+
+        Whoever is interrupted in here gets with the next call what was asked for.
+        """
         started = self._clock()
         with self.shared.changed:
             if not self.ask():
                 return None
-            self.shared.wait_for(lambda: self.shared.due is not None)
+            self.shared.wait_for(lambda: self.shared.due)
             batch = self.take()
             self.shared.statistics.waited(self._clock() - started)
             return batch
 
     def ask(self) -> bool:
-        """The consumer wants a batch; False if it had the last one. The caller holds the lock."""
+        """The consumer wants a batch; False if it had the last one. The caller holds the lock.
+
+        Who asked and did not take what it asked for asks for nothing more.
+        """
         self._raise_if_over()
         if self.shared.gather.finished:
             return False
-        self.shared.asked = self.shared.gather.begun = True
+        self.shared.asked = not self.shared.gather.asked
+        self.shared.gather.begun = True
         self._transport.wake()
         return True
 
     def take(self) -> Batch | None:
         """What was asked for, once it is there, also if the run ended since: it counts. The caller holds the lock."""
-        if self.shared.due is None:
+        shared, gather = self.shared, self.shared.gather
+        if gather.chosen is None:
             self._raise_if_over()
-        batch, self.shared.due = self.shared.due, None
+            return None
+        batch = gather.hand_out(gather.chosen)
+        shared.statistics.handed_out(batch.frames, batch.staleness, self._clock(), datetime.now(UTC))
+        shared.note_change(urgent=shared.statistics.batches == 1 or gather.finished)
+        # What its place in the bound or in the store holds back goes on.
+        self._transport.wake()
         return batch
 
     @property
@@ -111,6 +126,24 @@ class Consumer:
             in_order = slots.in_order()
             errors = {slot.name: slot.last_error for slot in in_order}
             return results(staged.final.version, {slot.name: self._applied(slot.name) for slot in in_order}, errors)
+
+    def settle(self, timeout: float) -> None:
+        """Block until what was staged is published and acknowledged, or ``timeout`` seconds passed.
+
+        Returns at once if there is nobody who could acknowledge it, or if the bound holds the publish back.
+        """
+        gather, versions = self.shared.gather, self.shared.versions
+
+        def settled() -> bool:
+            has = gather.collectors.acknowledged
+            if has is None:
+                return True
+            if self.shared.staged is not None:
+                return not gather.may_advance()
+            return versions.newest is None or has >= versions.newest.version
+
+        with self.shared.changed:
+            self.shared.wait_for(settled, timeout)
 
     def _applied(self, name: str) -> int | None:
         one = self.shared.gather.collectors.named(name)
@@ -159,7 +192,12 @@ class Consumer:
         gather = self.shared.gather
         with self.shared.changed:
             gather.paused = True
-            self.shared.wait_for(lambda: gather.collectors.busy == 0, timeout)
+            try:
+                self.shared.wait_for(lambda: gather.collectors.busy == 0, timeout)
+            except BaseException:
+                # Whoever is interrupted in here has nothing to resume.
+                gather.paused = False
+                raise
             return gather.collectors.busy == 0
 
     def resume(self) -> None:
@@ -168,11 +206,22 @@ class Consumer:
         self._transport.wake()
 
     def wait_built(self, timeout: float) -> dict[str, CollectorId]:
-        """Block until every collector that is wanted is built; returns who there is."""
-        living = self.shared.gather.collectors
+        """Block until every collector that is wanted is built; returns who there is.
+
+        Raises:
+            TimeoutError: some are not within ``timeout`` seconds; names them and what they wait for.
+        """
+        living, slots = self.shared.gather.collectors, self.shared.slots
+
+        def all_built() -> bool:
+            # By count first, which costs the same in any fleet: those that leave count, too.
+            return living.have_built >= self._awaited() and not described(slots, living)
+
         with self.shared.changed:
-            self.shared.wait_for(lambda: living.have_built >= self._awaited(), timeout)
+            self.shared.wait_for(all_built, timeout)
             self._raise_if_over()
+            if sentence := described(slots, living):
+                raise TimeoutError(sentence)
             return {one.id.name: one.id for one in living if one.state is not CollectorState.STARTING}
 
     def wait_replaced(self, lost: CollectorId, timeout: float) -> CollectorId | None:

@@ -1,6 +1,6 @@
 """The gather thread: the only one that talks to the transport, so that collectors go on while the consumer trains.
 
-Read :meth:`GatherLoop.turn`: publish, start, submit, hand over, offer, wait for anything, accept or fail.
+Read :meth:`GatherLoop.turn`: publish, start, submit, choose a batch, offer, wait for anything, accept or fail.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ class GatherLoop:
                 shared.gather.asked, shared.asked = True, False
             self._start_and_drain(now)
             self._submit(now)
-            if self._hand_over():
+            if shared.gather.choose():
+                shared.note_change()
                 self._submit(now)
             self._count_time(self._clock())
             wait = self._offer_newest(now)
@@ -217,16 +218,6 @@ class GatherLoop:
         self._shared.gather.collectors.offered(one, newest.version)
         return newest
 
-    def _hand_over(self) -> bool:
-        shared = self._shared
-        chosen = shared.gather.due() if shared.gather.asked and shared.due is None else None
-        if chosen is None:
-            return False
-        batch = shared.due = shared.gather.hand_out(chosen)
-        shared.statistics.handed_out(batch.frames, batch.staleness, self._clock(), datetime.now(UTC))
-        shared.note_change(urgent=shared.statistics.batches == 1 or shared.gather.finished)
-        return True
-
     # ---------------------------------------------------------------- what collectors say
     def _accept(self, message: Message, now: float) -> None:
         shared = self._shared
@@ -254,6 +245,7 @@ class GatherLoop:
             case Lost(cause=cause, request_id=int(request_id)):
                 log.warning("%s: an answer is lost, asking again: %s", one.id.name, cause)
                 shared.gather.answer_lost(one, request_id, now)
+                shared.note_change()
 
     def _built(self, one: Collector, started: Started, now: float) -> None:
         shared, pod = self._shared, started.pod

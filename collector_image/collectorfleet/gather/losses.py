@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from datetime import UTC, datetime
+from typing import Final
 
 from collectorfleet.errors import InfrastructureError, TooFewCollectors, UserCodeError
 from collectorfleet.gather.outbox import Outbox
@@ -17,6 +18,9 @@ from collectorfleet.policies.failure import Decision, Fail, FailurePolicy, GiveU
 from collectorfleet_api.v1alpha1 import CollectorState, WeightsFailure
 
 log = logging.getLogger("collectorfleet")
+
+# Of a version that nobody has proven, once no collector is left that could: more restarts would end in the same way.
+_TRIES_TO_PROVE: Final = 3
 
 
 class Losses:
@@ -55,8 +59,16 @@ class Losses:
             collector=one.id.name, version=version, time=datetime.now(UTC), reason=Fault.WEIGHTS, message=cause
         )
         others = self._shared.gather.collectors.available - (one.state is CollectorState.READY)
-        self._shared.versions.failed(failure, by_all=not others)
+        versions = self._shared.versions
+        versions.failed(failure, by_all=not others)
         self.lost(one, cause, Fault.WEIGHTS, now)
+        if versions.unproven >= _TRIES_TO_PROVE:
+            self._shared.abort(
+                InfrastructureError(
+                    f"weights: no collector could prove version {version} in {versions.unproven} tries, the last "
+                    f"{one.id.name}: {cause}; look for code that changes the policy's tensors when they are loaded"
+                )
+            )
 
     def retire(self, one: Collector) -> None:
         """It ends, for whatever reason; others take what it was asked for."""

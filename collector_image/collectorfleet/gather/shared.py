@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from collectorfleet.gather.state.admissions import Batch
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.normalization import FleetNormalization
 from collectorfleet.gather.state.notices import Notices
@@ -73,7 +72,6 @@ class Shared:
         self.died_nodes: list[str] = []  # which the gather thread has not seen yet
         self.asked = False
         self.staged: Staged | None = None
-        self.due: Batch | None = None
         self.error: Exception | None = None
         self.closed = False
         self.changed = threading.Condition()
@@ -83,6 +81,11 @@ class Shared:
     @property
     def over(self) -> bool:
         return self.closed or self.error is not None
+
+    @property
+    def due(self) -> bool:
+        """Whether the batch that the consumer asked for waits for it."""
+        return self.gather.chosen is not None
 
     @property
     def frames_discarded(self) -> int:

@@ -126,6 +126,8 @@ class Session:
         if self._work is None:
             raise InvalidOption("spec: no driver.train, driver.script, learners or output says what to do with frames")
         done = self._work()
+        if self._collector is not None and not self._run.stop_requested:
+            self._collector.settle()
         if self._learners is not None and self._collector is not None:
             self._learners.look(self._collector, now=True)
         self._making.checkpoints.write(self.position(), completed=not self._run.stop_requested)

@@ -25,7 +25,8 @@ class Gather:
         self.version = 0
         # The newest version of an earlier gather; what collectors have until there is a newer one.
         self._made_before = 0
-        self.asked = False  # the consumer waits for a batch
+        self.asked = False  # the consumer waits for a batch, until it takes one
+        self.chosen: list[Admission] | None = None  # what it may take
         self.paused = False
         self.begun = False  # a batch was asked for: nothing is collected before
         self._idle_for_the_bound = False
@@ -58,9 +59,10 @@ class Gather:
     def throttled(self) -> bool:
         """Whether the bound holds back what is there: finished shares that the consumer asks for, or collectors.
 
-        Asked once requests were sent and a batch that is due was handed out.
+        Asked once requests were sent and a batch that is due was chosen.
         """
-        return self._idle_for_the_bound or (self.asked and self.admissions.completed > 0)
+        held_back = self.asked and self.chosen is None and self.admissions.completed > 0
+        return self._idle_for_the_bound or held_back
 
     # ---------------------------------------------------------------- requests
     def submissions(self, now: float) -> Iterator[tuple[Collector, Request]]:
@@ -107,7 +109,8 @@ class Gather:
         return True
 
     def _is_wanted(self) -> bool:
-        plan, count = self.plan, len(self.admissions)
+        # A batch that waits to be taken is as good as handed out: collectors do not wait for it.
+        plan, count = self.plan, len(self.admissions) - len(self.chosen or ())
         # What was begun is filled up, or the last batch would never be complete.
         if plan.total_frames is not None and not count % plan.admissions_per_batch and self._all_is_requested:
             return False
@@ -169,6 +172,17 @@ class Gather:
                 yield one, share.request_id
 
     # ---------------------------------------------------------------- batches
+    def choose(self) -> bool:
+        """Choose the batch that the consumer waits for, if there is one now.
+
+        It stays within the bound until the consumer takes it, however long that takes: a consumer whose wait was
+        interrupted may publish before it comes back.
+        """
+        if not self.asked or self.chosen is not None:
+            return False
+        self.chosen = self.due()
+        return self.chosen is not None
+
     def due(self) -> list[Admission] | None:
         """What makes the batch to hand out now, if there is one."""
         if self.plan.in_order:
@@ -190,5 +204,5 @@ class Gather:
         """The consumer has it."""
         batch = self.admissions.hand_out(chosen, self.version)
         self.frames_handed_out += batch.frames
-        self.asked = False
+        self.asked, self.chosen = False, None
         return batch

@@ -43,6 +43,7 @@ class Versions:
         self.partial = 0
         self.failures = 0
         self.last_failure: WeightsFailure | None = None
+        self.unproven = 0  # failures in a row that left no collector with proven weights
         self._kept: dict[int, Weights] = {}
         self._proofs: OrderedDict[int, set[Proof]] = OrderedDict()
         self._unacknowledged: deque[int] = deque()
@@ -97,6 +98,7 @@ class Versions:
 
     def acknowledged(self, version: int | None) -> None:
         """Every available collector has applied ``version`` or newer; None: there is none."""
+        self.unproven = self.unproven if version is None else 0
         while version is not None and self._unacknowledged and self._unacknowledged[0] <= version:
             done = self._unacknowledged.popleft()
             if done in self._refused:
@@ -108,6 +110,7 @@ class Versions:
     def failed(self, failure: WeightsFailure, *, by_all: bool) -> None:
         """A collector could not apply a version; ``by_all``: nobody else can."""
         self.last_failure = failure
+        self.unproven += by_all
         if failure.version not in self._unacknowledged:
             return
         if by_all:

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from tests.unit.collectorfleet.gather.world import FRAMES, Played
 
+from collectorfleet.errors import InfrastructureError
 from collectorfleet.gather.shared import Limits
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.messages import Applied, Fault
@@ -98,6 +99,54 @@ def test_its_replacement_acknowledges_the_same_version() -> None:
     fleet.world.load(replacement)
     fleet.turn()
     assert fleet.shared.gather.collectors.acknowledged == 2
+
+
+def fail_in_turn(fleet: Fleet, names: list[str]) -> None:
+    """Each starts where it is gone, and loads something else than version 2."""
+    for name in names:
+        fleet.turn(seconds=60)
+        remote = fleet.remote(name)
+        if not remote.built:
+            fleet.world.build(remote)
+            fleet.turn()
+        fleet.world.messages.append(Applied(remote.id, 2, "digest of torn weights"))
+        fleet.turn()
+
+
+@pytest.mark.parametrize("collectors", [1, 3])
+def test_a_version_that_no_collector_proves_ends_the_run_with_its_cause(collectors: int) -> None:
+    fleet = Fleet(collectors)
+    fleet.publish()
+    names = [f"c{index}" for index in range(collectors)]
+    fail_in_turn(fleet, [*names, "c0"])
+    assert fleet.shared.error is None
+    fail_in_turn(fleet, ["c0"])
+    assert isinstance(fleet.shared.error, InfrastructureError)
+    assert str(fleet.shared.error).startswith(
+        f"weights: no collector could prove version 2 in 3 tries, the last c0: {TORN}; "
+    )
+
+
+def test_what_one_collector_cannot_prove_and_others_can_is_that_collectors_and_ends_no_run() -> None:
+    fleet = Fleet(collectors=2)
+    fleet.publish()
+    fleet.world.load(fleet.remote("c1"))
+    fail_in_turn(fleet, ["c0"] * 5)
+    assert fleet.shared.error is None
+    assert fleet.shared.slots.by_name["c0"].restarts == 4
+
+
+def test_a_version_that_is_proven_begins_the_count_anew() -> None:
+    fleet = Fleet()
+    fleet.publish()
+    for _ in range(3):
+        fail_in_turn(fleet, ["c0"] * 2)
+        fleet.turn(seconds=60)
+        fleet.world.build(fleet.remote("c0"))
+        fleet.turn()
+        fleet.world.load(fleet.remote("c0"))
+        fleet.turn()
+    assert fleet.shared.error is None
 
 
 def test_first_weights_of_another_digest_make_nobody_available() -> None:

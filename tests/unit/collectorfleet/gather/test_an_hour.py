@@ -40,7 +40,7 @@ class Fleet(Played):
         if number % 300 == 299:
             self.world.die(next(iter(self.world.alive.values())))
         with self.shared.changed:
-            if self.shared.due is not None:
+            if self.shared.due:
                 self.consumer.take()
                 self.consumer.stage("weights")
             self.consumer.ask()

@@ -94,7 +94,7 @@ def test_a_fleet_that_restarts_asks_another_and_goes_on() -> None:
         fleet.world.answer(fleet.remote(name))
     fleet.turn()
     fleet.turn()
-    batch = fleet.consumer.take()
+    batch = fleet.take()
     assert batch is not None
     assert batch.frames == 2 * FRAMES
     assert fleet.shared.slots.restarts == 1

@@ -56,7 +56,8 @@ class Fleet(Played):
 
     def ask(self) -> None:
         with self.shared.changed:
-            self.shared.due = None
+            if self.shared.due:
+                self.consumer.take()
             self.consumer.ask()
         self.turn()
 
@@ -161,6 +162,7 @@ def test_an_exact_request_brings_the_normalization_of_its_version() -> None:
     old = fleet.shared.versions.weights(1)
     fleet.answer(first, seen(10))
     fleet.turn()
+    assert fleet.take() is not None
     fleet.publish()
     new = fleet.shared.versions.newest
     assert new is not None

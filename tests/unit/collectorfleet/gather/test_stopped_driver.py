@@ -18,7 +18,7 @@ def test_a_driver_that_was_away_for_an_hour_waits_for_what_is_still_on_its_way()
     fleet.world.answer(fleet.remote("c0"))
     fleet.turn()
     fleet.turn()
-    assert fleet.consumer.take() is not None
+    assert fleet.take() is not None
 
 
 def test_who_hangs_while_the_driver_is_there_is_retired_in_time() -> None:

@@ -18,17 +18,17 @@ def fleet() -> Played:
     fleet.world.answer(fleet.remote("c0"))
     fleet.turn()
     fleet.turn()
-    assert fleet.shared.due is not None
+    assert fleet.shared.due
     return fleet
 
 
 def test_a_batch_that_was_counted_is_handed_out_although_the_run_failed_since(fleet: Played) -> None:
     fleet.consumer.abort(ConnectionError("the head is gone"))
-    batch = fleet.consumer.take()
+    batch = fleet.take()
     assert batch is not None
     assert batch.frames == fleet.shared.statistics.frames_handed_out == FRAMES
     with pytest.raises(ConnectionError, match="the head is gone"):
-        fleet.consumer.take()
+        fleet.take()
 
 
 def test_who_publishes_hears_that_the_run_failed(fleet: Played) -> None:
@@ -38,7 +38,7 @@ def test_who_publishes_hears_that_the_run_failed(fleet: Played) -> None:
 
 
 def test_frames_that_still_wait_are_discarded_once_the_run_is_over(fleet: Played) -> None:
-    fleet.consumer.take()
+    fleet.take()
     # A share of a second batch is there, and the other one is never answered.
     fleet.gather.plan = replace(fleet.gather.plan, shares=2)
     assert fleet.consumer.ask()
@@ -53,7 +53,7 @@ def test_frames_that_still_wait_are_discarded_once_the_run_is_over(fleet: Played
 def test_an_answer_that_comes_with_the_news_of_its_collectors_death_is_discarded_and_asked_for_again(
     fleet: Played,
 ) -> None:
-    fleet.consumer.take()
+    fleet.take()
     assert fleet.consumer.ask()
     fleet.turn()
     lost = fleet.remote("c0")

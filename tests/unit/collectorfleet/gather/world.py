@@ -13,6 +13,7 @@ from tests.stored import stored
 from collectorfleet.gather.consumer import Consumer
 from collectorfleet.gather.loop import GatherLoop
 from collectorfleet.gather.shared import Limits, Shared
+from collectorfleet.gather.state.admissions import Batch
 from collectorfleet.gather.state.collectors import Collector
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.plan import Plan
@@ -194,6 +195,11 @@ class Played:
         self.clock.now += seconds
         self.loop.turn()
 
+    def take(self) -> Batch | None:
+        """What the consumer takes now."""
+        with self.shared.changed:
+            return self.consumer.take()
+
     def remote(self, name: str) -> Remote:
         return next(remote for remote in self.world.alive.values() if remote.id.name == name)
 
@@ -215,6 +221,16 @@ def working(allowed: timedelta) -> Played:
     fleet.turn()
     assert fleet.remote("c0").requests
     return fleet
+
+
+def join_one(fleet: Played, name: str) -> None:
+    """A collector of a played gather builds, and loads what it is offered."""
+    remote = fleet.remote(name)
+    fleet.world.build(remote)
+    fleet.turn()
+    fleet.turn()
+    fleet.world.load(remote)
+    fleet.turn()
 
 
 def join(gather: Gather, id_: CollectorId, version: int, now: float) -> Collector:
