@@ -41,7 +41,7 @@ class InProcess:
         config = copy.deepcopy(self._config_of(collector.name))
         host = self._hosts[collector] = _Host(CollectorServer(collector, config), self._said.put)
         host.hears.put(host.server.placed)
-        host.works.put(lambda: host.server.build(self._seed + collector.incarnation, seed_environment=False))
+        host.works.put(lambda: host.server.build(self._seed, seed_environment=False))
 
     def put(self, snapshot: snapshots.Snapshot) -> Stored:
         kept = replace(snapshot, arrays=[array.copy() for array in snapshot.arrays])

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.cutting import Cutter, padded
 from collectorfleet.actor.episodes import EpisodeCounter
+from collectorfleet.actor.first_starts import FirstStarts
 from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
 from collectorfleet.actor.rollout.collector import FastCollector
@@ -39,6 +40,7 @@ class Rollout:
     segments: Sequence[Segment] | None
     normalization: Normalization | None = None  # what the environment saw
     episodes: Episodes | None = None  # that ended in it
+    first_starts: str | None = None  # once, see :class:`FirstStarts`
 
 
 class RolloutRunner:
@@ -59,6 +61,7 @@ class RolloutRunner:
         self._cutter = cutter
         self._shared = shared
         self._episodes = EpisodeCounter()
+        self._first_starts = FirstStarts()
         self.normalization = normalization
         self._frames = config.frames_per_request
         self._rollouts: Iterator[TensorDictBase] = iter(collector)
@@ -85,7 +88,8 @@ class RolloutRunner:
             batch = next(self._rollouts)
         finally:
             segments = inbox.end_rollout()
-        rollout = self._finish(batch, segments)
+        first_starts = self._first_starts.digest(batch)
+        rollout = replace(self._finish(batch, segments), first_starts=first_starts)
         return (
             rollout if self.normalization is None else replace(rollout, normalization=self.normalization.contribution())
         )
