@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from tensordict import TensorDict, TensorDictBase
 from tensordict.nn import TensorDictModule
@@ -140,6 +142,32 @@ class Random(Counting):
         self._generator.manual_seed(seed or 0)
 
 
+class Starting(Counting):
+    """Begins an episode of three steps in one of ``states``, which its own generator draws; 0: anywhere."""
+
+    def __init__(self, seed: int = 0, states: int = 0) -> None:
+        super().__init__(length=3)
+        self._states = states
+        self._drawn = torch.Generator().manual_seed(seed)
+
+    def _reset(self, tensordict: TensorDictBase | None = None, **kwargs: Any) -> TensorDictBase:
+        start = torch.rand(3, generator=self._drawn)
+        if self._states:
+            start = (start * self._states).floor()
+        return super()._reset(tensordict, **kwargs).set("observation", start)
+
+    def _set_seed(self, seed: int | None) -> None:
+        self._drawn.manual_seed(seed or 0)
+
+
+class Drawing(Counting):
+    """Observes what the global states of numpy, ``random`` and torch draw."""
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        drawn = torch.tensor([np.random.rand(), random.random(), torch.rand(()).item()])
+        return super()._step(tensordict).set("observation", drawn)
+
+
 class Modelled(Counting):
     """Observes the weight of a model of its own."""
 
@@ -161,6 +189,29 @@ def make_counting_with_pid() -> Counting:
 
 def make_random() -> Counting:
     return Random()
+
+
+def make_starting(**kwargs: Any) -> Counting:
+    return Starting(**kwargs)
+
+
+class Numbered(Counting):
+    """Observes its number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self._number = number
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        return super()._step(tensordict).set("observation", torch.full((3,), float(self._number)))
+
+
+def make_numbered(collector_index: int) -> Counting:
+    return Numbered(collector_index)
+
+
+def make_drawing() -> Counting:
+    return Drawing()
 
 
 def nothing() -> None:

@@ -21,10 +21,15 @@ POLICY: Final = "policy"
 
 @dataclass(frozen=True, slots=True)
 class CollectorId:
-    """What fills slot ``name`` in one of its incarnations: ``c3``, started for the second time."""
+    """What fills slot ``name`` in one of its incarnations: ``c3``, started for the second time.
+
+    ``generation`` counts the incarnations of this slot alone: unlike ``incarnation``, which is unique in the fleet, it
+    does not depend on the order in which collectors of other slots are lost, and so seeds follow from it.
+    """
 
     name: str
     incarnation: int
+    generation: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
         return self.name
@@ -172,6 +177,7 @@ class Answer:
     normalization: Normalization | None = field(repr=False, default=None)  # what its environment saw since the last one
     episodes: Episodes | None = field(repr=False, default=None)  # that ended in it; None where the frames do not say
     loop: str | None = None  # what steps from now on, see Started, if that has changed
+    first_starts: str | None = None  # a digest of what the collector's first episodes began with, once
 
 
 @dataclass(frozen=True, slots=True)

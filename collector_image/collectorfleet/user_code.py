@@ -7,9 +7,11 @@ a collector as a string and a dict, and the driver never builds the environment.
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from inspect import Parameter
 from typing import Any
 
 from collectorfleet.errors import UserCodeError
@@ -44,13 +46,16 @@ def load(import_path: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Factory:
-    """A callable by import path with its keyword arguments; calling it imports and runs it, here."""
+    """A callable by import path with its keyword arguments; calling it imports and runs it, here.
+
+    A call may give further arguments.
+    """
 
     path: str
     kwargs: dict[str, Any] = field(default_factory=dict)
 
-    def __call__(self) -> Any:
-        return load(self.path)(**self.kwargs)
+    def __call__(self, **further: Any) -> Any:
+        return load(self.path)(**self.kwargs, **further)
 
     def __str__(self) -> str:
         return self.path
@@ -67,6 +72,23 @@ class Function:
 
     def __str__(self) -> str:
         return self.path
+
+
+def takes(code: Callable[..., Any], argument: str) -> bool:
+    """Return whether ``code`` has a parameter of exactly that name, and nobody has given it a value yet.
+
+    Imports what a :class:`Factory` names, and raises what :func:`load` does.
+    """
+    code = inspect.unwrap(code)
+    if isinstance(code, Factory):
+        return argument not in code.kwargs and takes(load(code.path), argument)
+    if isinstance(code, partial) and argument in code.keywords:
+        return False
+    try:
+        found = inspect.signature(code).parameters.get(argument)
+    except (TypeError, ValueError):  # of a builtin, which has no signature
+        return False
+    return found is not None and found.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
 def name_of(code: object) -> str:

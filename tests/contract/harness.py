@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
 import psutil
 import ray
 import torch
@@ -94,7 +96,8 @@ class Backdoor(Protocol):
 
 
 ConfigOf = Callable[[str], CollectorConfig]
-Make = Callable[[Any, ConfigOf], tuple[Transport, Backdoor]]
+# From the policy, what collectors are made of, and the seed of the fleet.
+Make = Callable[[Any, ConfigOf, int], tuple[Transport, Backdoor]]
 
 
 class Harness:
@@ -103,7 +106,7 @@ class Harness:
     def __init__(self, make: Make) -> None:
         self.config = PLAIN
         self._make = make
-        self.transport, self.backdoor = make(PLAIN.policy, lambda _name: self.config)
+        self.transport, self.backdoor = make(PLAIN.policy, lambda _name: self.config, 0)
         self.heard: list[Message] = []
         self._numbers = 0
 
@@ -111,10 +114,15 @@ class Harness:
         """Begin anew with collectors of another policy."""
         self.transport.close()
         self.config = replace(PLAIN, policy=policy)
-        self.transport, self.backdoor = self._make(policy, lambda _name: self.config)
+        self.transport, self.backdoor = self._make(policy, lambda _name: self.config, 0)
 
-    def start(self, name: str = "c0", incarnation: int = 1) -> Started:
-        collector = CollectorId(name, incarnation)
+    def use_seed(self, seed: int) -> None:
+        """Begin anew as a fleet of another seed."""
+        self.transport.close()
+        self.transport, self.backdoor = self._make(PLAIN.policy, lambda _name: self.config, seed)
+
+    def start(self, name: str = "c0", incarnation: int = 1, generation: int = 0) -> Started:
+        collector = CollectorId(name, incarnation, generation)
         self.transport.start(collector)
         self.hear(Placed, collector)
         return self.hear(Started, collector)
@@ -268,33 +276,39 @@ class _BehindThreads:
         return started.collector in self._transport._hosts
 
 
-def over_ray(policy: Any, config_of: ConfigOf) -> tuple[Transport, Backdoor]:
-    transport = RayTransport(config_of, lambda _name: {"num_cpus": 1}, policy=policy, seed=0)
+def over_ray(policy: Any, config_of: ConfigOf, seed: int) -> tuple[Transport, Backdoor]:
+    transport = RayTransport(config_of, lambda _name: {"num_cpus": 1}, policy=policy, seed=seed)
     return transport, _BehindRay(transport)
 
 
-def over_a_process_group(policy: Any, config_of: ConfigOf) -> tuple[Transport, Backdoor]:
-    transport = DistributedTransport(config_of, LocalProcesses(), policy=policy, seed=0)
+def over_a_process_group(policy: Any, config_of: ConfigOf, seed: int) -> tuple[Transport, Backdoor]:
+    transport = DistributedTransport(config_of, LocalProcesses(), policy=policy, seed=seed)
     return transport, _BehindProcesses(transport)
 
 
-def over_rpc(policy: Any, config_of: ConfigOf) -> tuple[Transport, Backdoor]:
-    transport = RpcTransport(config_of, lambda _name: None, None, policy=policy, seed=0)
+def over_rpc(policy: Any, config_of: ConfigOf, seed: int) -> tuple[Transport, Backdoor]:
+    transport = RpcTransport(config_of, lambda _name: None, None, policy=policy, seed=seed)
     return transport, _BehindCalls(transport)
 
 
-def in_process(_policy: Any, config_of: ConfigOf) -> tuple[Transport, Backdoor]:
-    transport = InProcess(config_of)
+def in_process(_policy: Any, config_of: ConfigOf, seed: int) -> tuple[Transport, Backdoor]:
+    transport = InProcess(config_of, seed)
     return transport, _BehindThreads(transport)
 
 
 @contextlib.contextmanager
 def running(make: Make) -> Iterator[Harness]:
-    """A harness, whose transport is closed at the end; the driver's threads are as many as before."""
-    threads = torch.get_num_threads()
+    """A harness, whose transport is closed at the end; the driver's threads are as many as before.
+
+    Collectors that are threads of this process seed it, as they would seed their own: its random state is as before.
+    """
+    threads, states = torch.get_num_threads(), (torch.get_rng_state(), np.random.get_state(), random.getstate())
     made = Harness(make)
     try:
         yield made
     finally:
         made.transport.close()
         torch.set_num_threads(threads)
+        torch.set_rng_state(states[0])
+        np.random.set_state(states[1])
+        random.setstate(states[2])

@@ -60,8 +60,7 @@ class InProcess:
         config = copy.deepcopy(self._config_of(collector.name))
         host = self._hosts[collector] = _Host(CollectorServer(collector, config), self._said.put)
         host.hears.put(host.server.placed)
-        seed = self._seed + collector.incarnation
-        host.works.put(lambda: host.server.build(seed, seed_environment=self._seed_environments))
+        host.works.put(lambda: host.server.build(self._seed, seed_environment=self._seed_environments))
 
     def put(self, snapshot: snapshots.Snapshot) -> Stored:
         kept = replace(snapshot, arrays=[array.copy() for array in snapshot.arrays])

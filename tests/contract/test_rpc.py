@@ -40,9 +40,9 @@ C1 = CollectorId("c1", 1)
 def over(**options: Any) -> Any:
     """A transport with such options of TensorPipe, whose c1 sees the GPU number 3."""
 
-    def make(policy: Any, config_of: ConfigOf) -> tuple[RpcTransport, _BehindCalls]:
+    def make(policy: Any, config_of: ConfigOf, seed: int) -> tuple[RpcTransport, _BehindCalls]:
         sees = {"c1": "3"}.get
-        transport = RpcTransport(config_of, sees, options, policy=policy, seed=0)
+        transport = RpcTransport(config_of, sees, options, policy=policy, seed=seed)
         return transport, _BehindCalls(transport)
 
     return make

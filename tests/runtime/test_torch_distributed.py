@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
@@ -9,9 +10,12 @@ import sys
 import textwrap
 import threading
 from functools import partial
+from typing import Any
 
 import psutil
 import pytest
+import torch
+from tests import envs
 from tests.runtime.batches import VERSION, Make, learn
 from tests.wait import eventually
 
@@ -65,6 +69,39 @@ def test_a_killed_collector_is_replaced_and_frames_go_on(gang: Make) -> None:
     for _ in range(20):
         assert tuple(next(batches).batch_size) == (2, 10)
     eventually(lambda: collector.status().progress.collectors.restarts == 1, within=30, what="a replacement")
+
+
+def test_a_replacement_repeats_nothing_that_the_lost_collector_drew(gang: Make) -> None:
+    collector = gang(create_env_fn=envs.make_drawing, total_frames=-1)
+    collector.set_seed(3)
+    batches = iter(collector)
+    seen = []
+    for killed in (1, 2):
+        seen += [next(batches)["next", "observation"].flatten(0, 1).clone() for _ in range(3)]
+        os.kill(collector.remote_collectors[-1].pid, signal.SIGKILL)  # the newest: of one slot both times
+        eventually(
+            lambda killed=killed: collector.status().progress.collectors.restarts == killed, within=60, what="its loss"
+        )
+        eventually(lambda: collector.status().progress.collectors.available == 2, within=60, what="a replacement")
+    seen += [next(batches)["next", "observation"].flatten(0, 1).clone() for _ in range(3)]
+    frames = torch.cat(seen)
+    # Numbers of 24 bits: two of a hundred may be equal by chance.
+    assert all(len(drawn.unique()) >= len(frames) - 1 for drawn in frames.unbind(-1))
+
+
+@pytest.mark.parametrize(
+    ("seeds", "warnings"),
+    [pytest.param({"seed": 0}, 1, id="one"), pytest.param([{"seed": 0}, {"seed": 1}], 0, id="each its own")],
+)
+def test_environments_of_one_seed_are_warned_of(
+    gang: Make, seeds: Any, warnings: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    collector = gang(create_env_fn=envs.make_starting, create_env_kwargs=seeds, total_frames=100)
+    with caplog.at_level(logging.WARNING):
+        assert len(list(collector)) == 5
+    said = [record.message for record in caplog.records if "began with the same observations" in record.message]
+    assert len(said) == warnings
+    assert all("of c0 and c1" in one or "of c1 and c0" in one for one in said)
 
 
 def test_collectors_are_asked_between_rollouts(gang: Make) -> None:

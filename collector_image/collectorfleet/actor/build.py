@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from torch import nn
 from torchrl.collectors import Collector
@@ -19,16 +19,25 @@ from collectorfleet.actor.origin import Origin, calling
 from collectorfleet.actor.rollout.collector import FastCollector
 from collectorfleet.actor.rollout.exact import NotExact
 from collectorfleet.actor.rollouts import RolloutRunner
+from collectorfleet.actor.seeds import ALONE, Seeds
 from collectorfleet.actor.stamp import SharedVersion, stamped
+from collectorfleet.actor.workers import seed_workers, seeding
 from collectorfleet.messages import POLICY
+from collectorfleet.user_code import takes
+
+# A parameter of the user's factory of environments.
+_INDEX: Final = "collector_index"
 
 
-def build(config: CollectorConfig, incarnation: int) -> RolloutRunner:
-    """Build environment, policy and collector. Blocks, and raises, as the user's code does."""
+def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> RolloutRunner:
+    """Build environment, policy and collector. Blocks, and raises, as the user's code does.
+
+    ``seeds`` are those of this process, from which its environments' processes get theirs.
+    """
     options = dict(config.options)
     shared = SharedVersion.create() if config.mixes_versions else None
     with calling(Origin.ENVIRONMENT):
-        env = environments(config, shared)
+        env = environments(config, shared, seeds)
     policy = config.policy
     if config.policy_factory is not None and not config.has_processes:
         policy = PolicyFactory(config.policy_factory)()
@@ -41,6 +50,8 @@ def build(config: CollectorConfig, incarnation: int) -> RolloutRunner:
         options["return_same_td"] = True
     # Before the collector, which resets the environment: that counts as seen.
     normalization = None if config.has_processes else normalization_of(env, config)
+    if not config.has_processes:
+        seed_workers(env, seeds)  # now that what is in it can be looked at, and before it runs
     collector = _class_of(config)(env, policy, frames_per_batch=config.frames_per_request, total_frames=-1, **options)
     if isinstance(collector, FastCollector) and config.rollout is RolloutLoop.FAST:
         collector.must_be_fast = True
@@ -64,18 +75,24 @@ def _class_of(config: CollectorConfig) -> Callable[..., Any]:
     return config.collector_class
 
 
-def environments(config: CollectorConfig, shared: SharedVersion | None) -> Any:
+def environments(config: CollectorConfig, shared: SharedVersion | None, seeds: Seeds) -> Any:
     """The environment; for a collector of several processes, what builds one in each."""
     create = config.create_env
     if not isinstance(create, EnvBase):
-        create = partial(EnvironmentFactory(create), **config.create_env_kwargs)
+        create = partial(EnvironmentFactory(create), **_arguments(create, config.create_env_kwargs, seeds.collector))
     if config.has_processes:
         create = partial(built_without, create)
         any_time = config.has_processes_that_never_pause
         maker = partial(stamped, create, shared, any_time=any_time) if shared is not None else create
-        return [environment_in_process(maker)] * config.workers
+        return [environment_in_process(seeding(maker, seeds.of_worker(number))) for number in range(config.workers)]
     env = create if isinstance(create, EnvBase) else create()
     return stamped(env, shared, any_time=False) if shared is not None else env
+
+
+def _arguments(create: Callable[..., Any], given: Mapping[str, Any], collector: int) -> dict[str, Any]:
+    """Return the arguments for a factory: what the user gave, and the collector's index if the factory takes it."""
+    own = {} if _INDEX in given or not takes(create, _INDEX) else {_INDEX: collector}
+    return {**given, **own}
 
 
 def normalization_of(env: EnvBase, config: CollectorConfig) -> EnvironmentNormalization | None:

@@ -19,6 +19,7 @@ from collectorfleet.actor.cutting import Cutter, padded
 from collectorfleet.actor.environment_calls import watch_environments
 from collectorfleet.actor.episodes import EpisodeCounter
 from collectorfleet.actor.factories import PolicyFactory
+from collectorfleet.actor.first_starts import FirstStarts
 from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
 from collectorfleet.actor.origin import Origin, calling
@@ -48,6 +49,7 @@ class Rollout:
     normalization: Normalization | None = None  # what the environment saw
     episodes: Episodes | None = None  # that ended in it
     loop: str | None = None  # what steps from now on, if that has changed
+    first_starts: str | None = None  # once, see :class:`FirstStarts`
 
 
 class RolloutRunner:
@@ -68,6 +70,7 @@ class RolloutRunner:
         self._cutter = cutter
         self._shared = shared
         self._episodes = EpisodeCounter()
+        self._first_starts = FirstStarts()
         self.normalization = normalization
         self._frames = config.frames_per_request
         # The environment is no longer where the last observation was made.
@@ -103,7 +106,8 @@ class RolloutRunner:
             batch = next(self._rollouts)
         finally:
             segments = inbox.end_rollout()
-        rollout = replace(self._finish(batch, segments), loop=self._changed_loop())
+        first_starts = self._first_starts.digest(batch)
+        rollout = replace(self._finish(batch, segments), loop=self._changed_loop(), first_starts=first_starts)
         if self.normalization is None:
             return rollout
         with calling(Origin.ENVIRONMENT):

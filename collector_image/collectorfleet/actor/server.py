@@ -28,6 +28,7 @@ from collectorfleet.actor.inbox import Offer
 from collectorfleet.actor.origin import Origin, calling, cause_of, origin_of
 from collectorfleet.actor.rollout.exact import NotExact
 from collectorfleet.actor.rollouts import Rollout, RolloutRunner
+from collectorfleet.actor.seeds import Seeds
 from collectorfleet.codec import tensors
 from collectorfleet.codec.frames import Part
 from collectorfleet.errors import PolicyServiceLost, ReplayBufferLost, describe
@@ -60,19 +61,22 @@ class CollectorServer:
         return Placed(self._id, _pod())
 
     def build(self, seed: int, *, seed_environment: bool) -> Started | Raised | Lost | ServiceLost:
-        """Build environment and policy. Blocks for as long as the user's code takes."""
-        # Torch begins every process with the same seed: unseeded collectors would all draw the same actions.
-        torch.manual_seed(seed)
+        """Build environment and policy in this process, which is seeded; ``seed`` is the fleet's.
+
+        Blocks for as long as the user's code takes.
+        """
+        seeds = Seeds(int(seed) % 2**64, self._id.index, self._id.generation)
+        seeds.seed_process()
         torch.set_num_threads(self._config.threads)
         fraction = self._config.gpu_fraction
         if fraction and fraction < 1 and torch.cuda.is_available():
             torch.cuda.set_per_process_memory_fraction(fraction)
         try:
-            self._made = build(self._config, self._id.incarnation)
+            self._made = build(self._config, self._id.incarnation, seeds)
             # TorchRL's name for it. Not an argument: not every class that a user brings along takes it.
             self._made.collector.worker_idx = self._id.index
             if seed_environment:
-                self._made.set_seed(seed % 2**31, static_seed=False)
+                self._made.set_seed(seeds.environment, static_seed=False)
         except BaseException as error:  # noqa: BLE001  (the user's code may raise anything, and call sys.exit)
             return self.failure(error)
         self._built.set()
@@ -175,6 +179,7 @@ class CollectorServer:
             normalization=rollout.normalization,
             episodes=rollout.episodes,
             loop=rollout.loop,
+            first_starts=rollout.first_starts,
         )
 
     def _part(self, rollout: Rollout) -> Part | None:

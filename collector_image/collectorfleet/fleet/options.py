@@ -39,7 +39,8 @@ class FleetOptions:
 
     Args:
         create_env_fn: builds the environment of a collector, in the collector. A :class:`~collectorfleet.Factory`
-            travels as an import path; any other callable is pickled. A list gives each collector its own.
+            travels as an import path; any other callable is pickled. A list gives each collector its own. If it has a
+            parameter ``collector_index``, it is given the collector's index, but for an EnvCreator.
         policy: the module that is trained; published as version 1 before the first request. Or TorchRL's inference
             service, ``InferenceServer(service_backend="ray")``, which collectors ask for actions and which has the
             weights: versions are its own then.

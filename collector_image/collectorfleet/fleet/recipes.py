@@ -85,9 +85,9 @@ class Together:
     """Several environments of one factory, stepped together."""
 
     def __init__(self, create_env: Callable[..., Any], envs: int) -> None:
-        self._create_env = create_env
+        self.__wrapped__ = create_env  # by which Python finds its parameters
         self._envs = envs
         self.__qualname__ = name_of(create_env)
 
     def __call__(self, **kwargs: Any) -> Any:
-        return SerialEnv(self._envs, EnvironmentFactory(self._create_env), create_env_kwargs=kwargs or None)
+        return SerialEnv(self._envs, EnvironmentFactory(self.__wrapped__), create_env_kwargs=kwargs or None)

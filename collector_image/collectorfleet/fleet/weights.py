@@ -66,8 +66,8 @@ class WeightsSource:
         is None. Models that are not given are in it as they were the last time.
 
         Raises:
-            InvalidOption: the model has no tensor of a name that is given, a tensor has no values, or another dtype than at first,
-                which collectors would round.
+            InvalidOption: the model has no tensor of a name that is given, or a tensor has no values, or another dtype
+                than at first, which collectors would round.
         """
         for change in self._attributes.changes() if self._attributes is not None else ():
             log.warning(change)

@@ -272,7 +272,7 @@ class Consumer:
                 )
             shared.gather.restored(int(counters["frames"]), int(counters["version"]))
             # Trajectory ids and seeds follow from it.
-            shared.incarnations = max(shared.incarnations, int(counters.get("incarnations", 0)))
+            shared.continued(int(counters.get("incarnations", 0)))
             shared.statistics.restore(int(counters["frames"]), int(counters.get("batches", 0)))
             try:
                 dropped = shared.normalization.restored(codec.from_state(counters.get("normalization", {})))

@@ -23,7 +23,6 @@ from collectorfleet.gather.state.offers import Pace
 from collectorfleet.messages import (
     Answer,
     Applied,
-    CollectorId,
     Lost,
     Message,
     Placed,
@@ -152,8 +151,7 @@ class GatherLoop:
         if shared.has_weights and shared.versions.newest is None:
             return  # a collector without weights has nothing to do
         for slot in shared.slots.to_fill(now):
-            shared.incarnations += 1
-            collector = CollectorId(slot.name, shared.incarnations)
+            collector = shared.next_incarnation(slot.name)
             shared.gather.collectors.starting(collector, slot.index, now, slot.group)
             self._outbox.start(collector)
         for name in list(shared.slots.leaving):
@@ -283,6 +281,8 @@ class GatherLoop:
             one.loop = answer.loop
             log.warning("%s: steps by %s from now on", one.id.name, one.loop)
             shared.note_change()
+        if answer.first_starts and (warning := shared.first_starts.noted(one.id, answer.first_starts)):
+            log.warning(warning)
         slot = shared.slots.by_name[one.id.name]
         slot.batches += 1
         slot.frames += answer.frames

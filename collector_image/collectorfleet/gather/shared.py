@@ -6,17 +6,19 @@ The consumer asks, stages weights and takes batches; the gather thread does the 
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from collectorfleet.gather.state.first_starts import FirstStarts
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.normalization import FleetNormalization
 from collectorfleet.gather.state.notices import Notices
 from collectorfleet.gather.state.slots import Slots
 from collectorfleet.gather.state.statistics import Statistics
 from collectorfleet.gather.state.versions import Versions
-from collectorfleet.messages import Stored
+from collectorfleet.messages import CollectorId, Stored
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class Shared:
         self.statistics = Statistics()
         self.normalization = FleetNormalization()
         self.notices = Notices()
+        self.first_starts = FirstStarts()
         self.limits = limits
         self.has_weights = has_weights
         self.draining_pods: frozenset[str] = frozenset()
@@ -77,6 +80,21 @@ class Shared:
         self.changed = threading.Condition()
         self.changes = 0
         self.incarnations = 0  # of all collectors so far: each has a number that no other has
+        self._incarnations_before = 0  # in the runs that this one continues
+        self._generations: Counter[str] = Counter()  # incarnations of each slot in this run
+
+    def next_incarnation(self, name: str) -> CollectorId:
+        """What fills the slot ``name`` next."""
+        self.incarnations += 1
+        # A slot had fewer incarnations in earlier runs than all slots together, so that no generation comes again.
+        generation = self._incarnations_before + self._generations[name]
+        self._generations[name] += 1
+        return CollectorId(name, self.incarnations, generation)
+
+    def continued(self, incarnations: int) -> None:
+        """There were so many incarnations in the runs that this one continues."""
+        self._incarnations_before = incarnations
+        self.incarnations = max(self.incarnations, incarnations)
 
     @property
     def over(self) -> bool:

@@ -26,6 +26,7 @@ from collectorfleet_api.v1alpha1.network_policy import NetworkPolicy
 from collectorfleet_api.v1alpha1.output import Output, ReplayBuffer
 from collectorfleet_api.v1alpha1.types import (
     BY_NAME,
+    ImportPath,
     PodTemplate,
     RayVersion,
 )
@@ -46,6 +47,12 @@ class Launcher(StrEnum):
 
 
 class Environment(Factory):
+    factory: ImportPath = Field(
+        description=(
+            "Import path `package.module:function` of the callable that builds it. If it has a parameter "
+            "`collector_index`, it is given the collector's index: 3 for `c3`."
+        )
+    )
     per_collector: Positive = Field(
         default=1,
         description=(

@@ -44,7 +44,7 @@ class DistributedTransport:
     """A transport over a process group of torch.distributed.
 
     ``config_of`` says what the collector in a slot is made of; ``policy`` is what those have that name none; ``seed``
-    is the first of a row of seeds, one for each incarnation of each collector.
+    is the fleet's, from which the seeds of each collector follow.
     """
 
     name = "TorchDistributed"

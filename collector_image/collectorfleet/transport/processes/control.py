@@ -13,7 +13,7 @@ class Build:
 
     config: bytes = field(repr=False)
     policy: bytes | None = field(repr=False)  # None: it is in the other
-    seed: int
+    seed: int  # the fleet's
     seed_environment: bool
 
 

@@ -38,8 +38,8 @@ def pickled(option: str, value: Any) -> bytes:
 class Builds:
     """What each collector is made of, and from which seed.
 
-    ``config_of`` says the first of a slot, ``policy`` is what those have that name none; ``seed`` is the first of a
-    row, one for each incarnation of each collector. Raises InvalidOption: the policy does not pickle.
+    ``config_of`` says the first of a slot, ``policy`` is what those have that name none; ``seed`` is the fleet's, from
+    which the seeds of each collector follow. Raises InvalidOption: the policy does not pickle.
     """
 
     def __init__(self, config_of: ConfigOf, policy: Any, seed: int) -> None:
@@ -49,7 +49,7 @@ class Builds:
         self._seeds_environments = False
 
     def seed_environments(self, seed: int) -> None:
-        """Those of later incarnations, when they are built: from ``seed`` on."""
+        """Those of later incarnations, when they are built: what they draw follows from ``seed``."""
         self._seed, self._seeds_environments = seed, True
 
     def of(self, collector: CollectorId) -> Build:
@@ -63,8 +63,7 @@ class Builds:
             for one in fields(config):
                 pickled(_OPTIONS.get(one.name, one.name), getattr(config, one.name))
             raise
-        seed = (self._seed + collector.incarnation) % 2**63
-        return Build(written, None if config.served else self._policy, seed, self._seeds_environments)
+        return Build(written, None if config.served else self._policy, self._seed, self._seeds_environments)
 
 
 def config_of(collector: CollectorId, build: Build) -> CollectorConfig | Raised:

@@ -55,7 +55,7 @@ class RayTransport:
     """A transport over Ray.
 
     ``config_of`` and ``options_of`` say what the collector in a slot is made of; ``policy`` is sent once for all of
-    them; ``seed`` is the first of a row of seeds, one for each incarnation of each collector.
+    them; ``seed`` is the fleet's, from which the seeds of each collector follow.
     """
 
     name = "ObjectStore"
@@ -81,8 +81,7 @@ class RayTransport:
         actor = self._class.options(**options).remote(collector, self._config_of(collector.name), self._policy)
         self._actors[collector] = actor
         self._expect(collector, actor.placed.remote())
-        seed = (self._seed + collector.incarnation) % 2**63
-        self._expect(collector, actor.build.remote(seed, self._seeds_environments))
+        self._expect(collector, actor.build.remote(self._seed, self._seeds_environments))
         self._expect(collector, actor.next_applied.remote(POLICY, 0))
 
     def put(self, snapshot: snapshots.Snapshot) -> Stored:

@@ -68,7 +68,7 @@ class RpcTransport:
     """A transport over ``torch.distributed.rpc``.
 
     ``config_of`` and ``visible_of`` say what the collector in a slot is made of, and which GPUs it sees; ``policy`` is
-    what those have that name none; ``seed`` is the first of a row of seeds, one for each incarnation of each collector.
+    what those have that name none; ``seed`` is the fleet's, from which the seeds of each collector follow.
     """
 
     name = "RPC"

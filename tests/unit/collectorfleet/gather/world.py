@@ -137,6 +137,7 @@ class World:
         behind: int = 0,
         seconds: float = 1.0,
         normalization: Normalization | None = None,
+        first_starts: str | None = None,
     ) -> Answer:
         """``behind``: its oldest frames are of so many versions before, of a trajectory that began with them."""
         request = remote.requests.popleft()
@@ -144,7 +145,11 @@ class World:
         if request.version is None:
             remote.loaded = version
         oldest = max(1, version - behind)
-        answer = Answer(remote.id, request.id, "data", frames, oldest, seconds, 100, normalization=normalization)
+        answer = Answer(
+            *(remote.id, request.id, "data", frames, oldest, seconds, 100),
+            normalization=normalization,
+            first_starts=first_starts,
+        )
         self.messages.append(answer)
         return answer
 

@@ -1,0 +1,78 @@
+"""What is looked up in the user's code before it is called."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from collectorfleet.fleet.recipes import Together
+from collectorfleet.user_code import Factory, takes
+
+HERE = __name__
+
+
+def plain(collector_index: int, other: int = 0) -> int:
+    return collector_index
+
+
+def by_name(*, collector_index: int = 0) -> int:
+    return collector_index
+
+
+def anything(*args: Any, **kwargs: Any) -> None:
+    """Takes it, but not by a parameter of that name."""
+
+
+def by_place(collector_index: int, /) -> int:
+    return collector_index
+
+
+@functools.wraps(plain)
+def wrapped(*args: Any, **kwargs: Any) -> int:
+    return plain(*args, **kwargs)
+
+
+class Built:
+    def __init__(self, collector_index: int) -> None:
+        self.index = collector_index
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        plain,
+        by_name,
+        wrapped,
+        Built,
+        partial(plain, other=1),
+        Factory(f"{HERE}:plain"),
+        Together(plain, 2),
+        Together(Factory(f"{HERE}:plain"), 2),
+    ],
+)
+def test_a_parameter_of_that_name_is_found(code: Callable[..., Any]) -> None:
+    assert takes(code, "collector_index")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        anything,
+        by_place,
+        dict,
+        partial(plain, 1),
+        partial(plain, collector_index=1),
+        Factory(f"{HERE}:plain", {"collector_index": 1}),
+        Together(partial(plain, collector_index=1), 2),
+    ],
+)
+def test_what_is_given_already_or_not_named_is_not(code: Callable[..., Any]) -> None:
+    assert not takes(code, "collector_index")
+
+
+def test_a_factory_takes_further_arguments() -> None:
+    assert Factory(f"{HERE}:plain", {"other": 1})(collector_index=4) == 4
