@@ -24,18 +24,24 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
     """
 
     must_be_fast = False
+    # TorchRL's own.
+    frames_per_batch: int
+    pre_collect_hook: Any
+    reset_at_each_iter: bool
     _found: Found | NotExact | None = None
     _before_policy: Callable[[], None] | None = None
     _hooks: tuple[Any, ...] = ()
 
     def _choose(self) -> Found | NotExact:
         """The choice, made anew if what it was made for has changed."""
-        if isinstance(self._found, NotExact):
-            return self._found
-        changed = None if self._found is None else self._found.structure.change()
-        if self._found is None or changed is not None:
-            self._use(_find(self, changed))
-        return self._found
+        found = self._found
+        if isinstance(found, NotExact):
+            return found
+        changed = None if found is None else found.structure.change()
+        if found is None or changed is not None:
+            found = _find(self, changed)
+            self._use(found)
+        return found
 
     def _use(self, found: Found | NotExact) -> None:
         for hook in self._hooks:
@@ -111,10 +117,11 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
 
     def _share(self, batch: TensorDictBase, step: int) -> None:
         """The policy wrote into what it saw in this step, and so into what was seen after the one before."""
+        time = batch.ndim - 1
         for key in self.env.observation_spec.keys(True, True):
             seen, before = batch.get(key), batch.get(("next", key) if isinstance(key, str) else ("next", *key), None)
             if before is not None:
-                before[..., step - 1, :] = seen[..., step, :]
+                before.select(time, step - 1).copy_(seen.select(time, step))
 
 
 def call_in_steps(policy: Any, call: Callable[[], None], writes: set[Any]) -> tuple[Any, ...]:

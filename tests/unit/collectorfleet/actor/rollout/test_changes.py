@@ -45,6 +45,7 @@ def transformed(make: Make, *transforms: Callable[[], Any]) -> EnvBase:
     return TransformedEnv(make(), Compose(*[transform() for transform in transforms]))
 
 
+GRID = (2, 5)
 STACK = partial(CatFrames, 2, dim=-1, in_keys=["observation"])
 NORM = partial(ObservationNorm, 1.0, 2.0, in_keys=["observation"])
 COUNT = partial(StepCounter, 9)
@@ -57,8 +58,13 @@ MAKES: dict[str, tuple[Make, int]] = {
     "several, each normalized": (partial(SerialEnv, 2, partial(transformed, make_chance, NORM)), 3),
     "stacked": (partial(transformed, make_chance, STACK), 6),
     "with skipped frames": (partial(transformed, make_chance, partial(FrameSkipTransform, 2)), 3),
+    "grids": (partial(SerialEnv, 2, partial(make_chance, shape=GRID)), 10),
     "with statistics": (partial(transformed, make_chance, partial(VecNormV2, in_keys=["observation"])), 3),
 }
+
+
+def flat(seen: torch.Tensor) -> torch.Tensor:
+    return seen.flatten(-2) if seen.shape[-2:] == GRID else seen
 
 
 class Acts(nn.Module):
@@ -74,7 +80,7 @@ class Acts(nn.Module):
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         self._left -= 1
         seen = observation if self._left >= 0 else self._habit(self, observation)
-        return seen if seen.shape[-1] == 2 else self.net(seen)
+        return seen if seen.shape[-1] == 2 else self.net(flat(seen))
 
 
 def keeps(as_kept: Callable[[torch.Tensor], Any], policy: Acts, observation: torch.Tensor) -> torch.Tensor:
@@ -100,8 +106,8 @@ KEEPS: dict[str, Callable[[Acts, torch.Tensor], torch.Tensor]] = {
     "keeps a view": partial(keeps, lambda seen: seen[..., :]),
     "keeps an array": partial(keeps, lambda seen: seen.numpy()),
     "keeps the data": partial(keeps, lambda seen: seen.data.view(seen.shape)),
-    "returns a part of what it saw": lambda _, seen: seen[..., :2],
-    "returns a part of its weights": lambda policy, seen: policy.net.bias.expand(*seen.shape[:-1], 2),
+    "returns a part of what it saw": lambda _, seen: flat(seen)[..., :2],
+    "returns a part of its weights": lambda policy, seen: policy.net.bias.expand(*flat(seen).shape[:-1], 2),
 }
 
 
