@@ -17,12 +17,21 @@ HOUR = timedelta(hours=1)
 FOUND = "the policy reads hidden"
 
 
+class Told(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(record.getMessage())
+
+
 @pytest.fixture
-def warnings(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
-    found: list[str] = []
-    with caplog.at_level(logging.WARNING, "collectorfleet"):
-        caplog.handler.emit = lambda record: found.append(record.getMessage())  # type: ignore[method-assign]
-        yield found
+def warnings() -> Iterator[list[str]]:
+    told, logger = Told(), logging.getLogger("collectorfleet")
+    logger.addHandler(told)
+    yield told.messages
+    logger.removeHandler(told)
 
 
 def a_fleet() -> Played:
