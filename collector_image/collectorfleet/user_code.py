@@ -79,15 +79,20 @@ def takes(code: Callable[..., Any], argument: str) -> bool:
 
     Imports what a :class:`Factory` names, and raises what :func:`load` does.
     """
-    code = inspect.unwrap(code)
     if isinstance(code, Factory):
         return argument not in code.kwargs and takes(load(code.path), argument)
     if isinstance(code, partial) and argument in code.keywords:
         return False
+    wrapped = vars(code).get("__wrapped__") if hasattr(code, "__dict__") else None
+    if wrapped is not None and not inspect.isroutine(code):
+        return takes(wrapped, argument)
     try:
-        found = inspect.signature(code).parameters.get(argument)
+        parameters = inspect.signature(code, follow_wrapped=False).parameters
     except (TypeError, ValueError):  # of a builtin, which has no signature
         return False
+    found = parameters.get(argument)
+    if found is None and wrapped is not None and any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values()):
+        return takes(wrapped, argument)  # a decorator that passes everything on
     return found is not None and found.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 

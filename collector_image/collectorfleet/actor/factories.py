@@ -90,7 +90,7 @@ def policy_in_process(create: Callable[[], Any]) -> Callable[[], Any]:
     return partial(_forwarding, create, PolicyRaised)
 
 
-def _forwarding(create: Callable[..., Any], kind: type[RaisedInProcess], **arguments: Any) -> Any:
+def _forwarding(create: Callable[..., Any], kind: type[RaisedInProcess], /, **arguments: Any) -> Any:
     try:
         return create(**arguments)
     except (MemoryError, torch.cuda.OutOfMemoryError):

@@ -28,8 +28,12 @@ def findings(collector: Any) -> tuple[str, ...]:
 def _recurrent(policy: nn.Module) -> list[Any]:
     """What modules read that they wrote in the step before."""
     found: dict[Any, None] = {}
+    written_now: set[Any] = set()
     for module in policy.modules():
         if isinstance(module, TensorDictModuleBase):
-            written = {key[1:] for key in module.out_keys if isinstance(key, tuple) and key[0] == "next"}
-            found |= {key: None for key in module.in_keys if (key if isinstance(key, tuple) else (key,)) in written}
-    return list(found)
+            # A module of the user's may have none.
+            reads, writes = getattr(module, "in_keys", ()), getattr(module, "out_keys", ())
+            written = {key[1:] for key in writes if isinstance(key, tuple) and key[0] == "next"}
+            written_now |= {key for key in writes if not (isinstance(key, tuple) and key[0] == "next")}
+            found |= {key: None for key in reads if (key if isinstance(key, tuple) else (key,)) in written}
+    return [key for key in found if key not in written_now]

@@ -38,7 +38,7 @@ class FirstStarts:
         There is none if two of them are equal, as those of an environment that always starts in the same state, or in
         one of a few; nor if the frames do not say where trajectories begin.
         """
-        if self._over:
+        if self._over or batch.get("next", None) is None:
             return None
         ids = batch.get(keys.TRAJECTORY_KEY, None)
         if ids is None or ids.numel() != batch.numel():

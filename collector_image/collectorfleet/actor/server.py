@@ -77,12 +77,12 @@ class CollectorServer:
             self._made.collector.worker_idx = self._id.index
             if seed_environment:
                 self._made.set_seed(seeds.environment, static_seed=False)
+            found = findings(self._made.collector)
         except BaseException as error:  # noqa: BLE001  (the user's code may raise anything, and call sys.exit)
             return self.failure(error)
         self._built.set()
         normalization = self._made.normalization
         begun = None if normalization is None else normalization.begun
-        found = findings(self._made.collector)
         return Started(self._id, _pod(), os.getpid(), begun, self._made.loop, found)
 
     def run(self, request: Request, weights: Offer | None = None) -> Answer | Raised | Lost | ServiceLost:

@@ -29,7 +29,7 @@ def seed_workers(env: EnvBase, seeds: Seeds) -> None:
             one.create_env_fn = [seeding(create, seeds.of_worker(next(numbers))) for create in one.create_env_fn]
 
 
-def _build(create: Any, seeds: Seeds, begun_by: int, **arguments: Any) -> Any:
+def _build(create: Any, seeds: Seeds, begun_by: int, /, **arguments: Any) -> Any:
     # TorchRL builds one in the collector's own process as well, to look at its specs.
     apart = os.getpid() != begun_by
     if apart:

@@ -9,6 +9,13 @@ def holds(into: torch.dtype, of: torch.dtype) -> bool:
     """Whether ``into`` has every value of ``of``."""
     if into == of or of == torch.bool:
         return True
+    try:
+        return _holds(into, of)
+    except (TypeError, NotImplementedError, RuntimeError):
+        return False  # torch does not say what a quantized dtype holds
+
+
+def _holds(into: torch.dtype, of: torch.dtype) -> bool:
     if into == torch.bool or (of.is_complex and not into.is_complex):
         return False
     if _is_integer(of):

@@ -160,8 +160,8 @@ def take(
 
 def travels_as(tensor: Tensor, dtype: torch.dtype | None) -> torch.dtype:
     """The dtype of a tensor in a snapshot that is taken with ``dtype``."""
-    if dtype is None or not tensor.is_floating_point() or holds(dtype, tensor.dtype):
-        return tensor.dtype  # more bytes would say nothing more
+    if dtype is None or not tensor.is_floating_point() or dtype.itemsize >= tensor.dtype.itemsize:
+        return tensor.dtype  # as many bytes would say nothing more
     return dtype
 
 

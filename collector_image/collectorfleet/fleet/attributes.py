@@ -43,7 +43,7 @@ class SentAttributes:
         for module in self._modules:
             for name, sent in module.sent:
                 now = module.own.get(name, _ABSENT)
-                if now is not sent and now != sent:
+                if now is not sent and (type(now) not in _PLAIN or now != sent):
                     self._note(changed, module.prefix, name, now, sent)
             if len(module.own) > module.size:
                 known = {name for name, _ in module.sent}
@@ -66,7 +66,9 @@ def _plain(attributes: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _said(value: Any) -> str:
-    return "absent" if value is _ABSENT else repr(value)
+    if value is _ABSENT:
+        return "absent"
+    return repr(value) if type(value) in _PLAIN else f"a {type(value).__name__}"
 
 
 def _sentence(those: list[str]) -> str:

@@ -108,12 +108,12 @@ class FleetCollector(FleetControl):
                 [share.payload for share in found.shares], [share.slot for share in found.shares]
             )
             del found
-            # Handed over, not kept: a buffer is used again only once nobody refers to it.
-            held = [batch]
-            del batch
-            self._taken = None
             self._batches_since_update += 1
-            yield held.pop()
+            # The last before the yield, and without a call between: an interrupt in a call would lose the batch.
+            self._taken = None
+            yield batch
+            # A buffer is used again only once nobody refers to it.
+            del batch
 
     # ---------------------------------------------------------------- weights
     def update_policy_weights_(

@@ -235,13 +235,13 @@ class FleetControl(BaseCollector):
         Raises:
             TimeoutError: they were not within ``timeout`` seconds; collection goes on.
         """
+        is_paused_already = self._gather.paused
         if not self._gather.pause(timeout):
-            self._gather.resume()
             raise TimeoutError(f"pause: requests are still under way after {timeout:g} s")
         try:
             yield
         finally:
-            if resume:
+            if resume and not is_paused_already:
                 self._gather.resume()
 
     def settle(self) -> None:

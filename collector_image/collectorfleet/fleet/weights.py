@@ -21,6 +21,9 @@ log = logging.getLogger("collectorfleet")
 POLICY = "policy"
 _LISTED: Final = 4
 
+# Where modules put what is no tensor into a state_dict.
+_EXTRA_STATE: Final = "_extra_state"
+
 
 class WeightsSource:
     """Takes snapshots of ``policy`` and of ``models``, which are named by their attribute path in a collector.
@@ -42,8 +45,12 @@ class WeightsSource:
         self._names = names
         self._attributes = SentAttributes(policy) if isinstance(policy, nn.Module) else None
         self._published: dict[str, Tensor] = {}
-        # Those that collectors were built with: a policy is sent to them with what it is at first.
-        self._dtypes: dict[str, torch.dtype] = {}
+        # Of the policy that collectors are sent as it is now. What they build themselves only they know.
+        self._dtypes = (
+            {name: tensor.dtype for name, tensor in _named(policy)}
+            if isinstance(policy, nn.Module) and not is_service(policy)
+            else {}
+        )
         self._published_whole = False
 
     @property
@@ -99,7 +106,9 @@ class WeightsSource:
         """Here, where somebody publishes: a collector would find it too, and the run would end."""
         included = snapshots.including(self._names)
         for name, tensor in tensors.items():
-            at_first = self._dtypes.setdefault(name, tensor.dtype)
+            at_first = self._dtypes.get(name)
+            if at_first is None:
+                continue
             travels = snapshots.travels_as(tensor, self._dtype)
             if included(name) and (sentence := snapshots.rounding(name, travels, at_first)):
                 raise InvalidOption(sentence)
@@ -130,8 +139,9 @@ def _completed(
 ) -> dict[str, Tensor]:
     """Return ``given`` with the tensors of ``model`` that are not in it."""
     # Each version has all tensors, because a replaced collector loads the newest version alone.
-    named = [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]
-    known = {name: id(tensor) for name, tensor in named}
+    known = {name: id(tensor) for name, tensor in _named(model)}
+    # What a state_dict has besides, and what does not travel.
+    given = {name: tensor for name, tensor in given.items() if prefer(name) and _EXTRA_STATE not in name.split(".")}
     for name in given:
         if name not in known:
             what = path if path == POLICY else f"model {path}"
@@ -142,6 +152,10 @@ def _completed(
     covered = {known[name] for name in given}
     own = snapshots.tensors_of(model, prefer)
     return {**given, **{name: tensor for name, tensor in own.items() if known[name] not in covered}}
+
+
+def _named(model: nn.Module) -> list[tuple[str, Tensor]]:
+    return [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]
 
 
 def _listed(names: Sequence[str]) -> str:

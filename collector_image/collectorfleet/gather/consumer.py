@@ -188,17 +188,27 @@ class Consumer:
             living.drain(one.id.name, draining=drains)
 
     def pause(self, timeout: float) -> bool:
-        """Send no more requests, and block until those under way are answered; False after ``timeout`` seconds."""
-        gather = self.shared.gather
+        """Send no more requests, and block until those under way are answered.
+
+        False if they are not after ``timeout`` seconds; the gather is as it was before then.
+        """
+        gather, is_quiet = self.shared.gather, False
         with self.shared.changed:
-            gather.paused = True
+            before, gather.paused = gather.paused, True
             try:
                 self.shared.wait_for(lambda: gather.collectors.busy == 0, timeout)
-            except BaseException:
+                is_quiet = gather.collectors.busy == 0
+            finally:
                 # Whoever is interrupted in here has nothing to resume.
-                gather.paused = False
-                raise
-            return gather.collectors.busy == 0
+                if not is_quiet:
+                    gather.paused = before
+        self._transport.wake()
+        return is_quiet
+
+    @property
+    def paused(self) -> bool:
+        with self.shared.changed:
+            return self.shared.gather.paused
 
     def resume(self) -> None:
         with self.shared.changed:

@@ -279,7 +279,8 @@ class GatherLoop:
             shared.statistics.ended(answer.episodes)
         if answer.loop is not None:
             one.loop = answer.loop
-            log.warning("%s: steps by %s from now on", one.id.name, one.loop)
+            is_new = shared.notices.is_new(one.loop)
+            log.log(logging.WARNING if is_new else logging.INFO, "%s: from now on steps by %s", one.id.name, one.loop)
             shared.note_change()
         if answer.first_starts and (warning := shared.first_starts.noted(one.id, answer.first_starts)):
             log.warning(warning)

@@ -62,7 +62,8 @@ class Losses:
         versions = self._shared.versions
         versions.failed(failure, by_all=not others)
         self.lost(one, cause, Fault.WEIGHTS, now)
-        if versions.unproven >= _TRIES_TO_PROVE:
+        # Each collector may try once: while a large fleet starts, most have not.
+        if versions.unproven >= max(_TRIES_TO_PROVE, self._shared.slots.awaited):
             self._shared.abort(
                 InfrastructureError(
                     f"weights: no collector could prove version {version} in {versions.unproven} tries, the last "

@@ -233,7 +233,7 @@ class CollectorStatus(Model):
         default=None,
         description=(
             "Which loop steps its environments now, see `collection.rollout`: `Fast`, `Fast, by the environment's own "
-            "step: reason` or `TorchRL: reason`."
+            "step: reason`, `TorchRL: reason`, or `TorchRL` if that was asked for."
         ),
     )
     applied_version: int | None = Field(default=None, description="Newest version that it acknowledged.")

@@ -76,3 +76,20 @@ def test_what_is_given_already_or_not_named_is_not(code: Callable[..., Any]) -> 
 
 def test_a_factory_takes_further_arguments() -> None:
     assert Factory(f"{HERE}:plain", {"other": 1})(collector_index=4) == 4
+
+
+@functools.wraps(plain)
+def hides() -> int:
+    return plain(7)
+
+
+class Permissive:
+    def __getattr__(self, name: str) -> Any:
+        return self
+
+    def __call__(self) -> None: ...
+
+
+def test_a_decorator_that_hides_the_parameter_is_believed() -> None:
+    assert not takes(hides, "collector_index")
+    assert not takes(Permissive(), "collector_index")

@@ -78,13 +78,13 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
 
     @torch.no_grad()
     def rollout(self) -> TensorDictBase:
+        if self.pre_collect_hook is not None:
+            self.pre_collect_hook()  # which may change what is stepped
         found = self._choose()
         if isinstance(found, NotExact):
             if self.must_be_fast:
                 raise found
-            return super().rollout()
-        if self.pre_collect_hook is not None:
-            self.pre_collect_hook()
+            return self._by_torchrl()
         if self.reset_at_each_iter:
             self._carrier.update(self.env.reset())
             self._start_new_trajectories()
@@ -99,18 +99,26 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
             self._finish(batch, left)
         return self._maybe_set_truncated(batch)
 
+    def _by_torchrl(self) -> TensorDictBase:
+        """A rollout of TorchRL's loop after the hook that it would call."""
+        hook, self.pre_collect_hook = self.pre_collect_hook, None
+        try:
+            return super().rollout()
+        finally:
+            self.pre_collect_hook = hook
+
     def _finish(self, batch: TensorDictBase, left: LeftOver) -> None:
         """Have TorchRL's loop step the rest of a rollout."""
         steps = self.frames_per_batch
         if left.begins == steps:
             return
-        begins = self.pre_collect_hook, self.reset_at_each_iter
-        self.pre_collect_hook, self.reset_at_each_iter = None, False
+        resets = self.reset_at_each_iter
+        self.reset_at_each_iter = False
         self.frames_per_batch, self._final_rollout = steps - left.begins, batch[..., left.begins :]
         try:
-            batch[..., left.begins :] = super().rollout()
+            batch[..., left.begins :] = self._by_torchrl()
         finally:
-            self.pre_collect_hook, self.reset_at_each_iter = begins
+            self.reset_at_each_iter = resets
             self.frames_per_batch, self._final_rollout = steps, batch
         if left.shares:
             self._share(batch, left.begins)

@@ -27,7 +27,9 @@ def find_layers(network: Any) -> list[Callable[[Any], Any]] | None:
 
 
 def _layers(module: Any) -> Iterator[nn.Module]:
-    if type(module) is nn.Sequential or (type(module) is MLP and not module._reshape_out):
+    # One whose forward was assigned is called as it is.
+    is_row = type(module) is nn.Sequential or (type(module) is MLP and not module._reshape_out)
+    if is_row and "forward" not in vars(module):
         # Not children(), which tells a layer that comes twice once.
         for inner in module:
             yield from _layers(inner)

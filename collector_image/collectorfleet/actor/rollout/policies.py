@@ -163,6 +163,8 @@ def _unrolled(policy: Any, batch_size: torch.Size, *, directly: bool) -> Iterato
             require(not policy.return_composite, f"{kind.__name__} returns a composite of distributions")
             require(policy._requires_sample, f"{kind.__name__} draws nothing itself")
         yield policy, None
+        if isinstance(policy.module, nn.ModuleList):
+            yield policy.module, None  # one of them may be replaced
         inner = [one for module in policy._module_iter() for one in _unrolled(module, batch_size, directly=directly)]
         # Only there do TorchRL's classes leave the way of drawing as the collector set it.
         drawing = [isinstance(call, _Drawing) for _, call in inner]

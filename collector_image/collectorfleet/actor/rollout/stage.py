@@ -22,6 +22,8 @@ _FEWEST_STEPS: Final = 4
 _MOST_STEPS: Final = 64
 # Allocators of tensors align to it, and what kernels round may depend on it.
 _ALIGNED_BYTES: Final = 64
+# What a policy keeps for longer is its own memory.
+_MOST_LEFT: Final = 4
 
 
 class Frame:
@@ -33,6 +35,9 @@ class Frame:
     def __init__(self, tensors: Mapping[str, Tensor], *, batched: bool) -> None:
         self.tensors = dict(tensors)
         self.arrays: dict[str, np.ndarray] = {key: as_array(tensor, batched) for key, tensor in tensors.items()}
+
+
+_Memory = tuple[dict[str, Tensor], list[Frame], dict[str, np.ndarray], list[int]]
 
 
 class Said:
@@ -82,6 +87,8 @@ class Stage:
         self.said = {key: as_array(_rows(self.steps, tensor), batched, dim=1) for key, tensor in said.items()}
         self.rewards = as_array(_rows(self.steps, reward), batched, dim=1)
         self.last: list[tuple[int, int, dict[str, np.ndarray]]] = []
+        # Memory that a policy had kept something of; one that keeps little needs two of them in turn.
+        self._left: list[_Memory] = []
         self._make_frames()
 
     def _make_frames(self) -> None:
@@ -99,9 +106,16 @@ class Stage:
         return held + [count_sharers(rows) for rows in self._frame.values()]
 
     def _leave_kept(self) -> None:
-        """Make other memory if a policy has kept what it was shown: that may not be written over."""
-        if self._count_references() != self._references:
-            self._make_frames()
+        """Take other memory if a policy has kept what it was shown: that may not be written over."""
+        if self._count_references() == self._references:
+            return
+        self._left = [*self._left[1 - _MOST_LEFT :], (self._frame, self.frames, self.seen, self._references)]
+        for place, memory in enumerate(self._left):
+            self._frame, self.frames, self.seen, self._references = memory
+            if self._count_references() == self._references:
+                del self._left[place]
+                return
+        self._make_frames()
 
     def said_by(self, values: Mapping[str, Tensor], *, random: bool) -> list[Said]:
         """Where what a policy says goes that said these ``values``; ``random``: the environment chose the action."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+import torch
 from torch import Tensor, nn
 from torchrl.envs import EnvBase, SerialEnv, Transform, TransformedEnv
 
 from collectorfleet.actor.rollout.exact import require
 
 # What objects keep for themselves, and no choice depends on.
-_CACHES: Final = {"_cache", "_parent", "_container"}
+_CACHES: Final = {"_cache", "_parent", "_container", "_seed_calls_reset"}
+_PLAIN: Final = (bool, int, float, str)
 _COLLECTIONS: Final = (dict, list)
 _LIBRARIES: Final = {"torch", "tensordict", "torchrl"}
 # Environments and transforms have a dozen more, which nn.Module needs for what is never called of them. There may be
@@ -22,16 +24,16 @@ _DICTS_OF_ENVIRONMENTS: Final = {"_modules", "_buffers"}
 class Structure:
     """The attributes of ``objects``, and whatever else ``facts`` returns, as they are now.
 
-    Values are compared by identity first, and collections by what they have in them. ``counted`` are tensors that
-    nobody may write into.
+    Values are compared by identity first, and collections by what they have in them; ``tensors`` by their numbers.
     """
 
     def __init__(
-        self, objects: Iterable[Any], facts: Callable[[], list[Any]] = list, counted: Iterable[Tensor] = ()
+        self, objects: Iterable[Any], facts: Callable[[], list[Any]] = list, tensors: Iterable[Tensor] = ()
     ) -> None:
         self._objects = [_Attributes(one) for one in objects]
         self._facts = facts, facts()
-        self._counted = [(tensor, tensor._version) for tensor in counted]
+        # Not by their versions: torch does not count what is written by ``.data`` or as an array.
+        self._values = [(tensor, tensor.clone()) for tensor in tensors]
 
     def change(self) -> str | None:
         """What has changed, by its class and name; None if nothing has."""
@@ -42,7 +44,7 @@ class Structure:
         read, before = self._facts
         if read() != before:
             return "a method of an environment"
-        if any(tensor._version != version for tensor, version in self._counted):
+        if not all(torch.equal(tensor, before) for tensor, before in self._values):
             return "the values of a transform"
         return None
 
@@ -53,7 +55,9 @@ class _Attributes:
     def __init__(self, of: Any) -> None:
         self._kind = type(of).__name__
         self._is_of_policy = not isinstance(of, EnvBase | Transform)
+        self._of = type(of)
         self._now: dict[str, Any] = vars(of)
+        self._notes: set[str] = set()  # plain attributes that came later, which nothing of the class reads
         self._remember()
 
     def _remember(self) -> None:
@@ -82,7 +86,12 @@ class _Attributes:
     def _other_value(self) -> str | None:
         before = dict(zip(self._names, self._values, strict=True))
         for name in (before.keys() | self._now.keys()) - _CACHES:
-            if name not in before or name not in self._now or not _same([self._now[name]], [before[name]]):
+            value = self._now.get(name)
+            if name not in before and type(value) in _PLAIN and not hasattr(self._of, name):
+                self._notes.add(name)
+            if name in self._notes:
+                continue
+            if name not in before or name not in self._now or not _same([value], [before[name]]):
                 return name
         return None
 
@@ -95,7 +104,7 @@ def _same(now: list[Any], before: list[Any]) -> bool:
     """Whether these are the same objects, or equal."""
     try:
         return now == before
-    except (RuntimeError, ValueError, TypeError):  # tensors and arrays do not say in one word whether they are equal
+    except Exception:  # noqa: BLE001  (tensors do not say in one word whether they are equal, and others raise anything)
         return False
 
 

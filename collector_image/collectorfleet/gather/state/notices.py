@@ -16,10 +16,15 @@ class Notices:
         """``map_fn`` called the method in the collectors that are there."""
         self._mapped[method] = None
 
+    def is_new(self, text: str) -> bool:
+        """Return whether ``text`` was not said yet of any collector; it counts as said from now on."""
+        new = text not in self._said
+        self._said.add(text)
+        return new
+
     def of_built(self, name: str, findings: Sequence[str]) -> list[str]:
         """Return what there is to say of a collector that was built; ``findings`` are its own."""
-        new = [finding for finding in dict.fromkeys(findings) if finding not in self._said]
-        self._said.update(new)
+        new = [finding for finding in findings if self.is_new(finding)]
         said = [f"{name}: {finding}" for finding in new]
         if self._mapped:
             methods = ", ".join(self._mapped)

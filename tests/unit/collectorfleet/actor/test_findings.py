@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tensordict.nn import TensorDictModule, TensorDictSequential
+from tensordict import TensorDictBase
+from tensordict.nn import TensorDictModule, TensorDictModuleBase, TensorDictSequential
 from tests import envs
 from torch import nn
 from torchrl.envs import Compose, EnvBase, InitTracker, TransformedEnv
@@ -65,3 +66,12 @@ def test_a_recurrent_policy_with_a_primer_is_nothing_to_tell() -> None:
 @pytest.mark.parametrize("acting", [None, envs.make_policy(), envs.make_noisy_policy()])
 def test_other_policies_are_nothing_to_tell(acting: Any) -> None:
     assert findings(envs.make_counting, acting, RolloutLoop.AUTO) == ()
+
+
+class WithoutKeys(TensorDictModuleBase):
+    def forward(self, tensordict: TensorDictBase) -> TensorDictBase:
+        return tensordict.set("action", tensordict["observation"][..., :2])
+
+
+def test_a_policy_whose_module_has_no_keys_is_built() -> None:
+    assert findings(envs.make_counting, WithoutKeys(), RolloutLoop.AUTO) == ()

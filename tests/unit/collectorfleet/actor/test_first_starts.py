@@ -75,3 +75,7 @@ def test_nothing_is_said_where_starts_come_again(make: Callable[[], EnvBase]) ->
 
 def test_nothing_is_said_where_frames_do_not_say_where_trajectories_begin() -> None:
     assert FirstStarts().digest(TensorDict({"observation": [[1.0]], "next": {"observation": [[2.0]]}}, [1])) is None
+
+
+def test_nothing_is_said_where_a_postproc_leaves_out_what_follows() -> None:
+    assert said(envs.make_counting, 8, postproc=lambda batch: batch.exclude("next")) == []

@@ -79,3 +79,12 @@ def test_modes_that_are_back_before_the_publish_are_nothing_to_tell(caplog: pyte
 @pytest.mark.parametrize("policy", [None, len])
 def test_a_policy_that_is_no_module_has_nothing_to_compare(policy: object) -> None:
     assert source(policy).take({"value": torch.zeros(1)}) is not None
+
+
+def test_an_attribute_that_became_an_array_is_told_too(caplog: pytest.LogCaptureFixture) -> None:
+    policy = Policy()
+    published = source(policy)
+    policy.temperature = torch.ones(3)  # type: ignore[assignment]
+    with caplog.at_level(logging.WARNING, "collectorfleet"):
+        published.take()
+    assert caplog.messages == [f"policy: temperature is a Tensor here and 1.0 in the collectors; {INSTEAD}"]

@@ -142,3 +142,37 @@ def test_without_a_policy_here_what_is_given_travels_as_it_is() -> None:
         {"value": 2.0},
         True,
     )
+
+
+def test_names_that_do_not_travel_may_be_anything() -> None:
+    source = WeightsSource(linear(1.0), {}, dtype=None, names=("weight", "bias"))
+    assert published(source, {**linear(2.0).state_dict(), "critic.w": torch.ones(1)}) == published(source, linear(2.0))
+
+
+class WithExtraState(nn.Linear):
+    def get_extra_state(self) -> Any:
+        return torch.ones(2)
+
+    def set_extra_state(self, state: Any) -> None:
+        """Nothing is kept."""
+
+
+def test_what_a_state_dict_has_besides_tensors_is_left_out() -> None:
+    policy = WithExtraState(2, 1)
+    source = WeightsSource(policy, {}, dtype=None, names=None)
+    snapshot = source.take(policy.state_dict())
+    assert snapshot is not None
+    assert sorted(entry.name for entry in snapshot.entries) == ["bias", "weight"]
+
+
+def test_the_dtype_of_what_collectors_build_is_theirs_to_know() -> None:
+    source = WeightsSource(None, {}, dtype=None, names=None)
+    assert source.take({"w": torch.ones(1, dtype=torch.bfloat16)}) is not None
+    assert source.take({"w": torch.ones(1)}) is not None
+
+
+@pytest.mark.parametrize(("own", "travels"), [(torch.float16, torch.bfloat16), (torch.bfloat16, torch.float16)])
+def test_weights_travel_as_they_are_if_a_dtype_is_no_narrower(own: torch.dtype, travels: torch.dtype) -> None:
+    snapshot = WeightsSource(linear(1.0).to(own), {}, dtype=travels, names=None).take()
+    assert snapshot is not None
+    assert {entry.dtype for entry in snapshot.entries} == {own}

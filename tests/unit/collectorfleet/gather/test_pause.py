@@ -43,3 +43,13 @@ def _waiting(fleet: Played) -> threading.Event:
     with fleet.shared.changed:  # it waits by now
         assert fleet.gather.paused
     return over
+
+
+def test_an_interrupted_pause_leaves_a_fleet_paused_that_was_paused_before() -> None:
+    fleet = working(timedelta(seconds=60))
+    fleet.world.answer(fleet.remote("c0"))
+    fleet.turn()
+    assert fleet.consumer.pause(0.0)
+    fleet.gather.collectors.busy += 1
+    assert not fleet.consumer.pause(0.0)
+    assert fleet.consumer.paused
