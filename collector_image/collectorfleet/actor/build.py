@@ -32,7 +32,7 @@ _INDEX: Final = "collector_index"
 def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> RolloutRunner:
     """Build environment, policy and collector. Blocks, and raises, as the user's code does.
 
-    ``seeds`` are those of this process, from which its environments' processes get theirs.
+    ``seeds`` are the seeds of this process. The processes of its environments get seeds that are derived from them.
     """
     options = dict(config.options)
     shared = SharedVersion.create() if config.mixes_versions else None
@@ -51,7 +51,7 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
     # Before the collector, which resets the environment: that counts as seen.
     normalization = None if config.has_processes else normalization_of(env, config)
     if not config.has_processes:
-        seed_workers(env, seeds)  # now that what is in it can be looked at, and before it runs
+        seed_workers(env, seeds)  # the environment is built, and its workers have not started yet
     collector = _class_of(config)(env, policy, frames_per_batch=config.frames_per_request, total_frames=-1, **options)
     if isinstance(collector, FastCollector) and config.rollout is RolloutLoop.FAST:
         collector.must_be_fast = True

@@ -1,4 +1,4 @@
-"""What the first episodes of a collector begin with, as one digest: the driver compares those of all collectors.
+"""One digest of the observations that a collector's first episodes begin with. The driver compares the digests.
 
 Collectors with one seed for all of them deliver the same frames, and nothing else tells. The digest is made of
 observations that were collected anyway; the environment is neither stepped nor reset for it.
@@ -35,7 +35,7 @@ class FirstStarts:
     def digest(self, batch: TensorDictBase) -> str | None:
         """Return the digest of the first starts, once: with the rollout in which the last of them is.
 
-        There is none if two of them are equal, as those of an environment that always starts in the same state, or in
+        There is no digest if two starts are equal, as in an environment that always starts in the same state, or in
         one of a few; nor if the frames do not say where trajectories begin.
         """
         if self._over or batch.get("next", None) is None:

@@ -30,7 +30,6 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
     reset_at_each_iter: bool
     _found: Found | NotExact | None = None
     _before_policy: Callable[[], None] | None = None
-    _hooks: tuple[Any, ...] = ()
 
     def _choose(self) -> Found | NotExact:
         """The choice, made anew if what it was made for has changed."""
@@ -44,9 +43,6 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
         return found
 
     def _use(self, found: Found | NotExact) -> None:
-        for hook in self._hooks:
-            hook.remove()
-        self._hooks = ()
         self._found = found
         call = self._before_policy
         if call is None:
@@ -54,7 +50,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
         if isinstance(found, Found):
             found.loop.before_policy = call
         else:
-            self._hooks = call_in_steps(self.policy, call, self._policy_output_keys)
+            call_in_steps(self.policy, call, self._policy_output_keys)
 
     @property
     def steps_by(self) -> str:
@@ -79,7 +75,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
     @torch.no_grad()
     def rollout(self) -> TensorDictBase:
         if self.pre_collect_hook is not None:
-            self.pre_collect_hook()  # which may change what is stepped
+            self.pre_collect_hook()  # before the choice: the hook may change the environment
         found = self._choose()
         if isinstance(found, NotExact):
             if self.must_be_fast:
@@ -124,7 +120,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
             self._share(batch, left.begins)
 
     def _share(self, batch: TensorDictBase, step: int) -> None:
-        """The policy wrote into what it saw in this step, and so into what was seen after the one before."""
+        """Copy the observations of ``step`` into ``next`` of the step before, as TorchRL's shared memory does."""
         time = batch.ndim - 1
         for key in self.env.observation_spec.keys(True, True):
             seen, before = batch.get(key), batch.get(("next", key) if isinstance(key, str) else ("next", *key), None)
@@ -132,8 +128,11 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
                 before.select(time, step - 1).copy_(seen.select(time, step))
 
 
-def call_in_steps(policy: Any, call: Callable[[], None], writes: set[Any]) -> tuple[Any, ...]:
-    """Hook ``call`` before a policy that TorchRL's loop calls; what it ``writes`` is no view of its weights then."""
+def call_in_steps(policy: Any, call: Callable[[], None], writes: set[Any]) -> None:
+    """Have TorchRL's loop call ``call`` before the policy, and copy the entries ``writes`` after the policy.
+
+    ``call`` may change the weights. Without copies, an entry that is a view of the weights would change with them.
+    """
 
     def keep(_: Any, __: Any, said: Any) -> None:
         if isinstance(said, TensorDictBase):
@@ -142,7 +141,8 @@ def call_in_steps(policy: Any, call: Callable[[], None], writes: set[Any]) -> tu
                 if isinstance(tensor, torch.Tensor):
                     said.set(key, tensor.clone())
 
-    return policy.register_forward_pre_hook(lambda *_: call()), policy.register_forward_hook(keep)
+    policy.register_forward_pre_hook(lambda *_: call())
+    policy.register_forward_hook(keep)
 
 
 def _find(collector: FastCollector, changed: str | None) -> Found | NotExact:

@@ -27,7 +27,7 @@ def find_layers(network: Any) -> list[Callable[[Any], Any]] | None:
 
 
 def _layers(module: Any) -> Iterator[nn.Module]:
-    # One whose forward was assigned is called as it is.
+    # A container with an assigned forward does not call its layers in a row.
     is_row = type(module) is nn.Sequential or (type(module) is MLP and not module._reshape_out)
     if is_row and "forward" not in vars(module):
         # Not children(), which tells a layer that comes twice once.

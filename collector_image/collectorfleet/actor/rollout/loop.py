@@ -33,8 +33,7 @@ class LeftOver(NamedTuple):
 
     Args:
         begins: the first of the steps.
-        shares: whether TorchRL keeps what was seen after the step before, and what the policy sees in this one, in the
-            same memory.
+        shares: whether TorchRL stores this step's observation and ``next`` of the step before in the same memory.
     """
 
     begins: int

@@ -1,4 +1,4 @@
-"""Whether what a loop was chosen for is still as it was."""
+"""Detect changes of the environment, the transforms and the policy that a loop was chosen for."""
 
 from __future__ import annotations
 

@@ -159,3 +159,19 @@ def test_first_weights_of_another_digest_make_nobody_available() -> None:
     fleet.turn()
     assert fleet.shared.gather.collectors.available == 0
     assert fleet.shared.slots.by_name["c0"].last_error == TORN.replace("version 2", "version 1")
+
+
+def test_a_fleet_that_starts_is_not_ended_before_each_collector_has_tried() -> None:
+    fleet = Played(PLAN, collectors=5, limits=Limits(HOUR, HOUR, HOUR, min_available=1))
+    fleet.consumer.stage("weights")
+    fleet.turn()
+    for remote in fleet.world.alive.values():
+        fleet.world.build(remote)
+    fleet.turn()
+    for name in ("c0", "c1", "c2", "c3"):
+        fleet.world.messages.append(Applied(fleet.remote(name).id, 1, "digest of torn weights"))
+        fleet.turn()
+    assert fleet.shared.error is None
+    fleet.world.load(fleet.remote("c4"))
+    fleet.turn()
+    assert fleet.shared.gather.collectors.available == 1
