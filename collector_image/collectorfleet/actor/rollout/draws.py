@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import torch
 from tensordict.nn import ProbabilisticTensorDictModule
@@ -20,6 +21,19 @@ Draw = Callable[[Mapping[str, Tensor]], tuple[Tensor, Tensor | None]]
 
 _LOG_ROOT_OF_TWO_PI: Final = math.log(math.sqrt(2 * math.pi))
 _BOUNDS: Final = {"low", "high"}
+
+
+class RandomState(NamedTuple):
+    """The state of the default generator of a device."""
+
+    get: Callable[[], Tensor]
+    set: Callable[[Tensor], None]
+
+    @classmethod
+    def of(cls, device: torch.device) -> RandomState:
+        if device.type != "cuda":
+            return cls(torch.get_rng_state, torch.set_rng_state)
+        return cls(partial(torch.cuda.get_rng_state, device), partial(torch.cuda.set_rng_state, device=device))
 
 
 def find_draw(module: ProbabilisticTensorDictModule, *, log_prob: bool) -> Draw | None:
@@ -43,9 +57,17 @@ class _OneHot:
         probabilities = logits.softmax(-1)
         if logits.ndim > 2:
             probabilities = probabilities.flatten(end_dim=-2)
-        drawn = torch.multinomial(probabilities, 1, replacement=True).view(*logits.shape[:-1], 1)
+        drawn = _choose(probabilities).view(*logits.shape[:-1], 1)
         log_prob = logits.gather(-1, drawn).squeeze(-1) if self._log_prob else None
-        return torch.zeros(logits.shape, dtype=torch.long).scatter_(-1, drawn, 1), log_prob
+        return torch.zeros(logits.shape, dtype=torch.long, device=logits.device).scatter_(-1, drawn, 1), log_prob
+
+
+def _choose(probabilities: Tensor) -> Tensor:
+    """Return one index ``[rows, 1]`` for each row, as ``torch.multinomial`` does."""
+    if not probabilities.is_cuda:
+        return torch.multinomial(probabilities, 1, replacement=True)
+    # There multinomial waits for the device, to check the probabilities. The rest of it is this.
+    return torch.div(probabilities, torch.empty_like(probabilities).exponential_(1)).argmax(-1, keepdim=True)
 
 
 class _Tanh:
@@ -59,6 +81,8 @@ class _Tanh:
 
     def __call__(self, parameters: Mapping[str, Tensor]) -> tuple[Tensor, Tensor | None]:
         loc, scale = parameters["loc"], parameters["scale"]
+        if self._middle.device != loc.device:
+            self._middle, self._half = self._middle.to(loc.device), self._half.to(loc.device)
         before = loc + torch.empty_like(loc).normal_() * scale
         most = 1.0 - torch.finfo(loc.dtype).resolution
         drawn = before.tanh().clamp(-most, most)

@@ -12,6 +12,7 @@ from tensordict.nn import ProbabilisticTensorDictModule
 from torchrl.collectors import Collector
 from torchrl.envs import Transform
 
+from collectorfleet.actor.rollout.device_loop import DeviceLoop
 from collectorfleet.actor.rollout.environment_loop import EnvironmentLoop
 from collectorfleet.actor.rollout.environments import find_environments
 from collectorfleet.actor.rollout.exact import NotExact, require
@@ -20,15 +21,16 @@ from collectorfleet.actor.rollout.memory import ENDS, TRAJECTORY
 from collectorfleet.actor.rollout.policies import Policy, find_policy
 from collectorfleet.actor.rollout.stage import Stage
 from collectorfleet.actor.rollout.structure import Structure, chain, containers, require_own_methods
+from collectorfleet.actor.rollout.tensor_environment import TensorEnvironment
 from collectorfleet.actor.rollout.transforms import BY_ITSELF, vector_forms
 
-_CPU = (None, torch.device("cpu"))
+CPU = (None, torch.device("cpu"))
 
 
 class Found(NamedTuple):
     """A loop, and what it was chosen for."""
 
-    loop: Loop | EnvironmentLoop
+    loop: Loop | DeviceLoop | EnvironmentLoop
     structure: Structure
 
 
@@ -39,6 +41,9 @@ def find_loop(collector: Collector) -> Found:
         NotExact: what its policy or options do is not understood; all of it is TorchRL's to step then.
     """
     _require_plain(collector)
+    if collector.env_device not in CPU:
+        return _found_on_device(collector)
+    require(collector.storing_device in CPU, "frames are stored on another device than where they are made")
     _bring_to_cpu(collector._final_rollout)
     try:
         return _found(collector, _find_whole_loop(collector), list(chain(collector.env)))
@@ -46,11 +51,30 @@ def find_loop(collector: Collector) -> Found:
         why = str(error)
     except Exception as error:  # noqa: BLE001  (it is looked at what anybody wrote, and it can step itself)
         why = f"looking at it raised {type(error).__name__}: {error}"
+    if len(collector.env.batch_size) == 1:
+        try:
+            return _found_on_device(collector)
+        except NotExact as error:
+            why = f"{why}, and {error}"
     return _found(collector, _find_environment_loop(collector, why), list(containers(collector.env)))
 
 
-def _found(collector: Collector, loop: Loop | EnvironmentLoop, environments: list[Any]) -> Found:
-    objects = [*environments, *loop.policy.modules]
+def _found_on_device(collector: Collector) -> Found:
+    loop = _find_device_loop(collector)
+    if not loop.records_steps:
+        return _found(collector, loop, list(containers(collector.env)))
+    # What a graph was recorded with stays in it, such as numbers that are attributes.
+    modules = {id(inner): inner for one in loop.policy.modules for inner in one.modules()}
+    return _found(collector, loop, list(chain(collector.env)), modules.values())
+
+
+def _found(
+    collector: Collector,
+    loop: Loop | DeviceLoop | EnvironmentLoop,
+    environments: list[Any],
+    modules: Iterable[Any] | None = None,
+) -> Found:
+    objects = [*environments, *(loop.policy.modules if modules is None else modules)]
     require_own_methods(objects)
 
     def facts() -> list[Any]:
@@ -82,6 +106,21 @@ def _find_environment_loop(collector: Collector, why: str) -> EnvironmentLoop:
     return EnvironmentLoop(policy, keys - {TRAJECTORY}, policy.reads, why)
 
 
+def _find_device_loop(collector: Collector) -> DeviceLoop:
+    """The loop for an environment that is a batch of tensors, with the policy on the same device."""
+    device = torch.device("cpu") if collector.env_device is None else collector.env_device
+    same = collector.policy_device == device or (device in CPU and collector.policy_device in CPU)
+    require(same, f"the environment is on {device} and the policy on {collector.policy_device}")
+    require(collector.storing_device in (*CPU, device), f"frames are stored on {collector.storing_device}")
+    envs = TensorEnvironment(collector.env)
+    policy = _policy(collector, envs.keys)
+    keys = _tensors(collector._final_rollout)
+    nested = [key for key in policy.writes if not isinstance(key, str)]
+    require(not nested, "the policy writes a nested entry")
+    require(set(policy.writes) <= keys, "the batch lacks what the policy writes")
+    return DeviceLoop(envs, policy, keys, device, records=policy.is_recorded)
+
+
 def _find_whole_loop(collector: Collector) -> Loop:
     require(len(collector.env.batch_size) <= 1, "environments have several batch dimensions")
     envs, transforms = find_environments(collector.env)
@@ -110,18 +149,20 @@ def _find_whole_loop(collector: Collector) -> Loop:
 
 def _policy(collector: Collector, known: list[Any]) -> Policy:
     policy, device = collector._wrapped_policy_uncompiled, collector.policy_device
-    found = find_policy(policy, known, collector.env.batch_size, device)
+    beside = None if device == collector.env_device else device
+    found = find_policy(policy, known, collector.env.batch_size, beside)
     if collector.compiled_policy:
         found.compile(**collector.compiled_policy_kwargs)
+    # Without CUDA TorchRL's recorder records nothing, says so, and calls the policy as it is.
+    if collector.cudagraphed_policy and torch.cuda.is_available():
+        options = dict(collector.cudagraphed_policy_kwargs or {})
+        require(device is not None and device.type == "cuda", "the policy is recorded as a CUDA graph on the CPU")
+        require(set(options) <= {"warmup"}, "cudagraph_policy has other options than warmup")
+        found.record(**options)
     return found
 
 
 def _require_plain(collector: Collector) -> None:
-    devices = (collector.storing_device, collector.env_device)
-    require(all(device in _CPU for device in devices), "frames are made or stored on another device than the CPU")
-    # Without CUDA TorchRL's recorder records nothing, says so, and calls the policy as it is.
-    recorded = collector.cudagraphed_policy and torch.cuda.is_available()
-    require(not recorded, "the policy is recorded as a CUDA graph by cudagraph_policy")
     require(collector.replay_buffer is None, "TorchRL's collector writes to a replay buffer itself")
     require(collector.trajs_per_batch is None, "whole trajectories are put together from several rollouts")
     require(collector.policy_version_tracker is None, "TorchRL's PolicyVersion writes to the frames")

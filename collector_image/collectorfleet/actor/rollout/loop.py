@@ -25,7 +25,7 @@ from collectorfleet.actor.rollout.transforms import Observed, Stepping
 
 WRITES: Final = "the policy writes into its observation"
 
-_CLONE: Final = "clone it there, or set collection.rollout to TorchRL"
+CLONE: Final = "clone it there, or set collection.rollout to TorchRL"
 
 
 class LeftOver(NamedTuple):
@@ -201,13 +201,13 @@ class Loop:
         """
         self._require_of_environment(written)
         stacked = self._observed is not None and self._observed[1].reads_frames
-        require(not stacked, f"{WRITES}, of which CatFrames makes the next; {_CLONE}")
+        require(not stacked, f"{WRITES}, of which CatFrames makes the next; {CLONE}")
         # The others have it in the frame before too, where TorchRL's loop would have it as it was.
-        require(len(over) in (0, len(self._envs)), f"{WRITES} when some environments have just been reset; {_CLONE}")
+        require(len(over) in (0, len(self._envs)), f"{WRITES} when some environments have just been reset; {CLONE}")
 
     def _require_of_environment(self, written: Iterable[str]) -> None:
         for key in written:
-            require(key == self._envs.key, f"the policy writes into {key}, which counts; {_CLONE}")
+            require(key == self._envs.key, f"the policy writes into {key}, which counts; {CLONE}")
 
     def _left(self, values: Values, over: Sequence[int]) -> Values:
         """What the policy said, as it is left for the next step: a reset of some environments, not all, makes zeros."""

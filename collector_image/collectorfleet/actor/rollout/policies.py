@@ -35,11 +35,11 @@ from torchrl.modules import (
 from torchrl.modules.distributions.utils import sample_and_log_prob
 from torchrl.modules.tensordict_module.probabilistic import use_generator
 
-from collectorfleet.actor.rollout.draws import Draw, find_draw
+from collectorfleet.actor.rollout.draws import Draw, RandomState, find_draw
 from collectorfleet.actor.rollout.exact import NotExact, require
 from collectorfleet.actor.rollout.layers import find_layers
+from collectorfleet.actor.rollout.recording import Recorded, Values
 
-Values = dict[Any, Tensor]
 Call = Callable[[Values], None]
 
 _ONE: Final = (TensorDictModule, SafeModule, Actor, ValueOperator)
@@ -59,7 +59,7 @@ class Policy:
 
     ``reads`` are keys of the frame, ``writes`` are keys in their order; hooks of ``modules`` would not be called, and
     what they are set to was read when this was made.
-    Frames are on the CPU, and go to ``device`` and back where the policy is on another.
+    If the policy is on another ``device`` than the frames, which are on the CPU then, they go there and back.
     """
 
     def __init__(
@@ -70,34 +70,40 @@ class Policy:
         self._calls = list(calls)
         self.modules = list(modules)
         self._device = device
-        self._compiled: Callable[[Values], Values] | None = None
+        self._whole: Callable[[Values], Values] | None = None
+        self.is_recorded = False
 
     def compile(self, **options: Any) -> None:
         """Have its calls compiled as one, with ``options`` of ``torch.compile``, when it has been called once."""
-        self._compiled = compile_with_warmup(self._said, **options)
+        self._whole = compile_with_warmup(self._said, **options)
+
+    def record(self, warmup: int = 2) -> None:
+        """Have its calls recorded as one CUDA graph, when it has been called ``warmup`` times."""
+        self._whole = Recorded(self._whole or self._said, warmup)
+        self.is_recorded = True
 
     def begin(self) -> None:
         """A rollout begins: see whether its modules have hooks by now."""
-        if self._compiled is not None:
+        if self._whole is not None:
             return
         for call in self._calls:
             if isinstance(call, _Computing):
                 call.begin()
 
     def __call__(self, values: Values) -> None:
-        if self._compiled is None and self._device is None:
+        if self._whole is None and self._device is None:
             for call in self._calls:
                 call(values)
             return
         read = {key: values[key] for key in self.reads}
         if self._device is not None:
             read = {key: tensor.to(self._device) for key, tensor in read.items()}
-        if self._compiled is None:
+        if self._whole is None:
             said = self._said(read)
         else:
             # What a graph returned may be overwritten by the next call; it was copied by then.
             torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
-            said = self._compiled(read)
+            said = self._whole(read)
         values.update(said if self._device is None else {key: tensor.cpu() for key, tensor in said.items()})
 
     def _said(self, read: Values) -> Values:
@@ -247,7 +253,6 @@ class _Drawing:
         self._log_prob = module.log_prob_key if module.return_log_prob else None
         self._at_once = isinstance(module, SafeProbabilisticModule) and module.return_log_prob
         self._parameters = list(zip(module.dist_keys, module.in_keys, strict=True))
-        # Of a device's own generator nobody has shown that it draws the same.
         self._draw = find_draw(module, log_prob=self._log_prob is not None) if directly else None
         self._compared = False
 
@@ -269,16 +274,18 @@ class _Drawing:
 
         Another version of torch or TorchRL may differ, and parameters may have shapes that were not thought of.
         """
-        before = torch.get_rng_state()
+        parameters = {name: values[key] for name, key in self._parameters}
+        random = RandomState.of(next(iter(parameters.values())).device)
+        before = random.get()
         try:
-            found = draw({name: values[key] for name, key in self._parameters})
+            found = draw(parameters)
         except (RuntimeError, IndexError):
             found = None
-        after = torch.get_rng_state()
-        torch.set_rng_state(before)
+        after = random.get()
+        random.set(before)
         self._by_distribution(values, InteractionType.RANDOM)
         wanted = values[self._sample], None if self._log_prob is None else values[self._log_prob]
-        return found is not None and torch.equal(after, torch.get_rng_state()) and all(map(_same, found, wanted))
+        return found is not None and torch.equal(after, random.get()) and all(map(_same, found, wanted))
 
     def _by_distribution(self, values: Values, kind: InteractionType) -> None:
         module = self._module

@@ -1,0 +1,338 @@
+"""The steps of one rollout with an environment that is a batch of tensors, on any device.
+
+Steps launch kernels and wait for none of them. What the host has to know, such as how many trajectories ended, is read
+when the rollout is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import torch
+from tensordict import TensorDict, TensorDictBase
+from torch import Tensor
+from torchrl.collectors import Collector
+
+from collectorfleet.actor.origin import Origin, calling, mark
+from collectorfleet.actor.rollout.exact import require
+from collectorfleet.actor.rollout.loop import CLONE, WRITES, LeftOver
+from collectorfleet.actor.rollout.memory import ENDS, TRAJECTORY
+from collectorfleet.actor.rollout.policies import Policy, Values
+from collectorfleet.actor.rollout.recording import Recorded
+from collectorfleet.actor.rollout.tensor_environment import (
+    CAPTURABLE,
+    MASKED_RESET,
+    TensorEnvironment,
+    zeroed_by_partial_reset,
+)
+
+_MASK: Final = "mask"
+_SAID, _REACHED, _FOLLOWING = "said", "reached", "following"
+
+
+class DeviceLoop:
+    """What a collector steps, found once.
+
+    Args:
+        keys: all that a batch has.
+        device: where environment and policy are.
+        records: whether policy and environment are recorded as one CUDA graph, if the environment allows it.
+    """
+
+    def __init__(
+        self, envs: TensorEnvironment, policy: Policy, keys: Iterable[Any], device: torch.device, *, records: bool
+    ) -> None:
+        self.before_policy: Callable[[], None] | None = None
+        self.policy = policy
+        self.envs = envs
+        self._keys = list(keys)
+        self._device = device
+        self._tried = False
+        self._kept: dict[Any, Tensor] = {}  # memory on the device, for a batch that is elsewhere
+        self.records_steps = records and envs.is_capturable
+        self._recorded = Recorded(self._whole_step) if self.records_steps else None
+
+    @property
+    def name(self) -> str:
+        """Which loop this is, for the status."""
+        name = f"Fast, with tensors on {self._device}"
+        kind = type(self.envs.base).__name__
+        if not self.envs.resets_by_mask and self._device.type != "cpu":
+            return f"{name}: each step waits for the device, because {kind} does not declare {MASKED_RESET}"
+        if self.policy.is_recorded and not self.records_steps:
+            return f"{name}, the policy as a CUDA graph: {kind} does not declare {CAPTURABLE}"
+        return f"{name}, as a CUDA graph" if self.records_steps else name
+
+    def run(self, collector: Collector, batch: TensorDictBase, steps: int, *, random: bool) -> LeftOver | None:
+        """Step into ``batch``, ``steps`` times or until the collector is interrupted; ``random`` asks no policy.
+
+        Returns what TorchRL's loop has to step, because the policy began to write into its observations.
+
+        Raises:
+            NotExact: the policy did so where TorchRL's frames can no longer be made.
+        """
+        carrier, interruptor = collector._carrier, collector.interruptor
+        memory = self._memory(batch)
+        rows = _Rows(memory, self.policy.writes)
+        self.policy.begin()
+        now = self.envs.read(carrier)
+        said: Values = {key: carrier.get(key) for key in self.policy.writes if key != "action" and key in carrier}
+        mask: Tensor | None = None
+        written: list[str] = []
+        interrupted = False
+        step = 0
+        for step in range(steps):
+            if random:
+                said = {**self._left(said, mask), "action": self._random_action(collector)}
+            elif self._recorded is not None and self._tried:
+                rows.write(step, now)
+                said, reached, now, mask = self._replay(now)
+                rows.write(step, said)
+                rows.write_next(step, reached)
+                interrupted = interruptor is not None and interruptor.collection_stopped()
+                if interrupted:
+                    break
+                continue
+            else:
+                now, said, written = self._ask(now)
+                if written and step:
+                    self._share(rows, step, written, now, mask)
+            rows.write(step, now)
+            reached = self._step(now, said)
+            # Not before: an environment may write into its action, and TorchRL's frames show what it wrote.
+            rows.write(step, said)
+            # Not later: a reset may write where the environment keeps what it shows.
+            rows.write_next(step, reached)
+            now, mask = self._go_on(now, reached)
+            interrupted = interruptor is not None and interruptor.collection_stopped()
+            if interrupted or written:
+                break
+        taken = step + 1
+        self._end(collector, batch, memory, taken, now, self._left(said, mask))
+        if memory is not batch:
+            self._bring(memory, batch, taken)
+        if not written:
+            return None
+        return LeftOver(steps if interrupted else taken, shares=mask is None or not bool(mask.any()))
+
+    def methods_of_environments(self) -> list[Any]:
+        """None is looked up before it is called."""
+        return []
+
+    def _memory(self, batch: TensorDictBase) -> Mapping[Any, Tensor]:
+        """Tensors ``[environments, steps, ...]`` on the device: the batch's own, or others of their kind."""
+        entries = {key: entry for key in self._keys if (entry := batch.get(key, None)) is not None}
+        for key in ENDS:
+            # A hook may have taken it out of the batch, and the trajectories are counted by it.
+            if key in self.envs.env.done_keys and ("next", key) not in entries:
+                entries["next", key] = torch.empty((*batch.shape, 1), dtype=torch.bool, device=self._device)
+        return {key: self._on_device(key, entry) for key, entry in entries.items()}
+
+    def _on_device(self, key: Any, entry: Tensor) -> Tensor:
+        if entry.device == self._device:
+            return entry
+        kept = self._kept.get(key)
+        if kept is None or kept.shape != entry.shape:
+            kept = self._kept[key] = torch.empty_like(entry, device=self._device)
+        return kept
+
+    def _bring(self, memory: Mapping[Any, Tensor], batch: TensorDictBase, taken: int) -> None:
+        """Copy what is kept on the device to a batch that is elsewhere."""
+        for key, entry in memory.items():
+            target = batch.get(key, None)
+            if target is not None and target is not entry and key != TRAJECTORY:
+                target[:, :taken].copy_(entry[:, :taken])
+
+    def _random_action(self, collector: Collector) -> Tensor:
+        empty = TensorDict(batch_size=collector.env.batch_size, device=collector.env.device)
+        action: Tensor = collector.env.rand_action(empty).get("action")
+        return action
+
+    def _ask(self, now: Values) -> tuple[Values, Values, list[str]]:
+        """Return what the policy was shown, what it said, and the keys of what it was shown and wrote into."""
+        if not self._tried:
+            # It is shown copies, and those are compared, because torch counts not all that is written.
+            self._tried = True
+            shown = {**now, **{key: now[key].clone() for key in self.policy.reads}}
+            said = self._act(shown)
+            written = [key for key in self.policy.reads if not _same_bytes(shown[key], now[key])]
+            now = shown if written else now
+        else:
+            versions = [now[key]._version for key in self.policy.reads]
+            said = self._act(now)
+            both = zip(self.policy.reads, versions, strict=True)
+            written = [key for key, version in both if now[key]._version != version]
+        for key in written:
+            require(key not in ENDS, f"the policy writes into {key}, which counts; {CLONE}")
+        return now, said, written
+
+    def _act(self, now: Values) -> Values:
+        if self.before_policy is not None:
+            self.before_policy()
+        values = dict(now)
+        try:
+            self.policy(values)
+        except BaseException as error:
+            mark(error, Origin.POLICY)
+            raise
+        return {key: values[key] for key in self.policy.writes}
+
+    def _step(self, now: Values, said: Values) -> Values:
+        with calling(Origin.ENVIRONMENT):
+            return self.envs.step(now, said)
+
+    def _go_on(self, now: Values, reached: Values) -> tuple[Values, Tensor | None]:
+        with calling(Origin.ENVIRONMENT):
+            return self.envs.go_on(now, reached)
+
+    def _whole_step(self, now: Values) -> Values:
+        """Ask the policy, step and reset: one function of tensors, for :class:`Recorded`."""
+        values = dict(now)
+        self.policy(values)
+        said = {key: values[key] for key in self.policy.writes}
+        reached = self.envs.step(now, said)
+        # The reset may write where the environment keeps what it shows.
+        reached = {key: tensor.clone() for key, tensor in reached.items()}
+        following, mask = self.envs.go_on(now, reached)
+        assert mask is not None
+        made: Values = {_MASK: mask}
+        for name, entries in ((_SAID, said), (_REACHED, reached), (_FOLLOWING, following)):
+            made |= {(name, key): tensor for key, tensor in entries.items()}
+        return made
+
+    def _replay(self, now: Values) -> tuple[Values, Values, Values, Tensor]:
+        assert self._recorded is not None
+        if self.before_policy is not None:
+            self.before_policy()
+        made = self._recorded(now)
+        parts: dict[str, Values] = {_SAID: {}, _REACHED: {}, _FOLLOWING: {}}
+        for key, tensor in made.items():
+            if key != _MASK:
+                parts[key[0]][key[1]] = tensor
+        return parts[_SAID], parts[_REACHED], parts[_FOLLOWING], made[_MASK]
+
+    def _share(self, rows: _Rows, step: int, written: Sequence[str], now: Values, mask: Tensor | None) -> None:
+        """Show what the policy wrote in the step before too: there TorchRL's loop has the same tensors."""
+        reset = mask is not None and bool(mask.any())
+        over = reset and bool(mask.all())  # type: ignore[union-attr]
+        require(not reset or over, f"{WRITES} when some environments have just been reset; {CLONE}")
+        if not reset:
+            rows.write_next(step - 1, {key: now[key] for key in written})
+
+    def _left(self, said: Values, mask: Tensor | None) -> Values:
+        """Return what the policy said, as the next step finds it."""
+        kept = {key: tensor for key, tensor in said.items() if key != "action"}
+        if mask is None:
+            return {key: tensor.clone() for key, tensor in kept.items()}
+        return {key: zeroed_by_partial_reset(tensor, mask) for key, tensor in kept.items()}
+
+    def _end(
+        self,
+        collector: Collector,
+        batch: TensorDictBase,
+        memory: Mapping[Any, Tensor],
+        taken: int,
+        now: Values,
+        left: Values,
+    ) -> None:
+        """Number the trajectories, and leave the rollout to whoever goes on."""
+        carrier = collector._carrier
+        ended = _ends(memory, taken)
+        if not self.envs.allows_done_after_reset:
+            _require_begun(memory, now, taken, ended)
+        before = carrier.get(TRAJECTORY)
+        ids = _ids(collector, ended, before)
+        target = batch.get(TRAJECTORY, None)
+        if target is not None:
+            target.fill_(-1)
+            target[:, 0].copy_(before)
+            target[:, 1:taken].copy_(ids[:, : taken - 1])
+        for key, tensor in {**now, **left}.items():
+            carrier.set(key, tensor.clone())
+        carrier.set(TRAJECTORY, ids[:, -1].to(before.device, before.dtype, copy=True))
+
+
+class _Rows:
+    """Where the entries of each step go."""
+
+    def __init__(self, memory: Mapping[Any, Tensor], said: Sequence[Any]) -> None:
+        self._views = {key: entry.unbind(1) for key, entry in memory.items() if key != TRAJECTORY}
+        self._wanted = {key: (views[0].shape, views[0].dtype) for key, views in self._views.items()}
+        self._said = set(said)
+
+    def write(self, step: int, entries: Values) -> None:
+        """Copy entries of the step."""
+        self._copy(step, entries)
+
+    def write_next(self, step: int, entries: Values) -> None:
+        """Copy entries that the step led to."""
+        self._copy(step, {("next", key): tensor for key, tensor in entries.items()})
+
+    def _copy(self, step: int, entries: Values) -> None:
+        targets, sources = [], []
+        for key, tensor in entries.items():
+            views = self._views.get(key)
+            if views is None:
+                continue
+            if (tensor.shape, tensor.dtype) != self._wanted[key]:
+                self._require_fits(key, tensor)
+            targets.append(views[step])
+            sources.append(tensor)
+        if targets:
+            torch._foreach_copy_(targets, sources, non_blocking=True)
+
+    def _require_fits(self, key: Any, tensor: Tensor) -> None:
+        """Raise ValueError for what would be stretched, or lose digits; it is an error of who wrote the entry."""
+        shape, dtype = self._wanted[key]
+        if tensor.shape == shape and torch.can_cast(tensor.dtype, dtype):
+            return
+        name = key if isinstance(key, str) else ".".join(key[1:])
+        with calling(Origin.POLICY if key in self._said else Origin.ENVIRONMENT):
+            raise ValueError(
+                f"{name} is {tensor.dtype} {list(tensor.shape)} in a step, and {dtype} {list(shape)} by its spec; "
+                "return the shape and the dtype of the spec at each step"
+            )
+
+
+def _ends(memory: Mapping[Any, Tensor], taken: int) -> Tensor:
+    """Return bool ``[environments, taken]``: whether the trajectory ended with the step."""
+    found = [memory["next", key][:, :taken].flatten(2).any(2) for key in ENDS if ("next", key) in memory]
+    return torch.stack(found).any(0)
+
+
+def _require_begun(memory: Mapping[Any, Tensor], now: Values, taken: int, ended: Tensor) -> None:
+    """Raise RuntimeError if an environment was at an end when it had just been reset."""
+    for key in ENDS:
+        rows = memory.get(key)
+        if key not in now or rows is None:
+            continue
+        after = torch.cat([rows[:, 1:taken], now[key].unsqueeze(1)], 1).flatten(2).any(2)
+        if bool((after & ended & memory["next", "done"][:, :taken].flatten(2).any(2)).any()):
+            with calling(Origin.ENVIRONMENT):
+                raise RuntimeError(
+                    f"the environment is at an end ({key}) right after its reset; return False there, or set "
+                    "allow_done_after_reset of the environment"
+                )
+
+
+def _ids(collector: Collector, ended: Tensor, before: Tensor) -> Tensor:
+    """Return ``[environments, taken]``: the trajectory that each environment is in after each step."""
+    now = before.to(ended.device)[:, None].expand(ended.shape)
+    count = int(ended.sum())
+    if not count:
+        return now
+    fresh = collector._traj_pool.get_traj_and_increment(count, device=ended.device).to(now.dtype)
+    # Ends are numbered step by step, as they come.
+    number = ended.t().reshape(-1).cumsum(0).view(ended.shape[1], -1).t() - 1
+    steps = torch.arange(ended.shape[1], device=ended.device)
+    last = torch.where(ended, steps, -1).cummax(1).values
+    newest = fresh[number.gather(1, last.clamp(min=0)).clamp(min=0)]
+    return torch.where(last >= 0, newest, now)
+
+
+def _same_bytes(one: Tensor, other: Tensor) -> bool:
+    """Whether they are the same where numbers are NaN, too."""
+    same = torch.equal if not one.is_floating_point() else partial(torch.allclose, rtol=0, atol=0, equal_nan=True)
+    return same(one, other)

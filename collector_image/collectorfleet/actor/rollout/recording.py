@@ -1,0 +1,75 @@
+"""Functions of tensors, recorded as CUDA graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+Values = dict[Any, Tensor]
+
+
+class Graph(Protocol):
+    """A recorded call."""
+
+    def replay(self) -> Values:
+        """Launch what was recorded; return the same tensors each time, which the next replay writes over."""
+
+
+class Recorded:
+    """``call``, which is called ``warmup`` times, then recorded, then replayed.
+
+    ``call`` takes and returns tensors by key. It launches the same kernels in each call and reads none of their results
+    on the host. Its randomness comes from torch's default generator. Tensors that it does not take, such as weights,
+    are read at their addresses: whoever changes them writes into them.
+    """
+
+    def __init__(self, call: Callable[[Values], Values], warmup: int = 2) -> None:
+        self._call = call
+        self._left = warmup
+        self._given: Values = {}
+        self._graph: Graph | None = None
+
+    def __call__(self, given: Values) -> Values:
+        """Return what ``call`` returns for ``given``; the next call may write over it."""
+        if self._left:
+            self._left -= 1
+            return self._call(given)
+        if self._graph is None:
+            self._given = {key: tensor.clone() for key, tensor in given.items()}
+            self._graph = capture(lambda: self._call(dict(self._given)))
+        targets, sources = [], []
+        for key, target in self._given.items():
+            source = given[key]
+            if source.shape != target.shape:
+                raise ValueError(f"{key} is {list(source.shape)} and was recorded as {list(target.shape)}")
+            if source is not target:
+                targets.append(target)
+                sources.append(source)
+        torch._foreach_copy_(targets, sources, non_blocking=True)
+        return self._graph.replay()
+
+
+class _CudaGraph:
+    def __init__(self, graph: torch.cuda.CUDAGraph, made: Values) -> None:
+        self._graph = graph
+        self._made = made
+
+    def replay(self) -> Values:
+        self._graph.replay()
+        return self._made
+
+
+def capture(call: Callable[[], Values]) -> Graph:
+    """Record the kernels of ``call``, which computes nothing while they are recorded.
+
+    Raises:
+        RuntimeError: ``call`` reads a result on the host, or does something else that CUDA cannot record.
+    """
+    graph = torch.cuda.CUDAGraph()
+    # Other threads of the process receive weights meanwhile.
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        made = call()
+    return _CudaGraph(graph, made)

@@ -1,0 +1,217 @@
+"""Environments that are batches of tensors, such as simulators on a GPU, called without TorchRL's ``step``.
+
+The methods of :class:`TensorEnvironment` do what ``EnvBase.step_and_maybe_reset`` does, and launch fewer kernels. Their
+entries are tensors ``[environments, ...]`` by key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from typing import Final
+
+import torch
+from tensordict import TensorDict, TensorDictBase
+from torch import Tensor
+from torchrl.envs import Compose, EnvBase, Transform, TransformedEnv
+from torchrl.envs.batched_envs import BatchedEnvBase
+
+from collectorfleet.actor.rollout.exact import require
+from collectorfleet.actor.rollout.memory import ENDS
+from collectorfleet.actor.rollout.policies import Values
+
+# An environment declares these by attributes; docs/gpu-simulators.md says what they promise.
+MASKED_RESET: Final = "masked_reset"
+CAPTURABLE: Final = "capturable"
+
+# What the steps below stand for.
+_STEPPING: Final = (
+    *("step", "_step_and_maybe_reset", "step_and_maybe_reset", "_complete_done"),
+    *("maybe_reset", "any_done", "reset", "_reset_check_done", "_native_autoreset_set_invalid_next_observation"),
+)
+_RESET: Final = "_reset"
+_INIT: Final = "is_init"
+
+
+class TensorEnvironment:
+    """Steps and resets ``env``.
+
+    ``resets_by_mask`` says that no step reads a tensor on the host. Without it, each step waits for the device to learn
+    whether an episode has ended.
+    """
+
+    def __init__(self, env: EnvBase) -> None:
+        _require_tensors(env)
+        self.env = env
+        chain = list(layers(env))
+        self.base = chain[-1]
+        self._native = bool(env.__dict__.get("_torchrl_native_autoreset", False))
+        self.resets_by_mask = self._native or _declares(self.base, MASKED_RESET)
+        self.is_capturable = self.resets_by_mask and _declares(self.base, CAPTURABLE)
+        self.allows_done_after_reset = self._native or bool(env._allow_done_after_reset)
+        step = env._step_mdp
+        self._observations = list(step.observation_keys)
+        self._ends = list(env.done_keys)
+        self.keys = list(dict.fromkeys([*step.observation_keys, *step.state_keys, *step.done_keys]))
+        self._rewards = [(key, env.full_reward_spec[key].shape) for key in env.reward_keys]
+        self._end_shapes = [(key, env.full_done_spec[key].shape) for key in self._ends]
+        self._reset_options = {"set_state": False} if env._supports_set_state else {}
+        self._has_native_hook = isinstance(env, TransformedEnv)
+
+    def read(self, carrier: TensorDictBase) -> Values:
+        """Return the environment's entries of ``carrier``."""
+        found = {key: carrier.get(key, None) for key in self.keys}
+        return {key: tensor for key, tensor in found.items() if tensor is not None}
+
+    def step(self, now: Values, said: Values) -> Values:
+        """Step all environments with what the policy ``said``; return what they reached, with rewards and ends."""
+        reached = dict(self.env._step(self._tensordict({**now, **said})).items())
+        for key, shape in self._rewards:
+            if reached[key].shape != shape:
+                reached[key] = reached[key].view(shape)
+        self._complete_ends(reached)
+        if self._native:
+            self._hide_lost_observations(reached)
+        return reached
+
+    def _complete_ends(self, reached: Values) -> None:
+        """Add the ends that the environment leaves out, by TorchRL's rules."""
+        given = [key for key, _ in self._end_shapes if key in reached]
+        for key, shape in self._end_shapes:
+            if key in given and reached[key].shape != shape:
+                reached[key] = reached[key].reshape(shape)
+        if len(given) == len(self._end_shapes):
+            return
+        for key, shape in self._end_shapes:
+            if key in reached:
+                continue
+            if key == "terminated" and "done" in reached:
+                if "truncated" in given:
+                    raise RuntimeError("the environment gives done and truncated without terminated; add terminated")
+                reached[key] = reached["done"]
+            elif key == "done" and "terminated" in reached:
+                truncated = reached["truncated"] if "truncated" in given else None
+                reached[key] = reached["terminated"] if truncated is None else reached["terminated"] | truncated
+            else:
+                reached[key] = torch.zeros(shape, dtype=torch.bool, device=self.env.device)
+
+    def go_on(self, now: Values, reached: Values) -> tuple[Values, Tensor | None]:
+        """Reset the environments that are at an end.
+
+        Returns the entries that the next step begins with, and the mask ``[environments]`` of those that were reset;
+        the mask is None if the host knows that nobody was.
+        """
+        following = {key: reached.get(key, now.get(key)) for key in self.keys}
+        following = {key: tensor for key, tensor in following.items() if tensor is not None}
+        if self._native:
+            return self._after_own_reset(following, reached)
+        done = reached["done"]
+        mask = _by_environment(done)
+        if not self.resets_by_mask and not mask.any():
+            return following, None
+        begun = dict(self.env._reset(self._tensordict({_RESET: done.clone()}), **self._reset_options).items())
+        self._complete_ends(begun)
+        for key, tensor in following.items():
+            new = begun.get(key)
+            if new is None:
+                following[key] = zeroed_by_partial_reset(tensor, mask)
+            else:
+                following[key] = torch.where(_beside(mask, tensor), new, tensor)
+        return following, mask
+
+    def _hide_lost_observations(self, reached: Values) -> None:
+        """Mark what an environment that resets itself saw last: it has shown the first observation instead."""
+        self._shown = {key: reached[key] for key in self._observations if key in reached}
+        done = self._any_end(reached)
+        for key, seen in self._shown.items():
+            blank = torch.nan if seen.is_floating_point() else 0
+            reached[key] = seen.masked_fill(_beside(done, seen), blank)
+
+    def _after_own_reset(self, following: Values, reached: Values) -> tuple[Values, Tensor]:
+        following.update({key: seen.clone() for key, seen in self._shown.items()})
+        ends = {key: reached[key] for key in self._ends}
+        if self._has_native_hook:
+            given = self._tensordict({**following, _RESET: self._any_end(reached).view(-1, 1)})
+            after = dict(self.env._reset_on_native_autoreset(given, given).items())
+            following = {key: after[key] for key in following}
+        for key, done in ends.items():
+            if _INIT in following:
+                following[_INIT] = done.clone()
+            following[key] = torch.zeros_like(done)
+        return following, self._any_end(reached)
+
+    def _any_end(self, reached: Values) -> Tensor:
+        return reduce(torch.logical_or, (_by_environment(reached[key]) for key in self._ends))
+
+    def _tensordict(self, entries: Values) -> TensorDictBase:
+        made: TensorDictBase = TensorDict._new_unsafe(
+            source=entries, batch_size=self.env.batch_size, device=self.env.device
+        )
+        return made
+
+
+def zeroed_by_partial_reset(tensor: Tensor, mask: Tensor) -> Tensor:
+    """Return an entry that a reset does not write, as TorchRL leaves it: zero where some were reset, and not all."""
+    return tensor.masked_fill(_beside(mask & ~mask.all(), tensor), 0)
+
+
+def _beside(mask: Tensor, tensor: Tensor) -> Tensor:
+    """Return ``mask`` ``[environments]`` with the dimensions of ``tensor``."""
+    return mask.view(-1, *[1] * (tensor.ndim - 1))
+
+
+def _by_environment(end: Tensor) -> Tensor:
+    """Return ends ``[environments, ...]`` as ``[environments]``."""
+    return end.view(-1) if end.numel() == len(end) else end.flatten(1).any(1)
+
+
+def layers(env: EnvBase) -> Iterator[EnvBase]:
+    """The environment and all that it wraps, the outermost first."""
+    yield env
+    while isinstance(env, TransformedEnv):
+        env = env.base_env
+        yield env
+
+
+def _declares(env: EnvBase, name: str) -> bool:
+    return bool(getattr(type(env), name, False) or vars(env).get(name, False))
+
+
+def _require_tensors(env: EnvBase) -> None:
+    """Raise NotExact unless TensorEnvironment does what TorchRL's methods of ``env`` do."""
+    require(len(env.batch_size) == 1, "the environment has no batch dimension, or several")
+    require(env.batch_locked, "the environment takes batches of any size")
+    for one in layers(env):
+        name = type(one).__name__
+        require(not isinstance(one, BatchedEnvBase), f"{name} has environments of its own")
+        require(type(one) is TransformedEnv or not isinstance(one, TransformedEnv), f"{name} resets in its own way")
+        require("_compiled_step_and_maybe_reset" not in vars(one), "the environment's step is compiled")
+        require(not one.run_type_checks, "the environment checks the types of its results")
+        for method in _STEPPING:
+            own = type(one) is not TransformedEnv and not _is_torchrls(one, method)
+            require(not own, f"{name}.{method} is the environment's own")
+        transform = one.transform if isinstance(one, TransformedEnv) else None
+        for inner in transform.modules() if transform is not None else ():
+            if isinstance(inner, Transform) and type(inner) is not Compose:
+                _require_plain_transform(inner)
+    require(env._post_step_mdp_hooks is None or isinstance(env, TransformedEnv), "the environment has a hook")
+    base = [*layers(env)][-1]
+    require(base._post_step_mdp_hooks is None, "the environment has a hook after its step")
+    for method in ("_step_proc_data", "_reset_proc_data"):
+        require(_is_torchrls(base, method), f"{type(base).__name__}.{method} is the environment's own")
+    require(not env._has_dynamic_specs, "the environment's tensors change their shapes")
+    require(list(env.action_keys) == ["action"], "the action is not one entry named action")
+    require(set(env.done_keys) <= set(ENDS) and env._simple_done, "the environment has other ends than done")
+    step = env._step_mdp
+    keys = [*step.observation_keys, *step.state_keys, *env.reward_keys]
+    nested = [key for key in keys if not isinstance(key, str)]
+    require(not nested, f"the entry {'.'.join(nested[0]) if nested else ''} is nested")
+
+
+def _is_torchrls(env: EnvBase, method: str) -> bool:
+    return next(kind for kind in type(env).__mro__ if method in vars(kind)) is EnvBase
+
+
+def _require_plain_transform(transform: Transform) -> None:
+    own = type(transform)._post_step_mdp_hooks is not Transform._post_step_mdp_hooks
+    require(not own, f"{type(transform).__name__} changes entries after the step")
