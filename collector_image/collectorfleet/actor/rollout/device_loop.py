@@ -38,7 +38,7 @@ class DeviceLoop:
     Args:
         keys: all that a batch has.
         device: where environment and policy are.
-        records: whether policy and environment are recorded as one CUDA graph, if the environment allows it.
+        records: whether policy and environment are recorded as one CUDA graph.
     """
 
     def __init__(
@@ -51,8 +51,8 @@ class DeviceLoop:
         self._device = device
         self._tried = False
         self._kept: dict[Any, Tensor] = {}  # memory on the device, for a batch that is elsewhere
-        self.records_steps = records and envs.is_capturable
-        self._recorded = Recorded(self._whole_step) if self.records_steps else None
+        self.records_steps = records
+        self._recorded = Recorded(self._whole_step)
 
     @property
     def name(self) -> str:
@@ -86,7 +86,7 @@ class DeviceLoop:
         for step in range(steps):
             if random:
                 said = {**self._left(said, mask), "action": self._random_action(collector)}
-            elif self._recorded is not None and self._tried:
+            elif self.records_steps and self._tried:
                 rows.write(step, now)
                 said, reached, now, mask = self._replay(now)
                 rows.write(step, said)
@@ -115,7 +115,7 @@ class DeviceLoop:
             self._bring(memory, batch, taken)
         if not written:
             return None
-        return LeftOver(steps if interrupted else taken, shares=mask is None or not bool(mask.any()))
+        return LeftOver(steps if interrupted else taken, shares=self._shares(mask))
 
     def methods_of_environments(self) -> list[Any]:
         """None is looked up before it is called."""
@@ -196,14 +196,12 @@ class DeviceLoop:
         # The reset may write where the environment keeps what it shows.
         reached = {key: tensor.clone() for key, tensor in reached.items()}
         following, mask = self.envs.go_on(now, reached)
-        assert mask is not None
-        made: Values = {_MASK: mask}
+        made: Values = {} if mask is None else {_MASK: mask}
         for name, entries in ((_SAID, said), (_REACHED, reached), (_FOLLOWING, following)):
             made |= {(name, key): tensor for key, tensor in entries.items()}
         return made
 
-    def _replay(self, now: Values) -> tuple[Values, Values, Values, Tensor]:
-        assert self._recorded is not None
+    def _replay(self, now: Values) -> tuple[Values, Values, Values, Tensor | None]:
         if self.before_policy is not None:
             self.before_policy()
         made = self._recorded(now)
@@ -211,15 +209,18 @@ class DeviceLoop:
         for key, tensor in made.items():
             if key != _MASK:
                 parts[key[0]][key[1]] = tensor
-        return parts[_SAID], parts[_REACHED], parts[_FOLLOWING], made[_MASK]
+        return parts[_SAID], parts[_REACHED], parts[_FOLLOWING], made.get(_MASK)
 
     def _share(self, rows: _Rows, step: int, written: Sequence[str], now: Values, mask: Tensor | None) -> None:
         """Show what the policy wrote in the step before too: there TorchRL's loop has the same tensors."""
-        reset = mask is not None and bool(mask.any())
-        over = reset and bool(mask.all())  # type: ignore[union-attr]
-        require(not reset or over, f"{WRITES} when some environments have just been reset; {CLONE}")
-        if not reset:
+        some = mask is not None and bool(mask.any()) and not bool(mask.all())
+        require(not some, f"{WRITES} when some environments have just been reset; {CLONE}")
+        if self._shares(mask):
             rows.write_next(step - 1, {key: now[key] for key in written})
+
+    def _shares(self, mask: Tensor | None) -> bool:
+        """Whether TorchRL has what the next step sees and ``next`` of this one in the same memory."""
+        return self.envs.shares_observations and (mask is None or not bool(mask.any()))
 
     def _left(self, said: Values, mask: Tensor | None) -> Values:
         """Return what the policy said, as the next step finds it."""

@@ -100,7 +100,7 @@ def _find_environment_loop(collector: Collector, why: str) -> EnvironmentLoop:
     require(list(env.action_keys) == ["action"], "the action is not one entry named action")
     specs = (env.observation_spec, env.state_spec, env.full_done_spec)
     known = {key for spec in specs for key in spec.keys(True, True)}
-    policy = _policy(collector, list(known))
+    policy = _policy(collector, list(known), recorded=is_recorded(collector))
     keys = _tensors(batch)
     require(set(policy.writes) <= keys, "the batch lacks what the policy writes")
     return EnvironmentLoop(policy, keys - {TRAJECTORY}, policy.reads, why)
@@ -113,12 +113,13 @@ def _find_device_loop(collector: Collector) -> DeviceLoop:
     require(same, f"the environment is on {device} and the policy on {collector.policy_device}")
     require(collector.storing_device in (*CPU, device), f"frames are stored on {collector.storing_device}")
     envs = TensorEnvironment(collector.env)
-    policy = _policy(collector, envs.keys)
+    recorded = is_recorded(collector)
+    policy = _policy(collector, envs.keys, recorded=recorded and not envs.is_capturable)
     keys = _tensors(collector._final_rollout)
     nested = [key for key in policy.writes if not isinstance(key, str)]
     require(not nested, "the policy writes a nested entry")
     require(set(policy.writes) <= keys, "the batch lacks what the policy writes")
-    return DeviceLoop(envs, policy, keys, device, records=policy.is_recorded)
+    return DeviceLoop(envs, policy, keys, device, records=recorded and envs.is_capturable)
 
 
 def _find_whole_loop(collector: Collector) -> Loop:
@@ -132,7 +133,7 @@ def _find_whole_loop(collector: Collector) -> Loop:
     batched = bool(collector.env.batch_size)
     batch = collector._final_rollout
     keys = [envs.key, *(one.key for one in stepping)]
-    policy = _policy(collector, [*keys, *ENDS])
+    policy = _policy(collector, [*keys, *ENDS], recorded=is_recorded(collector))
     found = _require_keys(batch, keys, policy.writes, compact=set(collector._compact_next_keys))
     now = {key: collector._carrier.get(key) for key in keys}
     for key, tensor in now.items():
@@ -147,18 +148,29 @@ def _find_whole_loop(collector: Collector) -> Loop:
     return Loop(envs, raw, stepping, policy, found, stage, ends, batched=batched)
 
 
-def _policy(collector: Collector, known: list[Any]) -> Policy:
+def is_recorded(collector: Collector) -> bool:
+    """Whether the policy is to be recorded as a CUDA graph.
+
+    Raises:
+        NotExact: that is asked for in a way that only TorchRL's recorder knows.
+    """
+    # Without CUDA TorchRL's recorder records nothing, says so, and calls the policy as it is.
+    if not (collector.cudagraphed_policy and torch.cuda.is_available()):
+        return False
+    device = collector.policy_device
+    require(device is not None and device.type == "cuda", "cudagraph_policy records a policy that is on the CPU")
+    require(not collector.cudagraphed_policy_kwargs, "cudagraph_policy has options of TorchRL's recorder")
+    return True
+
+
+def _policy(collector: Collector, known: list[Any], *, recorded: bool) -> Policy:
     policy, device = collector._wrapped_policy_uncompiled, collector.policy_device
     beside = None if device == collector.env_device else device
     found = find_policy(policy, known, collector.env.batch_size, beside)
     if collector.compiled_policy:
         found.compile(**collector.compiled_policy_kwargs)
-    # Without CUDA TorchRL's recorder records nothing, says so, and calls the policy as it is.
-    if collector.cudagraphed_policy and torch.cuda.is_available():
-        options = dict(collector.cudagraphed_policy_kwargs or {})
-        require(device is not None and device.type == "cuda", "the policy is recorded as a CUDA graph on the CPU")
-        require(set(options) <= {"warmup"}, "cudagraph_policy has other options than warmup")
-        found.record(**options)
+    if recorded:
+        found.record()
     return found
 
 

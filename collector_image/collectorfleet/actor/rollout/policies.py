@@ -77,9 +77,9 @@ class Policy:
         """Have its calls compiled as one, with ``options`` of ``torch.compile``, when it has been called once."""
         self._whole = compile_with_warmup(self._said, **options)
 
-    def record(self, warmup: int = 2) -> None:
-        """Have its calls recorded as one CUDA graph, when it has been called ``warmup`` times."""
-        self._whole = Recorded(self._whole or self._said, warmup)
+    def record(self) -> None:
+        """Have its calls recorded as one CUDA graph, when it has been called a few times."""
+        self._whole = Recorded(self._whole or self._said)
         self.is_recorded = True
 
     def begin(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import torch
 from torch import Tensor
@@ -18,17 +18,21 @@ class Graph(Protocol):
         """Launch what was recorded; return the same tensors each time, which the next replay writes over."""
 
 
+# Torch and what it compiles allocate and choose in the first calls, which cannot be recorded.
+_FIRST_CALLS: Final = 3
+
+
 class Recorded:
-    """``call``, which is called ``warmup`` times, then recorded, then replayed.
+    """``call``, which is called a few times, then recorded, then replayed.
 
     ``call`` takes and returns tensors by key. It launches the same kernels in each call and reads none of their results
     on the host. Its randomness comes from torch's default generator. Tensors that it does not take, such as weights,
     are read at their addresses: whoever changes them writes into them.
     """
 
-    def __init__(self, call: Callable[[Values], Values], warmup: int = 2) -> None:
+    def __init__(self, call: Callable[[Values], Values]) -> None:
         self._call = call
-        self._left = warmup
+        self._left = _FIRST_CALLS
         self._given: Values = {}
         self._graph: Graph | None = None
 
@@ -69,7 +73,13 @@ def capture(call: Callable[[], Values]) -> Graph:
         RuntimeError: ``call`` reads a result on the host, or does something else that CUDA cannot record.
     """
     graph = torch.cuda.CUDAGraph()
-    # Other threads of the process receive weights meanwhile.
-    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
-        made = call()
+    try:
+        # Other threads of the process receive weights meanwhile.
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            made = call()
+    except RuntimeError as error:
+        raise RuntimeError(
+            f"cudagraph_policy: the steps cannot be recorded as a CUDA graph ({error}); remove what reads a tensor on "
+            "the host, such as .item() or a condition on a tensor, or unset cudagraph_policy"
+        ) from error
     return _CudaGraph(graph, made)

@@ -46,6 +46,8 @@ class TensorEnvironment:
         chain = list(layers(env))
         self.base = chain[-1]
         self._native = bool(env.__dict__.get("_torchrl_native_autoreset", False))
+        # Whether TorchRL has an observation and ``next`` of the step before in the same memory.
+        self.shares_observations = not self._native
         self.resets_by_mask = self._native or _declares(self.base, MASKED_RESET)
         self.is_capturable = self.resets_by_mask and _declares(self.base, CAPTURABLE)
         self.allows_done_after_reset = self._native or bool(env._allow_done_after_reset)
@@ -99,21 +101,24 @@ class TensorEnvironment:
         """Reset the environments that are at an end.
 
         Returns the entries that the next step begins with, and the mask ``[environments]`` of those that were reset;
-        the mask is None if the host knows that nobody was.
+        the mask is None if the host knows that it reset nobody.
         """
         following = {key: reached.get(key, now.get(key)) for key in self.keys}
         following = {key: tensor for key, tensor in following.items() if tensor is not None}
         if self._native:
-            return self._after_own_reset(following, reached)
+            return self._after_own_reset(following, reached), None
         done = reached["done"]
         mask = _by_environment(done)
         if not self.resets_by_mask and not mask.any():
             return following, None
         begun = dict(self.env._reset(self._tensordict({_RESET: done.clone()}), **self._reset_options).items())
-        self._complete_ends(begun)
+        if any(key in begun for key in self._ends):
+            self._complete_ends(begun)
         for key, tensor in following.items():
             new = begun.get(key)
-            if new is None:
+            if new is None and key in self._ends:
+                following[key] = tensor.masked_fill(_beside(mask, tensor), False)  # by TorchRL's rules
+            elif new is None:
                 following[key] = zeroed_by_partial_reset(tensor, mask)
             else:
                 following[key] = torch.where(_beside(mask, tensor), new, tensor)
@@ -127,7 +132,7 @@ class TensorEnvironment:
             blank = torch.nan if seen.is_floating_point() else 0
             reached[key] = seen.masked_fill(_beside(done, seen), blank)
 
-    def _after_own_reset(self, following: Values, reached: Values) -> tuple[Values, Tensor]:
+    def _after_own_reset(self, following: Values, reached: Values) -> Values:
         following.update({key: seen.clone() for key, seen in self._shown.items()})
         ends = {key: reached[key] for key in self._ends}
         if self._has_native_hook:
@@ -138,7 +143,7 @@ class TensorEnvironment:
             if _INIT in following:
                 following[_INIT] = done.clone()
             following[key] = torch.zeros_like(done)
-        return following, self._any_end(reached)
+        return following
 
     def _any_end(self, reached: Values) -> Tensor:
         return reduce(torch.logical_or, (_by_environment(reached[key]) for key in self._ends))
@@ -194,7 +199,6 @@ def _require_tensors(env: EnvBase) -> None:
         for inner in transform.modules() if transform is not None else ():
             if isinstance(inner, Transform) and type(inner) is not Compose:
                 _require_plain_transform(inner)
-    require(env._post_step_mdp_hooks is None or isinstance(env, TransformedEnv), "the environment has a hook")
     base = [*layers(env)][-1]
     require(base._post_step_mdp_hooks is None, "the environment has a hook after its step")
     for method in ("_step_proc_data", "_reset_proc_data"):

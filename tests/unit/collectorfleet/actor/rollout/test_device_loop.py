@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tensordict.nn import TensorDictModule
 from tests import tensor_envs
-from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, sides
+from tests.unit.collectorfleet.actor.rollout.sides import Asked, Side, assert_equal, sides
 from torch import nn
+from torchrl.collectors import Collector
 from torchrl.envs import (
     Compose,
     EnvBase,
@@ -25,7 +26,11 @@ from torchrl.envs import (
     StepCounter,
     TransformedEnv,
 )
-from torchrl.modules import NormalParamExtractor, OneHotCategorical, ProbabilisticActor, TanhNormal
+from torchrl.modules import NormalParamExtractor, ProbabilisticActor, TanhNormal
+
+from collectorfleet.actor.config import CollectorConfig, RolloutLoop
+from collectorfleet.actor.rollout import find, recording
+from collectorfleet.actor.rollout.loop import WRITES
 
 Make = Callable[[], EnvBase]
 
@@ -86,4 +91,214 @@ def test_frames_are_torchrls_entry_by_entry(data: st.DataObject, name: str, seed
     if data.draw(st.booleans()):
         for side in (theirs, ours):
             side.do(lambda runner: runner.collector.reset())
+    assert_equal(theirs.run(Asked(8)), ours.run(Asked(8)))
+
+
+class Pretended:
+    """Replays by calling again; nothing is computed when it is recorded, and results are written to the same place."""
+
+    def __init__(self, call: Callable[[], recording.Values]) -> None:
+        self._call = call
+        self._made: recording.Values | None = None
+        self.replays = 0
+
+    def replay(self) -> recording.Values:
+        self.replays += 1
+        made = self._call()
+        if self._made is None:
+            self._made = {key: tensor.clone() for key, tensor in made.items()}
+        for key, tensor in made.items():
+            self._made[key].copy_(tensor)
+        return self._made
+
+
+@pytest.fixture
+def graphs(monkeypatch: pytest.MonkeyPatch) -> list[Pretended]:
+    """What is recorded from now on, by a recorder that needs no GPU."""
+    found: list[Pretended] = []
+
+    def capture(call: Callable[[], recording.Values]) -> Pretended:
+        found.append(Pretended(call))
+        return found[-1]
+
+    monkeypatch.setattr(recording, "capture", capture)
+    monkeypatch.setattr(find, "is_recorded", lambda collector: collector.cudagraphed_policy)
+    # TorchRL's recorder changes how torch computes, in all of the process.
+    monkeypatch.setattr(Collector, "_compile_wrapped_policy", lambda _, policy: policy)
+    return found
+
+
+RECORDED = {"cudagraph_policy": True}
+
+
+@pytest.mark.parametrize("draws", [False, True], ids=["computes", "draws"])
+@pytest.mark.parametrize("name", ["reset by the mask", "says terminated and truncated", "eager"])
+def test_recorded_steps_give_the_same_frames(graphs: list[Pretended], name: str, draws: bool) -> None:
+    make = partial(tensor_envs.EagerWalks, 4) if name == "eager" else MAKES[name]
+    theirs, ours = sides(make, partial(acting, draws=draws), 24, **RECORDED)
+    for asked in (Asked(10), Asked(6, cut_after=3), Asked(5, random=True), Asked(10)):
+        assert_equal(theirs.run(asked), ours.run(asked))
+        assert theirs.random_state == ours.random_state
+    (graph,) = graphs
+    assert graph.replays > 15
+    wanted = (
+        "the policy as a CUDA graph: EagerWalks does not declare capturable" if name == "eager" else "as a CUDA graph"
+    )
+    assert ours.runner.loop == f"Fast, with tensors on cpu, {wanted}"
+
+
+class Constant(nn.Module):
+    """The action is the one parameter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(1))
+
+    def forward(self, observation: torch.Tensor) -> torch.Tensor:
+        return self.weight.expand(*observation.shape[:-1], 2)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_each_version_of_the_weights_acts_from_its_step_on(graphs: list[Pretended], recorded: bool) -> None:
+    config = CollectorConfig(
+        partial(tensor_envs.MaskedWalks, 3),
+        None,
+        24,
+        policy_factory=lambda: TensorDictModule(Constant(), ["observation"], ["action"]),
+        update_between_steps=True,
+        options={"cudagraph_policy": recorded},
+    )
+    side = Side(config, RolloutLoop.FAST, 0)
+    weight = side.runner.collector.policy.module.weight
+    versions = iter(range(1, 100))
+
+    def publish() -> None:
+        with torch.no_grad():
+            weight.fill_(float(next(versions)) / 100)
+
+    side.runner.collector.call_before_policy(publish)
+    for first in (1, 9):
+        batch = side.run(Asked(8)).batch
+        assert batch is not None
+        wanted = torch.arange(first, first + 8) / 100
+        assert torch.equal(batch["action"], wanted.view(1, 8, 1).expand(3, 8, 2))
+    assert bool(graphs) == recorded
+
+
+class Windy(tensor_envs.MaskedWalks):
+    """The reward is a number, which is an attribute."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.wind = 1.0
+
+    def _reached(self, *given: torch.Tensor) -> Any:
+        found = super()._reached(*given)
+        return found | {"reward": torch.full_like(found["reward"], self.wind)}
+
+
+class Scaled(nn.Module):
+    """The action is a number, which is an attribute."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = 0.0
+
+    def forward(self, observation: torch.Tensor) -> torch.Tensor:
+        return torch.zeros_like(observation[..., :2]) + self.scale
+
+
+def test_a_number_that_is_changed_after_it_was_recorded_counts(graphs: list[Pretended]) -> None:
+    def scaled() -> TensorDictModule:
+        return TensorDictModule(Scaled(), ["observation"], ["action"])
+
+    _, ours = sides(partial(Windy, 4), scaled, 24, **RECORDED)
+    collector = ours.runner.collector
+    for number in (1.0, 0.5, 0.25):
+        collector.env.wind = number
+        ours.run(Asked(8))
+        collector.policy.module.scale = number
+        batch = ours.run(Asked(8)).batch
+        assert batch is not None
+        assert batch["next", "reward"].unique().tolist() == [number]
+        assert batch["action"].unique().tolist() == [number]
+    assert len(graphs) == 6
+
+
+def test_frames_show_what_was_seen_if_an_environment_shows_all_in_one_tensor(graphs: list[Pretended]) -> None:
+    for recorded in (False, True):
+        _, apart = sides(partial(tensor_envs.MaskedWalks, 4), partial(acting, draws=True), 24)
+        _, buffered = sides(
+            partial(tensor_envs.BufferedWalks, 4), partial(acting, draws=True), 24, cudagraph_policy=recorded
+        )
+        for _ in range(3):
+            assert_equal(apart.run(Asked(8)), buffered.run(Asked(8)))
+    assert graphs
+
+
+class Writing(nn.Module):
+    """Writes into its observation, from the step ``begins`` on."""
+
+    def __init__(self, begins: int) -> None:
+        super().__init__()
+        self._left = begins
+        self.layer = nn.Linear(3, 2)
+
+    def forward(self, observation: torch.Tensor) -> torch.Tensor:
+        if self._left == 0:
+            observation.mul_(0.5)
+        self._left = max(0, self._left - 1)
+        return self.layer(observation)
+
+
+def writing(begins: int) -> TensorDictModule:
+    torch.manual_seed(3)
+    return TensorDictModule(Writing(begins), ["observation"], ["action"])
+
+
+class Endless(tensor_envs.MaskedWalks):
+    """Ends nowhere."""
+
+    def _reached(self, action: torch.Tensor, terminated: torch.Tensor, truncated: torch.Tensor) -> Any:
+        return super()._reached(action, torch.zeros_like(terminated), torch.zeros_like(truncated))
+
+
+@pytest.mark.parametrize("begins", [1, 2, 6, 9, 14])
+def test_torchrls_loop_takes_over_from_a_policy_that_writes_into_its_observation(begins: int) -> None:
+    # TorchRL's collector asks a policy once when it is built.
+    theirs, ours = sides(partial(Endless, 3), partial(writing, begins), 24, loop=RolloutLoop.AUTO)
+    for asked in (Asked(8), Asked(8), Asked(4)):
+        assert_equal(theirs.run(asked), ours.run(asked))
+    assert ours.runner.loop == f"TorchRL: {WRITES}"
+
+
+def test_an_environment_that_is_over_when_it_begins_is_an_error() -> None:
+    class Over(tensor_envs.MaskedWalks):
+        def _reset(self, tensordict: Any = None, **options: Any) -> Any:
+            found = super()._reset(tensordict, **options)
+            mask = None if tensordict is None else tensordict.get("_reset", None)
+            return found if mask is None else found.update({"done": mask.clone(), "terminated": mask.clone()})
+
+    _, ours = sides(partial(Over, 4), partial(acting, draws=False), 24)
+    with pytest.raises(RuntimeError, match="the environment is at an end .* right after its reset"):
+        ours.run(Asked(20))
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        pytest.param({"step": lambda self, td: EnvBase.step(self, td)}, "step is the environment's own", id="step"),
+        pytest.param({"_post_step_mdp_hooks": lambda self, a, b: (a, b)}, "has a hook after its step", id="hook"),
+        pytest.param(
+            {"_step_proc_data": lambda self, td: EnvBase._step_proc_data(self, td)},
+            "_step_proc_data is the environment's own",
+            id="results",
+        ),
+    ],
+)
+def test_what_steps_in_its_own_way_is_stepped_by_it(kind: dict[str, Any], why: str) -> None:
+    own = type("Own", (tensor_envs.MaskedWalks,), kind)
+    theirs, ours = sides(partial(own, 3), partial(acting, draws=False), 24)
+    assert ours.runner.loop.startswith("Fast, by the environment's own step: ")
+    assert why in ours.runner.loop
     assert_equal(theirs.run(Asked(8)), ours.run(Asked(8)))
