@@ -26,7 +26,7 @@ _LONGEST: Final = 500
 
 def move(state: Tensor, action: Tensor) -> Tensor:
     """Return the state ``[environments, 4]`` after a step; ``action`` ``[environments, 2]`` is one of two, encoded."""
-    place, speed, angle, turning = state.unbind(-1)
+    _, speed, angle, turning = state.unbind(-1)
     force = torch.where(action[:, 1] > 0, _FORCE, -_FORCE)
     cosine, sine = angle.cos(), angle.sin()
     pushed = (force + _POLE_MASS * _HALF_LENGTH * turning.square() * sine) / _TOTAL_MASS

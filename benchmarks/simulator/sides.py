@@ -78,8 +78,12 @@ class Bare:
             for key in ("done", "terminated", "truncated", "next done", "next terminated", "next truncated")
         }
         self._kept = {
-            **{"observation": four, "next observation": four.clone(), "logits": two, "next reward": one},
-            **{"action": two.long(), "action_log_prob": torch.zeros(count, steps, device=device)},
+            "observation": four,
+            "next observation": four.clone(),
+            "logits": two,
+            "next reward": one,
+            "action": two.long(),
+            "action_log_prob": torch.zeros(count, steps, device=device),
         }
         begin(torch.ones_like(self._steps, dtype=torch.bool), self._state, self._steps)
 

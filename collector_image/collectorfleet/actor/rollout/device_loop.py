@@ -19,8 +19,8 @@ from collectorfleet.actor.origin import Origin, calling, mark
 from collectorfleet.actor.rollout.exact import require
 from collectorfleet.actor.rollout.loop import CLONE, WRITES, LeftOver
 from collectorfleet.actor.rollout.memory import ENDS, TRAJECTORY
-from collectorfleet.actor.rollout.policies import Policy, Values
-from collectorfleet.actor.rollout.recording import Recorded
+from collectorfleet.actor.rollout.policies import Policy
+from collectorfleet.actor.rollout.recording import Recorded, Values
 from collectorfleet.actor.rollout.tensor_environment import (
     CAPTURABLE,
     MASKED_RESET,

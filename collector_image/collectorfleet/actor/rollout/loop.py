@@ -19,7 +19,8 @@ from collectorfleet.actor.rollout.ends import Ended, Ends
 from collectorfleet.actor.rollout.environments import Stepped
 from collectorfleet.actor.rollout.exact import require
 from collectorfleet.actor.rollout.memory import TRAJECTORY, Memory
-from collectorfleet.actor.rollout.policies import Policy, Values
+from collectorfleet.actor.rollout.policies import Policy
+from collectorfleet.actor.rollout.recording import Values
 from collectorfleet.actor.rollout.stage import Frame, Said, Stage
 from collectorfleet.actor.rollout.transforms import Observed, Stepping
 

@@ -18,7 +18,7 @@ from torchrl.envs.batched_envs import BatchedEnvBase
 
 from collectorfleet.actor.rollout.exact import require
 from collectorfleet.actor.rollout.memory import ENDS
-from collectorfleet.actor.rollout.policies import Values
+from collectorfleet.actor.rollout.recording import Values
 
 # An environment declares these by attributes; docs/gpu-simulators.md says what they promise.
 MASKED_RESET: Final = "masked_reset"
@@ -103,8 +103,8 @@ class TensorEnvironment:
         Returns the entries that the next step begins with, and the mask ``[environments]`` of those that were reset;
         the mask is None if the host knows that it reset nobody.
         """
-        following = {key: reached.get(key, now.get(key)) for key in self.keys}
-        following = {key: tensor for key, tensor in following.items() if tensor is not None}
+        both = {**now, **reached}
+        following = {key: both[key] for key in self.keys if key in both}
         if self._native:
             return self._after_own_reset(following, reached), None
         done = reached["done"]

@@ -48,31 +48,41 @@ class Side:
         self.runner: RolloutRunner = build(replace(config, rollout=loop), 0)
         # TorchRL tries out a vector environment before it is seeded, and draws as often as episodes end in that.
         torch.manual_seed(seed)
-        self._random = torch.get_rng_state()
+        self._random = _random_state()
         self._asked = 0
 
     def run(self, asked: Asked, weights: Offer | None = None) -> Rollout:
         """The rollout; its batch is a copy."""
-        torch.set_rng_state(self._random)
+        _set_random_state(self._random)
         self._asked += 1
         self.runner.collector.interruptor = After(asked.cut_after)
         request = Request(self._asked, asked.steps * self.runner.collector.n_env, 0, random=asked.random)
         found = self.runner.run(request, weights)
-        self._random = torch.get_rng_state()
+        self._random = _random_state()
         assert found.batch is not None
         return replace(found, batch=found.batch.clone())
 
     def do(self, call: Callable[[Any], Any]) -> Any:
         """Something else with the collector, in its turn of the generator."""
-        torch.set_rng_state(self._random)
+        _set_random_state(self._random)
         found = call(self.runner)
-        self._random = torch.get_rng_state()
+        self._random = _random_state()
         return found
 
     @property
-    def random_state(self) -> list[int]:
-        state: list[int] = self._random.tolist()
-        return state
+    def random_state(self) -> list[Any]:
+        return [state.tolist() for state in self._random]
+
+
+def _random_state() -> list[torch.Tensor]:
+    """Of the CPU, and of the GPU where there is one."""
+    return [torch.get_rng_state(), *([torch.cuda.get_rng_state()] if torch.cuda.is_available() else [])]
+
+
+def _set_random_state(states: list[torch.Tensor]) -> None:
+    torch.set_rng_state(states[0])
+    for state in states[1:]:
+        torch.cuda.set_rng_state(state)
 
 
 def sides(

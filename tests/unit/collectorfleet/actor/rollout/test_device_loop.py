@@ -280,17 +280,17 @@ def test_an_environment_that_is_over_when_it_begins_is_an_error() -> None:
             return found if mask is None else found.update({"done": mask.clone(), "terminated": mask.clone()})
 
     _, ours = sides(partial(Over, 4), partial(acting, draws=False), 24)
-    with pytest.raises(RuntimeError, match="the environment is at an end .* right after its reset"):
+    with pytest.raises(RuntimeError, match=r"the environment is at an end .* right after its reset"):
         ours.run(Asked(20))
 
 
 @pytest.mark.parametrize(
     ("kind", "why"),
     [
-        pytest.param({"step": lambda self, td: EnvBase.step(self, td)}, "step is the environment's own", id="step"),
+        pytest.param({"step": EnvBase.step}, "step is the environment's own", id="step"),
         pytest.param({"_post_step_mdp_hooks": lambda self, a, b: (a, b)}, "has a hook after its step", id="hook"),
         pytest.param(
-            {"_step_proc_data": lambda self, td: EnvBase._step_proc_data(self, td)},
+            {"_step_proc_data": EnvBase._step_proc_data},
             "_step_proc_data is the environment's own",
             id="results",
         ),
