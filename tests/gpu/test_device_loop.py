@@ -115,6 +115,7 @@ def test_a_discrete_policy_draws_what_torchrls_draws_without_waiting() -> None:
     assert second is not None
     assert torch.equal(first["action"], second["action"])
     assert torch.equal(first["action_log_prob"], second["action_log_prob"])
+    ours.run(Asked(4))
     collector = ours.runner.collector
     with torch.no_grad(), without_waiting():
         collector._found.loop.run(collector, collector._final_rollout, 4, random=False)
