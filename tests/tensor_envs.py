@@ -28,6 +28,7 @@ class Walks(EnvBase):
         self.observation_spec = Composite(
             observation=Unbounded((*shape, 3), device=device),
             calls=Unbounded((*shape, 1), dtype=torch.int64, device=device),
+            height=Unbounded((*shape, 1), dtype=torch.float64, device=device),
             shape=shape,
             device=device,
         )
@@ -78,7 +79,8 @@ class Walks(EnvBase):
 
     def _observed(self) -> dict[str, Tensor]:
         place = self._place
-        return {"observation": torch.stack([place, place.square(), place.sin()], -1), "calls": self._calls.clone()}
+        seen = torch.stack([place, place.square(), place.sin()], -1)
+        return {"observation": seen, "calls": self._calls.clone(), "height": place.double().cos().view(-1, 1)}
 
     def _entries(self, entries: dict[str, Tensor]) -> TensorDictBase:
         return TensorDict(entries, batch_size=self.batch_size, device=self.device)

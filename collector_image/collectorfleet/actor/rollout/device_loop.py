@@ -21,12 +21,7 @@ from collectorfleet.actor.rollout.loop import CLONE, WRITES, LeftOver
 from collectorfleet.actor.rollout.memory import ENDS, TRAJECTORY
 from collectorfleet.actor.rollout.policies import Policy
 from collectorfleet.actor.rollout.recording import Recorded, Values
-from collectorfleet.actor.rollout.tensor_environment import (
-    CAPTURABLE,
-    MASKED_RESET,
-    TensorEnvironment,
-    zeroed_by_partial_reset,
-)
+from collectorfleet.actor.rollout.tensor_environment import TensorEnvironment, zeroed_by_partial_reset
 
 _MASK: Final = "mask"
 _SAID, _REACHED, _FOLLOWING = "said", "reached", "following"
@@ -58,12 +53,13 @@ class DeviceLoop:
     def name(self) -> str:
         """Which loop this is, for the status."""
         name = f"Fast, with tensors on {self._device}"
-        kind = type(self.envs.base).__name__
-        if not self.envs.resets_by_mask and self._device.type != "cpu":
-            return f"{name}: each step waits for the device, because {kind} does not declare {MASKED_RESET}"
-        if self.policy.is_recorded and not self.records_steps:
-            return f"{name}, the policy as a CUDA graph: {kind} does not declare {CAPTURABLE}"
-        return f"{name}, as a CUDA graph" if self.records_steps else name
+        if self.records_steps:
+            return f"{name}, as a CUDA graph"
+        if self.policy.is_recorded:
+            return f"{name}, the policy as a CUDA graph: {self.envs.launches}"
+        if self.envs.waits and self._device.type != "cpu":
+            return f"{name}: each step waits for the device, because {self.envs.waits}"
+        return name
 
     def run(self, collector: Collector, batch: TensorDictBase, steps: int, *, random: bool) -> LeftOver | None:
         """Step into ``batch``, ``steps`` times or until the collector is interrupted; ``random`` asks no policy.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +43,7 @@ def find_loop(collector: Collector) -> Found:
     """
     _require_plain(collector)
     if collector.env_device not in CPU:
-        return _found_on_device(collector)
+        return found_with_tensors(collector)
     require(collector.storing_device in CPU, "frames are stored on another device than where they are made")
     _bring_to_cpu(collector._final_rollout)
     try:
@@ -51,15 +52,17 @@ def find_loop(collector: Collector) -> Found:
         why = str(error)
     except Exception as error:  # noqa: BLE001  (it is looked at what anybody wrote, and it can step itself)
         why = f"looking at it raised {type(error).__name__}: {error}"
-    if len(collector.env.batch_size) == 1:
-        try:
-            return _found_on_device(collector)
-        except NotExact as error:
-            why = f"{why}, and {error}"
+    with suppress(NotExact):
+        return found_with_tensors(collector)
     return _found(collector, _find_environment_loop(collector, why), list(containers(collector.env)))
 
 
-def _found_on_device(collector: Collector) -> Found:
+def found_with_tensors(collector: Collector) -> Found:
+    """The loop for an environment that is a batch of tensors.
+
+    Raises:
+        NotExact: it is none, or it does something of its own in a step.
+    """
     loop = _find_device_loop(collector)
     if not loop.records_steps:
         return _found(collector, loop, list(containers(collector.env)))
@@ -114,12 +117,12 @@ def _find_device_loop(collector: Collector) -> DeviceLoop:
     require(collector.storing_device in (*CPU, device), f"frames are stored on {collector.storing_device}")
     envs = TensorEnvironment(collector.env)
     recorded = is_recorded(collector)
-    policy = _policy(collector, envs.keys, recorded=recorded and not envs.is_capturable)
+    policy = _policy(collector, envs.keys, recorded=recorded and envs.launches is not None)
     keys = _tensors(collector._final_rollout)
     nested = [key for key in policy.writes if not isinstance(key, str)]
     require(not nested, "the policy writes a nested entry")
     require(set(policy.writes) <= keys, "the batch lacks what the policy writes")
-    return DeviceLoop(envs, policy, keys, device, records=recorded and envs.is_capturable)
+    return DeviceLoop(envs, policy, keys, device, records=recorded and envs.launches is None)
 
 
 def _find_whole_loop(collector: Collector) -> Loop:

@@ -6,14 +6,27 @@ entries are tensors ``[environments, ...]`` by key.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import Final
 
 import torch
 from tensordict import TensorDict, TensorDictBase
 from torch import Tensor
-from torchrl.envs import Compose, EnvBase, Transform, TransformedEnv
+from torchrl.envs import (
+    CatTensors,
+    Compose,
+    DoubleToFloat,
+    EnvBase,
+    InitTracker,
+    ObservationNorm,
+    RewardClipping,
+    RewardScaling,
+    RewardSum,
+    StepCounter,
+    Transform,
+    TransformedEnv,
+)
 from torchrl.envs.batched_envs import BatchedEnvBase
 
 from collectorfleet.actor.rollout.exact import require
@@ -24,6 +37,11 @@ from collectorfleet.actor.rollout.recording import Values
 MASKED_RESET: Final = "masked_reset"
 CAPTURABLE: Final = "capturable"
 
+# Transforms of TorchRL that keep those promises.
+_CAPTURABLE: Final = (CatTensors, DoubleToFloat, InitTracker, RewardClipping, RewardSum, StepCounter)
+# These read one of their tensors on the host in each call.
+_READING: Final = (ObservationNorm, RewardScaling)
+_MASKED: Final = (*_CAPTURABLE, *_READING)
 # What the steps below stand for.
 _STEPPING: Final = (
     *("step", "_step_and_maybe_reset", "step_and_maybe_reset", "_complete_done"),
@@ -36,20 +54,22 @@ _INIT: Final = "is_init"
 class TensorEnvironment:
     """Steps and resets ``env``.
 
-    ``resets_by_mask`` says that no step reads a tensor on the host. Without it, each step waits for the device to learn
-    whether an episode has ended.
+    ``waits`` says why each step waits for the device, and is None if no step does. ``launches`` says why a step cannot be
+    recorded as a CUDA graph, and is None if it can.
     """
 
     def __init__(self, env: EnvBase) -> None:
         _require_tensors(env)
         self.env = env
-        chain = list(layers(env))
-        self.base = chain[-1]
+        parts = [*(one for one in layers(env) if not isinstance(one, TransformedEnv)), *transforms(env)]
         self._native = bool(env.__dict__.get("_torchrl_native_autoreset", False))
         # Whether TorchRL has an observation and ``next`` of the step before in the same memory.
         self.shares_observations = not self._native
-        self.resets_by_mask = self._native or _declares(self.base, MASKED_RESET)
-        self.is_capturable = self.resets_by_mask and _declares(self.base, CAPTURABLE)
+        on_host = None if self._native else _first_without(parts, MASKED_RESET, _MASKED)
+        self._resets_on_host = on_host is not None
+        reads = next((type(one).__name__ for one in parts if type(one) in _READING), None)
+        self.waits = on_host or (None if reads is None else f"{reads} reads a tensor on the host")
+        self.launches = self.waits or _first_without(parts, CAPTURABLE, _CAPTURABLE)
         self.allows_done_after_reset = self._native or bool(env._allow_done_after_reset)
         step = env._step_mdp
         self._observations = list(step.observation_keys)
@@ -109,7 +129,7 @@ class TensorEnvironment:
             return self._after_own_reset(following, reached), None
         done = reached["done"]
         mask = _by_environment(done)
-        if not self.resets_by_mask and not mask.any():
+        if self._resets_on_host and not mask.any():
             return following, None
         begun = dict(self.env._reset(self._tensordict({_RESET: done.clone()}), **self._reset_options).items())
         if any(key in begun for key in self._ends):
@@ -178,8 +198,17 @@ def layers(env: EnvBase) -> Iterator[EnvBase]:
         yield env
 
 
-def _declares(env: EnvBase, name: str) -> bool:
-    return bool(getattr(type(env), name, False) or vars(env).get(name, False))
+def transforms(env: EnvBase) -> Iterator[Transform]:
+    """All transforms of the environment."""
+    for one in layers(env):
+        found = one.transform.modules() if isinstance(one, TransformedEnv) else ()
+        yield from (inner for inner in found if isinstance(inner, Transform) and type(inner) is not Compose)
+
+
+def _first_without(parts: Iterable[EnvBase | Transform], promise: str, known: tuple[type, ...]) -> str | None:
+    """Say which part neither declares ``promise`` nor is ``known`` to keep it."""
+    names = (type(one).__name__ for one in parts if not getattr(one, promise, type(one) in known))
+    return next((f"{name} does not declare {promise}" for name in names), None)
 
 
 def _require_tensors(env: EnvBase) -> None:
@@ -195,10 +224,9 @@ def _require_tensors(env: EnvBase) -> None:
         for method in _STEPPING:
             own = type(one) is not TransformedEnv and not _is_torchrls(one, method)
             require(not own, f"{name}.{method} is the environment's own")
-        transform = one.transform if isinstance(one, TransformedEnv) else None
-        for inner in transform.modules() if transform is not None else ():
-            if isinstance(inner, Transform) and type(inner) is not Compose:
-                _require_plain_transform(inner)
+    for inner in transforms(env):
+        own = type(inner)._post_step_mdp_hooks is not Transform._post_step_mdp_hooks
+        require(not own, f"{type(inner).__name__} changes entries after the step")
     base = [*layers(env)][-1]
     require(base._post_step_mdp_hooks is None, "the environment has a hook after its step")
     for method in ("_step_proc_data", "_reset_proc_data"):
@@ -214,8 +242,3 @@ def _require_tensors(env: EnvBase) -> None:
 
 def _is_torchrls(env: EnvBase, method: str) -> bool:
     return next(kind for kind in type(env).__mro__ if method in vars(kind)) is EnvBase
-
-
-def _require_plain_transform(transform: Transform) -> None:
-    own = type(transform)._post_step_mdp_hooks is not Transform._post_step_mdp_hooks
-    require(not own, f"{type(transform).__name__} changes entries after the step")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -14,23 +15,32 @@ from tensordict.nn import TensorDictModule
 from tests import tensor_envs
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, Side, assert_equal, sides
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 from torchrl.collectors import Collector
 from torchrl.envs import (
+    CatTensors,
     Compose,
+    DoubleToFloat,
     EnvBase,
     ExplorationType,
     InitTracker,
     ObservationNorm,
-    PendulumEnv,
+    RewardClipping,
+    RewardScaling,
     RewardSum,
     StepCounter,
     TransformedEnv,
+    VecNormV2,
 )
 from torchrl.modules import NormalParamExtractor, ProbabilisticActor, TanhNormal
 
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
 from collectorfleet.actor.rollout import find, recording
+from collectorfleet.actor.rollout.collector import FastCollector, call_in_steps
+from collectorfleet.actor.rollout.device_loop import DeviceLoop
+from collectorfleet.actor.rollout.exact import NotExact
 from collectorfleet.actor.rollout.loop import WRITES
+from collectorfleet.actor.rollout.policies import Policy
 
 Make = Callable[[], EnvBase]
 
@@ -39,12 +49,15 @@ def transformed(make: Make, *transforms: Callable[[], Any]) -> EnvBase:
     return TransformedEnv(make(), Compose(*[transform() for transform in transforms]))
 
 
-def pendulum() -> EnvBase:
-    return PendulumEnv(batch_size=torch.Size([3]), seed=0)
-
-
 NORMAL = partial(ObservationNorm, loc=0.5, scale=2.0, in_keys=["observation"])
+STATISTICS = partial(VecNormV2, in_keys=["observation"])
 COUNTED = (StepCounter, RewardSum, InitTracker)
+SCALED = partial(RewardScaling, loc=0.5, scale=2.0)
+REWARDED = (
+    partial(RewardClipping, -0.5, 0.5),
+    partial(CatTensors, ["observation"], out_key="all", del_keys=False),
+    partial(DoubleToFloat, in_keys=["height"], out_keys=["height"]),
+)
 MAKES: dict[str, Make] = {
     "reset by the host": partial(tensor_envs.Walks, 4),
     "reset by the mask": partial(tensor_envs.MaskedWalks, 4),
@@ -56,7 +69,9 @@ MAKES: dict[str, Make] = {
     "says done": partial(tensor_envs.MaskedWalks, 3, ("done",)),
     "says terminated": partial(tensor_envs.Walks, 3, ("terminated",)),
     "says terminated and truncated": partial(tensor_envs.MaskedWalks, 3, ("terminated", "truncated")),
-    "transformed": partial(transformed, partial(tensor_envs.MaskedWalks, 3), NORMAL, *COUNTED),
+    "normal": partial(transformed, partial(tensor_envs.MaskedWalks, 3), NORMAL, SCALED, *COUNTED),
+    "statistics": partial(transformed, partial(tensor_envs.MaskedWalks, 3), STATISTICS, RewardSum),
+    "transformed": partial(transformed, partial(tensor_envs.MaskedWalks, 3), *COUNTED, *REWARDED),
     "truncated": partial(transformed, partial(tensor_envs.MaskedWalks, 3), partial(StepCounter, 3)),
 }
 
@@ -70,11 +85,28 @@ def acting(*, draws: bool) -> Any:
     return ProbabilisticActor(computing, ["loc", "scale"], distribution_class=TanhNormal, return_log_prob=True)
 
 
+def publish_in_steps(side: Side) -> None:
+    """Have each step act with other weights."""
+    collector = side.runner.collector
+    versions = iter(range(1, 1000))
+
+    def publish() -> None:
+        version = next(versions)
+        with torch.no_grad():
+            for weight in collector.policy.parameters():
+                weight.mul_(0.9).add_(0.01 * version)
+
+    if isinstance(collector, FastCollector):
+        collector.call_before_policy(publish)
+    else:
+        call_in_steps(collector.policy, publish, collector._policy_output_keys)
+
+
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), name=st.sampled_from(list(MAKES)), seed=st.integers(0, 2**20))
 def test_frames_are_torchrls_entry_by_entry(data: st.DataObject, name: str, seed: int) -> None:
     policy = data.draw(st.sampled_from([None, partial(acting, draws=False), partial(acting, draws=True)]))
-    counted = "transformed" in name or name == "truncated"
+    counted = "transformed" in name or name in ("truncated", "normal")
     options = {
         "max_frames_per_traj": None if counted else data.draw(st.none() | st.integers(2, 9)),
         "reset_at_each_iter": data.draw(st.booleans()),
@@ -84,6 +116,9 @@ def test_frames_are_torchrls_entry_by_entry(data: st.DataObject, name: str, seed
     }
     theirs, ours = sides(MAKES[name], policy, 24, seed, **options)
     assert ours.runner.loop == "Fast, with tensors on cpu"
+    if policy is not None and data.draw(st.booleans()):
+        for side in (theirs, ours):
+            publish_in_steps(side)
     requests = st.builds(Asked, st.integers(1, 20), st.booleans(), st.none() | st.integers(1, 6))
     for asked in data.draw(st.lists(requests, min_size=1, max_size=4)):
         assert_equal(theirs.run(asked), ours.run(asked))
@@ -92,6 +127,67 @@ def test_frames_are_torchrls_entry_by_entry(data: st.DataObject, name: str, seed
         for side in (theirs, ours):
             side.do(lambda runner: runner.collector.reset())
     assert_equal(theirs.run(Asked(8)), ours.run(Asked(8)))
+
+
+class Waits(TorchDispatchMode):
+    """Notes what makes the host wait where a tensor is on a GPU: what reads a number, or has a shape of numbers."""
+
+    _WAITING = ("_local_scalar_dense", "is_nonzero", "nonzero", "equal", "masked_select", "_unique2", "unique_dim")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func._schema.name.removeprefix("aten::")
+        by_mask = name in ("index", "index_put_") and any(
+            one is not None and one.dtype is torch.bool for one in args[1]
+        )
+        if by_mask or name in self._WAITING:
+            self.found.append(name)
+        return func(*args, **(kwargs or {}))
+
+
+@contextmanager
+def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Waits]:
+    """Watch from the first step of a rollout to its last."""
+    waits = Waits()
+    end, begin = DeviceLoop._end, Policy.begin
+
+    def begun(self: Policy) -> None:
+        begin(self)
+        waits.__enter__()
+
+    def ended(self: DeviceLoop, *given: Any) -> None:
+        waits.__exit__(None, None, None)
+        end(self, *given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Policy, "begin", begun)
+        patch.setattr(DeviceLoop, "_end", ended)
+        yield waits
+
+
+@pytest.mark.parametrize("draws", [False, True], ids=["computes", "draws"])
+@pytest.mark.parametrize(
+    ("name", "waits"),
+    [
+        ("reset by the mask", 0),
+        ("resets itself", 0),
+        ("transformed", 0),
+        ("truncated", 0),
+        ("reset by the host", 1),
+        ("normal", 3),
+    ],
+)
+def test_no_step_reads_on_the_host_unless_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, name: str, waits: int, draws: bool
+) -> None:
+    _, ours = sides(MAKES[name], partial(acting, draws=draws), 24)
+    ours.run(Asked(4))  # the first step compares
+    with watched(monkeypatch) as seen:
+        ours.run(Asked(12))
+    assert len(seen.found) == 12 * waits, seen.found
 
 
 class Pretended:
@@ -300,5 +396,6 @@ def test_what_steps_in_its_own_way_is_stepped_by_it(kind: dict[str, Any], why: s
     own = type("Own", (tensor_envs.MaskedWalks,), kind)
     theirs, ours = sides(partial(own, 3), partial(acting, draws=False), 24)
     assert ours.runner.loop.startswith("Fast, by the environment's own step: ")
-    assert why in ours.runner.loop
+    with pytest.raises(NotExact, match=why):
+        find.found_with_tensors(ours.runner.collector)
     assert_equal(theirs.run(Asked(8)), ours.run(Asked(8)))
