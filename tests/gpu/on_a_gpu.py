@@ -155,7 +155,7 @@ class Learner:
         return float(torch.cuda.get_per_process_memory_fraction())
 
     def weights(self) -> dict[str, torch.Tensor]:
-        return {"value": self.value.detach()}
+        return {"value": self.value.detach().cpu()}
 
 
 def constant() -> TensorDictModule:

@@ -71,7 +71,7 @@ def test_ppo_learns_to_catch_on_one_gpu(make: Make) -> None:
         sync=True,
         max_staleness=1,
         frames_per_batch=4096,
-        total_frames=400_000,
+        total_frames=1_000_000,
         update_after_each_batch=True,
         policy_device=DEVICE,
         remote_configs={"num_cpus": 1, "num_gpus": 0.25},
