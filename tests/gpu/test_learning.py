@@ -27,18 +27,18 @@ pytestmark = pytest.mark.usefixtures("ray_with_a_gpu")
 
 @pytest.fixture
 def shards() -> Iterator[LearnerShards]:
-    made = LearnerShards(Learner, 2, gpus=0.5, policy_cpus=0.5, replay_cpus=0.5)
+    made = LearnerShards(Learner, 4, gpus=0.5, policy_cpus=0.5, replay_cpus=0.5)
     yield made
     made.stop()
 
 
 def test_policies_of_learner_shards_learn_on_their_parts_of_one_gpu(shards: LearnerShards) -> None:
-    wanted = {"red": 1.0, "blue": -3.0}
+    wanted = {"a": 1.0, "b": -3.0, "c": 0.5, "d": 2.0}
+    shards.add_policies({policy_id: {} for policy_id in wanted})
     for policy_id, mean in wanted.items():
-        actor = shards.add_policy(policy_id)
-        replay, _ = shards.get_replay_and_policy_actors(policy_id)
+        replay, actor = shards.get_replay_and_policy_actors(policy_id)
         ray.get(replay.extend.remote(policy_id, TensorDict({"x": torch.full((64, 1), mean)}, [64])))
-        assert ray.get(actor.memory_fraction.remote()) == pytest.approx(0.25)
+        assert ray.get(actor.memory_fraction.remote()) == pytest.approx(0.125)
     for _ in range(200):
         losses = ray.get([actor.learn.remote(replay.sample.remote(name, 64)) for name, actor, replay in shards])
     assert max(losses) < 0.01
