@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import ray
 import torch
-from tests.gpu.on_a_gpu import DEVICE, Doubling, bounded, constant, filling
+from tests.gpu.on_a_gpu import DEVICE, Doubling, bounded, constant
 from tests.gpu.waits import VERSION, Make, grow, numbers
 from torchrl.data import LazyTensorStorage, ReplayBuffer
 
@@ -67,20 +67,6 @@ def test_a_policy_with_its_spec_on_a_gpu_acts_in_a_collector(
     for batch in batches:
         assert batch["action"].abs().max() <= 1
         assert torch.equal(batch["next", "reward"], 2 * batch["action"])
-
-
-def test_collectors_on_a_gpu_get_a_fifth_of_it_by_default(make: Make) -> None:
-    collector = make(
-        Doubling,
-        filling(0.15, 0.25),
-        num_collectors=2,
-        sync=True,
-        frames_per_batch=8,
-        total_frames=8,
-        device=DEVICE,
-    )
-    (batch,) = list(collector)
-    assert batch["fits"].reshape(-1, 2).unique(dim=0).tolist() == [[1.0, 0.0]]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""The memory of one GPU: parts of it, a collector that is killed, and a collector that asks for too much."""
+"""The memory of one GPU: parts of it, a collector that is killed, and a collector that asks for too much.
+
+These take most of the GPU's memory. Run them one after another, and beside other tests of this folder only.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,36 @@ from tests.gpu.waits import TRAJECTORY, Make, available, numbers, read_until, ro
 from tests.wait import eventually
 
 pytestmark = pytest.mark.usefixtures("ray_with_a_gpu")
+
+
+@pytest.mark.parametrize(("share", "fits"), [(0.15, True), (0.4, False)], ids=["within its part", "beyond it"])
+def test_a_collector_of_a_quarter_gets_a_quarter_of_the_memory(make: Make, share: float, fits: bool) -> None:
+    collector = make(
+        Doubling,
+        filling(share),
+        num_collectors=1,
+        sync=True,
+        frames_per_batch=4,
+        total_frames=4,
+        device=DEVICE,
+        remote_configs={"num_cpus": 1, "num_gpus": 0.25},
+    )
+    (batch,) = list(collector)
+    assert set(batch["fits"].flatten().tolist()) == {float(fits)}
+
+
+def test_collectors_on_a_gpu_get_a_fifth_of_it_by_default(make: Make) -> None:
+    collector = make(
+        Doubling,
+        filling(0.15, 0.25),
+        num_collectors=1,
+        sync=True,
+        frames_per_batch=8,
+        total_frames=8,
+        device=DEVICE,
+    )
+    (batch,) = list(collector)
+    assert batch["fits"].reshape(-1, 2).unique(dim=0).tolist() == [[1.0, 0.0]]
 
 
 def test_half_a_gpu_is_half_of_the_memory_that_cuda_reports(make: Make) -> None:
