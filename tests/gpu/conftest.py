@@ -31,6 +31,10 @@ def ray_with_a_gpu() -> Iterator[None]:
     # Ray's sockets have paths of at most 107 bytes, which pytest's own folders are too long for.
     folder = tempfile.mkdtemp(prefix="cf-gpu-")
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    # Starting a pool of compilers takes longer than compiling the small policies of these tests.
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    # An actor that asks for no GPU sees none, as in a pod without a GPU.
+    os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "1"
     ray.init(
         _temp_dir=folder,
         num_cpus=8,

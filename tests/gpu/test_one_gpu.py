@@ -1,24 +1,14 @@
-"""Collectors that share one GPU: fractions, memory, frames and weights of CUDA."""
+"""Collectors that share one GPU: fractions, frames and weights of CUDA."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 import torch
-from tests.gpu.on_a_gpu import DEVICE, Doubling, constant, filling
+from tests.gpu.on_a_gpu import DEVICE, Doubling, constant
+from tests.gpu.waits import VERSION, Make, available
 from tests.wait import eventually
 
 pytestmark = pytest.mark.usefixtures("ray_with_a_gpu")
-
-Make = Callable[..., Any]
-VERSION = ("collector", "weights_version")
-
-
-def available(collector: Any) -> int:
-    progress = collector.status().progress
-    return progress.collectors.available if progress and progress.collectors else 0
 
 
 def test_four_collectors_of_a_quarter_work_at_once_and_a_fifth_waits(make: Make) -> None:
@@ -63,22 +53,6 @@ def test_frames_of_a_gpu_come_to_the_driver_and_its_weights_go_to_the_collectors
             for parameter in policy.parameters():
                 parameter.add_(1)
     assert seen == [({version}, {float(version)}) for version in range(1, 6)]
-
-
-@pytest.mark.parametrize(("share", "fits"), [(0.15, True), (0.4, False)], ids=["within its part", "beyond it"])
-def test_a_collector_of_a_quarter_gets_a_quarter_of_the_memory(make: Make, share: float, fits: bool) -> None:
-    collector = make(
-        Doubling,
-        filling(share),
-        num_collectors=1,
-        sync=True,
-        frames_per_batch=4,
-        total_frames=4,
-        device=DEVICE,
-        remote_configs={"num_cpus": 1, "num_gpus": 0.25},
-    )
-    (batch,) = list(collector)
-    assert set(batch["fits"].flatten().tolist()) == {float(fits)}
 
 
 def test_frames_that_are_kept_on_the_cpu_are_made_on_the_gpu(make: Make) -> None:

@@ -59,6 +59,15 @@ class Mean:
         self.value = state["value"]
 
 
+class Meeting(Mean):
+    """It is built once another one has begun to be built: each makes a file, and waits for that of the other."""
+
+    def __init__(self, own: str, other: str) -> None:
+        Path(own).touch()
+        eventually(Path(other).exists, within=60)
+        super().__init__()
+
+
 class Stepping(Mean):
     """A learner of :class:`tests.envs.Constant`: its value grows by 1 with all that it learns."""
 

@@ -14,7 +14,7 @@ import ray
 from ray.exceptions import ActorDiedError
 from ray.util import placement_group_table
 from tests.runtime.conftest import MakeShards
-from tests.runtime.learners import Forgetful, Heard, Mean, frames, pid_of
+from tests.runtime.learners import Forgetful, Heard, Mean, Meeting, frames, pid_of
 from tests.wait import eventually
 
 from collectorfleet import CollectorClosed, InfrastructureError, InvalidOption, LearnerShards, UserCodeError
@@ -61,6 +61,24 @@ def test_a_policy_may_have_a_class_of_its_own_which_needs_the_way_back_too(
     with pytest.raises(InvalidOption, match=r"^policy_class: Forgetful has no state_dict\(\)"):
         shards.add_policy("other", policy_class=Forgetful)
     assert len(shards) == 0
+
+
+def test_several_policies_are_built_at_the_same_time(make_shards: MakeShards, tmp_path: Path) -> None:
+    shards = make_shards(policy_class=Meeting)
+    a, b = str(tmp_path / "a"), str(tmp_path / "b")
+    actors = shards.add_policies({"a": {"own": a, "other": b}, "b": {"own": b, "other": a}})
+    assert [(policy_id, actor) for policy_id, actor, _ in shards] == list(actors.items())
+    assert [shards.shard_of(policy_id) for policy_id in actors] == [0, 1]
+
+
+def test_where_one_of_several_policies_cannot_be_built_none_is_added(make_shards: MakeShards) -> None:
+    shards = make_shards(2)
+    with pytest.raises(UserCodeError, match=r"^policy bad: ValueError: no such game"):
+        shards.add_policies({"good": {}, "bad": {"no_such_game": True}})
+    with pytest.raises(InvalidOption, match=r"^policy '-': not an id"):
+        shards.add_policies({"good": {}, "-": {}})
+    assert len(shards) == 0
+    assert list(shards.add_policies({"good": {}, "bad": {}})) == ["good", "bad"]
 
 
 def test_a_full_fleet_a_second_of_a_name_and_a_stranger_are_refused_and_change_nothing(make_shards: MakeShards) -> None:

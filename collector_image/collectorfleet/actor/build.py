@@ -22,6 +22,7 @@ from collectorfleet.actor.rollouts import RolloutRunner
 from collectorfleet.actor.seeds import ALONE, Seeds
 from collectorfleet.actor.stamp import SharedVersion, stamped
 from collectorfleet.actor.workers import seed_workers, seeding
+from collectorfleet.codec.settings import move_settings
 from collectorfleet.messages import POLICY
 from collectorfleet.user_code import takes
 
@@ -43,6 +44,9 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
         policy = PolicyFactory(config.policy_factory)()
     elif config.policy_factory is not None:
         options |= _weights_for_factory(policy_in_process(PolicyFactory(config.policy_factory)))
+    device = options.get("policy_device") or options.get("device")
+    if isinstance(policy, nn.Module) and device is not None and not config.has_processes:
+        move_settings(policy, device)  # TorchRL's collector moves its parameters and buffers
     cutter = Cutter() if config.cut_short else None
     if cutter is not None and not config.has_processes:
         options["interruptor"] = cutter

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -85,7 +85,9 @@ class RolloutRunner:
             if getattr(collector, "compiled_policy", False):
                 # Loading copies by numpy, which torch.compile cannot trace.
                 before_step = torch.compiler.disable(before_step)  # type: ignore[no-untyped-call]
-            if isinstance(collector, FastCollector):
+            if getattr(collector, "cudagraphed_policy", False) and torch.cuda.is_available():
+                _call_before_recorded(collector, before_step)
+            elif isinstance(collector, FastCollector):
                 collector.call_before_policy(before_step)
             else:
                 call_in_steps(self._policy, before_step, getattr(collector, "_policy_output_keys", set()))
@@ -202,7 +204,7 @@ class RolloutRunner:
         batch = rollout.batch
         if batch is None:
             return rollout
-        batch = batch.copy()
+        batch = _on_the_cpu(batch).copy()
         if rollout.segments is not None:
             batch[keys.VERSION_KEY] = keys.versions_of(rollout.segments, batch.batch_size)
         ids = batch.get(keys.TRAJECTORY_KEY, None)
@@ -249,6 +251,24 @@ class RolloutRunner:
         tracker = getattr(self.collector, "policy_version_tracker", None)
         if tracker is not None:
             _track(tracker, loaded)
+
+
+def _call_before_recorded(collector: Any, call: Callable[[], None]) -> None:
+    """Have TorchRL's loop call ``call`` in each step, before a policy that is recorded as a CUDA graph."""
+    recorded = collector._wrapped_policy
+
+    # A hook of the policy would run while the graph is recorded, and never when the graph is replayed.
+    def acting(observed: TensorDictBase) -> Any:
+        call()
+        return recorded(observed)
+
+    collector._wrapped_policy_maybe_compiled = acting
+
+
+def _on_the_cpu(batch: TensorDictBase) -> TensorDictBase:
+    """Return ``batch``, or a copy on the CPU if it has tensors of another device: the reader may have no GPU."""
+    elsewhere = any(entry.device.type != "cpu" for entry in batch.values(True, True) if isinstance(entry, Tensor))
+    return batch.cpu() if elsewhere else batch
 
 
 def _track(tracker: Any, loaded: Offer) -> None:

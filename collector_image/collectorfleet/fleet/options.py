@@ -66,7 +66,8 @@ class FleetOptions:
             Arguments that are lists are as long then. Groups grow and shrink in this proportion, deadlines are learned
             for each, and frames of all of them have to go into one batch in Sync.
         sync: batches of shares from all collectors, or each collector's batch as it comes.
-        remote_configs: options of the Ray actors, for all or as a list; default ``{"num_cpus": 1}``.
+        remote_configs: options of the Ray actors, for all or as a list; default ``{"num_cpus": 1}``, and 0.2 for
+            ``num_gpus`` if one of the collector's devices is CUDA.
         ray_init_config: arguments of ``ray.init`` if Ray is not initialised yet; a Ray that this starts gives memory
             back faster than it would by itself, see ``collectorfleet_api.ray_settings``. ``shutdown()`` leaves Ray
             running.

@@ -11,11 +11,13 @@ from torchrl.envs import EnvBase, EnvCreator, SerialEnv
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
 from collectorfleet.actor.factories import EnvironmentFactory
 from collectorfleet.fleet.options import FleetOptions
-from collectorfleet.fleet.per_collector import PerCollector, lengths
+from collectorfleet.fleet.per_collector import DEVICES, PerCollector, lengths
 from collectorfleet.user_code import name_of
 
 # As Ray has it for tasks: one CPU and nothing else is reserved.
 _DEFAULT_REMOTE: Final = {"num_cpus": 1}
+# As with RayCollector.
+_DEFAULT_GPU_FRACTION: Final = 0.2
 
 
 class Recipes:
@@ -25,9 +27,10 @@ class Recipes:
     """
 
     def __init__(self, options: FleetOptions) -> None:
-        self._remotes = PerCollector.of(options.remote_configs or _DEFAULT_REMOTE)
         environments = PerCollector([_creator(one, options) for one in options.of_each("create_env_fn").values])
         different = max(*lengths(options).values(), len(options.groups or ()), 1)
+        remotes = options.remote_configs or [_default_remote(options, index) for index in range(different)]
+        self._remotes = PerCollector.of(remotes)
         self._configs = PerCollector(
             [_config(options, index, environments[index], self._remotes[index]) for index in range(different)]
         )
@@ -41,6 +44,13 @@ class Recipes:
         """Options of the Ray actor of the collector ``c<index>``."""
         options: Mapping[str, Any] = self._remotes[index]
         return options
+
+
+def _default_remote(options: FleetOptions, index: int) -> dict[str, Any]:
+    """Return the options of a Ray actor for which the caller gave none."""
+    given = options.keywords(index)
+    on_a_gpu = any(str(given.get(name)).startswith("cuda") for name in DEVICES)
+    return _DEFAULT_REMOTE | ({"num_gpus": _DEFAULT_GPU_FRACTION} if on_a_gpu and options.uses_ray else {})
 
 
 def _config(

@@ -12,6 +12,7 @@ from tensordict import TensorDictBase
 from torch import Tensor, nn
 
 from collectorfleet.codec import snapshot as snapshots
+from collectorfleet.codec.settings import move_settings
 from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.attributes import SentAttributes
 from collectorfleet.fleet.rules.rule import is_service
@@ -62,7 +63,8 @@ class WeightsSource:
         """The policy as it is sent to collectors, which may have no GPU."""
         policy = None if is_service(self.policy) else self.policy
         if isinstance(policy, nn.Module) and any(t.device.type != "cpu" for t in snapshots.tensors_of(policy).values()):
-            return copy.deepcopy(policy).cpu()
+            policy = copy.deepcopy(policy).cpu()
+            move_settings(policy, "cpu")
         return policy
 
     def take(self, given: Any = None, model: str | None = None) -> snapshots.Snapshot | None:

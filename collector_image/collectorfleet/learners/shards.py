@@ -96,26 +96,39 @@ class LearnerShards:
             UserCodeError: the policy's constructor raised; its place is free again.
             InfrastructureError: it was not built within ``start_timeout``; likewise.
         """
+        classes = {} if policy_class is None else {policy_id: policy_class}
+        return self.add_policies({policy_id: config or {}}, policy_classes=classes)[policy_id]
+
+    def add_policies(
+        self, configs: Mapping[str, Mapping[str, Any]], *, policy_classes: Mapping[str, type] | None = None
+    ) -> dict[str, Any]:
+        """Start several policies at the same time, and return their actors by id once all are built.
+
+        Args:
+            configs: the configuration of each policy by its id, as for :meth:`add_policy`.
+            policy_classes: classes by id; default that of all.
+
+        Raises what :meth:`add_policy` raises; none of these policies is added then.
+        """
         self._check_open()
-        actor_class = self._class(policy_class or self._options.policy_class)
-        keywords = merged(self._options.config, config or {})
-        place = self._roster.add(policy_id, self._earlier.place(policy_id))
-        self._added += 1
-        file = self._file(f"policy-{policy_id}-{self._added}.pt")
-        files = [*_present(file), *self._earlier.policy_files(policy_id)]
-        actor = self._rooms[place.shard].start(
-            actor_class, 1 + place.slot, self._restarts, files, self._gpu_per_actor, keywords
-        )
+        started: dict[str, _Learner] = {}
         try:
-            answer(f"policy {policy_id}", actor.__ray_ready__.remote, Deadline(self._options.start_timeout))
+            for policy_id, config in configs.items():
+                policy_class = (policy_classes or {}).get(policy_id, self._options.policy_class)
+                started[policy_id] = self._start(policy_id, config, policy_class)
+            asks = {f"policy {policy_id}": one.actor.__ray_ready__.remote for policy_id, one in started.items()}
+            answers(asks, Deadline(self._options.start_timeout))
         except BaseException:
-            ray.kill(actor, no_restart=True)
-            self._roster.remove(policy_id)
+            for policy_id, one in started.items():
+                ray.kill(one.actor, no_restart=True)
+                self._roster.remove(policy_id)
             raise
-        self._policies[policy_id] = _Learner(actor, file)
-        self._earlier.settled(policy_id, place)
-        log.info("policy %s learns in shard %d, %d of %d places", policy_id, place.shard, len(self), self._places)
-        return actor
+        for policy_id, one in started.items():
+            place = self._roster.place(policy_id)
+            self._policies[policy_id] = one
+            self._earlier.settled(policy_id, place)
+            log.info("policy %s learns in shard %d, %d of %d places", policy_id, place.shard, len(self), self._places)
+        return {policy_id: one.actor for policy_id, one in started.items()}
 
     def remove_policy(self, policy_id: str, timeout: timedelta = _MINUTE) -> None:
         """End a policy once it has done what this process asked of it, and make its place free.
@@ -263,6 +276,18 @@ class LearnerShards:
         ]
         answers({f"replay actor of shard {at}": it.__ray_ready__.remote for at, it in enumerate(replays)}, deadline)
         return replays
+
+    def _start(self, policy_id: str, config: Mapping[str, Any], policy_class: type) -> _Learner:
+        """Give the policy a place, and return its actor, which is not built yet."""
+        actor_class = self._class(policy_class)
+        keywords = merged(self._options.config, config)
+        place = self._roster.add(policy_id, self._earlier.place(policy_id))
+        self._added += 1
+        file = self._file(f"policy-{policy_id}-{self._added}.pt")
+        files = [*_present(file), *self._earlier.policy_files(policy_id)]
+        room = self._rooms[place.shard]
+        actor = room.start(actor_class, 1 + place.slot, self._restarts, files, self._gpu_per_actor, keywords)
+        return _Learner(actor, file)
 
     def _class(self, of: type) -> Any:
         """One for all actors of a class: Ray keeps each class that is made in its head for ever."""

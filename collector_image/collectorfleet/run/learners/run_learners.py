@@ -167,8 +167,8 @@ def open_learners(
     )
     try:
         # Who was there has its place back before anybody new gets one.
-        for one in sorted(asked.policies, key=lambda policy: policy.id not in shards.resumes):
-            shards.add_policy(one.id, one.kwargs, policy_class=code.of_policies[one.id])
+        in_order = sorted(asked.policies, key=lambda policy: policy.id not in shards.resumes)
+        shards.add_policies({one.id: one.kwargs for one in in_order}, policy_classes=code.of_policies)
         feed = LearnerFeed(shards, parts, code.split)
     except BaseException:
         shards.stop()

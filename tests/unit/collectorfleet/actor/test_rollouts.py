@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 from tensordict import TensorDict, TensorDictBase
 from tests import envs
+from torchrl.collectors import Collector
 
 from collectorfleet.actor import rollouts
 from collectorfleet.actor.build import build
@@ -95,3 +97,43 @@ def test_weights_that_come_in_mid_rollout_act_at_once_in_a_compiled_policy(loop:
         rollout = runner.run(Request(1, 6, 0))
         assert rollout.batch is not None
         assert rollout.batch["action"][:, 0].tolist() == acted
+
+
+class Recorded:
+    """A CUDA graph for tests: calls its module once, and then computes what that call has recorded."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+        self._called = False
+
+    def __call__(self, observed: TensorDictBase) -> TensorDictBase:
+        if not self._called:
+            self._called = True
+            return self._module(observed)
+        return observed.set("action", self._module.module.value.expand(2).clone())
+
+
+@pytest.mark.parametrize("loop", [RolloutLoop.AUTO, RolloutLoop.TORCHRL])
+def test_weights_that_come_in_mid_rollout_act_at_once_in_a_recorded_policy(
+    loop: RolloutLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Collector, "_compile_wrapped_policy", lambda _, policy: Recorded(policy))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    environment = Publishing()
+    config = CollectorConfig(
+        environment,
+        envs.make_policy(1.0),
+        6,
+        update_between_steps=True,
+        rollout=loop,
+        options={"cudagraph_policy": True},
+    )
+    runner = build(config, 1)
+    inbox = runner.inboxes[POLICY]
+    newer = snapshots.take(snapshots.by_every_name(envs.make_policy(3.0)))
+    environment.publish = lambda: inbox.offer(Offer(7, newer))
+    for acted, segments in (([1.0] * 2 + [3.0] * 4, [(0, 0), (2, 7)]), ([3.0] * 6, [(0, 7)])):
+        rollout = runner.run(Request(1, 6, 0))
+        assert rollout.batch is not None
+        assert rollout.batch["action"][:, 0].tolist() == acted
+        assert rollout.segments == [Segment(*segment) for segment in segments]

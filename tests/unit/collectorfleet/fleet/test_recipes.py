@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 from tests import envs
 from torchrl.envs import EnvCreator
 
@@ -52,6 +53,24 @@ def test_collectors_beyond_a_list_begin_it_anew() -> None:
 @pytest.mark.parametrize("none", [None, [], {}])
 def test_a_collector_of_which_nothing_is_said_reserves_a_cpu(none: Any) -> None:
     assert recipes(remote_configs=none).remote_options(0) == {"num_cpus": 1}
+
+
+@pytest.mark.parametrize(
+    ("given", "gpus"),
+    [
+        pytest.param({"device": "cuda"}, [0.2, 0.2], id="all on a GPU"),
+        pytest.param({"policy_device": torch.device("cuda:0")}, [0.2, 0.2], id="the policy on a GPU"),
+        pytest.param({"device": ["cpu", "cuda"]}, [0, 0.2], id="one on a GPU"),
+        pytest.param({"collector_kwargs": {"device": "cuda"}}, [0.2, 0.2], id="by collector_kwargs"),
+        pytest.param({"device": "cpu"}, [0, 0], id="none on a GPU"),
+        pytest.param({"device": "cuda", "remote_configs": {"num_cpus": 1}}, [0, 0], id="remote_configs without GPUs"),
+        pytest.param({"device": "cuda", "transport": "torch_distributed"}, [0, 0], id="without Ray"),
+    ],
+)
+def test_a_collector_on_a_gpu_gets_a_fifth_of_it_by_default(given: dict[str, Any], gpus: list[float]) -> None:
+    found = recipes(num_collectors=2, **given)
+    assert [found.remote_options(index).get("num_gpus", 0) for index in range(2)] == gpus
+    assert [found.config(index, 12).gpu_fraction for index in range(2)] == gpus
 
 
 def test_several_environments_of_a_collector_are_built_together() -> None:

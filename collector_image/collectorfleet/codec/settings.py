@@ -1,0 +1,24 @@
+"""The device of what TorchRL's modules keep besides parameters and buffers, which ``Module.to`` leaves where it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from tensordict.nn import ProbabilisticTensorDictModule
+from torch import Tensor, nn
+from torchrl.data import TensorSpec
+
+
+def move_settings(policy: nn.Module, device: torch.device | str) -> None:
+    """Move the specs of all modules in ``policy`` to ``device``, and the tensors that set distributions."""
+    for module in policy.modules():
+        for name, value in list(vars(module).items()):
+            if isinstance(value, TensorSpec):
+                vars(module)[name] = value.to(device)
+        if isinstance(module, ProbabilisticTensorDictModule):
+            module.distribution_kwargs = _moved(module.distribution_kwargs, device)
+
+
+def _moved(keywords: dict[str, Any], device: torch.device | str) -> dict[str, Any]:
+    return {name: value.to(device) if isinstance(value, Tensor) else value for name, value in keywords.items()}
