@@ -22,7 +22,7 @@ from benchmarks.gpu.serving import Shared, make_server
 CLIENTS, QUICK_CLIENTS = (4, 16), (1, 2)
 ENVS, QUICK_ENVS = 64, 2
 ROUNDS = 2
-TURN_SECONDS, QUICK_TURN_SECONDS = 1.0, 0.3
+TURN_SECONDS, QUICK_TURN_SECONDS = 1.2, 0.3
 # No answer of a server in this time ends a turn with an error.
 _PATIENCE_SECONDS = 20.0
 
@@ -36,7 +36,7 @@ def measure(results: Results, device: str, *, quick: bool) -> None:
     turn = QUICK_TURN_SECONDS if quick else TURN_SECONDS
     shared = Shared.of(max(counts), envs)
     cases = list(itertools.product(NETWORKS, counts))
-    with peers(1 + max(counts), _make, device, shared) as (server, *clients):
+    with results.step("start and turns"), peers(1 + max(counts), _make, device, shared) as (server, *clients):
         pinned = server.ask({"network": next(iter(NETWORKS)), "clients": 1, "most": 1, "warm_up": True}, 60)
         results.add("shared memory is pinned", "of the server", float(pinned), "1 if so")
         for number in rounds(ROUNDS, float("inf")):
@@ -51,7 +51,7 @@ def measure(results: Results, device: str, *, quick: bool) -> None:
                     return  # its processes may answer later, in the turn of another side
                 for what, (value, unit) in found.items() if number else ():
                     results.add(what, case, value, unit)
-            results.save()
+                results.save()
 
 
 def _turn(

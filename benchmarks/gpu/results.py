@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import statistics
 import time
@@ -34,6 +35,18 @@ class Results:
         """Keep the first line of the error, which stands in the table in place of a number."""
         text = str(error).strip() or "no message"
         self._errors[what, case] = f"{type(error).__name__}: {text.splitlines()[0][:150]}"
+
+    @contextlib.contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        """Print how long the block took. Keep its error, so that the steps after it are measured."""
+        began = time.monotonic()
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001  (whatever a device or a process raises)
+            self.fail(what, "all", error)
+        finally:
+            print(f"{self._part}: {what}: {time.monotonic() - began:.0f} s", flush=True)
+            self.save()
 
     def lines(self) -> list[Line]:
         """Return one line for each measurement, in the order in which they were first made."""

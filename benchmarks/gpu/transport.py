@@ -33,19 +33,20 @@ def measure(results: Results, device: str, *, quick: bool) -> None:
     sizes = {f"{size:g} MB": max(1, round(size * 1e6 / _BYTES_PER_FRAME / STEPS)) for size in _sizes(quick)}
     most, store = (2, 200 * 2**20) if quick else (6, 4 * 2**30)
     with local_ray(device, store_bytes=store):
-        reader: Any = ray.remote(num_cpus=1)(_Reader).remote()
-        parts = dict(chain.from_iterable(_parts(case, envs, device, reader).items() for case, envs in sizes.items()))
-        alternate(results, parts, most=most, seconds=12)
-        ray.kill(reader)
-        del parts
-        with peers(1, make_reading, device) as (peer,):
-            handed = {
+        with results.step("parts"):
+            reader: Any = ray.remote(num_cpus=1)(_Reader).remote()
+            parts = (_parts(case, envs, device, reader).items() for case, envs in sizes.items())
+            alternate(results, dict(chain.from_iterable(parts)), most=most, seconds=12)
+            ray.kill(reader)
+        with results.step("CUDA IPC"), peers(1, make_reading, device) as (peer,):
+            handed: dict[tuple[str, str], Work] = {
                 ("CUDA IPC", case): partial(_hand_over, peer, _leaves(_batch(envs, device)), device)
                 for case, envs in sizes.items()
             }
             alternate(results, handed, most=3 * most, seconds=3)
             del handed
-        _whole_paths(results, sizes, device, most)
+        with results.step("whole path"):
+            _whole_paths(results, sizes, device, most)
 
 
 def _sizes(quick: bool) -> tuple[float, ...]:

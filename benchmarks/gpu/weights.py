@@ -39,9 +39,12 @@ def measure(results: Results, device: str, *, quick: bool) -> None:
     weights = [parameter.detach() for parameter in learned.parameters()]
     most = 2 if quick else 8
     with local_ray(device, store_bytes=(200 if quick else 3000) * 2**20):
-        _fleet(results, case, learned, device, most)
-        alternate(results, _parts(case, learned, weights, device), most=most, seconds=6)
-    with peers(COLLECTORS, make_loading, device, [tuple(one.shape) for one in weights]) as found:
+        with results.step("publish"):
+            _fleet(results, case, learned, device, most)
+        with results.step("parts"):
+            alternate(results, _parts(case, learned, weights, device), most=most, seconds=6)
+    shapes = [tuple(one.shape) for one in weights]
+    with results.step("CUDA IPC"), peers(COLLECTORS, make_loading, device, shapes) as found:
         handed: dict[tuple[str, str], Work] = {
             (f"CUDA IPC to {COLLECTORS} processes", case): partial(_hand_over, found, weights, device)
         }
