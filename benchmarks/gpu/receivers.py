@@ -1,0 +1,34 @@
+"""Processes that tensors are handed to. Knows torch alone, so that they start soon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from benchmarks.gpu.devices import copy_all, milliseconds, synchronize
+from benchmarks.gpu.processes import Answer
+
+
+def make_reading(index: int, device: str) -> Answer:
+    """Return what reads the tensors that it is handed where they lie."""
+    synchronize(device)
+
+    def read(handed: list[Tensor], opened_ms: float) -> Mapping[str, float]:
+        reading = milliseconds(lambda: [tensor.view(-1).sum() for tensor in handed], device)
+        return {"CUDA IPC: opened": opened_ms, "CUDA IPC: read by one kernel for each tensor": reading}
+
+    return read
+
+
+def make_loading(index: int, device: str, shapes: list[tuple[int, ...]]) -> Answer:
+    """Return what copies the tensors that it is handed into tensors of its own."""
+    own = [torch.zeros(shape, device=device) for shape in shapes]
+
+    def load(handed: list[Tensor], opened_ms: float) -> float:
+        copy_all(own, handed)
+        synchronize(device)
+        return opened_ms
+
+    return load
