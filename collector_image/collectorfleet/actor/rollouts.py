@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -85,12 +85,10 @@ class RolloutRunner:
             if getattr(collector, "compiled_policy", False):
                 # Loading copies by numpy, which torch.compile cannot trace.
                 before_step = torch.compiler.disable(before_step)  # type: ignore[no-untyped-call]
-            if getattr(collector, "cudagraphed_policy", False) and torch.cuda.is_available():
-                _call_before_recorded(collector, before_step)
-            elif isinstance(collector, FastCollector):
+            if isinstance(collector, FastCollector):
                 collector.call_before_policy(before_step)
             else:
-                call_in_steps(self._policy, before_step, getattr(collector, "_policy_output_keys", set()))
+                call_in_steps(collector, self._policy, before_step)
         self._known_loop = self.loop
 
     def run(self, request: Request, weights: Offer | None = None) -> Rollout:
@@ -251,18 +249,6 @@ class RolloutRunner:
         tracker = getattr(self.collector, "policy_version_tracker", None)
         if tracker is not None:
             _track(tracker, loaded)
-
-
-def _call_before_recorded(collector: Any, call: Callable[[], None]) -> None:
-    """Have TorchRL's loop call ``call`` in each step, before a policy that is recorded as a CUDA graph."""
-    recorded = collector._wrapped_policy
-
-    # A hook of the policy would run while the graph is recorded, and never when the graph is replayed.
-    def acting(observed: TensorDictBase) -> Any:
-        call()
-        return recorded(observed)
-
-    collector._wrapped_policy_maybe_compiled = acting
 
 
 def _on_the_cpu(batch: TensorDictBase) -> TensorDictBase:

@@ -50,7 +50,7 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
         if isinstance(found, Found):
             found.loop.before_policy = call
         else:
-            call_in_steps(self.policy, call, self._policy_output_keys)
+            call_in_steps(self, self.policy, call)
 
     @property
     def steps_by(self) -> str:
@@ -69,8 +69,9 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
 
         What the policy said in earlier steps stays as it was.
         """
+        found = self._choose()  # before: a choice is used when it is made
         self._before_policy = call
-        self._use(self._choose())
+        self._use(found)
 
     @torch.no_grad()
     def rollout(self) -> TensorDictBase:
@@ -128,11 +129,15 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
                 before.select(time, step - 1).copy_(seen.select(time, step))
 
 
-def call_in_steps(policy: Any, call: Callable[[], None], writes: set[Any]) -> None:
-    """Have TorchRL's loop call ``call`` before the policy, and copy the entries ``writes`` after the policy.
+def call_in_steps(collector: Any, policy: Any, call: Callable[[], None]) -> None:
+    """Have TorchRL's loop call ``call`` before the policy in each step, and keep what the policy said before.
 
     ``call`` may change the weights. Without copies, an entry that is a view of the weights would change with them.
     """
+    if getattr(collector, "cudagraphed_policy", False) and torch.cuda.is_available():
+        _call_before_recorded(collector, call)
+        return
+    writes = getattr(collector, "_policy_output_keys", set())
 
     def keep(_: Any, __: Any, said: Any) -> None:
         if isinstance(said, TensorDictBase):
@@ -143,6 +148,17 @@ def call_in_steps(policy: Any, call: Callable[[], None], writes: set[Any]) -> No
 
     policy.register_forward_pre_hook(lambda *_: call())
     policy.register_forward_hook(keep)
+
+
+def _call_before_recorded(collector: Any, call: Callable[[], None]) -> None:
+    recorded = collector._wrapped_policy
+
+    # A hook of the policy would run while the graph is recorded, and never when the graph is replayed.
+    def acting(observed: TensorDictBase) -> Any:
+        call()
+        return recorded(observed)
+
+    collector._wrapped_policy_maybe_compiled = acting
 
 
 def _find(collector: FastCollector, changed: str | None) -> Found | NotExact:

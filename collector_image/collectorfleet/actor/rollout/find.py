@@ -11,7 +11,7 @@ import torch
 from tensordict import TensorDict, TensorDictBase
 from tensordict.nn import ProbabilisticTensorDictModule
 from torchrl.collectors import Collector
-from torchrl.envs import Transform
+from torchrl.envs import GymLikeEnv, Transform
 
 from collectorfleet.actor.rollout.device_loop import DeviceLoop
 from collectorfleet.actor.rollout.environment_loop import EnvironmentLoop
@@ -22,7 +22,7 @@ from collectorfleet.actor.rollout.memory import ENDS, TRAJECTORY
 from collectorfleet.actor.rollout.policies import Policy, find_policy
 from collectorfleet.actor.rollout.stage import Stage
 from collectorfleet.actor.rollout.structure import Structure, chain, containers, require_own_methods
-from collectorfleet.actor.rollout.tensor_environment import TensorEnvironment
+from collectorfleet.actor.rollout.tensor_environment import TensorEnvironment, base_of
 from collectorfleet.actor.rollout.transforms import BY_ITSELF, vector_forms
 
 CPU = (None, torch.device("cpu"))
@@ -52,8 +52,9 @@ def find_loop(collector: Collector) -> Found:
         why = str(error)
     except Exception as error:  # noqa: BLE001  (it is looked at what anybody wrote, and it can step itself)
         why = f"looking at it raised {type(error).__name__}: {error}"
-    with suppress(NotExact):
-        return found_with_tensors(collector)
+    if not isinstance(base_of(collector.env), GymLikeEnv):  # which make arrays of the CPU into tensors
+        with suppress(NotExact):
+            return found_with_tensors(collector)
     return _found(collector, _find_environment_loop(collector, why), list(containers(collector.env)))
 
 

@@ -54,14 +54,14 @@ _INIT: Final = "is_init"
 class TensorEnvironment:
     """Steps and resets ``env``.
 
-    ``waits`` says why each step waits for the device, and is None if no step does. ``launches`` says why a step cannot be
-    recorded as a CUDA graph, and is None if it can.
+    ``waits`` says why each step waits for the device, and is None if no step does. ``launches`` says why a step cannot
+    be recorded as a CUDA graph, and is None if it can.
     """
 
     def __init__(self, env: EnvBase) -> None:
         _require_tensors(env)
         self.env = env
-        parts = [*(one for one in layers(env) if not isinstance(one, TransformedEnv)), *transforms(env)]
+        parts = [base_of(env), *transforms(env)]
         self._native = bool(env.__dict__.get("_torchrl_native_autoreset", False))
         # Whether TorchRL has an observation and ``next`` of the step before in the same memory.
         self.shares_observations = not self._native
@@ -198,6 +198,11 @@ def layers(env: EnvBase) -> Iterator[EnvBase]:
         yield env
 
 
+def base_of(env: EnvBase) -> EnvBase:
+    """The environment below all transforms."""
+    return [*layers(env)][-1]
+
+
 def transforms(env: EnvBase) -> Iterator[Transform]:
     """All transforms of the environment."""
     for one in layers(env):
@@ -227,7 +232,7 @@ def _require_tensors(env: EnvBase) -> None:
     for inner in transforms(env):
         own = type(inner)._post_step_mdp_hooks is not Transform._post_step_mdp_hooks
         require(not own, f"{type(inner).__name__} changes entries after the step")
-    base = [*layers(env)][-1]
+    base = base_of(env)
     require(base._post_step_mdp_hooks is None, "the environment has a hook after its step")
     for method in ("_step_proc_data", "_reset_proc_data"):
         require(_is_torchrls(base, method), f"{type(base).__name__}.{method} is the environment's own")

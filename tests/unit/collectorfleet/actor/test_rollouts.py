@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from tensordict import TensorDict, TensorDictBase
+from tensordict.nn import TensorDictModule
 from tests import envs
 from torchrl.collectors import Collector
 
@@ -33,9 +34,17 @@ class Publishing(envs.Counting):
         return stepped
 
 
-@pytest.mark.parametrize("loop", [RolloutLoop.FAST, RolloutLoop.TORCHRL])
-def test_the_oldest_of_several_versions_in_one_rollout_is_said(loop: RolloutLoop) -> None:
+class Whole(TensorDictModule):
+    """May read and write any entry, so that TorchRL's loop calls it."""
+
+
+@pytest.mark.parametrize(
+    ("loop", "whole"), [(RolloutLoop.FAST, False), (RolloutLoop.TORCHRL, False), (RolloutLoop.AUTO, True)]
+)
+def test_the_oldest_of_several_versions_in_one_rollout_is_said(loop: RolloutLoop, whole: bool) -> None:
     policy, environment = envs.make_policy(), Publishing()
+    if whole:
+        policy = Whole(policy.module, policy.in_keys, policy.out_keys)
     runner = build(CollectorConfig(environment, policy, 6, update_between_steps=True, rollout=loop), 1)
     inbox = runner.inboxes[POLICY]
     weights = snapshots.take(snapshots.by_every_name(policy))

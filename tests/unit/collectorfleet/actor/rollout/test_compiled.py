@@ -98,12 +98,12 @@ def test_a_backend_that_records_cuda_graphs_computes_as_traced_where_there_is_no
         assert_equal(theirs.run(asked), ours.run(asked))
 
 
-def test_a_policy_recorded_as_a_cuda_graph_is_torchrls_to_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_policy_that_is_to_be_recorded_on_the_cpu_is_torchrls_to_call(monkeypatch: pytest.MonkeyPatch) -> None:
     # Its recorder changes how torch computes, in all of the process.
     monkeypatch.setattr(FastCollector, "_compile_wrapped_policy", lambda _, policy: policy)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     config = CollectorConfig(make_chance, None, 12, policy_factory=acting, options={"cudagraph_policy": True})
-    why = "the policy is recorded as a CUDA graph by cudagraph_policy"
+    why = "cudagraph_policy records a policy that is on the CPU"
     assert build(config, 0).loop == f"TorchRL: {why}"
     with pytest.raises(NotExact, match=why):
         build(replace(config, rollout=RolloutLoop.FAST), 0)

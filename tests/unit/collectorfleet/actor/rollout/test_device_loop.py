@@ -99,9 +99,10 @@ def publish_in_steps(side: Side) -> None:
     if isinstance(collector, FastCollector):
         collector.call_before_policy(publish)
     else:
-        call_in_steps(collector.policy, publish, collector._policy_output_keys)
+        call_in_steps(collector, collector.policy, publish)
 
 
+@pytest.mark.filterwarnings("ignore:Support of VecNormV2:UserWarning")
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), name=st.sampled_from(list(MAKES)), seed=st.integers(0, 2**20))
 def test_frames_are_torchrls_entry_by_entry(data: st.DataObject, name: str, seed: int) -> None:
