@@ -25,22 +25,19 @@ class Walks(EnvBase):
         device = torch.device(options.pop("device", "cpu"))
         super().__init__(device=device, batch_size=torch.Size([count]), **options)
         shape = self.batch_size
+        # Moved, because a device that is pretended makes no tensor of a number.
         self.observation_spec = Composite(
-            observation=Unbounded((*shape, 3), device=device),
-            calls=Unbounded((*shape, 1), dtype=torch.int64, device=device),
-            height=Unbounded((*shape, 1), dtype=torch.float64, device=device),
+            observation=Unbounded((*shape, 3)),
+            calls=Unbounded((*shape, 1), dtype=torch.int64),
+            height=Unbounded((*shape, 1), dtype=torch.float64),
             shape=shape,
-            device=device,
-        )
-        self.action_spec = Bounded(-1, 1, (*shape, 2), device=device)
-        self.reward_spec = Unbounded((*shape, 1), device=device)
+        ).to(device)
+        self.action_spec = Bounded(-1, 1, (*shape, 2)).to(device)
+        self.reward_spec = Unbounded((*shape, 1)).to(device)
         known = ("done", "terminated", "truncated") if "truncated" in ends else ("done", "terminated")
-        self.full_done_spec = Composite(
-            {key: Binary(shape=(*shape, 1), dtype=torch.bool, device=device) for key in known},
-            shape=shape,
-            device=device,
-        )
-        self._stream = torch.arange(count, device=device)
+        over = {key: Binary(shape=(*shape, 1), dtype=torch.bool) for key in known}
+        self.full_done_spec = Composite(over, shape=shape).to(device)
+        self._stream = torch.arange(count).to(device)
         self._place = torch.zeros(count, device=device)
         self._calls = torch.zeros(count, 1, dtype=torch.int64, device=device)
 

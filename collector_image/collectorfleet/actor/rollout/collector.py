@@ -137,7 +137,7 @@ def call_in_steps(collector: Any, policy: Any, call: Callable[[], None]) -> None
     if getattr(collector, "cudagraphed_policy", False) and torch.cuda.is_available():
         _call_before_recorded(collector, call)
         return
-    writes = getattr(collector, "_policy_output_keys", set())
+    writes: set[Any] = getattr(collector, "_policy_output_keys", set())
 
     def keep(_: Any, __: Any, said: Any) -> None:
         if isinstance(said, TensorDictBase):

@@ -42,7 +42,7 @@ def find_loop(collector: Collector) -> Found:
         NotExact: what its policy or options do is not understood; all of it is TorchRL's to step then.
     """
     _require_plain(collector)
-    if collector.env_device not in CPU:
+    if _device_of_environment(collector).type != "cpu":
         return found_with_tensors(collector)
     require(collector.storing_device in CPU, "frames are stored on another device than where they are made")
     _bring_to_cpu(collector._final_rollout)
@@ -112,10 +112,10 @@ def _find_environment_loop(collector: Collector, why: str) -> EnvironmentLoop:
 
 def _find_device_loop(collector: Collector) -> DeviceLoop:
     """The loop for an environment that is a batch of tensors, with the policy on the same device."""
-    device = torch.device("cpu") if collector.env_device is None else collector.env_device
-    same = collector.policy_device == device or (device in CPU and collector.policy_device in CPU)
-    require(same, f"the environment is on {device} and the policy on {collector.policy_device}")
-    require(collector.storing_device in (*CPU, device), f"frames are stored on {collector.storing_device}")
+    device, policy_device = _device_of_environment(collector), _device_of_policy(collector)
+    require(policy_device in (None, device), f"the environment is on {device} and the policy on {policy_device}")
+    storing = collector.storing_device
+    require(storing in CPU or _with_index(storing) == device, f"frames are stored on {storing}")
     envs = TensorEnvironment(collector.env)
     recorded = is_recorded(collector)
     policy = _policy(collector, envs.keys, recorded=recorded and envs.launches is not None)
@@ -124,6 +124,24 @@ def _find_device_loop(collector: Collector) -> DeviceLoop:
     require(not nested, "the policy writes a nested entry")
     require(set(policy.writes) <= keys, "the batch lacks what the policy writes")
     return DeviceLoop(envs, policy, keys, device, records=recorded and envs.launches is None)
+
+
+def _device_of_environment(collector: Collector) -> torch.device:
+    return _with_index(collector.env_device or collector.env.device or torch.device("cpu"))
+
+
+def _device_of_policy(collector: Collector) -> torch.device | None:
+    """The device of the policy; None if it has no tensors, and nobody says which."""
+    if collector.policy_device is not None:
+        return _with_index(collector.policy_device)
+    policy = collector._wrapped_policy_uncompiled
+    tensors = [*policy.parameters(), *policy.buffers()] if isinstance(policy, torch.nn.Module) else []
+    return tensors[0].device if tensors else None
+
+
+def _with_index(device: torch.device) -> torch.device:
+    """Return the device as its tensors name it: ``cuda:0`` for ``cuda``."""
+    return torch.empty(0, device=device).device
 
 
 def _find_whole_loop(collector: Collector) -> Loop:
@@ -169,7 +187,7 @@ def is_recorded(collector: Collector) -> bool:
 
 def _policy(collector: Collector, known: list[Any], *, recorded: bool) -> Policy:
     policy, device = collector._wrapped_policy_uncompiled, collector.policy_device
-    beside = None if device == collector.env_device else device
+    beside = None if device is None or _with_index(device) == _device_of_environment(collector) else device
     found = find_policy(policy, known, collector.env.batch_size, beside)
     if collector.compiled_policy:
         found.compile(**collector.compiled_policy_kwargs)

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 import torch
+from gymnasium.vector import AutoresetMode
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tensordict.nn import TensorDictModule
 from tests import tensor_envs
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, Side, assert_equal, sides
+from tests.unit.collectorfleet.actor.rollout.test_vectors import vectors
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torchrl.collectors import Collector
@@ -400,3 +402,15 @@ def test_what_steps_in_its_own_way_is_stepped_by_it(kind: dict[str, Any], why: s
     with pytest.raises(NotExact, match=why):
         find.found_with_tensors(ours.runner.collector)
     assert_equal(theirs.run(Asked(8)), ours.run(Asked(8)))
+
+
+@pytest.mark.filterwarnings("ignore:Nested TransformedEnvs")
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.DISABLED])
+def test_a_wrapper_of_gymnasiums_vectors_gives_torchrls_frames(mode: AutoresetMode) -> None:
+    # On the CPU another loop steps them. Wrappers of simulators on a GPU are of the same kind.
+    theirs, ours = sides(partial(vectors, mode, chain=(RewardSum,)), None, 24)
+    collector = ours.runner.collector
+    collector._use(find.found_with_tensors(collector))
+    assert ours.runner.loop == "Fast, with tensors on cpu"
+    for asked in (Asked(12), Asked(9, cut_after=4), Asked(12, random=True), Asked(12)):
+        assert_equal(theirs.run(asked), ours.run(asked))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.unit.collectorfleet.actor.rollout import on_a_device
+from tests.unit.collectorfleet.actor.rollout import on_a_device, tensors_on_a_device
 
 
 def test_frames_are_torchrls_and_come_from_the_cpu_and_without_cuda_no_graph_is_recorded() -> None:
@@ -15,3 +15,11 @@ def test_frames_are_torchrls_and_come_from_the_cpu_and_without_cuda_no_graph_is_
     assert done.stdout.count("equal: ") == len(on_a_device.CASES)
     assert "recorded nothing without CUDA" in done.stdout
     assert "without CUDA device available" in done.stderr
+
+
+def test_environments_of_tensors_on_another_device_give_the_frames_of_the_cpu() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", tensors_on_a_device.__name__], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.stdout.count("equal: ") == len(tensors_on_a_device.CASES)
