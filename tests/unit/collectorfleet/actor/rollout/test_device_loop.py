@@ -104,8 +104,8 @@ def publish_in_steps(side: Side) -> None:
         call_in_steps(collector, collector.policy, publish)
 
 
-@pytest.mark.filterwarnings("ignore:Support of VecNormV2:UserWarning")
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@pytest.mark.filterwarnings("ignore:Nested TransformedEnvs", "ignore:Support of VecNormV2:UserWarning")
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), name=st.sampled_from(list(MAKES)), seed=st.integers(0, 2**20))
 def test_frames_are_torchrls_entry_by_entry(data: st.DataObject, name: str, seed: int) -> None:
     policy = data.draw(st.sampled_from([None, partial(acting, draws=False), partial(acting, draws=True)]))
