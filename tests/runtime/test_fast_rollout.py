@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from tests.envs import make_policy
 from tests.gym_envs import make_chance
+from tests.tensor_envs import MaskedWalks
 from tests.wait import eventually
 
 from collectorfleet import FleetCollector
@@ -48,6 +50,26 @@ def test_a_fleet_says_why_an_environment_steps_itself(make: Make) -> None:
     collector = make()
     next(iter(collector))
     assert loops(collector) == {"Fast, by the environment's own step: Counting is not a Gymnasium environment"}
+
+
+def test_environments_of_tensors_deliver_frames_of_the_weights_that_they_name(make: Make) -> None:
+    collector = make(
+        create_env_fn=partial(MaskedWalks, 6),
+        policy=make_policy(),
+        num_collectors=2,
+        frames_per_batch=48,
+        max_staleness=0,
+    )
+    batches = iter(collector)
+    for value in (0.25, 0.5, -0.75):
+        learn(collector, value)
+        batch = next(batches)
+        assert set(batch["action"].flatten().tolist()) == {value}
+        assert batch["collector", "weights_version"].unique().numel() == 1
+        goes_on = ~batch["next", "done"][..., :-1, 0]
+        reached, seen = batch["next", "observation"][..., :-1, :], batch["observation"][..., 1:, :]
+        assert torch.equal(reached[goes_on], seen[goes_on])
+    eventually(lambda: loops(collector) == {"Fast, with tensors on cpu"}, within=20)
 
 
 def test_observations_that_travel_once_make_the_same_batches(make: Make) -> None:
