@@ -232,8 +232,8 @@ class CollectorStatus(Model):
     rollout: str | None = Field(
         default=None,
         description=(
-            "Which loop steps its environments now, see `collection.rollout`: `Fast`, `Fast, by the environment's own "
-            "step: reason`, `TorchRL: reason`, or `TorchRL` if that was asked for."
+            "Which loop steps its environments now, see `collection.rollout`: `Fast`, `Fast, with tensors on DEVICE`, "
+            "`Fast, by the environment's own step: reason`, `TorchRL: reason`, or `TorchRL` if that was asked for."
         ),
     )
     applied_version: int | None = Field(default=None, description="Newest version that it acknowledged.")

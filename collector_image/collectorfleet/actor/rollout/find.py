@@ -83,7 +83,8 @@ def _found(
 
     def facts() -> list[Any]:
         policy = collector._wrapped_policy_uncompiled
-        return [id(collector.env), id(policy), *loop.methods_of_environments()]
+        # A CUDA graph keeps the way of drawing that it was recorded with.
+        return [id(collector.env), id(policy), collector.exploration_type, *loop.methods_of_environments()]
 
     return Found(loop, Structure(objects, facts, _tensors_read_once(objects)))
 
