@@ -19,6 +19,7 @@ from collectorfleet.actor.origin import Origin, calling
 from collectorfleet.actor.rollout.collector import FastCollector
 from collectorfleet.actor.rollout.exact import NotExact
 from collectorfleet.actor.rollouts import RolloutRunner
+from collectorfleet.actor.script_classes import give_modules
 from collectorfleet.actor.seeds import ALONE, Seeds
 from collectorfleet.actor.stamp import SharedVersion, stamped
 from collectorfleet.actor.workers import seed_workers, seeding
@@ -47,6 +48,8 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
     device = options.get("policy_device") or options.get("device")
     if isinstance(policy, nn.Module) and device is not None and not config.has_processes:
         move_settings(policy, device)  # TorchRL's collector moves its parameters and buffers
+    if isinstance(policy, nn.Module) and options.get("compile_policy"):
+        give_modules(policy)
     cutter = Cutter() if config.cut_short else None
     if cutter is not None and not config.has_processes:
         options["interruptor"] = cutter
