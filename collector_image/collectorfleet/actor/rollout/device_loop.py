@@ -22,6 +22,7 @@ from collectorfleet.actor.rollout.memory import ENDS, TRAJECTORY
 from collectorfleet.actor.rollout.policies import Policy
 from collectorfleet.actor.rollout.recording import Recorded, Values
 from collectorfleet.actor.rollout.tensor_environment import TensorEnvironment, zeroed_by_partial_reset
+from collectorfleet.actor.rollout.tensor_memory import Rows, ends_of, ids_of, require_begun
 
 _MASK: Final = "mask"
 _SAID, _REACHED, _FOLLOWING = "said", "reached", "following"
@@ -71,7 +72,7 @@ class DeviceLoop:
         """
         carrier, interruptor = collector._carrier, collector.interruptor
         memory = self._memory(batch)
-        rows = _Rows(memory, self.policy.writes)
+        rows = Rows(memory, self.policy.writes)
         self.policy.begin()
         now = self.envs.read(carrier)
         said: Values = {key: carrier.get(key) for key in self.policy.writes if key != "action" and key in carrier}
@@ -188,10 +189,10 @@ class DeviceLoop:
         values = dict(now)
         self.policy(values)
         said = {key: values[key] for key in self.policy.writes}
-        reached = self.envs.step(now, said)
-        # The reset may write where the environment keeps what it shows.
-        reached = {key: tensor.clone() for key, tensor in reached.items()}
-        following, mask = self.envs.go_on(now, reached)
+        with calling(Origin.ENVIRONMENT), self.envs.written_in_place():
+            # Copies, because the reset may write where the environment keeps what it shows.
+            reached = {key: tensor.clone() for key, tensor in self.envs.step(now, said).items()}
+            following, mask = self.envs.go_on(now, reached)
         made: Values = {} if mask is None else {_MASK: mask}
         for name, entries in ((_SAID, said), (_REACHED, reached), (_FOLLOWING, following)):
             made |= {(name, key): tensor for key, tensor in entries.items()}
@@ -207,7 +208,7 @@ class DeviceLoop:
                 parts[key[0]][key[1]] = tensor
         return parts[_SAID], parts[_REACHED], parts[_FOLLOWING], made.get(_MASK)
 
-    def _share(self, rows: _Rows, step: int, written: Sequence[str], now: Values, mask: Tensor | None) -> None:
+    def _share(self, rows: Rows, step: int, written: Sequence[str], now: Values, mask: Tensor | None) -> None:
         """Show what the policy wrote in the step before too: there TorchRL's loop has the same tensors."""
         some = mask is not None and bool(mask.any()) and not bool(mask.all())
         require(not some, f"{WRITES} when some environments have just been reset; {CLONE}")
@@ -236,11 +237,11 @@ class DeviceLoop:
     ) -> None:
         """Number the trajectories, and leave the rollout to whoever goes on."""
         carrier = collector._carrier
-        ended = _ends(memory, taken)
+        ended = ends_of(memory, taken)
         if not self.envs.allows_done_after_reset:
-            _require_begun(memory, now, taken, ended)
+            require_begun(memory, now, taken, ended)
         before = carrier.get(TRAJECTORY)
-        ids = _ids(collector, ended, before)
+        ids = ids_of(collector, ended, before)
         target = batch.get(TRAJECTORY, None)
         if target is not None:
             target.fill_(-1)
@@ -249,84 +250,6 @@ class DeviceLoop:
         for key, tensor in {**now, **left}.items():
             carrier.set(key, tensor.clone())
         carrier.set(TRAJECTORY, ids[:, -1].to(before.device, before.dtype, copy=True))
-
-
-class _Rows:
-    """Where the entries of each step go."""
-
-    def __init__(self, memory: Mapping[Any, Tensor], said: Sequence[Any]) -> None:
-        self._views = {key: entry.unbind(1) for key, entry in memory.items() if key != TRAJECTORY}
-        self._wanted = {key: (views[0].shape, views[0].dtype) for key, views in self._views.items()}
-        self._said = set(said)
-
-    def write(self, step: int, entries: Values) -> None:
-        """Copy entries of the step."""
-        self._copy(step, entries)
-
-    def write_next(self, step: int, entries: Values) -> None:
-        """Copy entries that the step led to."""
-        self._copy(step, {("next", key): tensor for key, tensor in entries.items()})
-
-    def _copy(self, step: int, entries: Values) -> None:
-        targets, sources = [], []
-        for key, tensor in entries.items():
-            views = self._views.get(key)
-            if views is None:
-                continue
-            if (tensor.shape, tensor.dtype) != self._wanted[key]:
-                self._require_fits(key, tensor)
-            targets.append(views[step])
-            sources.append(tensor)
-        if targets:
-            torch._foreach_copy_(targets, sources, non_blocking=True)
-
-    def _require_fits(self, key: Any, tensor: Tensor) -> None:
-        """Raise ValueError for what would be stretched, or lose digits; it is an error of who wrote the entry."""
-        shape, dtype = self._wanted[key]
-        if tensor.shape == shape and torch.can_cast(tensor.dtype, dtype):
-            return
-        name = key if isinstance(key, str) else ".".join(key[1:])
-        with calling(Origin.POLICY if key in self._said else Origin.ENVIRONMENT):
-            raise ValueError(
-                f"{name} is {tensor.dtype} {list(tensor.shape)} in a step, and {dtype} {list(shape)} by its spec; "
-                "return the shape and the dtype of the spec at each step"
-            )
-
-
-def _ends(memory: Mapping[Any, Tensor], taken: int) -> Tensor:
-    """Return bool ``[environments, taken]``: whether the trajectory ended with the step."""
-    found = [memory["next", key][:, :taken].flatten(2).any(2) for key in ENDS if ("next", key) in memory]
-    return torch.stack(found).any(0)
-
-
-def _require_begun(memory: Mapping[Any, Tensor], now: Values, taken: int, ended: Tensor) -> None:
-    """Raise RuntimeError if an environment was at an end when it had just been reset."""
-    for key in ENDS:
-        rows = memory.get(key)
-        if key not in now or rows is None:
-            continue
-        after = torch.cat([rows[:, 1:taken], now[key].unsqueeze(1)], 1).flatten(2).any(2)
-        if bool((after & ended & memory["next", "done"][:, :taken].flatten(2).any(2)).any()):
-            with calling(Origin.ENVIRONMENT):
-                raise RuntimeError(
-                    f"the environment is at an end ({key}) right after its reset; return False there, or set "
-                    "allow_done_after_reset of the environment"
-                )
-
-
-def _ids(collector: Collector, ended: Tensor, before: Tensor) -> Tensor:
-    """Return ``[environments, taken]``: the trajectory that each environment is in after each step."""
-    now = before.to(ended.device)[:, None].expand(ended.shape)
-    count = int(ended.sum())
-    if not count:
-        return now
-    fresh = collector._traj_pool.get_traj_and_increment(count, device=ended.device).to(now.dtype)
-    # Ends are numbered step by step, as they come.
-    number = ended.t().reshape(-1).cumsum(0).view(ended.shape[1], -1).t() - 1
-    steps = torch.arange(ended.shape[1], device=ended.device)
-    last = torch.where(ended, steps, -1).cummax(1).values
-    newest = fresh[number.gather(1, last.clamp(min=0)).clamp(min=0)]
-    return torch.where(last >= 0, newest, now)
 
 
 def _same_bytes(one: Tensor, other: Tensor) -> bool:

@@ -7,8 +7,9 @@ entries are tensors ``[environments, ...]`` by key.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import reduce
-from typing import Final
+from typing import Any, Final
 
 import torch
 from tensordict import TensorDict, TensorDictBase
@@ -47,6 +48,7 @@ _STEPPING: Final = (
     *("step", "_step_and_maybe_reset", "step_and_maybe_reset", "_complete_done"),
     *("maybe_reset", "any_done", "reset", "_reset_check_done", "_native_autoreset_set_invalid_next_observation"),
 )
+_KEPT: Final = (Tensor, bool, int, float, str)
 _RESET: Final = "_reset"
 _INIT: Final = "is_init"
 
@@ -61,7 +63,7 @@ class TensorEnvironment:
     def __init__(self, env: EnvBase) -> None:
         _require_tensors(env)
         self.env = env
-        parts = [base_of(env), *transforms(env)]
+        self._parts = parts = [base_of(env), *transforms(env)]
         self._native = bool(env.__dict__.get("_torchrl_native_autoreset", False))
         # Whether TorchRL has an observation and ``next`` of the step before in the same memory.
         self.shares_observations = not self._native
@@ -79,6 +81,19 @@ class TensorEnvironment:
         self._end_shapes = [(key, env.full_done_spec[key].shape) for key in self._ends]
         self._reset_options = {"set_state": False} if env._supports_set_state else {}
         self._has_native_hook = isinstance(env, TransformedEnv)
+
+    @contextmanager
+    def written_in_place(self) -> Iterator[None]:
+        """Raise ValueError if a step within assigns what the environment keeps, which a CUDA graph does not repeat."""
+        before = _kept(self._parts)
+        yield
+        for name, value in _kept(self._parts).items():
+            old = before.get(name)
+            if value is not old and (isinstance(value, Tensor) or isinstance(old, Tensor) or value != old):
+                raise ValueError(
+                    f"{name} is assigned in each step, which a CUDA graph does not repeat; keep it in a tensor that is "
+                    f"written into, such as by copy_(), or do not declare {CAPTURABLE}"
+                )
 
     def read(self, carrier: TensorDictBase) -> Values:
         """Return the environment's entries of ``carrier``."""
@@ -173,6 +188,16 @@ class TensorEnvironment:
             source=entries, batch_size=self.env.batch_size, device=self.env.device
         )
         return made
+
+
+def _kept(parts: Iterable[EnvBase | Transform]) -> dict[str, Any]:
+    """Return tensors and plain values that are attributes or buffers, by class and name."""
+    found: dict[str, Any] = {}
+    for one in parts:
+        attributes = {**vars(one), **vars(one).get("_buffers", {})}
+        kept = {name: value for name, value in attributes.items() if isinstance(value, _KEPT)}
+        found |= {f"{type(one).__name__}.{name}": value for name, value in kept.items()}
+    return found
 
 
 def zeroed_by_partial_reset(tensor: Tensor, mask: Tensor) -> Tensor:

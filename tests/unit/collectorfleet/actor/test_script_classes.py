@@ -8,16 +8,16 @@ from importlib import import_module
 from pathlib import Path
 from types import FunctionType
 
-import cloudpickle
 import torch
+from ray import cloudpickle
 from tensordict.nn import TensorDictModule
 
 from collectorfleet.actor.script_classes import give_modules
 
 SCRIPT = """
 import sys
-import cloudpickle
 import torch
+from ray import cloudpickle
 from tensordict.nn import TensorDictModule
 
 def squash(x):

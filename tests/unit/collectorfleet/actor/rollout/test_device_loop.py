@@ -324,6 +324,28 @@ def test_a_number_that_is_changed_after_it_was_recorded_counts(graphs: list[Pret
     assert len(graphs) == 6
 
 
+class Assigning(tensor_envs.MaskedWalks):
+    """Keeps the reward of the last step, as a tensor of its own or as a number."""
+
+    def __init__(self, count: int, number: bool) -> None:
+        super().__init__(count)
+        self._number = number
+        self.kept: Any = torch.zeros(count, 1)
+
+    def _reached(self, *given: torch.Tensor) -> Any:
+        found = super()._reached(*given)
+        self.kept = len(str(self.kept)) if self._number else self.kept + found["reward"]
+        return found
+
+
+@pytest.mark.parametrize("number", [False, True])
+@pytest.mark.usefixtures("graphs")
+def test_what_an_environment_assigns_in_a_step_is_not_recorded(number: bool) -> None:
+    _, ours = sides(partial(Assigning, 4, number), partial(acting, draws=False), 24, **RECORDED)
+    with pytest.raises(ValueError, match=r"Assigning\.kept is assigned in each step"):
+        ours.run(Asked(8))
+
+
 def test_frames_show_what_was_seen_if_an_environment_shows_all_in_one_tensor(graphs: list[Pretended]) -> None:
     for recorded in (False, True):
         _, apart = sides(partial(tensor_envs.MaskedWalks, 4), partial(acting, draws=True), 24)

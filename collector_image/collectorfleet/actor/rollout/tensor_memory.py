@@ -1,0 +1,95 @@
+"""What a rollout of tensors writes: the steps, and which trajectory each of them belongs to.
+
+``memory`` has tensors ``[environments, steps, ...]`` by the keys of a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torchrl.collectors import Collector
+
+from collectorfleet.actor.origin import Origin, calling
+from collectorfleet.actor.rollout.memory import ENDS, TRAJECTORY
+from collectorfleet.actor.rollout.recording import Values
+
+
+class Rows:
+    """Where the entries of each step go."""
+
+    def __init__(self, memory: Mapping[Any, Tensor], said: Sequence[Any]) -> None:
+        self._views = {key: entry.unbind(1) for key, entry in memory.items() if key != TRAJECTORY}
+        self._wanted = {key: (views[0].shape, views[0].dtype) for key, views in self._views.items()}
+        self._said = set(said)
+
+    def write(self, step: int, entries: Values) -> None:
+        """Copy entries of the step."""
+        self._copy(step, entries)
+
+    def write_next(self, step: int, entries: Values) -> None:
+        """Copy entries that the step led to."""
+        self._copy(step, {("next", key): tensor for key, tensor in entries.items()})
+
+    def _copy(self, step: int, entries: Values) -> None:
+        targets, sources = [], []
+        for key, tensor in entries.items():
+            views = self._views.get(key)
+            if views is None:
+                continue
+            if (tensor.shape, tensor.dtype) != self._wanted[key]:
+                self._require_fits(key, tensor)
+            targets.append(views[step])
+            sources.append(tensor)
+        if targets:
+            torch._foreach_copy_(targets, sources, non_blocking=True)
+
+    def _require_fits(self, key: Any, tensor: Tensor) -> None:
+        """Raise ValueError for what would be stretched, or lose digits; it is an error of who wrote the entry."""
+        shape, dtype = self._wanted[key]
+        if tensor.shape == shape and torch.can_cast(tensor.dtype, dtype):
+            return
+        name = key if isinstance(key, str) else ".".join(key[1:])
+        with calling(Origin.POLICY if key in self._said else Origin.ENVIRONMENT):
+            raise ValueError(
+                f"{name} is {tensor.dtype} {list(tensor.shape)} in a step, and {dtype} {list(shape)} by its spec; "
+                "return the shape and the dtype of the spec at each step"
+            )
+
+
+def ends_of(memory: Mapping[Any, Tensor], taken: int) -> Tensor:
+    """Return bool ``[environments, taken]``: whether the trajectory ended with the step."""
+    found = [memory["next", key][:, :taken].flatten(2).any(2) for key in ENDS if ("next", key) in memory]
+    return torch.stack(found).any(0)
+
+
+def require_begun(memory: Mapping[Any, Tensor], now: Values, taken: int, ended: Tensor) -> None:
+    """Raise RuntimeError if an environment was at an end when it had just been reset."""
+    for key in ENDS:
+        rows = memory.get(key)
+        if key not in now or rows is None:
+            continue
+        after = torch.cat([rows[:, 1:taken], now[key].unsqueeze(1)], 1).flatten(2).any(2)
+        if bool((after & ended & memory["next", "done"][:, :taken].flatten(2).any(2)).any()):
+            with calling(Origin.ENVIRONMENT):
+                raise RuntimeError(
+                    f"the environment is at an end ({key}) right after its reset; return False there, or set "
+                    "allow_done_after_reset of the environment"
+                )
+
+
+def ids_of(collector: Collector, ended: Tensor, before: Tensor) -> Tensor:
+    """Return ``[environments, taken]``: the trajectory that each environment is in after each step."""
+    now = before.to(ended.device)[:, None].expand(ended.shape)
+    count = int(ended.sum())
+    if not count:
+        return now
+    fresh = collector._traj_pool.get_traj_and_increment(count, device=ended.device).to(now.dtype)
+    # Ends are numbered step by step, as they come.
+    number = ended.t().reshape(-1).cumsum(0).view(ended.shape[1], -1).t() - 1
+    steps = torch.arange(ended.shape[1], device=ended.device)
+    last = torch.where(ended, steps, -1).cummax(1).values
+    newest = fresh[number.gather(1, last.clamp(min=0)).clamp(min=0)]
+    return torch.where(last >= 0, newest, now)
