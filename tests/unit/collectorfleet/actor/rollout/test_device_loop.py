@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tensordict.nn import TensorDictModule
 from tests import tensor_envs
+from tests.gym_envs import make_chance
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, Side, assert_equal, sides
 from tests.unit.collectorfleet.actor.rollout.test_vectors import vectors
 from torch import nn
@@ -30,6 +31,7 @@ from torchrl.envs import (
     RewardClipping,
     RewardScaling,
     RewardSum,
+    SerialEnv,
     StepCounter,
     TransformedEnv,
     VecNormV2,
@@ -244,6 +246,31 @@ def test_recorded_steps_give_the_same_frames(graphs: list[Pretended], name: str,
         "the policy as a CUDA graph: EagerWalks does not declare capturable" if name == "eager" else "as a CUDA graph"
     )
     assert ours.runner.loop == f"Fast, with tensors on cpu, {wanted}"
+
+
+def of_two_kinds() -> EnvBase:
+    return SerialEnv(2, [make_chance, partial(make_chance, ends=0.5)])
+
+
+@pytest.mark.parametrize("draws", [False, True], ids=["computes", "draws"])
+@pytest.mark.parametrize(
+    ("make", "loop"),
+    [
+        pytest.param(make_chance, "Fast", id="one"),
+        pytest.param(partial(SerialEnv, 3, make_chance), "Fast", id="several"),
+        pytest.param(of_two_kinds, "Fast, by the environment's own step", id="of two kinds"),
+    ],
+)
+def test_a_recorded_policy_acts_in_other_environments(
+    graphs: list[Pretended], make: Make, loop: str, draws: bool
+) -> None:
+    theirs, ours = sides(make, partial(acting, draws=draws), 24, **RECORDED)
+    for asked in (Asked(10), Asked(6, cut_after=3), Asked(5, random=True), Asked(10)):
+        assert_equal(theirs.run(asked), ours.run(asked))
+        assert theirs.random_state == ours.random_state
+    assert ours.runner.loop.partition(":")[0] == loop
+    (graph,) = graphs
+    assert graph.replays > 15
 
 
 class Constant(nn.Module):
