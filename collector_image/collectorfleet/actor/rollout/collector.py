@@ -12,7 +12,7 @@ from torchrl.envs.utils import set_exploration_type
 
 from collectorfleet.actor.rollout.exact import NotExact
 from collectorfleet.actor.rollout.find import Found, find_loop
-from collectorfleet.actor.rollout.loop import WRITES, LeftOver
+from collectorfleet.actor.rollout.loop import LeftOver
 
 
 class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
@@ -90,9 +90,9 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
             random = self._should_use_random_frames()
             left = found.loop.run(self, batch, self.frames_per_batch, random=random)
         if left is not None:
-            self._use(NotExact(WRITES))
+            self._use(NotExact(left.why))
             if self.must_be_fast:
-                raise NotExact(f"{WRITES}; clone it there, or set collection.rollout to Auto")
+                raise NotExact(f"{left.why}; clone it there, or set collection.rollout to Auto")
             self._finish(batch, left)
         return self._maybe_set_truncated(batch)
 

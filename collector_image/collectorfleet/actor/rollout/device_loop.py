@@ -19,10 +19,13 @@ from collectorfleet.actor.origin import Origin, calling, mark
 from collectorfleet.actor.rollout.exact import require
 from collectorfleet.actor.rollout.loop import CLONE, WRITES, LeftOver
 from collectorfleet.actor.rollout.memory import ENDS, TRAJECTORY
+from collectorfleet.actor.rollout.ownership import owned
 from collectorfleet.actor.rollout.policies import Policy
 from collectorfleet.actor.rollout.recording import Recorded, Values
-from collectorfleet.actor.rollout.tensor_environment import TensorEnvironment, zeroed_by_partial_reset
+from collectorfleet.actor.rollout.tensor_environment import TensorEnvironment, version_of, zeroed_by_partial_reset
 from collectorfleet.actor.rollout.tensor_memory import Rows, ends_of, ids_of, require_begun
+
+CHANGES: Final = "the environment changes what its step is given"
 
 _MASK: Final = "mask"
 _SAID, _REACHED, _FOLLOWING = "said", "reached", "following"
@@ -65,12 +68,13 @@ class DeviceLoop:
     def run(self, collector: Collector, batch: TensorDictBase, steps: int, *, random: bool) -> LeftOver | None:
         """Step into ``batch``, ``steps`` times or until the collector is interrupted; ``random`` asks no policy.
 
-        Returns what TorchRL's loop has to step, because the policy began to write into its observations.
+        Returns what TorchRL's loop has to step, because policy or environment began to write into what they are given.
 
         Raises:
-            NotExact: the policy did so where TorchRL's frames can no longer be made.
+            NotExact: they did so where TorchRL's frames can no longer be made.
         """
         carrier, interruptor = collector._carrier, collector.interruptor
+        is_carrier = carrier.device == self.envs.env.device
         memory = self._memory(batch)
         rows = Rows(memory, self.policy.writes)
         self.policy.begin()
@@ -78,6 +82,7 @@ class DeviceLoop:
         said: Values = {key: carrier.get(key) for key in self.policy.writes if key != "action" and key in carrier}
         mask: Tensor | None = None
         written: list[str] = []
+        changed: Values = {}
         interrupted = False
         step = 0
         for step in range(steps):
@@ -95,28 +100,40 @@ class DeviceLoop:
             else:
                 now, said, written = self._ask(now)
                 if written and step:
-                    self._share(rows, step, written, now, mask)
+                    self._share(rows, step, written, now, mask, WRITES)
             rows.write(step, now)
             reached = self._step(now, said)
+            changed = self.envs.changed_input(reached)
+            if changed:
+                into = [key for key, tensor in changed.items() if tensor is now.get(key)]
+                # TorchRL shows what is set in the TensorDict if it gives its own.
+                shown = {key: tensor for key, tensor in changed.items() if is_carrier or key in into or key not in said}
+                rows.write(step, {key: shown[key] for key in now if key in shown and (is_carrier or key in into)})
+                # Only what is written into is in the memory of the step before, too.
+                if step and into:
+                    self._share(rows, step, into, now, mask, CHANGES)
+                now = {key: changed.get(key, tensor) for key, tensor in now.items()}
+                said |= {key: tensor for key, tensor in shown.items() if key not in now}
             # Not before: an environment may write into its action, and TorchRL's frames show what it wrote.
             rows.write(step, said)
             # Not later: a reset may write where the environment keeps what it shows.
             rows.write_next(step, reached)
             now, mask = self._go_on(now, reached)
             interrupted = interruptor is not None and interruptor.collection_stopped()
-            if interrupted or written:
+            if interrupted or written or changed:
                 break
         taken = step + 1
         self._end(collector, batch, memory, taken, now, self._left(said, mask))
         if memory is not batch:
             self._bring(memory, batch, taken)
-        if not written:
+        if not (written or changed):
             return None
-        return LeftOver(steps if interrupted else taken, shares=self._shares(mask))
+        why = WRITES if written else CHANGES
+        return LeftOver(steps if interrupted else taken, shares=self._shares(mask), why=why)
 
     def methods_of_environments(self) -> list[Any]:
-        """None is looked up before it is called."""
-        return []
+        """What is assigned to the environment, of what a step depends on."""
+        return self.envs.assigned()
 
     def _memory(self, batch: TensorDictBase) -> Mapping[Any, Tensor]:
         """Tensors ``[environments, steps, ...]`` on the device: the batch's own, or others of their kind."""
@@ -157,10 +174,10 @@ class DeviceLoop:
             written = [key for key in self.policy.reads if not _same_bytes(shown[key], now[key])]
             now = shown if written else now
         else:
-            versions = [now[key]._version for key in self.policy.reads]
+            versions = [version_of(now[key]) for key in self.policy.reads]
             said = self._act(now)
             both = zip(self.policy.reads, versions, strict=True)
-            written = [key for key, version in both if now[key]._version != version]
+            written = [key for key, version in both if version_of(now[key]) != version]
         for key in written:
             require(key not in ENDS, f"the policy writes into {key}, which counts; {CLONE}")
         return now, said, written
@@ -174,7 +191,8 @@ class DeviceLoop:
         except BaseException as error:
             mark(error, Origin.POLICY)
             raise
-        return {key: values[key] for key in self.policy.writes}
+        # A view of the weights, or what the next replay writes over, may be kept by the environment.
+        return {key: owned(values.pop(key)).to(self._device) for key in self.policy.writes}
 
     def _step(self, now: Values, said: Values) -> Values:
         with calling(Origin.ENVIRONMENT):
@@ -208,10 +226,10 @@ class DeviceLoop:
                 parts[key[0]][key[1]] = tensor
         return parts[_SAID], parts[_REACHED], parts[_FOLLOWING], made.get(_MASK)
 
-    def _share(self, rows: Rows, step: int, written: Sequence[str], now: Values, mask: Tensor | None) -> None:
-        """Show what the policy wrote in the step before too: there TorchRL's loop has the same tensors."""
+    def _share(self, rows: Rows, step: int, written: Sequence[str], now: Values, mask: Tensor | None, why: str) -> None:
+        """Show what was written into in the step before too: there TorchRL's loop has the same tensors."""
         some = mask is not None and bool(mask.any()) and not bool(mask.all())
-        require(not some, f"{WRITES} when some environments have just been reset; {CLONE}")
+        require(not some, f"{why} when some environments have just been reset; {CLONE}")
         if self._shares(mask):
             rows.write_next(step - 1, {key: now[key] for key in written})
 

@@ -65,28 +65,36 @@ def found_with_tensors(collector: Collector) -> Found:
         NotExact: it is none, or it does something of its own in a step.
     """
     loop = _find_device_loop(collector)
-    if not loop.records_steps:
-        return _found(collector, loop, list(containers(collector.env)))
-    # What a graph was recorded with stays in it, such as numbers that are attributes.
-    modules = {id(inner): inner for one in loop.policy.modules for inner in one.modules()}
-    return _found(collector, loop, list(chain(collector.env)), modules.values())
+    all_of_it = chain(collector.env) if loop.records_steps else containers(collector.env)
+    return _found(collector, loop, list(all_of_it), recorded=loop.records_steps)
 
 
 def _found(
-    collector: Collector,
-    loop: Loop | DeviceLoop | EnvironmentLoop,
-    environments: list[Any],
-    modules: Iterable[Any] | None = None,
+    collector: Collector, loop: Loop | DeviceLoop | EnvironmentLoop, environments: list[Any], *, recorded: bool = False
 ) -> Found:
-    objects = [*environments, *(loop.policy.modules if modules is None else modules)]
+    policy_parts = list(loop.policy.modules)
+    kept: list[Any] = []  # objects with tensors at whose addresses a CUDA graph reads
+    if recorded or loop.policy.is_recorded:
+        # What a graph was recorded with stays in it, such as numbers that are attributes.
+        policy_parts = list({id(inner): inner for one in policy_parts for inner in one.modules()}.values())
+        kept = [*policy_parts, *(environments if recorded else [])]
+    objects = [*environments, *policy_parts]
     require_own_methods(objects)
 
     def facts() -> list[Any]:
         policy = collector._wrapped_policy_uncompiled
         # A CUDA graph keeps the way of drawing that it was recorded with.
-        return [id(collector.env), id(policy), collector.exploration_type, *loop.methods_of_environments()]
+        read = [tensor.data_ptr() for tensor in _tensors_of(kept)]
+        return [id(collector.env), id(policy), collector.exploration_type, read, *loop.methods_of_environments()]
 
     return Found(loop, Structure(objects, facts, _tensors_read_once(objects)))
+
+
+def _tensors_of(objects: Iterable[Any]) -> Iterator[torch.Tensor]:
+    """Parameters, buffers and attributes."""
+    for one in objects:
+        for values in (vars(one), *(vars(one).get(name, {}) for name in ("_parameters", "_buffers"))):
+            yield from (value for value in values.values() if isinstance(value, torch.Tensor))
 
 
 def _tensors_read_once(objects: list[Any]) -> Iterator[torch.Tensor]:
@@ -123,6 +131,10 @@ def _find_device_loop(collector: Collector) -> DeviceLoop:
     keys = _tensors(collector._final_rollout)
     nested = [key for key in policy.writes if not isinstance(key, str)]
     require(not nested, "the policy writes a nested entry")
+    known = {*envs.keys, *policy.writes, *collector.env.reward_keys, "action", TRAJECTORY}
+    kept = {*keys, *collector._carrier.keys(True, True)}
+    unknown = [key for key in kept - known if key != "collector" and not (isinstance(key, tuple) and key[0] == "next")]
+    require(not unknown, f"no spec has {', '.join(sorted(map(str, unknown)))}")
     require(set(policy.writes) <= keys, "the batch lacks what the policy writes")
     return DeviceLoop(envs, policy, keys, device, records=recorded and envs.launches is None)
 

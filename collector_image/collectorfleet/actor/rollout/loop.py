@@ -35,10 +35,12 @@ class LeftOver(NamedTuple):
     Args:
         begins: the first of the steps.
         shares: whether TorchRL stores this step's observation and ``next`` of the step before in the same memory.
+        why: what our loop does not do as TorchRL's.
     """
 
     begins: int
     shares: bool
+    why: str = WRITES
 
 
 class Loop:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
@@ -43,7 +44,8 @@ class Recorded:
             return self._call(given)
         if self._graph is None:
             self._given = {key: tensor.clone() for key, tensor in given.items()}
-            self._graph = capture(lambda: self._call(dict(self._given)))
+            device = next(iter(given.values())).device
+            self._graph = capture(lambda: self._call(dict(self._given)), device)
         targets, sources = [], []
         for key, target in self._given.items():
             source = given[key]
@@ -66,20 +68,23 @@ class _CudaGraph:
         return self._made
 
 
-def capture(call: Callable[[], Values]) -> Graph:
-    """Record the kernels of ``call``, which computes nothing while they are recorded.
+def capture(call: Callable[[], Values], device: torch.device) -> Graph:
+    """Record the kernels of ``call`` on ``device``, which computes nothing while they are recorded.
 
     Raises:
         RuntimeError: ``call`` reads a result on the host, or does something else that CUDA cannot record.
     """
-    graph = torch.cuda.CUDAGraph()
+    gc.collect()  # An older graph keeps its memory until then.
     try:
-        # Other threads of the process receive weights meanwhile.
-        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
-            made = call()
+        with torch.cuda.device(device):
+            graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+            # Other threads of the process receive weights meanwhile.
+            with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+                made = call()
     except RuntimeError as error:
         raise RuntimeError(
             f"cudagraph_policy: the steps cannot be recorded as a CUDA graph ({error}); remove what reads a tensor on "
-            "the host, such as .item() or a condition on a tensor, or unset cudagraph_policy"
+            "the host, such as .item() or a condition on a tensor, what makes a tensor of a number, and generators "
+            "other than torch's own, or unset cudagraph_policy"
         ) from error
     return _CudaGraph(graph, made)

@@ -47,8 +47,10 @@ _MASKED: Final = (*_CAPTURABLE, *_READING)
 _STEPPING: Final = (
     *("step", "_step_and_maybe_reset", "step_and_maybe_reset", "_complete_done"),
     *("maybe_reset", "any_done", "reset", "_reset_check_done", "_native_autoreset_set_invalid_next_observation"),
+    "rand_action",
 )
 _KEPT: Final = (Tensor, bool, int, float, str)
+_SETTINGS: Final = ("_torchrl_native_autoreset", "_allow_done_after_reset", "_post_step_mdp_hooks", "run_type_checks")
 _RESET: Final = "_reset"
 _INIT: Final = "is_init"
 
@@ -76,11 +78,13 @@ class TensorEnvironment:
         step = env._step_mdp
         self._observations = list(step.observation_keys)
         self._ends = list(env.done_keys)
+        counted = [key for key in env.reward_keys if key in step.state_keys]
+        self._of_next = {*step.observation_keys, *step.done_keys, *counted}
         self.keys = list(dict.fromkeys([*step.observation_keys, *step.state_keys, *step.done_keys]))
         self._rewards = [(key, env.full_reward_spec[key].shape) for key in env.reward_keys]
         self._end_shapes = [(key, env.full_done_spec[key].shape) for key in self._ends]
         self._reset_options = {"set_state": False} if env._supports_set_state else {}
-        self._has_native_hook = isinstance(env, TransformedEnv)
+        self._has_native_hook = type(env)._reset_on_native_autoreset is not EnvBase._reset_on_native_autoreset
 
     @contextmanager
     def written_in_place(self) -> Iterator[None]:
@@ -95,6 +99,11 @@ class TensorEnvironment:
                     f"written into, such as by copy_(), or do not declare {CAPTURABLE}"
                 )
 
+    def assigned(self) -> list[Any]:
+        """What is assigned to the environment and all that it wraps, of what a step depends on."""
+        names = (*_STEPPING, *_SETTINGS, "_compiled_step_and_maybe_reset")
+        return [vars(one).get(name) for one in layers(self.env) for name in names]
+
     def read(self, carrier: TensorDictBase) -> Values:
         """Return the environment's entries of ``carrier``."""
         found = {key: carrier.get(key, None) for key in self.keys}
@@ -102,7 +111,11 @@ class TensorEnvironment:
 
     def step(self, now: Values, said: Values) -> Values:
         """Step all environments with what the policy ``said``; return what they reached, with rewards and ends."""
-        reached = dict(self.env._step(self._tensordict({**now, **said})).items())
+        entries = {**now, **said}
+        self._versions = {key: version_of(tensor) for key, tensor in now.items()}
+        self._given = self._tensordict(dict(entries))
+        self._entries = entries
+        reached = self._here(self.env._step(self._given))
         for key, shape in self._rewards:
             if reached[key].shape != shape:
                 reached[key] = reached[key].view(shape)
@@ -111,9 +124,28 @@ class TensorEnvironment:
             self._hide_lost_observations(reached)
         return reached
 
+    def changed_input(self, reached: Values) -> Values:
+        """Return what the last step changed in the TensorDict that it was given.
+
+        An environment may show what it ``reached`` in the same tensor as before; that is no change.
+        """
+        into = [key for key, version in self._versions.items() if version_of(self._entries[key]) != version]
+        written = {key for key in into if not _share_memory(self._entries[key], reached.get(key))}
+        return {
+            key: entry for key, entry in self._given.items() if key in written or entry is not self._entries.get(key)
+        }
+
+    def _here(self, found: TensorDictBase) -> Values:
+        """Return the entries on the device of the environment."""
+        device = self.env.device
+        return {
+            key: entry if device is None or entry.device == device else entry.to(device) for key, entry in found.items()
+        }
+
     def _complete_ends(self, reached: Values) -> None:
         """Add the ends that the environment leaves out, by TorchRL's rules."""
         given = [key for key, _ in self._end_shapes if key in reached]
+        says_truncated = "truncated" in reached
         for key, shape in self._end_shapes:
             if key in given and reached[key].shape != shape:
                 reached[key] = reached[key].reshape(shape)
@@ -123,12 +155,12 @@ class TensorEnvironment:
             if key in reached:
                 continue
             if key == "terminated" and "done" in reached:
-                if "truncated" in given:
+                if says_truncated:
                     raise RuntimeError("the environment gives done and truncated without terminated; add terminated")
                 reached[key] = reached["done"]
             elif key == "done" and "terminated" in reached:
-                truncated = reached["truncated"] if "truncated" in given else None
-                reached[key] = reached["terminated"] if truncated is None else reached["terminated"] | truncated
+                terminated = reached["terminated"]
+                reached[key] = terminated | reached["truncated"] if says_truncated else terminated
             else:
                 reached[key] = torch.zeros(shape, dtype=torch.bool, device=self.env.device)
 
@@ -138,7 +170,7 @@ class TensorEnvironment:
         Returns the entries that the next step begins with, and the mask ``[environments]`` of those that were reset;
         the mask is None if the host knows that it reset nobody.
         """
-        both = {**now, **reached}
+        both = {**now, **{key: tensor for key, tensor in reached.items() if key in self._of_next}}
         following = {key: both[key] for key in self.keys if key in both}
         if self._native:
             return self._after_own_reset(following, reached), None
@@ -146,7 +178,7 @@ class TensorEnvironment:
         mask = _by_environment(done)
         if self._resets_on_host and not mask.any():
             return following, None
-        begun = dict(self.env._reset(self._tensordict({_RESET: done.clone()}), **self._reset_options).items())
+        begun = self._here(self.env._reset(self._tensordict({_RESET: done.clone()}), **self._reset_options))
         if any(key in begun for key in self._ends):
             self._complete_ends(begun)
         for key, tensor in following.items():
@@ -211,8 +243,17 @@ def _beside(mask: Tensor, tensor: Tensor) -> Tensor:
 
 
 def _by_environment(end: Tensor) -> Tensor:
-    """Return ends ``[environments, ...]`` as ``[environments]``."""
-    return end.view(-1) if end.numel() == len(end) else end.flatten(1).any(1)
+    """Return ends ``[environments, 1]`` as ``[environments]``."""
+    return end.view(-1)
+
+
+def _share_memory(one: Tensor, other: Tensor | None) -> bool:
+    return other is not None and one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+
+
+def version_of(tensor: Tensor) -> int:
+    """How often torch has seen the tensor written into; 0 for one of inference mode, where it does not count."""
+    return 0 if tensor.is_inference() else tensor._version
 
 
 def layers(env: EnvBase) -> Iterator[EnvBase]:
@@ -253,7 +294,7 @@ def _require_tensors(env: EnvBase) -> None:
         require(not one.run_type_checks, "the environment checks the types of its results")
         for method in _STEPPING:
             own = type(one) is not TransformedEnv and not _is_torchrls(one, method)
-            require(not own, f"{name}.{method} is the environment's own")
+            require(not own and method not in vars(one), f"{name}.{method} is the environment's own")
     for inner in transforms(env):
         own = type(inner)._post_step_mdp_hooks is not Transform._post_step_mdp_hooks
         require(not own, f"{type(inner).__name__} changes entries after the step")
@@ -264,6 +305,8 @@ def _require_tensors(env: EnvBase) -> None:
     require(not env._has_dynamic_specs, "the environment's tensors change their shapes")
     require(list(env.action_keys) == ["action"], "the action is not one entry named action")
     require(set(env.done_keys) <= set(ENDS) and env._simple_done, "the environment has other ends than done")
+    columns = {tuple(env.full_done_spec[key].shape) for key in env.done_keys}
+    require(columns == {(*env.batch_size, 1)}, "an end has several columns, or none")
     step = env._step_mdp
     keys = [*step.observation_keys, *step.state_keys, *env.reward_keys]
     nested = [key for key in keys if not isinstance(key, str)]

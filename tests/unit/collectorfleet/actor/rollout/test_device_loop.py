@@ -20,6 +20,7 @@ from tests.unit.collectorfleet.actor.rollout.test_vectors import vectors
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torchrl.collectors import Collector
+from torchrl.data import Binary, Composite, Unbounded
 from torchrl.envs import (
     CatTensors,
     Compose,
@@ -41,7 +42,7 @@ from torchrl.modules import NormalParamExtractor, ProbabilisticActor, TanhNormal
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
 from collectorfleet.actor.rollout import find, recording
 from collectorfleet.actor.rollout.collector import FastCollector, call_in_steps
-from collectorfleet.actor.rollout.device_loop import DeviceLoop
+from collectorfleet.actor.rollout.device_loop import CHANGES, DeviceLoop
 from collectorfleet.actor.rollout.exact import NotExact
 from collectorfleet.actor.rollout.loop import WRITES
 from collectorfleet.actor.rollout.policies import Policy
@@ -218,7 +219,8 @@ def graphs(monkeypatch: pytest.MonkeyPatch) -> list[Pretended]:
     """What is recorded from now on, by a recorder that needs no GPU."""
     found: list[Pretended] = []
 
-    def capture(call: Callable[[], recording.Values]) -> Pretended:
+    def capture(call: Callable[[], recording.Values], device: torch.device) -> Pretended:
+        assert device.type == "cpu"
         found.append(Pretended(call))
         return found[-1]
 
@@ -463,3 +465,154 @@ def test_a_wrapper_of_gymnasiums_vectors_gives_torchrls_frames(mode: AutoresetMo
     assert ours.runner.loop == "Fast, with tensors on cpu"
     for asked in (Asked(12), Asked(9, cut_after=4), Asked(12, random=True), Asked(12)):
         assert_equal(theirs.run(asked), ours.run(asked))
+
+
+class Truncating(tensor_envs.MaskedWalks):
+    """Its spec does not name ``truncated``, which it returns."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count, ("terminated",))
+        self._given = ("terminated", "truncated")
+
+
+class Secretive(tensor_envs.MaskedWalks):
+    """Has a state that is no observation, and returns another one than it was given."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.state_spec = Composite(secret=Unbounded((count, 1)), shape=self.batch_size)
+
+    def _reset(self, tensordict: Any = None, **options: Any) -> Any:
+        return super()._reset(tensordict, **options).set("secret", torch.zeros(*self.batch_size, 1))
+
+    def _step(self, tensordict: Any) -> Any:
+        found = super()._step(tensordict)
+        found["reward"] = found["reward"] + tensordict["secret"]
+        return found.set("secret", tensordict["secret"] + 1)
+
+
+class Remembering(tensor_envs.MaskedWalks):
+    """Pays the difference to the action before, which it keeps by reference."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self._last: Any = None
+
+    def _step(self, tensordict: Any) -> Any:
+        found, action = super()._step(tensordict), tensordict["action"]
+        if self._last is not None:
+            found["reward"] = (action - self._last).sum(-1, keepdim=True)
+        self._last = action
+        return found
+
+
+class Choosy(tensor_envs.MaskedWalks):
+    """Draws random actions in its own way."""
+
+    def rand_action(self, tensordict: Any = None) -> Any:
+        tensordict["action"] = 0.1 * tensordict["observation"][:, :2]
+        return tensordict
+
+
+class Columns(tensor_envs.MaskedWalks):
+    """Has ends of two columns."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        over = {key: Binary(shape=(count, 2), dtype=torch.bool) for key in ("done", "terminated", "truncated")}
+        self.full_done_spec = Composite(over, shape=self.batch_size)
+
+    def _reached(self, *given: torch.Tensor) -> Any:
+        return {key: one if key == "reward" else one.expand(-1, 2) for key, one in super()._reached(*given).items()}
+
+    def _reset(self, tensordict: Any = None, **options: Any) -> Any:
+        mask = None if tensordict is None else tensordict["_reset"].any(-1)
+        return super()._reset(None if mask is None else tensordict.empty().set("_reset", mask), **options)
+
+
+class Hooked(tensor_envs.SelfResettingWalks):
+    """Changes what it shows after it has reset itself."""
+
+    def _reset_on_native_autoreset(self, _: Any, after: Any) -> Any:
+        return after.set("height", after["height"] + 5)
+
+
+class Inferring(tensor_envs.Walks):
+    """Makes its observations in inference mode."""
+
+    def _observed(self) -> Any:
+        with torch.inference_mode():
+            return super()._observed()
+
+
+def assigned(count: int) -> EnvBase:
+    env = tensor_envs.MaskedWalks(count)
+    env.step = lambda td: EnvBase.step(env, td).set(("next", "reward"), torch.zeros(count, 1))
+    return env
+
+
+@pytest.mark.parametrize("draws", [False, True], ids=["computes", "draws"])
+@pytest.mark.parametrize("options", [{}, {"device": "cpu"}, RECORDED], ids=["plain", "device", "recorded"])
+@pytest.mark.parametrize(
+    "make",
+    [Truncating, Secretive, Remembering, Choosy, Columns, Hooked, Inferring, assigned],
+    ids=lambda one: one.__name__,
+)
+@pytest.mark.usefixtures("graphs")
+def test_unusual_environments_give_torchrls_frames(make: Any, options: dict[str, Any], draws: bool) -> None:
+    theirs, ours = sides(partial(make, 4), partial(acting, draws=draws), 24, loop=RolloutLoop.AUTO, **options)
+    if options is RECORDED and make is Remembering:
+        with pytest.raises(ValueError, match=r"Remembering\._last is assigned in each step"):
+            ours.run(Asked(12))
+        return
+    for asked in (Asked(12), Asked(9, cut_after=4), Asked(6, random=True), Asked(12)):
+        assert_equal(theirs.run(asked), ours.run(asked))
+
+
+class Changing(tensor_envs.MaskedWalks):
+    """Changes what it is given."""
+
+    def __init__(self, count: int, how: str) -> None:
+        super().__init__(count)
+        self._how = how
+
+    def _step(self, tensordict: Any) -> Any:
+        if self._how == "action":
+            tensordict["action"] = tensordict["action"].clamp(-0.1, 0.1)
+        elif self._how == "calls":
+            tensordict["calls"] = tensordict["calls"] + 100
+        elif self._how == "memory":
+            tensordict["memory"] = tensordict.get("memory", torch.zeros(*self.batch_size, 1)) + 1
+        else:
+            tensordict["observation"].clamp_(-0.5, 0.5)
+        found = super()._step(tensordict)
+        if "memory" in tensordict:
+            found["reward"] = tensordict["memory"].clone()
+        return found
+
+
+@pytest.mark.parametrize("options", [{}, {"device": "cpu"}, RECORDED], ids=["plain", "device", "recorded"])
+@pytest.mark.parametrize("how", ["action", "calls", "memory", "observation"])
+@pytest.mark.usefixtures("graphs")
+def test_torchrls_loop_takes_over_from_an_environment_that_changes_what_it_is_given(
+    how: str, options: dict[str, Any]
+) -> None:
+    make = partial(Changing, 4, how)
+    theirs, ours = sides(make, partial(acting, draws=True), 24, loop=RolloutLoop.AUTO, **options)
+    for asked in (Asked(8), Asked(8), Asked(12, random=True), Asked(8)):
+        assert_equal(theirs.run(asked), ours.run(asked))
+    assert ours.runner.loop == f"TorchRL: {CHANGES}"
+
+
+@pytest.mark.parametrize("how", ["data of a weight", "tensor of the environment"])
+def test_a_tensor_at_another_address_is_recorded_again(graphs: list[Pretended], how: str) -> None:
+    _, ours = sides(partial(tensor_envs.MaskedWalks, 4), partial(acting, draws=False), 24, **RECORDED)
+    ours.run(Asked(8))
+    collector = ours.runner.collector
+    if how == "data of a weight":
+        weight = collector.policy.module[0].weight
+        weight.data = weight.data.clone()
+    else:
+        collector.env._place = collector.env._place.clone()
+    ours.run(Asked(8))
+    assert len(graphs) == 2
