@@ -3,7 +3,7 @@
     python -m benchmarks.gpu [transport] [weights] [inference] [--limit 145] [--write FILE]
     python -m benchmarks.gpu transport --device cpu --quick    # whether it runs, and no figures
 
-Each measurement is a process of its own. ``--limit`` is in seconds for all of them together. The lines of a
+Each measurement runs in a child process. ``--limit`` is in seconds for all of them together. The lines of a
 measurement that the limit ended are printed too.
 """
 
@@ -49,7 +49,7 @@ def measure(name: str, device: str, path: Path, *, quick: bool) -> None:
 
 
 def run(name: str, arguments: list[str], path: Path, seconds: float) -> list[results.Line]:
-    """Measure in a process of its own for at most ``seconds``. Print and return the lines."""
+    """Measure in a child process for at most ``seconds``. Print and return the lines."""
     began, code = time.monotonic(), None
     command = [sys.executable, "-m", "benchmarks.gpu", name, *arguments, "--here", str(path)]
     process = subprocess.Popen(command, start_new_session=True)

@@ -66,7 +66,7 @@ def register(tensor: Tensor, device: str) -> bool:
     cuda: Any = torch.cuda
     if int(cuda.cudart().cudaHostRegister(tensor.data_ptr(), tensor.nbytes, 0)) == 0:
         return True
-    # CUDA keeps the error for whoever asks next, and copies work without it.
+    # CUDA would report this error at the next call. Copies work without pinned memory.
     with contextlib.suppress(RuntimeError):
         torch.zeros(1, device=device).add_(1)
     return False

@@ -52,7 +52,7 @@ class Peer:
         return self.answer(seconds)
 
     def close(self) -> None:
-        """Let the process end by itself."""
+        """Ask the process to end."""
         self._pipe.close()
 
     def end(self, deadline: float) -> None:
@@ -72,7 +72,7 @@ def peers(count: int, make: Callable[..., Answer], *arguments: Any) -> Iterator[
     found: list[Peer] = []
     try:
         for index in range(count):
-            found.append(Peer(make, (index, *arguments)))  # noqa: PERF401  (what was started is ended in any case)
+            found.append(Peer(make, (index, *arguments)))  # noqa: PERF401  (if one fails to start, those before it are ended)
         for peer in found:
             peer.answer(START_SECONDS)
         yield found
@@ -93,7 +93,7 @@ def _serve(pipe: Connection, make: Callable[..., Answer], arguments: Sequence[An
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
         try:
             answer = make(*arguments)
-        except Exception as error:  # noqa: BLE001  (the process that started this one hears of it)
+        except Exception as error:  # noqa: BLE001  (the error is sent to the parent process)
             pipe.send((f"{type(error).__name__}: {error}", None))
             return
         pipe.send((None, None))
@@ -107,5 +107,5 @@ def _reply(answer: Answer, message: bytes) -> tuple[str | None, Any]:
         began = time.perf_counter()
         value = pickle.loads(message)
         return None, answer(value, (time.perf_counter() - began) * 1e3)
-    except Exception as error:  # noqa: BLE001  (whoever asked hears of it)
+    except Exception as error:  # noqa: BLE001  (the error is sent to the process that asked)
         return f"{type(error).__name__}: {error}", None

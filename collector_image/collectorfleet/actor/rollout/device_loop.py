@@ -124,8 +124,7 @@ class DeviceLoop:
                 break
         taken = step + 1
         self._end(collector, batch, memory, taken, now, self._left(said, mask))
-        if memory is not batch:
-            self._bring(memory, batch, taken)
+        self._bring(memory, batch, taken)
         if not (written or changed):
             return None
         why = WRITES if written else CHANGES
