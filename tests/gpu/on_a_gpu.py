@@ -105,14 +105,14 @@ class Holding(nn.Module):
 
 
 class Scaled(nn.Module):
-    """The action is the one parameter, by a computation that a compiler cannot leave out."""
+    """The action is the one parameter; no observation is negative, which a compiler cannot know."""
 
     def __init__(self) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.ones(1))
 
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
-        return self.weight + 0 * observation[..., :1]
+        return self.weight + observation[..., :1].clamp(max=0)
 
     @staticmethod
     def counts() -> dict[str, int]:

@@ -18,6 +18,7 @@ from tests.gym_envs import make_chance
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, Side, assert_equal, sides
 from torch import nn
 from torchrl.envs import Compose, EnvBase, RewardSum, SerialEnv, StepCounter, TransformedEnv
+from torchrl.envs.utils import set_exploration_type
 from torchrl.modules import NormalParamExtractor, ProbabilisticActor, TanhNormal
 
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
@@ -97,7 +98,7 @@ def test_no_step_waits_for_the_gpu(name: str, options: dict[str, Any]) -> None:
     _, ours = sides(MAKES[name], partial(acting, draws=True), 640, **options)
     ours.run(Asked(10))  # compares, records, and fills caches
     collector = ours.runner.collector
-    with torch.no_grad(), without_waiting():
+    with torch.no_grad(), set_exploration_type(collector.exploration_type), without_waiting():
         for _ in range(3):
             collector._found.loop.run(collector, collector._final_rollout, 10, random=False)
             torch.cuda.set_sync_debug_mode("error")
@@ -117,7 +118,7 @@ def test_a_discrete_policy_draws_what_torchrls_draws_without_waiting() -> None:
     assert torch.equal(first["action_log_prob"], second["action_log_prob"])
     ours.run(Asked(4))
     collector = ours.runner.collector
-    with torch.no_grad(), without_waiting():
+    with torch.no_grad(), set_exploration_type(collector.exploration_type), without_waiting():
         collector._found.loop.run(collector, collector._final_rollout, 4, random=False)
 
 

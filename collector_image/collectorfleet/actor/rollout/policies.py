@@ -130,7 +130,7 @@ def find_policy(
         require(policy.action_key == "action", "RandomPolicy writes another key than action")
         return Policy([_Random(policy, batch_size)], ["action"], [], None)
     device = None if device is None or device.type == "cpu" else device
-    modules: list[tuple[Any, Call | None]] = list(_unrolled(policy, batch_size, directly=device is None))
+    modules: list[tuple[Any, Call | None]] = list(_unrolled(policy, batch_size))
     found = Policy([], [], [module for module, _ in modules], device)
     require(not found.hooked, "a module of the policy has hooks")
     there = set(known)
@@ -158,8 +158,8 @@ class _Random:
         values["action"] = self._policy(TensorDict(batch_size=self._batch_size)).get("action")
 
 
-def _unrolled(policy: Any, batch_size: torch.Size, *, directly: bool) -> Iterator[tuple[Any, Call | None]]:
-    """Each module with its call, in their order; containers have none. ``directly``: draw without distributions."""
+def _unrolled(policy: Any, batch_size: torch.Size) -> Iterator[tuple[Any, Call | None]]:
+    """Each module with its call, in their order; containers have none."""
     kind = type(policy)
     if kind in _SEVERAL:
         require(not policy._select_before_return, f"{kind.__name__} has selected out_keys")
@@ -171,7 +171,7 @@ def _unrolled(policy: Any, batch_size: torch.Size, *, directly: bool) -> Iterato
         yield policy, None
         if isinstance(policy.module, nn.ModuleList):
             yield policy.module, None  # one of them may be replaced
-        inner = [one for module in policy._module_iter() for one in _unrolled(module, batch_size, directly=directly)]
+        inner = [one for module in policy._module_iter() for one in _unrolled(module, batch_size)]
         # Only there do TorchRL's classes leave the way of drawing as the collector set it.
         drawing = [isinstance(call, _Drawing) for _, call in inner]
         require(not any(drawing[:-1]), f"{kind.__name__} draws before its last module")
@@ -180,7 +180,7 @@ def _unrolled(policy: Any, batch_size: torch.Size, *, directly: bool) -> Iterato
         require(policy.num_samples is None, "num_samples draws several actions")
         require(policy._generator_key is None, "the generator is in the data")
         require(policy.distribution_class is not CompositeDistribution, "the policy has a CompositeDistribution")
-        yield policy, _Drawing(policy, directly=directly)
+        yield policy, _Drawing(policy)
     elif kind in _ONE:
         require(policy._kwargs is None, "a module takes its inputs by name")
         require(policy.inplace in (None, True), f"{kind.__name__} is not inplace")
@@ -246,14 +246,14 @@ class _Whole:
 class _Drawing:
     """A ``ProbabilisticTensorDictModule``: its own distribution, drawn from by its own rules."""
 
-    def __init__(self, module: ProbabilisticTensorDictModule, *, directly: bool) -> None:
+    def __init__(self, module: ProbabilisticTensorDictModule) -> None:
         self._module = module
         self._sample = module.dist_sample_keys[0]
         require(len(module.dist_sample_keys) == 1, "the policy draws several entries at once")
         self._log_prob = module.log_prob_key if module.return_log_prob else None
         self._at_once = isinstance(module, SafeProbabilisticModule) and module.return_log_prob
         self._parameters = list(zip(module.dist_keys, module.in_keys, strict=True))
-        self._draw = find_draw(module, log_prob=self._log_prob is not None) if directly else None
+        self._draw = find_draw(module, log_prob=self._log_prob is not None)
         self._compared = False
 
     def __call__(self, values: Values) -> None:

@@ -39,7 +39,7 @@ def drawn(module: ProbabilisticTensorDictModule, parameters: dict[str, Tensor], 
         action, log_prob = draw(parameters)
     else:
         values = dict(parameters)
-        policies._Drawing(module, directly=True)._by_distribution(values, InteractionType.RANDOM)
+        policies._Drawing(module)._by_distribution(values, InteractionType.RANDOM)
         action, log_prob = values["action"], values.get("action_log_prob")
     return action, log_prob, torch.get_rng_state()
 
