@@ -9,11 +9,56 @@ from typing import Any
 import pytest
 import ray
 import torch
+from tensordict import TensorDict
 from tests.gpu.on_a_gpu import DEVICE, Doubling, bounded, constant
 from tests.gpu.waits import VERSION, Make, grow, numbers
 from torchrl.data import LazyTensorStorage, ReplayBuffer
 
+from collectorfleet.codec import snapshot
+from collectorfleet.codec.snapshot import digest
+from collectorfleet.codec.tensors import decode, encode
+
 pytestmark = pytest.mark.usefixtures("ray_with_a_gpu")
+
+
+def test_frames_are_encoded_by_way_of_pinned_memory() -> None:
+    torch.manual_seed(0)
+    numbers = torch.randn(64, 256, device=DEVICE)
+    batch = TensorDict(
+        {
+            "float": numbers,
+            "transposed": numbers.t().reshape(256, 64).t(),
+            "bfloat16": numbers.bfloat16(),
+            "bool": numbers > 0,
+            "expanded": numbers[:, :1].expand(64, 256),
+            "host": torch.arange(64),
+            "next": {"float": numbers + 1},
+        },
+        [64],
+    )
+    for _ in range(20):
+        # The copies begin behind this, and are waited for.
+        torch.linalg.matrix_power(torch.randn(2048, 2048, device=DEVICE) / 50, 9)
+        batch["late"] = torch.rand(64, 256, device=DEVICE).cumsum(1)
+        encoded = encode(batch)
+        found = decode(encoded)
+        assert sorted(found.keys(True, True), key=str) == sorted(batch.keys(True, True), key=str)
+        for key in batch.keys(True, True):
+            assert torch.equal(found.get(key), batch.get(key).cpu()), key
+        assert torch.from_numpy(encoded.arrays[0]).is_pinned()
+
+
+def test_published_weights_are_those_of_the_gpu() -> None:
+    policy = bounded(DEVICE)
+    for dtype in (None, torch.bfloat16):
+        for _ in range(20):
+            with torch.no_grad():
+                for parameter in policy.parameters():
+                    parameter.copy_(torch.linalg.matrix_power(torch.randn(2048, 2048, device=DEVICE) / 50, 9).mean())
+            state = {name: parameter.detach() for name, parameter in policy.named_parameters()}
+            found = snapshot.take(state, dtype=dtype)
+            host = {name: tensor.cpu() for name, tensor in state.items()}
+            assert digest(found.arrays) == digest(snapshot.take(host, dtype=dtype).arrays)
 
 
 @pytest.fixture

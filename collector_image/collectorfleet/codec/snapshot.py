@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from collectorfleet.codec.dtypes import holds
+from collectorfleet.codec.host import on_the_host
 from collectorfleet.errors import InvalidOption
 
 Bytes = npt.NDArray[np.uint8]
@@ -150,11 +151,9 @@ def take(
     """
     included = including(names)
     chosen = {name: tensor for name, tensor in tensors.items() if included(name)}
-    entries, arrays = [], []
-    for name, tensor in chosen.items():
-        as_dtype = travels_as(tensor, dtype)
-        entries.append(Entry(name, as_dtype, tuple(tensor.shape)))
-        arrays.append(bytes_of(tensor.to("cpu", as_dtype).contiguous()))
+    entries = [Entry(name, travels_as(tensor, dtype), tuple(tensor.shape)) for name, tensor in chosen.items()]
+    cast = [tensor.to(entry.dtype) for entry, tensor in zip(entries, chosen.values(), strict=True)]
+    arrays = [bytes_of(tensor.contiguous()) for tensor in on_the_host(cast)]
     return Snapshot(tuple(entries), arrays, whole=whole and len(chosen) == len(tensors))
 
 

@@ -18,6 +18,7 @@ from tensordict import LazyStackedTensorDict, TensorDict, TensorDictBase, is_ten
 from torch import Tensor
 
 from collectorfleet.codec import repeats
+from collectorfleet.codec.host import on_the_host
 
 # Arrays of Ray's object store are read-only, and nothing here writes to them.
 warnings.filterwarnings("ignore", message="The given NumPy array is not writable", category=UserWarning)
@@ -98,9 +99,10 @@ def encode(batch: TensorDictBase, *, compact: bool = False) -> Encoded:
 
     ``compact`` leaves out of ``next`` what the root says a step later; ``batch`` is a rollout, its last dimension time.
     """
-    arrays: list[Array] = []
+    tensors: list[Tensor] = []
     pickled: list[Any] = []
-    schema = _encode(batch, arrays, pickled)
+    schema = _encode(batch, tensors, pickled)
+    arrays = [_array(tensor) for tensor in on_the_host(tensors)]
     if compact and batch.ndim and "next" in schema.children:
         _leave_out(schema.children["next"], schema, arrays, len(schema.batch_size) - 1)
     return Encoded(schema, arrays, pickled)
@@ -113,22 +115,22 @@ def decode(encoded: Encoded) -> TensorDictBase:
     return _decode(encoded.schema, encoded, len(encoded.schema.batch_size) - 1)
 
 
-def _encode(batch: TensorDictBase, arrays: list[Array], pickled: list[Any]) -> Schema:
+def _encode(batch: TensorDictBase, tensors: list[Tensor], pickled: list[Any]) -> Schema:
     # Of a lazy stack `_has_names` does not say it.
     names = tuple(batch.names) if batch._has_names() or isinstance(batch, LazyStackedTensorDict) else None
     if isinstance(batch, LazyStackedTensorDict):
         batch = TensorDict.maybe_dense_stack(batch.tensordicts, batch.stack_dim)
         if isinstance(batch, LazyStackedTensorDict):
-            stack = tuple(_encode(one, arrays, pickled) for one in batch.tensordicts)
+            stack = tuple(_encode(one, tensors, pickled) for one in batch.tensordicts)
             has_device = batch.device is not None
             return Schema(tuple(batch.batch_size), names, has_device, stack=stack, stack_dim=batch.stack_dim)
     schema = Schema(tuple(batch.batch_size), names, has_device=batch.device is not None)
     for key, value in batch.items():
         if isinstance(value, Tensor) and fits_an_array(value):
-            schema.leaves[key] = Leaf(len(arrays), value.dtype)
-            arrays.append(_array(value))
+            schema.leaves[key] = Leaf(len(tensors), value.dtype)
+            tensors.append(value)
         elif isinstance(value, TensorDictBase) and not isinstance(value, LazyStackedTensorDict):
-            schema.children[key] = _encode(value, arrays, pickled)
+            schema.children[key] = _encode(value, tensors, pickled)
         else:
             schema.pickled[key] = len(pickled)
             # Tensors of a GPU would need the same GPU on the other side.
@@ -159,7 +161,6 @@ def fits_an_array(tensor: Tensor) -> bool:
 
 
 def _array(tensor: Tensor) -> Array:
-    tensor = tensor.detach().cpu()
     if tensor.dtype not in _NUMPY_KNOWS:
         tensor = tensor.contiguous().view(_INTEGER_OF_SIZE[tensor.dtype.itemsize])
     return np.require(tensor.resolve_conj().resolve_neg().numpy(), requirements="C")
