@@ -46,6 +46,10 @@ else
 	$(PY) -m pytest $(PYTEST)
 endif
 
+.PHONY: test-variants
+test-variants: $(READY) ## Run tests that show on another way what one of `make test` shows (an hour)
+	$(PY) -m pytest --variants only $(PYTEST)
+
 .PHONY: test-processes
 test-processes: $(READY) ## Run those of them that need no Kubernetes, but for those of transports
 	$(PY) -m pytest tests/unit tests/runtime tests/run $(PYTEST)

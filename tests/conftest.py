@@ -1,4 +1,4 @@
-"""One local Ray for all tests that want one: starting it takes seconds, and its workers import torch once."""
+"""What all tests share: which of them are run, and one local Ray, whose workers import torch once."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import pytest
 from hypothesis import settings
 
 from tests.cluster import binaries
+
+LEFT_OUT = pytest.StashKey[int]()
 
 # Two test runs share two cores, and threads that wait for each other there wait for the other run, too.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -33,6 +35,33 @@ settings.load_profile("without a clock")
 def pytest_addoption(parser: pytest.Parser) -> None:
     text = "how many manifests with something odd `validate` and a real API server are compared on (default: 600)"
     parser.addoption("--odd-manifests", type=int, default=600, metavar="N", help=text)
+    text = "run the tests that are marked as a variant of another, too; or only those (default: only the others)"
+    parser.addoption("--variants", choices=("too", "only"), help=text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "variant_of(test): shows on another way what ``test`` shows; `make test-variants`"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out variants, unless the command asks for them or names them."""
+    wanted = config.getoption("--variants")
+    if wanted == "too" or (wanted is None and any("::" in word for word in config.args)):
+        return
+    others = [item for item in items if (item.get_closest_marker("variant_of") is None) == (wanted == "only")]
+    if others:
+        config.hook.pytest_deselected(items=others)
+        left_out = set(others)
+        items[:] = [item for item in items if item not in left_out]
+        config.stash[LEFT_OUT] = len(others)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    number = config.stash.get(LEFT_OUT, 0)
+    if number and config.getoption("--variants") is None:
+        terminalreporter.write_line(f"left out {number} variants of other tests: `make test-variants` runs them")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

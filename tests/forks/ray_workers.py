@@ -7,9 +7,9 @@ There is one for each raylet, because Ray reads the raylet's pid while it is imp
 own set-up makes of it: a process with the environment, folder, files and arguments that the raylet gave, in a process
 group of its own, that runs Ray's own program.
 
-Ray's log monitor is a fork, too (:mod:`.ray_services`). The agents beside each raylet are not: as forks they did not
-end with a raylet that was killed. Such a Ray is without the dashboard and the autoscaler's monitor: nobody looks at the
-one or has nodes for the other, and each imports Ray for a second, as its first second is busy anyway.
+Ray's log monitor is a fork, too (:mod:`.ray_services`). The agent for runtime environments beside each raylet is not:
+as a fork it did not end with a raylet that was killed. Such a Ray is without the dashboard, its agents and the
+autoscaler's monitor: nobody looks at the one or has nodes for the other, and each computes for seconds.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec
@@ -26,7 +27,10 @@ from typing import Any
 CONSTANTS, NODE, SERVICES = "ray._private.ray_constants", "ray._private.node", "ray._private.services"
 FOR_RAYS_SET_UP = ("--serialized-runtime-env-context=", "--language=")
 PRELOADED = ("torchrl.collectors", "torchrl.envs")
-SERVICE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ray_services.py")
+HERE = os.path.dirname(os.path.abspath(__file__))
+SERVICE = os.path.join(HERE, "ray_services.py")
+NO_DASHBOARD_AGENT = os.path.join(HERE, "no_dashboard_agent.py")
+DASHBOARD_AGENT = "--dashboard_agent_command="
 
 
 def use() -> None:
@@ -41,7 +45,7 @@ def use() -> None:
 
 def use_in_fork() -> None:
     """The same in a fork, at once or when it imports Ray: what Ray reads of the environment then may yet be set."""
-    changes = {CONSTANTS: _replace, NODE: _leave_out, SERVICES: _fork_log_monitor}
+    changes = {CONSTANTS: _replace, NODE: _leave_out, SERVICES: _start_less}
     for name in [name for name in changes if name in sys.modules]:
         changes.pop(name)(sys.modules[name])
     if changes:
@@ -52,13 +56,23 @@ def _replace(constants: Any) -> None:
     constants.SETUP_WORKER_FILENAME = __file__  # joined to the folder of Ray's own, of which nothing is left then
 
 
-def _fork_log_monitor(services: Any) -> None:
+def _start_less(services: Any) -> None:
+    if services.start_ray_process.__module__ == __name__:
+        return  # the process that this is a fork of has done it
+
     def start(command: list[str], *arguments: Any, **options: Any) -> Any:
         if command[2:3] and command[2].endswith("log_monitor.py"):
             command = [sys.executable, "-S", SERVICE, *command[2:]]
+        command = [_without_agent(word) if word.startswith(DASHBOARD_AGENT) else word for word in command]
         return starts(command, *arguments, **options)
 
     starts, services.start_ray_process = services.start_ray_process, start
+
+
+def _without_agent(word: str) -> str:
+    words = shlex.split(word.removeprefix(DASHBOARD_AGENT))
+    instead = [sys.executable, "-S", NO_DASHBOARD_AGENT, _option(words, "session-dir"), _option(words, "node-id")]
+    return DASHBOARD_AGENT + shlex.join(map(str, instead))
 
 
 def _leave_out(node: Any) -> None:
