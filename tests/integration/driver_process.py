@@ -34,7 +34,9 @@ from collectorfleet_operator.children.service_account import service_account
 from collectorfleet_operator.children.timeline import timeline
 
 WORKLOAD = ROOT / "tests/e2e"
-IMPORT_PATH = os.pathsep.join(str(path) for path in (ROOT / "crds", ROOT / "collector_image", WORKLOAD))
+# The driver has `ray start` join its node to the head.
+LIKE_FORKS = ROOT / "tests/forks/every_process"
+IMPORT_PATH = os.pathsep.join(str(path) for path in (ROOT / "crds", ROOT / "collector_image", WORKLOAD, LIKE_FORKS))
 
 
 class RayHead:
