@@ -50,6 +50,11 @@ endif
 test-variants: $(READY) ## Run tests that show on another way what one of `make test` shows (an hour)
 	$(PY) -m pytest --variants only $(PYTEST)
 
+.PHONY: test-examples
+test-examples: $(READY) ## Run tests of properties with ten times the examples of `make test` (an hour)
+	$(PY) -m pytest tests/unit --hypothesis-profile=nightly $(PYTEST)
+	$(PY) -m pytest tests/integration/test_crd_agrees.py --odd-manifests=2000 $(PYTEST)
+
 .PHONY: test-processes
 test-processes: $(READY) ## Run those of them that need no Kubernetes, but for those of transports
 	$(PY) -m pytest tests/unit tests/runtime tests/run $(PYTEST)

@@ -27,14 +27,15 @@ multiprocessing.set_forkserver_preload(["torchrl.envs"])
 
 # What Hypothesis has by default here, but for its clock: on a busy machine every test is slow.
 settings.register_profile("without a clock", settings(), deadline=None)
-# As many examples as take minutes, for --hypothesis-profile.
+# Ten times as many examples for `make test-examples`, and as many as take minutes for a test.
+settings.register_profile("nightly", settings(), deadline=None, max_examples=1_000)
 settings.register_profile("thorough", settings(), deadline=None, max_examples=10_000)
 settings.load_profile("without a clock")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    text = "how many manifests with something odd `validate` and a real API server are compared on (default: 600)"
-    parser.addoption("--odd-manifests", type=int, default=600, metavar="N", help=text)
+    text = "how many manifests with something odd `validate` and a real API server are compared on (default: 200)"
+    parser.addoption("--odd-manifests", type=int, default=200, metavar="N", help=text)
     text = "run the tests that are marked as a variant of another, too; or only those (default: only the others)"
     parser.addoption("--variants", choices=("too", "only"), help=text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.cluster.client import Client, Object
 from tests.cluster.cluster import Cluster
 from tests.cluster.thin_images import COLLECTOR_IMAGES
@@ -45,12 +46,14 @@ def raycluster(name: str) -> Object:
     }
 
 
+@pytest.mark.variant_of("tests/e2e/test_fleet.py::test_the_example_trains_to_its_reward_and_leaves_nothing_behind")
 def test_a_raycluster_becomes_ready(cluster: Client, namespace: str) -> None:
     cluster.apply(raycluster("small"), namespace)
     cluster.wait_for("raycluster/small", lambda rc: rc["status"].get("readyWorkerReplicas") == 1, namespace, within=400)
     cluster.wait_for("raycluster/small", "RayClusterProvisioned", namespace)
 
 
+@pytest.mark.variant_of("tests/e2e/test_fleet.py::test_the_example_trains_to_its_reward_and_leaves_nothing_behind")
 def test_a_pod_runs_the_project_as_an_ordinary_user(own_cluster: Cluster, namespace: str) -> None:
     security = {"runAsNonRoot": True, "runAsUser": 1000}
     code = "import collectorfleet, os, ray, torch; print(os.getuid(), ray.__version__, collectorfleet.__file__)"
@@ -71,6 +74,7 @@ def test_an_image_that_does_not_exist_is_said_to_be_not_found(own_cluster: Clust
     own_cluster.wait_for("pod/lost", waiting, namespace, within=15)
 
 
+@pytest.mark.variant_of("tests/e2e/test_fleet.py::test_the_example_trains_to_its_reward_and_leaves_nothing_behind")
 def test_a_service_is_reached_by_name_from_a_pod_of_the_same_node(cluster: Client, namespace: str) -> None:
     server = pod("server", ["python", "-m", "http.server", "8000"])
     server["metadata"]["labels"] = {"app": "server"}
@@ -87,6 +91,7 @@ def test_a_service_is_reached_by_name_from_a_pod_of_the_same_node(cluster: Clien
     cluster.wait_for("pod/client", lambda p: p["status"]["phase"] == "Succeeded", namespace)
 
 
+@pytest.mark.variant_of("tests/e2e/test_gpus.py::test_collectors_share_what_a_node_offers")
 def test_pods_can_ask_for_devices_that_exist_in_name_only(own_cluster: Cluster, namespace: str) -> None:
     own_cluster.add_gpus("node1", 2)
     asking = pod("gpu", ["sleep", "600"])

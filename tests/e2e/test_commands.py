@@ -50,6 +50,7 @@ def show(cluster: Client, namespace: str, tmp_path: Path) -> None:
     assert cfleet(cluster, namespace, "top", "--once").splitlines()[1].split()[:2] == ["fleet", "Collecting"]
 
 
+@pytest.mark.variant_of("tests/e2e/test_fleet.py::test_the_example_trains_to_its_reward_and_leaves_nothing_behind")
 def test_the_sweep_trains_a_fleet_for_each_rate_and_names_the_best(cluster: Client, namespace: str) -> None:
     env = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}
     words = [sys.executable, ROOT / "examples/sweep/sweep.py", "2e-3", "1e-3", "--goal=60", "--namespace", namespace]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.cluster.client import Client
 from tests.e2e import fleets
 
 
+@pytest.mark.variant_of(
+    "tests/run/test_options.py::test_several_processes_of_several_environments_make_whole_steps_of_a_batch"
+)
+@pytest.mark.variant_of("tests/run/test_options.py::test_a_policy_trains_from_a_replay_buffer_that_the_collectors_fill")
 def test_collectors_of_several_processes_fill_a_replay_buffer_in_the_drivers_pod(
     cluster: Client, namespace: str
 ) -> None:

@@ -162,7 +162,19 @@ def test_a_second_driver_waits_while_the_first_lives_and_takes_over_when_it_is_d
         assert not driver["pod-2"].says("no checkpoint in")
 
 
-@pytest.mark.parametrize("with_checkpoint", [True, False], ids=["checkpoint", "no checkpoint"])
+@pytest.mark.parametrize(
+    "with_checkpoint",
+    [
+        pytest.param(True, id="checkpoint"),
+        pytest.param(
+            False,
+            id="no checkpoint",
+            marks=pytest.mark.variant_of(
+                "tests/integration/test_driver.py::test_the_driver_after_a_killed_one_goes_on_with_the_next_version_and_says_what_is_lost"
+            ),
+        ),
+    ],
+)
 def test_the_driver_after_a_killed_one_goes_on_with_the_next_version_and_says_what_is_lost(
     control_plane: ControlPlane, namespace: str, ray_head: RayHead, tmp_path: Path, with_checkpoint: bool
 ) -> None:

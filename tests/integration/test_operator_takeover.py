@@ -63,6 +63,9 @@ def fleets(plane: ControlPlane) -> list[Object]:
     return plane.items("collectorfleets", "default")
 
 
+@pytest.mark.variant_of(
+    "tests/integration/test_operator_outages.py::test_a_killed_operator_that_returns_disturbs_nothing_and_sees_what_it_missed"
+)
 def test_a_hundred_fleets_are_taken_over_and_nothing_is_written_twice(plane: ControlPlane, tmp_path: Path) -> None:
     with ExitStack() as stack:
         operators = []

@@ -172,14 +172,22 @@ def test_statistics_that_run_in_other_processes_are_refused_by_name(make: Make, 
 @pytest.mark.parametrize(
     "options",
     [
-        {
-            "create_env_fn": partial(make_normalized, frozen=True),
-            "collector_class": "sync",
-            "num_workers_per_collector": 2,
-        },
-        {"create_env_fn": partial(make_in_processes, frozen=True)},
+        pytest.param(
+            {
+                "create_env_fn": partial(make_normalized, frozen=True),
+                "collector_class": "sync",
+                "num_workers_per_collector": 2,
+            },
+            id="collector's processes",
+        ),
+        pytest.param(
+            {"create_env_fn": partial(make_in_processes, frozen=True)},
+            id="ParallelEnv",
+            marks=pytest.mark.variant_of(
+                "tests/runtime/test_normalization.py::test_frozen_ones_may_be_in_other_processes"
+            ),
+        ),
     ],
-    ids=["collector's processes", "ParallelEnv"],
 )
 def test_frozen_ones_may_be_in_other_processes(make: Make, options: dict[str, Any]) -> None:
     collector = make(num_collectors=1, **options)

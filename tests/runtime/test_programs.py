@@ -14,11 +14,6 @@ from tests.cluster.binaries import ROOT
 from tests.wait import eventually
 
 
-@pytest.fixture(params=["torch_distributed", "rpc"])
-def carrier(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 def run(folder: Path, program: str, carrier: str) -> list[str]:
     """Of a program in a file of its own: the lines that it prints. It ends with 0 and leaves nobody."""
     script = folder / "program.py"
@@ -39,6 +34,16 @@ def run(folder: Path, program: str, carrier: str) -> list[str]:
     return [line for line in lines if not line.startswith("pids")]
 
 
+@pytest.mark.parametrize(
+    "carrier",
+    [
+        "torch_distributed",
+        pytest.param(
+            "rpc",
+            marks=pytest.mark.variant_of("tests/runtime/test_programs.py::test_a_script_without_a_guard_runs_once"),
+        ),
+    ],
+)
 def test_a_script_without_a_guard_runs_once(tmp_path: Path, carrier: str) -> None:
     program = """
         import sys
@@ -58,6 +63,18 @@ def test_a_script_without_a_guard_runs_once(tmp_path: Path, carrier: str) -> Non
     assert run(tmp_path, program, carrier) == ["begun", "20", "20"]
 
 
+@pytest.mark.parametrize(
+    "carrier",
+    [
+        "torch_distributed",
+        pytest.param(
+            "rpc",
+            marks=pytest.mark.variant_of(
+                "tests/runtime/test_programs.py::test_what_the_program_pickles_and_begins_meanwhile_has_its_main_and_its_modules"
+            ),
+        ),
+    ],
+)
 def test_what_the_program_pickles_and_begins_meanwhile_has_its_main_and_its_modules(
     tmp_path: Path, carrier: str
 ) -> None:
@@ -103,6 +120,18 @@ def test_what_the_program_pickles_and_begins_meanwhile_has_its_main_and_its_modu
     assert run(tmp_path, program, carrier) == ["False", "True"] * 5 + ["failed"]
 
 
+@pytest.mark.parametrize(
+    "carrier",
+    [
+        "torch_distributed",
+        pytest.param(
+            "rpc",
+            marks=pytest.mark.variant_of(
+                "tests/runtime/test_programs.py::test_a_fleet_that_is_dropped_at_the_end_of_the_program_is_closed_first"
+            ),
+        ),
+    ],
+)
 def test_a_fleet_that_is_dropped_at_the_end_of_the_program_is_closed_first(tmp_path: Path, carrier: str) -> None:
     program = """
         import os, sys, threading

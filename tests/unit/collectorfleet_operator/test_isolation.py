@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.core import Metric
+from tests.examples import examples
 from tests.unit.collectorfleet_operator.decide.test_queue import admitted
 from tests.unit.collectorfleet_operator.edge.test_resync import PlayedLists
 from tests.unit.collectorfleet_operator.world import KEY, NAME, NOON, World, kind_of, running
@@ -38,7 +39,7 @@ NEIGHBOUR = Key("lab", "neighbour")
 IDENTITY = ("name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp")
 TRIES = 4
 # An example takes some 40 ms.
-EXAMPLES = settings.default.max_examples // 8 if settings.default is not None else 12
+EXAMPLES = examples(12)
 DEEP = "\0deep"
 
 TEXTS = st.sampled_from(

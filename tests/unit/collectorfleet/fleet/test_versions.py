@@ -19,6 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tensordict import TensorDict, TensorDictBase
 from tensordict.nn import TensorDictModule
 from tests.contract.in_process import InProcess
+from tests.examples import examples
 from tests.in_process_fleet import fleet, living
 from torch import Tensor, nn
 from torchrl.data import Binary, Composite, Unbounded
@@ -33,7 +34,7 @@ WITHIN_SECONDS = 30.0
 VERSION = ("collector", "weights_version")
 SHARE = 4
 # An example takes some 0.2 s.
-EXAMPLES = settings.default.max_examples // 10 if settings.default is not None else 10
+EXAMPLES = examples(10)
 AT_ONCE = ReplaceWithBackoff(budget=10_000, first_pause=timedelta(0))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.unit.collectorfleet_operator.world import KEY, NOON, World, kinds, later, running, told
 
 from collectorfleet_operator.children.owner import FLEET
@@ -97,7 +98,7 @@ def decided(world: World) -> tuple[Any, ...]:
     return done, asked, status, fleet["spec"]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(100))
 @given(reports, reports)
 def test_reports_that_differ_in_nothing_that_matters_decide_the_same(
     one: dict[str, Any], other: dict[str, Any]

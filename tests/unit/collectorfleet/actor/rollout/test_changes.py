@@ -13,6 +13,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tensordict.nn import TensorDictModule, TensorDictSequential
+from tests.examples import examples
 from tests.gym_envs import Chance, make_chance
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, Side, assert_equal, sides
 from torch import nn
@@ -40,7 +41,7 @@ from collectorfleet.actor.rollout.stage import Stage
 
 Make = Callable[[], EnvBase]
 # 2,000 with --hypothesis-profile=thorough.
-EXAMPLES = settings.default.max_examples // 5 if settings.default is not None else 20
+EXAMPLES = examples(10)
 
 
 def transformed(make: Make, *transforms: Callable[[], Any]) -> EnvBase:

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tensordict.nn import TensorDictModule
 from tests import tensor_envs
+from tests.examples import examples
 from tests.gym_envs import make_chance
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, Side, assert_equal, sides
 from tests.unit.collectorfleet.actor.rollout.test_vectors import vectors
@@ -108,7 +109,7 @@ def publish_in_steps(side: Side) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Nested TransformedEnvs", "ignore:Support of VecNormV2:UserWarning")
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20), suppress_health_check=list(HealthCheck))
 @given(data=st.data(), name=st.sampled_from(list(MAKES)), seed=st.integers(0, 2**20))
 def test_frames_are_torchrls_entry_by_entry(data: st.DataObject, name: str, seed: int) -> None:
     policy = data.draw(st.sampled_from([None, partial(acting, draws=False), partial(acting, draws=True)]))

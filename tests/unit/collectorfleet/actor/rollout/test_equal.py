@@ -17,6 +17,7 @@ from tensordict.nn import (
     TensorDictModule,
     TensorDictSequential,
 )
+from tests.examples import examples
 from tests.gym_envs import make_chance
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, sides
 from torch import nn
@@ -159,7 +160,7 @@ def environments(draw: st.DrawFn, name: str) -> Callable[[], EnvBase]:
 
 
 @pytest.mark.filterwarnings("ignore:Nested TransformedEnvs")  # of TorchRL's own StepCounter for max_frames_per_traj
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20), suppress_health_check=list(HealthCheck))
 @given(data=st.data(), name=st.sampled_from(list(MAKES)), seed=st.integers(0, 2**20))
 def test_frames_are_torchrls_entry_by_entry(data: st.DataObject, name: str, seed: int) -> None:
     make_env, make_policy = data.draw(environments(name)), data.draw(policies(name))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tensordict.nn import TensorDictModule
+from tests.examples import examples
 from tests.gym_envs import make_chance
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, sides
 from torch import nn
@@ -53,7 +54,7 @@ def made(name: str, together: int, stacked: Callable[[], CatFrames] | None, *, i
 
 
 @pytest.mark.filterwarnings("ignore:Nested TransformedEnvs")
-@settings(max_examples=30, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(15), suppress_health_check=list(HealthCheck))
 @given(data=st.data(), name=st.sampled_from(list(SEEN)), seed=st.integers(0, 2**20))
 def test_frames_are_torchrls_entry_by_entry(data: st.DataObject, name: str, seed: int) -> None:
     _, key, _, axis = SEEN[name]

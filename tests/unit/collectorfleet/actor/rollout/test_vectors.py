@@ -12,6 +12,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tensordict.nn import TensorDictModule
+from tests.examples import examples
 from tests.gym_envs import Chance, make_chance
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, sides
 from torch import nn
@@ -38,7 +39,7 @@ def vectors(
 
 
 @pytest.mark.filterwarnings("ignore:Nested TransformedEnvs")
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(15), suppress_health_check=list(HealthCheck))
 @given(data=st.data(), mode=st.sampled_from(MODES), seed=st.integers(0, 2**20))
 def test_frames_of_vector_environments_are_torchrls(data: st.DataObject, mode: AutoresetMode, seed: int) -> None:
     arguments = {"actions": data.draw(st.sampled_from([0, 3])), "ends": data.draw(st.sampled_from([0.1, 0.6]))}
@@ -67,7 +68,7 @@ class Native(SyncVectorEnv):
     """Of nobody's kind."""
 
 
-@settings(max_examples=10, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6), suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**20), cut_after=st.integers(1, 12))
 def test_anybodys_vector_environment_that_leaves_resets_to_others(seed: int, cut_after: int) -> None:
     make = partial(vectors, AutoresetMode.DISABLED, kind=Native, chain=(RewardSum, partial(StepCounter, 7)), ends=0.3)
