@@ -10,6 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ray._raylet import (
+    DASHBOARD_AGENT_LISTEN_PORT_NAME,
+    METRICS_AGENT_PORT_NAME,
+    METRICS_EXPORT_PORT_NAME,
+    wait_for_persisted_port,
+)
 from tests.cluster.machine import Process
 from tests.forks import environments, ray_workers
 from tests.forks.program import Program, environment, run
@@ -116,3 +122,18 @@ def test_a_service_of_ray_ends_with_its_exit_code(tmp_path: Path) -> None:
     words = [sys.executable, "-S", ray_workers.SERVICE, str(tmp_path / "service.py")]
     ended = subprocess.run(words, check=False, env={**os.environ, **environment()}, timeout=60)
     assert ended.returncode == 7
+
+
+def test_what_stands_in_for_the_dashboards_agent_has_no_ports_and_ends_with_its_raylet(tmp_path: Path) -> None:
+    raylet = "import subprocess, sys; print(subprocess.Popen(sys.argv[1:]).pid, flush=True); sys.stdin.read()"
+    node = "ab" * 28
+    stand_in = [sys.executable, "-S", ray_workers.NO_DASHBOARD_AGENT, str(tmp_path), node]
+    words = [sys.executable, "-c", raylet, *stand_in]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdout
+        agent = Process.of(int(started.stdout.readline()))
+        for name in (METRICS_AGENT_PORT_NAME, METRICS_EXPORT_PORT_NAME, DASHBOARD_AGENT_LISTEN_PORT_NAME):
+            assert wait_for_persisted_port(str(tmp_path), node, name, timeout_ms=20_000) == -1
+        assert agent.alive
+        started.kill()
+    eventually(lambda: not agent.alive, within=30, what="the stand-in ended")
