@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 
 import pytest
+import yaml
 from tests.cluster.binaries import ROOT
 
 from collectorfleet_api.manifests.files import load_manifests
@@ -26,6 +28,12 @@ def test_a_row_of_figures_says_what_the_page_says_that_it_links_to(page: str, fi
     assert [row for row in rows if all(figure.removesuffix(" of 100") in row for figure in figures)]
     measured = (ROOT / page).read_text().splitlines()
     assert all(any(figure in line for line in measured) for figure in figures)
+
+
+def test_the_version_to_cite_is_the_projects() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert (cited["version"], cited["license"]) == (project["version"], project["license"])
 
 
 def test_its_manifest_is_a_fleet() -> None:
