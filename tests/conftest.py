@@ -83,13 +83,15 @@ def local_ray() -> Iterator[None]:
     folder = tempfile.mkdtemp(prefix="cf-ray-")
     # Ray's processes inherit it: workers import the project and the tests' environments as this process does.
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    ray.init(
-        _temp_dir=folder,
-        num_cpus=4,
-        include_dashboard=False,
-        log_to_driver=False,
-        object_store_memory=300 * 2**20,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(ray_workers.ENV_WITH_DASHBOARD_AGENT, "")
+        ray.init(
+            _temp_dir=folder,
+            num_cpus=4,
+            include_dashboard=False,
+            log_to_driver=False,
+            object_store_memory=300 * 2**20,
+        )
     try:
         yield
     finally:

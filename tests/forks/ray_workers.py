@@ -31,6 +31,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SERVICE = os.path.join(HERE, "ray_services.py")
 NO_DASHBOARD_AGENT = os.path.join(HERE, "no_dashboard_agent.py")
 DASHBOARD_AGENT = "--dashboard_agent_command="
+# A Ray that is started where this variable is set has Ray's own: the product reads from it how much a node has spilled.
+ENV_WITH_DASHBOARD_AGENT = "COLLECTORFLEET_TESTS_DASHBOARD_AGENT"
 
 
 def use() -> None:
@@ -63,7 +65,8 @@ def _start_less(services: Any) -> None:
     def start(command: list[str], *arguments: Any, **options: Any) -> Any:
         if command[2:3] and command[2].endswith("log_monitor.py"):
             command = [sys.executable, "-S", SERVICE, *command[2:]]
-        command = [_without_agent(word) if word.startswith(DASHBOARD_AGENT) else word for word in command]
+        if ENV_WITH_DASHBOARD_AGENT not in os.environ:
+            command = [_without_agent(word) if word.startswith(DASHBOARD_AGENT) else word for word in command]
         return starts(command, *arguments, **options)
 
     starts, services.start_ray_process = services.start_ray_process, start
