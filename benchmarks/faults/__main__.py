@@ -58,21 +58,24 @@ HEADER = [
 ]
 INTRODUCTION = f"""# What a fault costs
 
-Four collectors, Sync, 80 frames a batch, rollouts of 0.2 s; the policy is published before every batch. One collector
-is disturbed in the middle of the 16th rollout. FleetCollector may collect one batch ahead (`max_staleness=1`) and has a
-`request_timeout` of {REQUEST_TIMEOUT_SECONDS:g} s, RayCollector has its defaults, or Ray's restarts
-(`max_restarts=-1`, `max_task_retries=-1`).
+This page shows what one fault costs with FleetCollector and with RayCollector. Each run has four collectors, mode Sync,
+80 frames per batch and rollouts of 0.2 s. The trainer publishes the policy before every batch. The benchmark disturbs
+one collector in the middle of the 16th rollout.
 
-* **Stale**: frames made by older weights than the bound allows: FleetCollector 1 version, RayCollector 0, which is what
-  both promise. Weights are numbers and make the rewards, so this is read from the frames.
-* **Hangs**: no batch for {HANG_SECONDS:g} s; the benchmark ended the run.
-* Times are seconds after the fault, of several rounds the median (least-most). *Full strength*: four collectors are
-  available with acknowledged weights.
-* The driver that is killed has two collectors, batches of 40 frames and a checkpoint every 2 s. RayCollector's is a
-  script; it has nothing to go on from.
+FleetCollector may collect one batch ahead (`max_staleness=1`) and has a `request_timeout` of {REQUEST_TIMEOUT_SECONDS:g} s. RayCollector runs
+with its defaults, or with Ray's restarts (`max_restarts=-1`, `max_task_retries=-1`).
 
-What nodes cost that a cluster loses is in [lost-nodes.md](lost-nodes.md), what parts of its control plane and full
-volumes cost in [cluster-faults.md](cluster-faults.md).
+* **Stale frames** are frames made by weights older than the bound allows. The bound is 1 version for FleetCollector and
+  0 for RayCollector, as both promise. The weights are numbers that determine the rewards, so the benchmark reads the
+  staleness from the frames.
+* **Hangs** means that no batch came for {HANG_SECONDS:g} s. The benchmark then ended the run.
+* Times are seconds after the fault: the median (least-most) of several rounds.
+* **Full strength** means that four collectors are available with acknowledged weights.
+* In the run whose driver is killed, there are two collectors, batches of 40 frames and a checkpoint every 2 s.
+  RayCollector's driver is a script without a checkpoint, so the script starts over.
+
+[lost-nodes.md](lost-nodes.md) shows the cost of lost nodes. [cluster-faults.md](cluster-faults.md) shows the cost of
+faults of the control plane and of full volumes.
 
     python -m benchmarks.faults --write docs/faults.md
 """

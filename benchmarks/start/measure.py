@@ -40,11 +40,19 @@ COMMAND = "python -m benchmarks.start.measure first-batch"
 INTRODUCTION = """\
 # From apply to the first batch
 
-A fleet of two collectors beside the same RayCluster and driver as users of KubeRay and TorchRL write them by hand
-(`benchmarks/start/by_hand.yaml`), on the nodes of `make cluster`, whose images are there already. Rows are seconds
-after the apply at which a step was behind us: head and worker pods Ready as the API server said, the driver's Python
-running, in Ray, TorchRL imported, the collector constructed, the first batch handed out. The driver of a fleet imports
-TorchRL while Ray still starts, so its *imports* come before *ray*."""
+This page shows how long a fleet takes from `kubectl apply` to its first batch. *fleet* is a fleet of two collectors.
+*by hand* is the same RayCluster and driver, written by hand as users of KubeRay and TorchRL do
+(`benchmarks/start/by_hand.yaml`). Both run on the nodes of `make cluster`, which already have the images.
+
+A row is the number of seconds from the apply until a step is complete. The steps are:
+
+* *head Ready*, *workers Ready*: the API server reports the pods as Ready.
+* *python*: the driver's Python runs.
+* *ray*: the driver has joined Ray.
+* *imports*: the driver has imported TorchRL. The driver of a fleet imports TorchRL while Ray still starts, so its
+  *imports* come before *ray*.
+* *constructed*: the driver has constructed the collector.
+* *first_batch*: the collector has handed out the first batch."""
 
 
 def kubectl(*args: str, stdin: str | None = None, check: bool = True) -> str:

@@ -9,30 +9,35 @@ from tests.cluster.client import Object
 
 LOST_NODES = """# What a lost node costs
 
-A fleet of one collector on two nodes, with a checkpoint every second, and Kubernetes' own delays: a silent node is
-called lost after 40 to 50 s, and the fleet's pods leave it 30 s later. One pod of the fleet is on the node that is
-lost, the others are on the other one. Each with both values of `spec.launcher`. One run of each; what one collector
-costs is in [faults.md](faults.md).
+This page shows how long a fleet takes to recover from the loss of a node. The fleet has one collector on two nodes,
+and writes a checkpoint every second. Kubernetes has its default delays: it marks a silent node as lost after 40 to
+50 s, and evicts the fleet's pods from the node 30 s later. One pod of the fleet runs on the lost node. The other pods
+run on the other node. Each row is one run, with one of the two values of `spec.launcher`. [faults.md](faults.md) shows
+the cost of losing one collector.
 
-* **Evicted**: from the loss until Kubernetes marks the pod for deletion.
-* **Collects**: from the eviction until the lost pod is gone, another one runs, and a batch has been delivered since the
-  newest pod was made: with a head, worker pods and driver are made again, too.
-  A driver whose kubelet alone stops never stops collecting, until its pod's token is void.
-* **Back**: from the node's return, once it is Ready, until three more batches were delivered.
-* **Restarts** are of the driver; **lost** are frames delivered after the newest checkpoint.
+* **Evicted**: the time from the loss until Kubernetes marks the pod for deletion.
+* **Collects**: the time from the eviction until the fleet collects again. The lost pod is then gone, a new pod runs,
+  and the fleet has delivered a batch since the newest pod was created. If the head is lost, worker pods and driver are
+  replaced, too. If only the kubelet of the driver's node stops, the driver collects until its pod's token is invalid.
+* **Back**: the time from the node's return, when the node is Ready, until the fleet has delivered three more batches.
+* **Restarts** are restarts of the driver. **Frames lost** are frames delivered after the newest checkpoint.
 
     make test-faults PYTEST="--write docs/lost-nodes.md"
 """
 
 CLUSTER = """# What a fault of the cluster costs
 
-A small fleet that trains on a cluster of two nodes, while a part of the control plane, of its capacity or of its nodes
-goes away and comes back. One run of each. What a node costs that is lost for good is in [lost-nodes.md](lost-nodes.md),
-what a collector or driver costs in [faults.md](faults.md), and what a fleet does about each in
-[failure-modes.md](failure-modes.md).
+This page shows what a temporary fault of the cluster costs a fleet. A small fleet trains on a cluster of two nodes. A
+part of the control plane, of the capacity or of the nodes fails and recovers. Each row is one run.
 
-* **Frames lost**: handed out after the newest checkpoint by a driver that then died, or collected and thrown away.
-* **Restarts** are those that budgets count: `backoffLimit` for the driver, the collectors' own for collectors.
+Other pages cover related questions. [lost-nodes.md](lost-nodes.md) shows the cost of a node that is lost for good.
+[faults.md](faults.md) shows the cost of losing a collector or a driver. [failure-modes.md](failure-modes.md) describes
+what a fleet does about each fault.
+
+* **Frames lost** are frames that a driver handed out after the newest checkpoint before it died, and frames that were
+  collected and discarded.
+* **Restarts** are the restarts that count against a budget. The budget of the driver is `backoffLimit`. Collectors
+  have their own budget.
 
     make test-faults PYTEST="--write-cluster docs/cluster-faults.md"
 """
