@@ -33,26 +33,27 @@ from collectorfleet_operator.objects import has_condition
 
 INTRODUCTION = """# Fleets: how many one operator serves
 
-One operator with 10, 100 and 1,000 fleets, and with 10,000 that are suspended. API server and etcd are real and on the
-same cores as the operator; what Kubernetes and drivers would do with a fleet is played: four pods each, and reports.
+This page shows how the costs of one operator grow with the number of fleets. One operator serves 10, 100 and 1,000
+fleets, and 10,000 suspended fleets. API server and etcd are real, and run on the same cores as the operator. The
+benchmark plays Kubernetes and the drivers: each fleet has four pods and sends reports.
 
     python -m benchmarks.fleets --write docs/fleets.md
 
-* *Converge* is from an operator that is ready, with the fleets stored, to the last status; *bare calls* are the same
-  seven children, Events and status of a fleet, built beforehand and sent without an operator, 16 fleets at a time, in
-  the same run just before.
-* *A change* is one more collector; it has reached its child where a watch tells that the RayCluster has the worker, and
-  is counted from before it was sent. *The answer alone* is until the API server has answered who sent it, one write
-  with which the operator has nothing to do; *after the answer* is what is left, with one more write in it, which is the
-  operator's. One change every 0.2 s.
-* *All report* is every fleet once in 10 s, and less often where that is more than half of the reports that the API
-  server took just before, as fast as they went, 16 at a time.
-* *Quiet* is when no second of the process takes more than 0.15 of a core any more, counted from the start of the
-  process (of the API server, after an outage).
-* *The longest step* is the longest that one callback of the event loop took, whatever else ran on these cores
-  meanwhile; *most CPU of one step* is the most that one of them computed. Garbage collection is in both.
-* Each driver holds its Lease and renews it every 20 s, at rest too; a real one does every 5 s, which with a thousand of
-  them is 200 writes a second to the API server.
+* *Converge* counts from a ready operator with all fleets stored until the last fleet has a status. *Bare calls* send
+  the same seven children, Events and status of a fleet without an operator. They are built beforehand, and sent for 16
+  fleets at a time, in the same run just before.
+* *A change* adds one collector to a fleet. The benchmark makes one change every 0.2 s. The time counts from before the
+  change is sent until a watch shows the worker in the RayCluster. *The answer alone* ends when the API server has
+  answered the sender: this is one write without the operator. *After the answer* is the rest of the time. It contains
+  one more write, which the operator makes.
+* *All report*: every fleet reports once in 10 s. Just before, the benchmark measures the highest rate of reports that
+  the API server takes, with 16 at a time. Fleets report less often if they would exceed half of this rate.
+* *Quiet* is the time until the process no longer uses more than 0.15 of a core in any second. It counts from the start
+  of the process. After an outage it counts from the start of the API server.
+* *The longest step* is the longest duration of one callback of the event loop. It includes waiting for cores that other
+  processes use. *Most CPU of one step* is the most CPU time of one callback. Both include garbage collection.
+* Each driver has a Lease and renews it every 20 s, also at rest. A real driver renews its Lease every 5 s. A thousand
+  real drivers send 200 such writes a second to the API server.
 """
 
 Step = Callable[[Fleets], Awaitable[Found]]

@@ -34,13 +34,17 @@ SETTLED_SECONDS: Final = 2.0
 
 INTRODUCTION = f"""# Fairness: what one namespace costs another
 
-*First status* is the time from before a valid fleet is sent until a watch shows its first status. *Alone*: no other
-fleet changes. *Beside*: {INVALID_FLEETS} fleets are created in another namespace, {AT_ONCE} at a time. Only the
-operator can refuse their specs (`InvalidSpec`). The valid fleet is sent as soon as the last of them is stored.
+This page shows how much later a fleet gets its first status while another namespace creates many fleets.
+
+* *First status* is the time from before a valid fleet is sent until a watch shows its first status.
+* *Alone*: no other fleet changes.
+* *Beside*: the benchmark creates {INVALID_FLEETS} fleets in another namespace, {AT_ONCE} at a time.
+  Only the operator can refuse their specs (`InvalidSpec`). The benchmark sends the valid fleet as
+  soon as the last of these fleets is stored.
 
     python -m benchmarks.fleets.fairness --write docs/fairness.md
 
-A round has both sides, and the difference is taken in each round.
+Each round has both sides. The benchmark takes the difference within each round.
 """
 
 

@@ -22,10 +22,15 @@ UNITS = {"frames/s": "frames/s", "driver us": "CPU of the driver per frame (µs)
 Found = dict[str, float] | Failed
 INTRODUCTION = """# Learner shards beside the driver
 
-Two collectors of 8 environments that cost next to nothing, asynchronous; for each batch 256 frames are sampled and
-learned from, and what was learned is published. *In the driver* one policy does that, from a buffer in the driver's
-memory. *In shards* the same frames, and as many samples, are split among policies with a replay actor each. Cells are
-median (min-max) over the rounds, ratios are of the same round.
+This page compares learning in the driver with learning in shards. Two collectors of 8 environments collect
+asynchronously. The environments cost next to nothing. For each batch, the learner samples 256 frames, learns from them
+and publishes the result.
+
+* *In the driver*: one policy learns from a buffer in the driver's memory.
+* *In shards*: each policy learns from its own replay actor. The benchmark splits the same frames, and the
+  same number of samples, among these policies.
+
+Cells are median (min-max) over the rounds. Ratios are of the same round.
 
     python -m benchmarks.learners --rounds {rounds} --write docs/learner-shards.md
 """

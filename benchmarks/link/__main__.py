@@ -62,9 +62,12 @@ def main() -> None:
     if args.write:
         command = f"    python -m benchmarks.link --rounds {args.rounds} --mbit {args.mbit} --write {args.write}"
         introduction = (
-            "# Weights over links\n\nTwo nodes, each behind a link of its own to the driver's, with four collectors "
-            "each. The part of the link's rate is what one copy of the weights for each node would take, divided by "
-            f"what the update took until every collector had acknowledged it.\n\n{command}"
+            "# Weights over links\n\n"
+            "This page shows how long new weights take to reach collectors behind links of a known rate. "
+            "Two nodes have four collectors each.\n"
+            "Each node has its own link to the driver's node. "
+            "The part of the link's rate is the time for one copy per node, divided\n"
+            f"by the time until every collector acknowledged the update.\n\n{command}"
         )
         tables.write(args.write, f"{introduction}\n\n{text}")
 

@@ -32,17 +32,25 @@ OTHERS = {
 Found = dict[str, float] | Failed
 INTRODUCTION = """# What a step costs
 
-One collector in one process, with one thread of torch and an MLP of 64 by 64, steps environments together. *TorchRL* is
-TorchRL's `Collector` alone; *bare* calls environment and policy and keeps nothing, with the same distributions of
-TorchRL's; it is no limit where the fleet draws without them. *Bare that keeps* also copies what was seen before and
-after each step to where a batch has it: 64 images are 1.8 MB, twice a step. *RLlib* is its env runner,
-*Stable-Baselines3* the rollout of its PPO, *Sample Factory* its sampler in one process; the policies of the latter two
-say values too. *EnvPool* is its environments in one thread and the policy, as *bare* is; *ours on EnvPool* is the
-fleet's loop on them. Others have no part in the environment of images, and Sample Factory takes a Gymnasium that is
-older than `HalfCheetah-v5`. PufferLib builds with sources that it downloads, and was not measured. Cells are median
-(min-max) over the rounds, of the best batch of each measurement; ratios are of the same round. `over bare` is what a
-step costs beyond the bare one, in µs of CPU for all environments of the collector. Every side ran on one core; the
-machine's other one was left to whatever else there was.
+This page compares the loop of a collector with other loops. One collector in one process steps environments together.
+It has one thread of torch and an MLP of 64 by 64.
+
+* *ours* is the loop of the fleet. *TorchRL* is TorchRL's `Collector` alone.
+* *bare* calls environment and policy, and keeps nothing. It uses TorchRL's distributions. The fleet can be faster than
+  *bare* if it samples without these distributions.
+* *bare that keeps* also copies the observations before and after each step to their places in a batch. 64 images are
+  1.8 MB, twice per step.
+* *RLlib* is its env runner, *Stable-Baselines3* is the rollout of its PPO, and *Sample Factory* is its sampler in one
+  process. The policies of the latter two also compute values.
+* *EnvPool* is EnvPool's environments in one thread and the policy, as in *bare*. *ours on EnvPool* is the fleet's loop
+  on these environments.
+* `over bare` is the CPU of a step beyond the bare step, in µs for all environments of the collector.
+
+Some cells are empty. The environment of images was not measured with other libraries. Sample Factory needs a Gymnasium
+that is older than `HalfCheetah-v5`. PufferLib was not measured, because its build downloads sources.
+
+Cells are median (min-max) over the rounds, of the best batch of each measurement. Ratios are of the same round. Every
+side ran on one core. The other core of the machine was left to other processes.
 
     python -m venv rllib && rllib/bin/pip install "ray[rllib]" torch "gymnasium[mujoco]" psutil
     python -m venv sb3 && sb3/bin/pip install stable-baselines3 torch "gymnasium[mujoco]" psutil
@@ -58,7 +66,7 @@ machine's other one was left to whatever else there was.
 
 MEMORY = """## Memory
 
-The most memory that the collector's process had (its peak RSS), Python, torch and the batch included.
+This table shows the peak RSS of the collector's process. It includes Python, torch and the batch.
 """
 
 

@@ -43,11 +43,16 @@ WHAT = {
 
 INTRODUCTION = """# What one event costs the driver
 
-CPU of the driver for one event of the gather, in fleets of 4, 64 and 512 collectors: median (min-max) over the rounds.
-An event is one answer, with the request that follows it and its part of a batch, or one acknowledgement of weights.
-*Played* is the gather alone, one message a turn: what the design decides. *Over Ray* is all of the driver's process,
-Ray's own threads included, with actors that answer at once and import no torch. Growth is the largest fleet's figure
-over the smallest's in the same round: 1 means that a collector more costs the others nothing.
+This page shows how the driver's cost of one event grows with the number of collectors. Cells are the CPU of the driver
+for one event of the gather, in fleets of 4, 64 and 512 collectors: median (min-max) over the rounds.
+
+* An event is one answer, or one acknowledgement of weights. An answer includes the request that follows it and its part
+  of a batch.
+* *Played* measures the gather alone, with one message per turn. It shows the costs that the design determines.
+* *Over Ray* measures the whole process of the driver, including Ray's own threads. Its actors answer at once and import
+  no torch.
+* *Growth* is the figure of the largest fleet divided by the figure of the smallest fleet in the same round. If growth
+  is 1, one more collector costs the other collectors nothing.
 
     python -m benchmarks.scale --write docs/scale.md
 """

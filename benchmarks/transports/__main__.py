@@ -39,10 +39,14 @@ MEASURES = {
 }
 INTRODUCTION = """# Transports side by side
 
-Two collectors of 8 environments that cost next to nothing; frames are collected asynchronously. Weights: until both
-collectors, idle, have acknowledged them (TorchRL's: until `update_policy_weights_` returns). Killed: from SIGKILL to
-the first batch after a replacement is available. Cells are median (min-max) over the rounds, ratios are of the same
-round.
+This page compares the transports with each other and with TorchRL's collectors. Two collectors of 8 environments
+collect asynchronously. The environments cost next to nothing.
+
+* Weights: the time until both idle collectors have acknowledged the weights. For TorchRL's collectors it is the time
+  until `update_policy_weights_` returns.
+* Killed: the time from SIGKILL to the first batch after a replacement is available.
+
+Cells are median (min-max) over the rounds. Ratios are of the same round.
 
     python -m benchmarks.transports --rounds {rounds} --write docs/transports-measured.md
 """
