@@ -63,7 +63,8 @@ This page shows what one fault costs with FleetCollector and with RayCollector. 
 one collector in the middle of the 16th rollout.
 
 FleetCollector may collect one batch ahead (`max_staleness=1`).
-Its `request_timeout` is {REQUEST_TIMEOUT_SECONDS:g} s. RayCollector runs with its defaults, or with Ray's restarts (`max_restarts=-1`, `max_task_retries=-1`).
+Its `request_timeout` is {REQUEST_TIMEOUT_SECONDS:g} s. RayCollector runs with its defaults, or with Ray's restarts
+(`max_restarts=-1`, `max_task_retries=-1`).
 
 * **Stale frames** are frames made by weights older than the bound allows. The bound is 1 version for FleetCollector and
   0 for RayCollector, as both promise. The weights are numbers that determine the rewards, so the benchmark reads the

@@ -46,8 +46,9 @@ It has one thread of torch and an MLP of 64 by 64.
   on these environments.
 * `over bare` is the CPU of a step beyond the bare step, in µs for all environments of the collector.
 
-Some cells are empty. The environment of images was not measured with other libraries. Sample Factory needs a Gymnasium
-that is older than `HalfCheetah-v5`. PufferLib was not measured, because its build downloads sources.
+Some cells are empty. The environment of images was measured only with our loop, TorchRL and the two bare loops. Sample
+Factory was not measured with HalfCheetah, because it needs a Gymnasium that is older than `HalfCheetah-v5`. PufferLib
+was not measured, because its build downloads sources.
 
 Cells are median (min-max) over the rounds, of the best batch of each measurement. Ratios are of the same round. Every
 side ran on one core. The other core of the machine was left to other processes.
