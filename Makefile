@@ -166,6 +166,10 @@ generate: $(READY) ## Write what is made from the models and the chart: CRD, ref
 	$(PY) -m collectorfleet_api.schema.chart_values > charts/collectorfleet/values.schema.json
 	$(PY) -m examples.values
 
+.PHONY: picture
+picture: $(READY) ## Draw the picture of the README from a run of the example
+	$(PY) -m tests.delivery.live_picture docs/live.svg
+
 LOCK := $(UV) pip compile --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
 .PHONY: lock
 lock: $(READY) ## Pin the requirements anew, with hashes and without addresses

@@ -30,6 +30,13 @@ def test_a_row_of_figures_says_what_the_page_says_that_it_links_to(page: str, fi
     assert all(any(figure in line for line in measured) for figure in figures)
 
 
+def test_its_pictures_are_there_and_ask_no_other_host() -> None:
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)
+    assert pictures
+    for picture in pictures:
+        assert not re.findall(r"url\(['\"]?http|@import|<image", (ROOT / picture).read_text())
+
+
 def test_the_version_to_cite_is_the_projects() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())

@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tensordict import TensorDict, TensorDictBase
 from tensordict.nn import TensorDictModule
 from tests.contract.in_process import InProcess
-from tests.examples import examples
+from tests.example_count import examples
 from tests.in_process_fleet import fleet, living
 from torch import Tensor, nn
 from torchrl.data import Binary, Composite, Unbounded

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.example_count import examples
 from tests.unit.collectorfleet_operator.world import KEY, NOON, World, kinds, later, running, told
 
 from collectorfleet_operator.children.owner import FLEET

@@ -13,7 +13,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tensordict.nn import TensorDictModule, TensorDictSequential
-from tests.examples import examples
+from tests.example_count import examples
 from tests.gym_envs import Chance, make_chance
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, Side, assert_equal, sides
 from torch import nn

@@ -17,7 +17,7 @@ from tensordict.nn import (
     TensorDictModule,
     TensorDictSequential,
 )
-from tests.examples import examples
+from tests.example_count import examples
 from tests.gym_envs import make_chance
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, sides
 from torch import nn
