@@ -47,7 +47,7 @@ else
 endif
 
 .PHONY: test-variants
-test-variants: $(READY) ## Run tests that show on another way what one of `make test` shows (an hour)
+test-variants: $(READY) ## Run tests that show in another way what one of `make test` shows (an hour)
 	$(PY) -m pytest --variants only $(PYTEST)
 
 .PHONY: test-examples

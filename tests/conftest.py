@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "variant_of(test): shows on another way what ``test`` shows; `make test-variants`"
+        "markers", "variant_of(test): shows in another way what ``test`` shows; `make test-variants`"
     )
 
 

@@ -1,7 +1,8 @@
 """Stands in for the agent of Ray's dashboard: ``python -S no_dashboard_agent.py SESSION_FOLDER NODE_ID``.
 
 It says that it has no ports, as Ray's own does where the packages of the dashboard are not installed, and ends with its
-raylet. Ray's own computes for 4 s on each node before anything asks it, and nothing in the tests does.
+raylet. Ray's own agent computes for 4 s on each node before anything asks it. Only the Ray that tests share is asked
+(``ENV_WITH_DASHBOARD_AGENT``).
 """
 
 from __future__ import annotations

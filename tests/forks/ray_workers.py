@@ -8,8 +8,8 @@ own set-up makes of it: a process with the environment, folder, files and argume
 group of its own, that runs Ray's own program.
 
 Ray's log monitor is a fork, too (:mod:`.ray_services`). The agent for runtime environments beside each raylet is not:
-as a fork it did not end with a raylet that was killed. Such a Ray is without the dashboard, its agents and the
-autoscaler's monitor: nobody looks at the one or has nodes for the other, and each computes for seconds.
+as a fork it did not end with a raylet that was killed. Such a Ray has no dashboard, no agents of the dashboard
+and no monitor of the autoscaler, because each of them computes for seconds and the tests do not use them.
 """
 
 from __future__ import annotations
