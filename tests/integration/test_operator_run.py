@@ -158,24 +158,24 @@ def test_a_fleet_made_again_under_its_name_starts_afresh(control_plane: ControlP
     pods = Pods(control_plane, namespace)
     pods.run("head", 1)
     pods.run("driver", 1)
-    old = {
-        name: control_plane.get(name, namespace)["metadata"]["uid"] for name in ("raycluster/fleet", "job/fleet-driver")
-    }
     control_plane.delete("cfleet/fleet", namespace)
     control_plane.apply(manifest(replicas=1), namespace)
 
-    def owned_by_the_new_one() -> bool:
+    def of_the_new_one() -> list[str]:
         uid = control_plane.get("cfleet/fleet", namespace)["metadata"]["uid"]
-        found = [control_plane.find(name, namespace) for name in old]
-        return all(one and one["metadata"]["ownerReferences"][0]["uid"] == uid for one in found)
+        found = control_plane.items(CHILDREN, namespace)
+        owned = [o for o in found if any(owner["uid"] == uid for owner in o["metadata"].get("ownerReferences") or ())]
+        return sorted(f"{o['kind']}/{o['metadata']['name']}" for o in owned)
 
-    eventually(owned_by_the_new_one, within=60, what="children of the new fleet")
+    # In any order: each child waits for the garbage collector to remove the old one of its name.
+    eventually(
+        of_the_new_one,
+        until=lambda found: found == ALL_CHILDREN,
+        within=90,
+        what=f"the children {ALL_CHILDREN} of the new fleet",
+    )
     pods.wait("head", 1)
     pods.wait("driver", 1)
-    role = control_plane.get("role/fleet-driver", namespace)
-    assert (
-        role["metadata"]["ownerReferences"][0]["uid"] == control_plane.get("cfleet/fleet", namespace)["metadata"]["uid"]
-    )
 
 
 def test_a_corrected_manifest_replaces_a_run_that_never_delivered_a_batch(
