@@ -73,6 +73,7 @@ ENV_POD: Final = "COLLECTORFLEET_POD"
 ENV_SPEC: Final = "COLLECTORFLEET_SPEC"
 ENV_CODE: Final = "COLLECTORFLEET_CODE"
 ENV_CHECKPOINTS: Final = "COLLECTORFLEET_CHECKPOINTS"
+ENV_GRACE_SECONDS: Final = "COLLECTORFLEET_GRACE_SECONDS"
 # What a user or an image may tell it there: text (the default) or json.
 ENV_LOG_FORMAT: Final = "COLLECTORFLEET_LOG_FORMAT"
 
@@ -82,6 +83,7 @@ EXIT_INFRASTRUCTURE: Final = 1
 EXIT_USER_ERROR: Final = 64
 EXIT_STOPPED: Final = 65
 EXIT_SIGTERM: Final = 128 + 15
+EXIT_INTERRUPTED: Final = 128 + 2
 
 
 def group_resource(group: str) -> str:

@@ -20,11 +20,11 @@ from tests.wait import eventually
 from collectorfleet.pod import access
 from collectorfleet.pod.reporter import Reporter
 from collectorfleet.pod.settings import DriverSettings
+from collectorfleet.run.endings import Way
 from collectorfleet.run.stop import StopRequest
 from collectorfleet.timeline.packed import unpack
 from collectorfleet.timeline.timeline import Timeline
 from collectorfleet_api import names
-from collectorfleet_api.names import EXIT_INFRASTRUCTURE
 from collectorfleet_api.v1alpha1 import DriverReport, Progress, WeightsStatus
 
 pytestmark = pytest.mark.usefixtures("fleet_crd")
@@ -209,4 +209,4 @@ def test_a_driver_whose_service_account_was_deleted_ends_at_the_end_of_its_batch
         eventually(lambda: stop.reason, within=40, what="a request to stop")
     assert stop.reason is not None
     assert "no longer accepts this driver's token" in stop.reason.text
-    assert (stop.reason.exit_code, stop.reason.patient) == (EXIT_INFRASTRUCTURE, True)
+    assert stop.reason.way is Way.ACCESS_REFUSED

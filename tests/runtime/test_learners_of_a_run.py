@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from datetime import timedelta
 
 import pytest
 from ray.util import placement_group_table
 from tests.manifests import ABSENT, fleet
 from tests.wait import eventually
 
+from collectorfleet.run.endings import Way
 from collectorfleet.run.history import RunHistory
 from collectorfleet.run.own_code import load_own_code
 from collectorfleet.run.session import open_session
@@ -31,7 +31,7 @@ WAITS = fleet(
         "spec.collectors.availableTimeoutSeconds": 60,
     }
 )
-SUSPENDED = StopReason("the fleet is suspended", 65, patient=True)
+SUSPENDED = StopReason(Way.ORDERED, "the fleet is suspended")
 
 
 def waiting() -> list[str]:
@@ -39,7 +39,7 @@ def waiting() -> list[str]:
 
 
 def test_a_driver_that_waits_for_room_for_its_learners_ends_when_it_is_asked_to() -> None:
-    stop = StopRequest(grace=timedelta(seconds=60))
+    stop = StopRequest(killed_after=600)
 
     def suspend() -> None:
         eventually(waiting, within=30)

@@ -6,9 +6,9 @@ import json
 import logging
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, TextIO
 from uuid import uuid4
 
 from collectorfleet.errors import InvalidOption
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# A person who presses Ctrl-C waits; long enough for a training step and a saved file.
-INTERRUPT_GRACE: Final = timedelta(seconds=5)
-
 
 @dataclass(frozen=True)
 class RunOptions:
@@ -67,7 +64,7 @@ def run(fleet: CollectorFleet, manifests: Manifests, source: Path, options: RunO
     """Run ``fleet``, one of the ``manifests`` in the file ``source``, to its end; returns the exit code."""
     folder = RunFolder()
     log_to_file(folder.log_file, errors=terminal.errors if terminal.verbose else None)
-    stop = StopRequest(grace=INTERRUPT_GRACE)
+    stop = StopRequest()
     local = LocalRun(fleet, folder, options, terminal, stop)
     with stop_on_signals(stop):
         ended = supervise(lambda: local.work(manifests, source), stop)

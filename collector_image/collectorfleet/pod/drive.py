@@ -22,6 +22,7 @@ from collectorfleet.pod.settings import TERMINATION_LOG, DriverSettings
 from collectorfleet.pod.stored_fleet import last_report
 from collectorfleet.pod.working_folder import enter_working_folder
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
+from collectorfleet.run.endings import Way
 from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError, exit_code, termination_message
 from collectorfleet.run.history import RunHistory
 from collectorfleet.run.metrics.server import BackgroundMetrics
@@ -32,7 +33,7 @@ from collectorfleet.run.stop import StopReason, StopRequest, stop_on_signals
 from collectorfleet.run.supervision import supervise
 from collectorfleet.run.timeline_keeper import TimelineKeeper, keeper_in
 from collectorfleet_api.log_lines import EXCEPTION
-from collectorfleet_api.names import CODE_MOUNT, EXIT_SIGTERM, METRICS_PORT, WORKER_GROUP
+from collectorfleet_api.names import CODE_MOUNT, METRICS_PORT, WORKER_GROUP
 from collectorfleet_api.packing.quantity import whole_cpus
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec
 
@@ -45,7 +46,7 @@ TIMELINE_SECONDS: Final = 60.0
 def drive(settings: DriverSettings) -> int:
     """Drive the fleet to its end; returns the exit code."""
     log_milestone(Milestone.PYTHON)
-    stop = StopRequest()
+    stop = StopRequest(settings.grace_seconds)
     with stop_on_signals(stop):
         driver_has_begun()
         ended = supervise(lambda: _until_ray_is_told_to_end(settings, stop), stop)
@@ -59,7 +60,7 @@ def _until_ray_is_told_to_end(settings: DriverSettings, stop: StopRequest) -> Co
         return _drive(settings, stop)
     except SystemExit as ended:
         if ended.code == signal.SIGTERM:
-            stop.request(StopReason(signal.SIGTERM.name, EXIT_SIGTERM))
+            stop.request(StopReason(Way.SIGTERM, signal.SIGTERM.name))
         raise
 
 

@@ -11,6 +11,8 @@ from typing import Any, Final
 from collectorfleet_api import names
 
 TERMINATION_LOG: Final = Path("/dev/termination-log")
+# Kubernetes' own, of a pod that an earlier operator made.
+DEFAULT_GRACE_SECONDS: Final = 30.0
 
 
 class MissingSetting(Exception):
@@ -29,6 +31,7 @@ class DriverSettings:
     ray_address: str = ""  # host:port of the head's GCS
     pod_ip: str = ""  # where hosts of collectors come to, without Ray
     checkpoints: Path | None = None  # where `driver.checkpoint` is mounted
+    grace_seconds: float = DEFAULT_GRACE_SECONDS  # from SIGTERM until the kubelet kills the pod
 
     @property
     def fleet(self) -> str:
@@ -61,4 +64,5 @@ class DriverSettings:
         return cls(
             **found | {"spec": json.loads(Path(found["spec"]).read_text())},
             checkpoints=Path(mounted) if mounted else None,
+            grace_seconds=float(env.get(names.ENV_GRACE_SECONDS) or DEFAULT_GRACE_SECONDS),
         )

@@ -1,4 +1,4 @@
-"""What a run does where one batch ends and the next begins: look whether it is to stop, and write checkpoints.
+"""What a run does where one batch ends and the next begins: look whether it is to stop, and take checkpoints.
 
 Nothing else is a good moment: the training function has worked the last batch off, or it would not ask for the next,
 so that counters and state belong together. On the thread that iterates, which is the main one.
@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TypeVar
 
-from collectorfleet.errors import CollectorFleetError, UserCodeError
 from collectorfleet.run.checkpoint.interface import Checkpoints
 from collectorfleet.run.milestones import Milestone, log_milestone
 from collectorfleet.run.position import Position
@@ -26,6 +25,10 @@ class BatchBoundary:
         self._stop = stop
         self._checkpoints = checkpoints
         self._looks: list[Callable[[], None]] = []
+        self._position: Callable[[], Position] | None = None
+        self._worked_off = Position()
+        # On the last batch, or on what it does after it: what is kept changes meanwhile.
+        self._is_worked_on = False
 
     def look_between(self, look: Callable[[], None]) -> None:
         """Call ``look`` before each batch is asked for, when the last one is worked off."""
@@ -33,34 +36,38 @@ class BatchBoundary:
 
     def batches(self, batches: Iterator[T], position: Callable[[], Position]) -> Iterator[T]:
         """``batches``, until there are no more or the run is asked to stop; ``position`` says how far it is."""
-        first = True
+        first, self._position = True, position
         while not self._stop.requested():
             for look in self._looks:
                 look()
             if self._checkpoints.due:
                 self._checkpoints.write_in_background(position())
-            held = self._next(batches, position)
+            elif self._is_worked_on:
+                self._checkpoints.remember(position())
+            self._worked_off, self._is_worked_on = position(), False
+            held = list(islice(batches, 1))
+            self._is_worked_on = True
             if not held:
-                return
+                break
             self._checkpoints.note(position())
             if first:
                 log_milestone(Milestone.FIRST_BATCH)
                 first = False
             # Handed over, not kept: a buffer is used again only once nobody refers to it.
             yield held.pop()
-        self._checkpoints.write(position())
+        # Once: what the function makes of it is written when it returns.
+        self._checkpoints.remember(position(), at_any_cost=True)
 
     def before_publish(self, position: Position) -> None:
         """Versions that are published in the middle of a batch are noted before anybody sees them."""
         self._checkpoints.note(position)
 
-    def _next(self, batches: Iterator[T], position: Callable[[], Position]) -> list[T]:
-        """The next batch, alone in a list; an empty list at the end."""
-        try:
-            return list(islice(batches, 1))
-        except UserCodeError:
-            raise
-        except CollectorFleetError:
-            # The fleet is lost, what was learned is not.
-            self._checkpoints.write(position())
-            raise
+    def write_last(self) -> None:
+        """Write the checkpoint of the last batch that was worked off. Blocks until it is on disk, or cannot be."""
+        if self._position is None:
+            return  # no batch was asked for
+        if self._is_worked_on:
+            self._checkpoints.write_remembered(self._position())
+        else:
+            # What was handed out meanwhile, nobody has worked on.
+            self._checkpoints.write(self._worked_off)

@@ -18,6 +18,7 @@ from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.checkpoint.interface import Checkpoints, NoCheckpoints
 from collectorfleet.run.checkpoint.kept_normalization import NAME, KeptNormalization
 from collectorfleet.run.checkpoint.training_state import TrainingState
+from collectorfleet.run.endings import Way
 from collectorfleet.run.history import RunHistory
 from collectorfleet.run.learners.run_learners import KeptParts, KeptVersions, RunLearners
 from collectorfleet.run.own_code import modules_of
@@ -25,7 +26,6 @@ from collectorfleet.run.position import Position
 from collectorfleet.run.resume_point import ResumePoint, resume_point
 from collectorfleet.run.run_collector import RunCollector
 from collectorfleet.run.stop import StopReason, StopRequest
-from collectorfleet_api.names import EXIT_INFRASTRUCTURE
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 
 INCARNATIONS_PER_DRIVER: Final = 2**20
@@ -56,7 +56,9 @@ class Making:
             checkpoint = history.checkpoint
             state = TrainingState(checkpoint.state_file if checkpoint else None)
             state.keep({NAME: self._normalization})
-            self.checkpoints = Checkpointer(folder, state, _interval(spec), partial(_end, stop))
+            checkpointer = Checkpointer(folder, state, _interval(spec), partial(_end, stop), stop.uninterrupted)
+            stop.leave_time_for(checkpointer.seconds)
+            self.checkpoints = checkpointer
         self.boundary = BatchBoundary(stop, self.checkpoints)
 
     def restore(self, arguments: Mapping[str, Any]) -> None:
@@ -101,7 +103,7 @@ class Making:
 
 def _end(stop: StopRequest, taken_over: str) -> None:
     """Ask for the end of a run whose checkpoints are another driver's now."""
-    stop.request(StopReason(taken_over, EXIT_INFRASTRUCTURE))
+    stop.request(StopReason(Way.TAKEN_OVER, taken_over))
 
 
 def _interval(spec: CollectorFleetSpec) -> timedelta:

@@ -18,6 +18,7 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet.run.checkpoint.checkpoint import Checkpoint
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.collector_options import GpuPerCollector, collector_options
+from collectorfleet.run.endings import LastCheckpoint, Way, checkpoint_of, way_of
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
 from collectorfleet.run.history import RunHistory
@@ -46,12 +47,13 @@ SHUTDOWN_SECONDS: Final = 10
 class Session:
     """A collector with the user's work on it, which a script makes in the middle of that work."""
 
-    def __init__(self, making: Making, run: Run, starting: DriverReport) -> None:
+    def __init__(self, making: Making, run: Run, starting: DriverReport, stop: StopRequest) -> None:
         """``starting`` is what is true as long as there is no collector."""
         self.resume_point = ResumePoint(Position())
         self._making = making
         self._run = run
         self._starting = starting
+        self._stop = stop
         self._collector: RunCollector | None = None
         self._is_there = threading.Event()
         # What was asked of a collector that was not there yet.
@@ -125,13 +127,31 @@ class Session:
         """
         if self._work is None:
             raise InvalidOption("spec: no driver.train, driver.script, learners or output says what to do with frames")
-        done = self._work()
-        if self._collector is not None and not self._run.stop_requested:
-            self._collector.settle()
-        if self._learners is not None and self._collector is not None:
-            self._learners.look(self._collector, now=True)
-        self._making.checkpoints.write(self.position(), completed=not self._run.stop_requested)
+        try:
+            done = self._work()
+        except BaseException as error:
+            self._end(error)
+            raise
+        self._end(None)
         return done
+
+    def _end(self, error: BaseException | None) -> None:
+        """Leave the checkpoint that :mod:`collectorfleet.run.endings` says; nothing interrupts it any more."""
+        self._stop.run_ended()
+        asked = self._stop.reason
+        way = way_of(error, asked and asked.way)
+        if self._collector is not None and error is None:
+            if way is Way.RETURNED:
+                self._collector.settle()
+            if self._learners is not None:
+                self._learners.look(self._collector, now=True)
+        match checkpoint_of(way, returned=error is None):
+            case LastCheckpoint.OF_THE_END:
+                self._making.checkpoints.write(self.position(), completed=way is Way.RETURNED)
+            case LastCheckpoint.OF_THE_LAST_BATCH:
+                self._making.boundary.write_last()
+            case LastCheckpoint.NONE:
+                pass
 
     def position(self) -> Position:
         """How far the run is. Any thread may ask."""
@@ -176,7 +196,7 @@ def open_session(
         lambda: making.checkpoints.write(session.position()),
         lambda metrics: run_log.add(metrics, session.position().frames),
     )
-    session = Session(making, run, starting)
+    session = Session(making, run, starting, stop)
     # Before loggers make their files, which may be in the folder of the output.
     writer = _writer(fleet, history.run_id)
     run_log = _run_log(fleet, session.report)

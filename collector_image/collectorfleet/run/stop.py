@@ -1,9 +1,9 @@
 """Ending a run from outside: a signal, a lost Lease, a fleet that was deleted.
 
 The first request is polite: ``run.stop_requested`` turns true and the collector's iteration ends with the batch in
-hand, so that a training function gets to save what it has. If it has not returned when its grace is over, or at a
-second signal, :class:`StopNow` is raised in it. A patient request has no such grace: the operator's, who asks long
-before it would kill. While nothing is there to be saved, any of them is answered at once.
+hand, so that a training function gets to save what it has. If it has not returned in the time that :mod:`.endings`
+gives it, or at a second signal, :class:`StopNow` is raised in it; but not while a checkpoint is written. While nothing
+is there to be saved, any request is answered at once.
 """
 
 from __future__ import annotations
@@ -11,17 +11,14 @@ from __future__ import annotations
 import logging
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from types import FrameType
-from typing import Final
+
+from collectorfleet.run.endings import Way, seconds_for_batch
 
 log = logging.getLogger(__name__)
-
-# Kubernetes kills 30 s after SIGTERM; the last report and Ray's end need some of that.
-GRACE: Final = timedelta(seconds=15)
 
 
 class StopNow(KeyboardInterrupt):
@@ -32,19 +29,24 @@ class StopNow(KeyboardInterrupt):
 class StopReason:
     """Why a run is to end before its work is done."""
 
+    way: Way
     text: str  # "SIGTERM", "the fleet was deleted"
-    exit_code: int
-    patient: bool = False  # the batch in hand may take as long as it takes
 
 
 class StopRequest:
     """Asked for by any thread, seen by the run."""
 
-    def __init__(self, grace: timedelta = GRACE) -> None:
-        self._grace = grace
+    def __init__(self, killed_after: float | None = None) -> None:
+        """``killed_after`` are the seconds from SIGTERM until the process is killed; None where nobody kills it."""
+        self._killed_after = killed_after
+        self._checkpoint_seconds: Callable[[], float] = lambda: 0.0
         self._reason: StopReason | None = None
         self._insisting = False
+        self._signalled = False
+        self._time_is_over = False
         self._nothing_to_save = False
+        self._writing = 0
+        self._interrupt_after_writing = False
         self._ended = threading.Event()
         # One that a signal handler may take while its thread has it.
         self._lock = threading.RLock()
@@ -56,6 +58,10 @@ class StopRequest:
 
     def requested(self) -> bool:
         return self._reason is not None
+
+    def leave_time_for(self, checkpoint_seconds: Callable[[], float]) -> None:
+        """Interrupt the training function early enough for a checkpoint, which takes so long."""
+        self._checkpoint_seconds = checkpoint_seconds
 
     def raise_if_requested(self) -> None:
         """Raise StopNow if the run is to end: between steps of the start, which have nothing to save."""
@@ -73,36 +79,65 @@ class StopRequest:
         finally:
             self._nothing_to_save = False
 
+    @contextmanager
+    def uninterrupted(self) -> Iterator[None]:
+        """Within it, StopNow waits: a checkpoint is written. Main thread only."""
+        self._writing += 1
+        try:
+            yield
+        finally:
+            self._writing -= 1
+            if self._interrupt_after_writing and not self._writing:
+                self._interrupt()
+
     def request(self, reason: StopReason) -> None:
         """Ask for the end; returns at once. The first reason is kept; after the end there is nothing to ask for."""
         with self._lock:
             if self._ended.is_set():
                 return
             first, self._reason = self._reason is None, self._reason or reason
-            insist = not self._insisting and (self._nothing_to_save or not reason.patient)
+            seconds = seconds_for_batch(reason.way, self._killed_after, self._checkpoint_seconds())
+            if self._nothing_to_save:
+                seconds = 0.0
+            insist = seconds is not None and not self._insisting
             self._insisting = self._insisting or insist
-            grace = timedelta(0) if self._nothing_to_save else self._grace
         if first or insist:
             log.warning("stopping: %s", reason.text)
         if insist:
-            threading.Thread(target=self._insist, args=[grace], name="stop", daemon=True).start()
+            threading.Thread(target=self._insist, args=[seconds], name="stop", daemon=True).start()
 
     def run_ended(self) -> None:
         """The user's code has returned: nothing is left to interrupt."""
         self._ended.set()
 
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
-        """Handle SIGINT and SIGTERM. Raises StopNow at the second one."""
+        """Handle SIGINT and SIGTERM. Raises StopNow at the second one, and when the time of the batch is over."""
         if self._ended.is_set():
             return
-        if self._insisting:
-            raise StopNow
-        self.request(StopReason("Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name, 128 + number))
+        if self._time_is_over or self._signalled:
+            self._interrupt()
+            return
+        self._signalled = True
+        is_terminal = number == signal.SIGINT
+        way = Way.INTERRUPTED if is_terminal else Way.SIGTERM
+        self.request(StopReason(way, "Ctrl-C" if is_terminal else signal.Signals(number).name))
 
-    def _insist(self, grace: timedelta) -> None:
-        if not self._ended.wait(grace.total_seconds()):
-            if grace:
-                log.warning("the run has not ended %.0f s later and is interrupted", grace.total_seconds())
+    def _interrupt(self) -> None:
+        if self._ended.is_set():
+            return
+        if self._writing:
+            if not self._interrupt_after_writing:
+                log.warning("a checkpoint is being written: the run is interrupted when it is on disk")
+            self._interrupt_after_writing = True
+            return
+        self._interrupt_after_writing = False
+        raise StopNow
+
+    def _insist(self, seconds: float) -> None:
+        if not self._ended.wait(seconds):
+            if seconds:
+                log.warning("the run has not ended %.0f s later and is interrupted", seconds)
+            self._time_is_over = True
             # A real signal, whose handler raises StopNow: it wakes the main thread from a lock that it waits for,
             # which _thread.interrupt_main() does not.
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)

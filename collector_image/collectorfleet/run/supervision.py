@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from collectorfleet.run.endings import ENDINGS
 from collectorfleet.run.exit import Completed, Exit, Stopped, exit_of
 from collectorfleet.run.stop import StopRequest
 
@@ -26,4 +27,4 @@ def supervise(work: Callable[[], Completed], stop: StopRequest) -> Exit:
     if stop.reason is None:
         return ended
     log.info("when asked to stop, the run ended so: %s", ended.message)
-    return Stopped(f"stopped: {stop.reason.text}", stop.reason.exit_code)
+    return Stopped(f"stopped: {stop.reason.text}", ENDINGS[stop.reason.way].exit_code)

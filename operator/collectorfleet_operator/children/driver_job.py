@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from collectorfleet_api import names
 from collectorfleet_api.packing.quantity import format_cpu, format_memory, parse_quantity
-from collectorfleet_api.v1alpha1 import CollectorFleet, DriverResources
+from collectorfleet_api.v1alpha1 import CollectorFleet, Driver, DriverResources
 from collectorfleet_operator.children.checkpoints import checkpoint_mounts, checkpoint_volumes
 from collectorfleet_operator.children.code import import_code_first
 from collectorfleet_operator.children.gpus import GPU_RESOURCE
@@ -34,6 +34,11 @@ _RESTARTS: Final = f"{names.GROUP}/restarts"
 _TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name, as templates may have it)
 _SPEC_VOLUME: Final = "spec"
 _SHM_VOLUME: Final = "shm"
+# A checkpoint may take minutes to write; a driver that is done before is not waited for.
+_GRACE_SECONDS_WITH_CHECKPOINT: Final = 120
+# Kubernetes' own default.
+_GRACE_SECONDS: Final = 30
+_GRACE_FIELD: Final = "terminationGracePeriodSeconds"
 _SPEC_ITEM: Final = {
     "path": names.SPEC_FILE,
     "fieldRef": {"fieldPath": f"metadata.annotations['{names.SPEC_ANNOTATION}']"},
@@ -117,6 +122,7 @@ def _template(fleet: CollectorFleet) -> Object:
             {"name": _SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": _memory(driver.resources)}},
             *checkpoint_volumes(driver.checkpoint),
         ],
+        terminationGracePeriodSeconds=_default_grace_seconds(driver),
     )
     # Whatever the user's template says.
     template["metadata"]["annotations"][names.SPEC_ANNOTATION] = json.dumps(fleet.spec.to_wire())
@@ -190,9 +196,23 @@ def _env(fleet: CollectorFleet) -> list[Object]:
         {"name": names.ENV_SPEC, "value": f"{names.SPEC_MOUNT}/{names.SPEC_FILE}"},
         *_env_of_the_launcher(fleet),
     ]
+    # Kubernetes tells no container how long its pod may take to end; a checkpoint has to be on disk by then.
+    env.append({"name": names.ENV_GRACE_SECONDS, "value": str(_grace_seconds(fleet.spec.driver))})
     if fleet.spec.driver.checkpoint is not None:
         env.append({"name": names.ENV_CHECKPOINTS, "value": names.CHECKPOINT_MOUNT})
     return env
+
+
+def _default_grace_seconds(driver: Driver) -> int:
+    return _GRACE_SECONDS if driver.checkpoint is None else _GRACE_SECONDS_WITH_CHECKPOINT
+
+
+def _grace_seconds(driver: Driver) -> Any:
+    """Of the merged template: the user's, if it has one, and Kubernetes' if it removes ours."""
+    theirs = driver.template.get("spec") or {}
+    if _GRACE_FIELD not in theirs:
+        return _default_grace_seconds(driver)
+    return _GRACE_SECONDS if theirs[_GRACE_FIELD] is None else theirs[_GRACE_FIELD]
 
 
 def _env_of_the_launcher(fleet: CollectorFleet) -> list[Object]:

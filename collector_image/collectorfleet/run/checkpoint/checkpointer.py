@@ -1,7 +1,10 @@
 """Writes checkpoints: a snapshot is taken on the main thread, one at a time is then written on a thread of its own.
 
 A checkpoint that cannot be written is said in the log and in the status, and costs no run; unless another driver has
-taken over the folder.
+taken over the folder. One that is being written is not interrupted.
+
+The training function may be interrupted in the middle of a batch, when its states fit neither the batch before nor the
+batch after. So the states between two batches are remembered, as often as it costs 1 % of the time at most.
 """
 
 from __future__ import annotations
@@ -9,8 +12,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -28,6 +32,14 @@ log = logging.getLogger(__name__)
 
 # A publish on its way when a batch is handed out, and the one of that batch.
 VERSIONS_AHEAD: Final = 2
+_REMEMBERING_COSTS: Final = 0.01
+# Learners write what they are between two of their calls.
+_ACTORS_WITHIN: Final = timedelta(hours=1)
+# The next driver waits for this one, which may end because some of them are lost.
+_ACTORS_OF_A_LOST_RUN_WITHIN: Final = timedelta(minutes=1)
+# As long as none was written.
+_SECONDS_AT_FIRST: Final = 5.0
+_COUNTED: Final = 5
 
 
 @dataclass(frozen=True)
@@ -47,9 +59,12 @@ class Checkpointer:
         state: TrainingState,
         every: timedelta,
         taken_over: Callable[[str], None],
+        uninterrupted: Callable[[], AbstractContextManager[None]] = nullcontext,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``taken_over`` is called, by any thread, with the sentence that says which driver has the folder now."""
+        """``taken_over`` is called, by any thread, with the sentence that says which driver has the folder now.
+        Within ``uninterrupted`` the main thread is left to its work.
+        """
         self._folder = folder
         self._state = state
         self._taken_over = taken_over
@@ -58,8 +73,12 @@ class Checkpointer:
         self._last = clock()
         self._failure: str | None = None
         self._buffer: KeptBuffer | None = None
-        self._beside: list[Callable[[], None]] = []
+        self._beside: list[Callable[[timedelta], None]] = []
         self._writing: threading.Thread | None = None
+        self._uninterrupted = uninterrupted
+        self._remembered: tuple[Position, memoryview] | None = None
+        self._remembered_at, self._remembering_seconds = 0.0, 0.0
+        self._seconds: deque[float] = deque(maxlen=_COUNTED)
 
     @property
     def status(self) -> CheckpointStatus | None:
@@ -83,7 +102,7 @@ class Checkpointer:
         if newest is not None and newest.replay_buffer is not None:
             self._buffer.load(newest.replay_buffer)
 
-    def keep_beside(self, write: Callable[[], None]) -> None:
+    def keep_beside(self, write: Callable[[timedelta], None]) -> None:
         self._beside.append(write)
 
     def note(self, position: Position) -> None:
@@ -92,37 +111,90 @@ class Checkpointer:
         except OSError as error:
             self._failed(error)
 
+    def seconds(self) -> float:
+        """How long one took, the longest of the last five; a guess as long as there is none. Any thread may ask."""
+        return max(tuple(self._seconds), default=_SECONDS_AT_FIRST)
+
     def write_in_background(self, position: Position) -> None:
         self._last = self._clock()
-        try:
-            snapshot = self._snapshot()
-        except Exception as error:
-            if isinstance(error, CollectorFleetError) and self._folder.newest is None:
-                raise
-            self._failed(error)
-            return
-        self._writing = threading.Thread(target=self._write, args=[position, snapshot], name="checkpoint")
-        self._writing.start()
+        with self._uninterrupted():
+            started = time.monotonic()
+            try:
+                state = self._states()
+                snapshot = self._snapshot(state)
+            except Exception as error:
+                if isinstance(error, CollectorFleetError) and self._folder.newest is None:
+                    raise
+                self._failed(error)
+                return
+            # Also of this one, which may not come to be on disk.
+            self._remembered = None if self._beside else (position, state)
+            self._writing = threading.Thread(target=self._write, args=[position, snapshot, started], name="checkpoint")
+            self._writing.start()
 
     def write(self, position: Position, *, completed: bool = False) -> bool:
+        is_written = self._write_now(position, None, completed=completed)
+        if is_written:
+            self._remembered = None  # it would be older
+        return is_written
+
+    def remember(self, position: Position, *, at_any_cost: bool = False) -> None:
+        now = self._clock()
+        is_cheap = (now - self._remembered_at) * _REMEMBERING_COSTS >= self._remembering_seconds
+        # Not while states wait for objects that the training function will keep later: they would be left out.
+        if self._beside or not (at_any_cost or (is_cheap and self._state.is_restored)):
+            return
+        with self._uninterrupted():
+            self._remembered = None
+            # What cannot be written, the next checkpoint says.
+            with suppress(Exception):
+                self._remembered = position, self._state.dumps()
+            self._remembered_at = self._clock()
+            self._remembering_seconds = self._remembered_at - now
+
+    def write_remembered(self, position: Position) -> bool:
+        if self._beside:
+            return self._write_now(position, None, within=_ACTORS_OF_A_LOST_RUN_WITHIN)
         self.wait()
-        self._last = self._clock()
-        try:
-            snapshot = self._snapshot()
-        except Exception as error:  # noqa: BLE001  (the user's objects may raise anything)
-            self._failed(error)
+        if self._remembered is None:
             return False
-        return self._write(position, snapshot, completed=completed)
+        position, state = self._remembered
+        newest = self._folder.newest
+        if newest is not None and newest.position == position:
+            return True
+        return self._write_now(position, state)
+
+    def _write_now(
+        self,
+        position: Position,
+        state: memoryview | None,
+        *,
+        completed: bool = False,
+        within: timedelta = _ACTORS_WITHIN,
+    ) -> bool:
+        with self._uninterrupted():
+            self.wait()
+            self._last, started = self._clock(), time.monotonic()
+            try:
+                snapshot = self._snapshot(self._states(within) if state is None else state)
+            except Exception as error:  # noqa: BLE001  (the user's objects may raise anything)
+                self._failed(error)
+                return False
+            return self._write(position, snapshot, started, completed=completed)
 
     def wait(self) -> None:
         """Block until nothing is being written."""
         if self._writing:
             self._writing.join()
 
-    def _snapshot(self) -> _Snapshot:
+    def _states(self, within: timedelta = _ACTORS_WITHIN) -> memoryview:
         for write in self._beside:
-            write()
-        state, buffer = self._state.dumps(), self._buffer
+            write(within)
+        return self._state.dumps()
+
+    def _snapshot(self, state: memoryview) -> _Snapshot:
+        """``state`` with what is kept beside it."""
+        buffer = self._buffer
         if buffer is None:
             return _Snapshot(state)
         place, started = self._folder.place_for_replay_buffer(), time.monotonic()
@@ -138,7 +210,7 @@ class Checkpointer:
         log.info("the replay buffer was dumped in %.2f s", time.monotonic() - started)
         return _Snapshot(state, place)
 
-    def _write(self, position: Position, snapshot: _Snapshot, *, completed: bool = False) -> bool:
+    def _write(self, position: Position, snapshot: _Snapshot, began: float, *, completed: bool = False) -> bool:
         started, state = time.monotonic(), snapshot.state
         try:
             self._folder.write(position, state, completed=completed, replay_buffer=snapshot.replay_buffer)
@@ -147,6 +219,7 @@ class Checkpointer:
             return False
         self._failure = None
         seconds = time.monotonic() - started
+        self._seconds.append(time.monotonic() - began)
         written = position.frames, position.version, state.nbytes
         log.info("checkpoint at %d frames, version %d: %d bytes in %.2f s", *written, seconds)
         return True

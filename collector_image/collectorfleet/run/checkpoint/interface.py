@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any, Protocol
 
 from collectorfleet.run.position import Position
@@ -29,8 +30,8 @@ class Checkpoints(Protocol):
         Before anybody writes to it. Blocks; raises UserCodeError or ReplayBufferLost.
         """
 
-    def keep_beside(self, write: Callable[[], None]) -> None:
-        """Call ``write`` before each checkpoint is taken: what it writes is kept in places of its own.
+    def keep_beside(self, write: Callable[[timedelta], None]) -> None:
+        """Call ``write`` before each checkpoint is taken: what it writes, within that time, has places of its own.
 
         It raises CollectorFleetError or OSError where it cannot, and there is no checkpoint then.
         """
@@ -47,6 +48,15 @@ class Checkpoints(Protocol):
     def write(self, position: Position, *, completed: bool = False) -> bool:
         """Write a checkpoint; blocks until it is on disk. Returns whether it is."""
 
+    def remember(self, position: Position, *, at_any_cost: bool = False) -> None:
+        """Keep the state in memory, for :meth:`write_remembered`: every time, or where it costs the training little."""
+
+    def write_remembered(self, position: Position) -> bool:
+        """Write what was last remembered, unless it is on disk; with learners all as it is now, at ``position``.
+
+        Blocks until it is on disk; returns whether it is.
+        """
+
 
 class NoCheckpoints:
     """Of a run without ``driver.checkpoint``: nothing is kept, and nobody complains."""
@@ -59,7 +69,7 @@ class NoCheckpoints:
 
     def keep_buffer(self, buffer: Any) -> None: ...
 
-    def keep_beside(self, write: Callable[[], None]) -> None: ...
+    def keep_beside(self, write: Callable[[timedelta], None]) -> None: ...
 
     def note(self, position: Position) -> None: ...
 
@@ -67,4 +77,10 @@ class NoCheckpoints:
 
     def write(self, _position: Position, *, completed: bool = False) -> bool:
         del completed
+        return False
+
+    def remember(self, _position: Position, *, at_any_cost: bool = False) -> None:
+        del at_any_cost
+
+    def write_remembered(self, _position: Position) -> bool:
         return False

@@ -61,6 +61,11 @@ class TrainingState:
             self._objects[name] = found
         return bool(objects) and all(self._restored[name] for name in objects)
 
+    @property
+    def is_restored(self) -> bool:
+        """Whether all that the checkpoint has was put back."""
+        return not self._waiting
+
     def dumps(self) -> memoryview:
         """The states of all objects as they are now. Raises UserCodeError that names the one that cannot be written."""
         if self._waiting:

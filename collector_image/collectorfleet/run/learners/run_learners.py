@@ -75,10 +75,10 @@ class RunLearners:
             log.warning("the learners' status stays as it was: %s", describe(error))
         self._looked = time.monotonic()
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, within: timedelta) -> None:
         """Write all actors, where the run has checkpoints. Raises CollectorFleetError or OSError."""
         if self._folders is not None:
-            self.shards.checkpoint()
+            self.shards.checkpoint(within)
             self._folders.tidy()
 
     def close(self) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from collectorfleet.errors import TooFewCollectors, UserCodeError
 from collectorfleet.run.batch_boundary import BatchBoundary
+from collectorfleet.run.endings import Way
 from collectorfleet.run.position import Position
-from collectorfleet.run.stop import StopReason, StopRequest
+from collectorfleet.run.stop import StopNow, StopReason, StopRequest
 
 
 class Batch:
@@ -23,7 +23,7 @@ class Training:
 
     status = None
 
-    def __init__(self, batches: int, error: Exception | None = None) -> None:
+    def __init__(self, batches: int, error: BaseException | None = None) -> None:
         self.due = False
         self.done: list[str] = []
         self.handed_out = 0
@@ -34,7 +34,7 @@ class Training:
     def batches(self) -> Iterator[Batch]:
         return self.boundary.batches(self._collected, lambda: Position(frames=100 * self.handed_out))
 
-    def _collect(self, batches: int, error: Exception | None) -> Iterator[Batch]:
+    def _collect(self, batches: int, error: BaseException | None) -> Iterator[Batch]:
         for _ in range(batches):
             self.handed_out += 1
             yield Batch()
@@ -54,6 +54,13 @@ class Training:
         self.done.append(f"written {position.frames}")
         return not completed
 
+    def remember(self, position: Position, *, at_any_cost: bool = False) -> None:
+        self.done.append(f"remembered {position.frames}{' at any cost' * at_any_cost}")
+
+    def write_remembered(self, position: Position) -> bool:
+        self.done.append(f"what was remembered is written at {position.frames}")
+        return True
+
 
 @pytest.fixture
 def training() -> Iterator[Training]:
@@ -62,12 +69,17 @@ def training() -> Iterator[Training]:
     made.stop.run_ended()
 
 
-def test_each_batch_is_noted_before_anybody_trains_on_it(training: Training) -> None:
+def test_each_batch_is_noted_before_anybody_trains_on_it_and_remembered_when_it_is_worked_off(
+    training: Training,
+) -> None:
     batches = training.batches()
     next(batches)
     assert training.done == ["noted 100"]
-    assert len(list(batches)) == 2
-    assert training.done == ["noted 100", "noted 200", "noted 300"]
+    next(batches)
+    assert training.done == ["noted 100", "remembered 100", "noted 200"]
+    assert len(list(batches)) == 1
+    # At the end of all batches, what the training function learned from the last one.
+    assert training.done[3:] == ["remembered 200", "noted 300", "remembered 300", "remembered 300 at any cost"]
 
 
 def test_a_checkpoint_is_of_the_batches_that_were_worked_off_when_the_next_is_asked_for(training: Training) -> None:
@@ -78,27 +90,37 @@ def test_a_checkpoint_is_of_the_batches_that_were_worked_off_when_the_next_is_as
     assert training.done == ["noted 100", "begun 100", "noted 200"]
 
 
-def test_a_run_that_is_to_stop_ends_with_the_batch_in_hand_and_a_checkpoint(training: Training) -> None:
+def test_a_run_that_is_to_stop_ends_with_the_batch_in_hand_and_writes_nothing_yet(training: Training) -> None:
     batches = training.batches()
     next(batches)
-    training.stop.request(StopReason("SIGTERM", 143))
+    training.stop.request(StopReason(Way.SIGTERM, "SIGTERM"))
     assert list(batches) == []
-    assert training.done == ["noted 100", "written 100"]
+    assert training.done == ["noted 100", "remembered 100 at any cost"]
 
 
-def test_what_was_learned_outlives_a_fleet_that_is_lost() -> None:
-    training = Training(batches=1, error=TooFewCollectors("only 1 of 4"))
+def test_a_run_that_is_interrupted_in_a_batch_leaves_what_was_learned_before_it(training: Training) -> None:
     batches = training.batches()
     next(batches)
-    with pytest.raises(TooFewCollectors):
+    next(batches)
+    training.done.clear()
+    training.boundary.write_last()
+    assert training.done == ["what was remembered is written at 200"]
+
+
+def test_a_run_that_is_interrupted_while_it_waits_for_a_batch_leaves_all_that_was_learned() -> None:
+    training = Training(batches=1, error=StopNow())
+    batches = training.batches()
+    next(batches)
+    with pytest.raises(StopNow):
         next(batches)
-    assert training.done == ["noted 100", "written 100"]
+    training.done.clear()
+    training.handed_out += 1  # nobody got it
+    training.boundary.write_last()
+    assert training.done == ["written 100"]
 
 
-def test_an_error_of_the_users_code_writes_no_checkpoint() -> None:
-    training = Training(batches=0, error=UserCodeError("environment e:e", "ValueError: no"))
-    with pytest.raises(UserCodeError):
-        next(training.batches())
+def test_a_run_that_is_interrupted_before_its_first_batch_leaves_nothing(training: Training) -> None:
+    training.boundary.write_last()
     assert training.done == []
 
 

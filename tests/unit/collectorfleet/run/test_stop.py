@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from datetime import timedelta
 
 import pytest
 
+from collectorfleet.run.endings import Way
 from collectorfleet.run.stop import StopNow, StopReason, StopRequest, stop_on_signals
 
-ORDERED = StopReason("the operator", 65, patient=True)
+ORDERED = StopReason(Way.ORDERED, "the operator")
+TAKEN_OVER = StopReason(Way.TAKEN_OVER, "another driver")
 
 
 def press(number: signal.Signals = signal.SIGINT) -> None:
@@ -27,20 +28,20 @@ def test_the_first_ctrl_c_asks_and_the_second_interrupts() -> None:
             press()
     stop.run_ended()
     assert stop.reason is not None
-    assert (stop.reason.text, stop.reason.exit_code) == ("Ctrl-C", 130)
+    assert stop.reason == StopReason(Way.INTERRUPTED, "Ctrl-C")
 
 
-def test_sigterm_is_named_and_has_its_own_code() -> None:
+def test_sigterm_is_named() -> None:
     stop = StopRequest()
     with stop_on_signals(stop):
         press(signal.SIGTERM)
     stop.run_ended()
     assert stop.reason is not None
-    assert (stop.reason.text, stop.reason.exit_code) == ("SIGTERM", 143)
+    assert stop.reason == StopReason(Way.SIGTERM, "SIGTERM")
 
 
 def test_a_run_that_does_not_stop_is_interrupted_when_its_grace_is_over() -> None:
-    stop = StopRequest(grace=timedelta(seconds=0.05))
+    stop = StopRequest(killed_after=0.05)
     with stop_on_signals(stop):
         press()
         with pytest.raises(StopNow):
@@ -49,7 +50,7 @@ def test_a_run_that_does_not_stop_is_interrupted_when_its_grace_is_over() -> Non
 
 
 def test_a_patient_request_waits_for_the_batch_in_hand_however_long_it_takes() -> None:
-    stop = StopRequest(grace=timedelta(0))
+    stop = StopRequest(killed_after=0)
     with stop_on_signals(stop):
         stop.request(ORDERED)
         assert not threading.Event().wait(0.05)  # no grace that is over
@@ -59,7 +60,7 @@ def test_a_patient_request_waits_for_the_batch_in_hand_however_long_it_takes() -
 
 
 def test_a_signal_after_a_patient_request_is_a_first_one() -> None:
-    stop = StopRequest(grace=timedelta(seconds=0.05))
+    stop = StopRequest(killed_after=0.05)
     with stop_on_signals(stop):
         stop.request(ORDERED)
         press(signal.SIGTERM)
@@ -70,10 +71,10 @@ def test_a_signal_after_a_patient_request_is_a_first_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "reason", [ORDERED, StopReason("SIGTERM", 143)], ids=["patient", "with a grace that is not over"]
+    "reason", [ORDERED, StopReason(Way.SIGTERM, "SIGTERM")], ids=["patient", "with a grace that is not over"]
 )
 def test_where_nothing_is_to_be_saved_no_request_waits(reason: StopReason) -> None:
-    stop = StopRequest(grace=timedelta(seconds=60))
+    stop = StopRequest(killed_after=600)
     asks = threading.Timer(0.05, stop.request, [reason])
     with stop_on_signals(stop):
         asks.start()
@@ -100,3 +101,63 @@ def test_signals_are_put_back() -> None:
     with stop_on_signals(StopRequest()):
         assert signal.getsignal(signal.SIGTERM) != before
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_checkpoint_that_is_written_is_not_interrupted_and_the_run_is_afterwards(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    stop, written = StopRequest(), []
+
+    def write() -> None:
+        with stop.uninterrupted():
+            press()
+            press()
+            press()
+            with stop.uninterrupted():
+                press()
+            written.append("checkpoint")
+        pytest.fail("the run goes on")
+
+    with stop_on_signals(stop):
+        with pytest.raises(StopNow):
+            write()
+        assert written == ["checkpoint"]
+        # Told once; the next one interrupts as before.
+        assert caplog.text.count("a checkpoint is being written") == 1
+        with pytest.raises(StopNow):
+            press()
+    stop.run_ended()
+
+
+def test_what_asks_before_or_in_the_last_checkpoint_does_not_interrupt_it() -> None:
+    stop = StopRequest()
+    with stop_on_signals(stop):
+        press()
+        stop.run_ended()
+        with stop.uninterrupted():
+            press()
+        press()
+
+
+def test_sigterm_after_the_fleet_was_deleted_leaves_the_run_its_time() -> None:
+    stop = StopRequest(killed_after=600)
+    with stop_on_signals(stop):
+        stop.request(StopReason(Way.FLEET_GONE, "the fleet was deleted"))
+        press(signal.SIGTERM)
+        with pytest.raises(StopNow):
+            press(signal.SIGTERM)
+    stop.run_ended()
+    assert stop.reason == StopReason(Way.FLEET_GONE, "the fleet was deleted")
+
+
+def test_a_run_is_interrupted_early_enough_for_a_checkpoint_that_takes_long() -> None:
+    stop = StopRequest(killed_after=600)
+    stop.leave_time_for(lambda: 400.0)
+
+    def ends() -> None:
+        press(signal.SIGTERM)
+        threading.Event().wait(20)
+
+    with stop_on_signals(stop), pytest.raises(StopNow):
+        ends()
+    stop.run_ended()

@@ -78,6 +78,35 @@ def test_the_driver_mounts_the_root_of_a_claim_unless_told_otherwise_and_nothing
     assert "checkpoints" not in [volume["name"] for volume in driver()["spec"]["volumes"]]
 
 
+CHECKPOINT = {"spec.driver.checkpoint": {"claimName": "cheetah"}}
+
+
+def graced(seconds: int | None) -> dict[str, Any]:
+    return {"spec.driver.template": {"spec": {"terminationGracePeriodSeconds": seconds}}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "seconds"),
+    [
+        pytest.param({}, 30, id="nothing to save"),
+        pytest.param(CHECKPOINT, 120, id="a checkpoint to write"),
+        pytest.param(CHECKPOINT | graced(600), 600, id="the user's"),
+        pytest.param(graced(5), 5, id="the user's without a checkpoint"),
+        pytest.param(CHECKPOINT | graced(0), 0, id="none"),
+    ],
+)
+def test_the_driver_is_told_how_long_its_pod_may_take_to_end(changes: dict[str, Any], seconds: int) -> None:
+    template = driver(changes)
+    assert template["spec"]["terminationGracePeriodSeconds"] == seconds
+    assert env(template)[names.ENV_GRACE_SECONDS] == str(seconds)
+
+
+def test_a_driver_whose_template_removes_the_grace_period_is_told_that_of_kubernetes() -> None:
+    template = driver(CHECKPOINT | graced(None))
+    assert "terminationGracePeriodSeconds" not in template["spec"]
+    assert env(template)[names.ENV_GRACE_SECONDS] == "30"
+
+
 def test_the_driver_says_where_its_metrics_are() -> None:
     template = driver()
     assert template["spec"]["containers"][0]["ports"] == [{"name": "metrics", "containerPort": names.METRICS_PORT}]

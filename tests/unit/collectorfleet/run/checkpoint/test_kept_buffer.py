@@ -96,7 +96,7 @@ def test_a_dump_that_a_killed_driver_left_is_in_nobodys_way(tmp_path: Path) -> N
     buffer = make_buffer()
     checkpoints = opened(tmp_path, buffer)
     buffer.extend(frames(0, 3))
-    checkpoints._snapshot()
+    checkpoints._snapshot(memoryview(b""))
     assert checkpoints.write(Position(frames=3))
     assert [path.name for path in tmp_path.glob(".driver-*/*")] == ["driver.json"]
 

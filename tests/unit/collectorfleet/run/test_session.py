@@ -1,0 +1,106 @@
+"""The end of a run: which checkpoint a session leaves, however its work ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from collectorfleet.errors import FolderTakenOver, TooFewCollectors, UserCodeError
+from collectorfleet.run.endings import Way
+from collectorfleet.run.exit import Completed
+from collectorfleet.run.handle import Run
+from collectorfleet.run.position import Position
+from collectorfleet.run.session import Session
+from collectorfleet.run.stop import StopNow, StopReason, StopRequest
+from collectorfleet_api.v1alpha1 import DriverReport
+
+
+class Ending:
+    """A session without a collector, whose work a test says; notes what is written at its end."""
+
+    def __init__(self) -> None:
+        self.stop = StopRequest()
+        self.written: list[str] = []
+        making: Any = SimpleNamespace(checkpoints=self, boundary=self)
+        self.session = Session(making, Run(self.stop.requested), DriverReport(), self.stop)
+
+    def write(self, _position: Position, *, completed: bool = False) -> None:
+        # Nothing interrupts it.
+        self.stop.on_signal(2, None)
+        self.stop.on_signal(2, None)
+        self.written.append("of the end, completed" if completed else "of the end")
+
+    def write_last(self) -> None:
+        self.stop.on_signal(2, None)
+        self.stop.on_signal(2, None)
+        self.written.append("of the last batch")
+
+    def execute(self, work: Callable[[], Completed]) -> None:
+        self.session.does(work)
+        self.session.execute()
+
+
+@pytest.fixture
+def ending() -> Iterator[Ending]:
+    made = Ending()
+    yield made
+    made.stop.run_ended()
+
+
+def raises(error: BaseException) -> Completed:
+    raise error
+
+
+def test_a_function_that_returns_leaves_all_that_was_learned_as_completed(ending: Ending) -> None:
+    ending.execute(lambda: Completed("done"))
+    assert ending.written == ["of the end, completed"]
+
+
+@pytest.mark.parametrize("way", [Way.ORDERED, Way.SIGTERM, Way.INTERRUPTED, Way.FLEET_GONE, Way.ACCESS_REFUSED])
+def test_a_run_that_was_asked_to_end_leaves_one_checkpoint(ending: Ending, way: Way) -> None:
+    ending.stop.request(StopReason(way, "why"))
+    ending.execute(lambda: Completed("early"))
+    assert ending.written == ["of the end"]
+
+
+@pytest.mark.parametrize("error", [StopNow(), UserCodeError("train t:t", "goal not reached")])
+def test_one_whose_function_did_not_return_leaves_the_last_batch(ending: Ending, error: BaseException) -> None:
+    ending.stop.request(StopReason(Way.SIGTERM, "SIGTERM"))
+    with pytest.raises(type(error)):
+        ending.execute(lambda: raises(error))
+    assert ending.written == ["of the last batch"]
+
+
+def test_a_lost_fleet_leaves_what_was_learned(ending: Ending) -> None:
+    with pytest.raises(TooFewCollectors):
+        ending.execute(lambda: raises(TooFewCollectors("only 1 of 4")))
+    assert ending.written == ["of the last batch"]
+
+
+@pytest.mark.parametrize(
+    "error", [UserCodeError("train t:t", "ValueError: no"), FolderTakenOver("/checkpoints", "another")]
+)
+def test_an_error_of_the_users_code_and_a_lost_folder_leave_nothing(ending: Ending, error: Exception) -> None:
+    with pytest.raises(type(error)):
+        ending.execute(lambda: raises(error))
+    assert ending.written == []
+
+
+@pytest.mark.parametrize(
+    "work", [lambda: Completed("early"), lambda: raises(StopNow())], ids=["returned", "interrupted"]
+)
+def test_a_displaced_driver_leaves_nothing(ending: Ending, work: Callable[[], Completed]) -> None:
+    ending.stop.request(StopReason(Way.TAKEN_OVER, "another driver has taken over"))
+    with suppress(StopNow):
+        ending.execute(work)
+    assert ending.written == []
+
+
+def test_a_stop_that_comes_while_the_last_checkpoint_is_written_is_too_late(ending: Ending) -> None:
+    ending.execute(lambda: Completed("done"))
+    ending.stop.request(StopReason(Way.SIGTERM, "SIGTERM"))
+    assert ending.stop.reason is None
