@@ -139,7 +139,7 @@ class Session:
         """Leave the checkpoint that :mod:`collectorfleet.run.endings` says; nothing interrupts it any more."""
         self._stop.run_ended()
         asked = self._stop.reason
-        way = way_of(error, asked and asked.way)
+        way = way_of(error, asked.way if asked else None)
         if self._collector is not None and error is None:
             if way is Way.RETURNED:
                 self._collector.settle()
