@@ -97,6 +97,26 @@ def train_from_buffer(collector: Any, run: Any, frames: int) -> None:
     )
 
 
+class SlowAtTheEnd:
+    """Takes so long to be written once the run is to end."""
+
+    def __init__(self, run: Any, seconds: float) -> None:
+        self._run, self._seconds = run, seconds
+
+    def state_dict(self) -> dict[str, Any]:
+        if self._run.stop_requested:
+            time.sleep(self._seconds)
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+
+
+def train_and_keep_slowly(collector: Any, run: Any, seconds: float) -> None:
+    """The same, with a last checkpoint that takes ``seconds``."""
+    run.keep(slow=SlowAtTheEnd(run, seconds))
+    train_and_keep(collector, run)
+
+
 def train_and_keep(collector: Any, run: Any) -> None:
     """Change the weights after every batch and keep count, over drivers, and say what was in the replay buffer."""
     progress = {"batches": 0}

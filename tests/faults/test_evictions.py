@@ -139,3 +139,47 @@ def test_a_driver_that_has_to_go_writes_its_checkpoint_within_its_grace(
     eventually(lambda: cluster.find(f"pod/{pod}", namespace) is None or role == "driver", within=60, what="pod gone")
     what = "evicted" if how is evict else "deleted, as at a spot notice"
     costs.add(f"the {role}'s pod is {what}", "`Starting`, `HeadStarting`", f"Ready after {seconds:.0f} s", after)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "grace", "killed"),
+    [pytest.param(20, None, False, id="of 20 s"), pytest.param(600, 10, True, id="longer than its grace")],
+)
+def test_a_checkpoint_of_an_evicted_driver_is_whole_however_long_it_takes(
+    own_cluster: Cluster, namespace: str, claim: str, costs: Costs, seconds: int, grace: int | None, killed: bool
+) -> None:
+    cluster = own_cluster
+    kwargs = {"seconds": seconds}
+    fleet = fleets.fleet(train="workload:train_and_keep_slowly", frames=FRAMES, kwargs=kwargs)
+    fleet["spec"]["driver"]["checkpoint"] = {"claimName": claim, "everySeconds": 1 if killed else SELDOM}
+    if grace is not None:
+        fleet["spec"]["driver"]["template"] = {"spec": {"terminationGracePeriodSeconds": grace}}
+    cluster.apply([fleets.code(), fleet], namespace)
+
+    def has_trained(found: Object) -> bool:
+        saved = found["status"].get("checkpoint", {}).get("frames", 0)
+        return batches(found) >= 10 and (saved > 0 or not killed)
+
+    before = cluster.wait_for("cfleet/fleet", has_trained, namespace, within=STARTED_WITHIN)
+    [driver] = running(cluster, namespace, "driver")
+    began = time.monotonic()
+    evict(cluster, namespace, driver)
+    cluster.wait_gone(f"pod/{driver}", namespace, within=180)
+    gone = time.monotonic() - began
+    incarnation = before["status"]["driverIncarnation"] + 1
+
+    def again(found: Object) -> bool:
+        status = found["status"]
+        is_ready = (condition(found, "Ready") or {}).get("status") == "True"
+        return is_ready and status["driverIncarnation"] == incarnation and status["progress"]["metrics"]["resumed"] == 1
+
+    after = cluster.wait_for("cfleet/fleet", again, namespace, within=180)
+    after = goes_on(cluster, namespace)
+    progress = after["status"]["progress"]
+    # What a killed driver handed out after its newest checkpoint is lost, and said to be.
+    assert (progress["framesLost"] > 0) is killed
+    assert progress["framesDelivered"] == progress["batches"] * FRAMES
+    assert 0 <= progress["batches"] - progress["metrics"]["kept"] <= 1
+    assert after["status"]["driver"]["restarts"] == 0
+    what = f"the driver's pod is evicted while its checkpoint takes {seconds} s" + f", with {grace} s of grace" * killed
+    costs.add(what, "`Starting`", f"its pod was gone after {gone:.0f} s", after)

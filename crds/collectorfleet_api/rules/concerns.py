@@ -31,7 +31,7 @@ _GROUP: Final = frozenset({Part.GROUP})
 _DRIVER_AND_GROUP: Final = _DRIVER | _GROUP
 _DRIVER_AND_LEARNERS: Final = _DRIVER | {Part.LEARNERS}
 
-# By path below `spec`, as manifests have it; a path stands for everything in it.
+# By path below `spec`, as manifests have it; a path stands for everything in it that has no line of its own.
 CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "image": _ALL,
     "imagePullPolicy": _ALL,
@@ -40,6 +40,7 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "environment": _DRIVER,
     "policy": _DRIVER,
     "driver": _DRIVER,
+    "driver.livenessDeadlineSeconds": _NOBODY,
     "launcher": _ALL,
     "collection": _DRIVER,
     "collectors.replicas": _NOBODY,
@@ -103,7 +104,7 @@ def fields_by_part(spec: CollectorFleetSpec) -> dict[Part, dict[str, Any]]:
     with other defaults sees a changed spec.
     """
     said = without_defaults(spec.model_dump(mode="json", by_alias=True))
-    found = {path: _at(said, path) for path in CONCERNS}
+    found = {path: _own(said, path) for path in CONCERNS}
     found["collectors.groups"] = _without_templates(found["collectors.groups"])
     return {
         part: {path: value for path, value in found.items() if value is not None and part in CONCERNS[path]}
@@ -121,6 +122,15 @@ def _without_templates(groups: list[Any] | None) -> list[Any] | None:
         rest = {key: value for key, value in group.items() if key != "workers"}
         seen.append({**rest, "workers": workers} if workers else rest)
     return seen
+
+
+def _own(said: Any, path: str) -> Any:
+    """The value at ``path`` without what has a line of its own; None where that is absent."""
+    value = _at(said, path)
+    inner = {row.removeprefix(f"{path}.") for row in CONCERNS if row.startswith(f"{path}.")}
+    if not inner or value is None:
+        return value
+    return {key: one for key, one in value.items() if key not in inner} or None
 
 
 def _at(said: Any, path: str) -> Any:

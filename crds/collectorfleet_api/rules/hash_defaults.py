@@ -43,6 +43,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "driver.checkpoint": None,
     "driver.checkpoint.subPath": None,
     "driver.checkpoint.everySeconds": 60,
+    "driver.livenessDeadlineSeconds": None,
     "driver.log": None,
     "driver.log.tensorboard": None,
     "driver.log.logger": None,

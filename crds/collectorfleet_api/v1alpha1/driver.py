@@ -47,6 +47,13 @@ class Driver(Model):
         default=None,
         description="What a restarted driver goes on from. Absent: it starts over, and its frames count as lost.",
     )
+    liveness_deadline_seconds: Annotated[int, Field(ge=60)] | None = Field(
+        default=None,
+        description=(
+            "A driver that hangs is replaced if its Lease was not renewed for so long. Its pod is deleted, as "
+            "one of the `backoffLimit` tries. Absent: it is reported, and kept."
+        ),
+    )
     log: Log | None = Field(
         default=None, description="Where the numbers of the run go besides the status. Absent: nowhere else."
     )

@@ -7,6 +7,7 @@ from typing import Final
 
 from collectorfleet_api.conditions.weights import acknowledgement_late_from
 from collectorfleet_operator.decide import queue, rolling
+from collectorfleet_operator.decide.hung import until_replaced
 from collectorfleet_operator.decide.kuberay import until_late
 from collectorfleet_operator.decide.limits import expires, until_limit, until_stalled
 from collectorfleet_operator.decide.lost import TAKES_LEASE_WITHIN
@@ -34,6 +35,7 @@ def until_next_deadline(seen: Observed, now: datetime) -> timedelta | None:
         until_limit(seen, now),
         until_given_up(seen, now),
         _still(until_deleted(seen, now)),
+        _still(until_replaced(seen)),
         _still(until_late(seen, now)),
     )
     return min((wait for wait in waits if wait is not None), default=None)

@@ -26,6 +26,7 @@ from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus, Update
 from collectorfleet_operator.decide.deadlines import until_next_deadline, until_next_deadline_after
 from collectorfleet_operator.decide.heads import left_behind
+from collectorfleet_operator.decide.hung import until_replaced
 from collectorfleet_operator.decide.limits import has_delivered, recorded
 from collectorfleet_operator.decide.lost_nodes import given_up, node_of
 from collectorfleet_operator.decide.observed import Observed
@@ -177,6 +178,7 @@ def _as_it_ran(seen: Observed, job: Object, count: int, why: str) -> Create:
 def _keep_up(seen: Observed, now: datetime) -> Iterator[Action]:
     """Tend what the run of a driver that goes on consists of."""
     yield from _end_what_outlives_its_driver(seen, now)
+    yield from _end_what_hangs(seen)
     if seen.running is not None and queue.is_placed(seen):
         yield from _leave_the_last_head(seen)
         yield from tend(seen)
@@ -188,6 +190,13 @@ def _end_what_outlives_its_driver(seen: Observed, now: datetime) -> Iterator[Act
     if pod is not None and left is not None and left <= timedelta(0):
         why = f"its driver failed: {first_line(pod) or 'it left no message'}; {what_runs_on(pod)}"
         yield delete(POD, pod, why)
+
+
+def _end_what_hangs(seen: Observed) -> Iterator[Action]:
+    left, pod = until_replaced(seen), seen.driver_pod
+    if pod is not None and left is not None and left <= timedelta(0):
+        deadline = seen.fleet.spec.driver.liveness_deadline_seconds
+        yield delete(POD, pod, f"its driver hangs: its Lease was not renewed for {deadline} s")
 
 
 def _leave_the_last_head(seen: Observed) -> Iterator[Action]:

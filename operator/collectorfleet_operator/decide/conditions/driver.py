@@ -11,6 +11,7 @@ from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, waiting
+from collectorfleet_operator.decide.hung import how_it_is_replaced
 from collectorfleet_operator.decide.lost import LOST_AFTER, TAKES_LEASE_WITHIN, is_lost
 from collectorfleet_operator.decide.lost_nodes import is_marked, node_of
 from collectorfleet_operator.decide.observed import Observed
@@ -86,9 +87,7 @@ def _lost(seen: Observed, pod: Object) -> str:
         what = f"has not renewed {lease} for more than {LOST_AFTER.seconds} s"
     else:
         what = f"has run for {TAKES_LEASE_WITHIN.seconds} s without {lease}"
-    return (
-        f"driver pod {name_of(pod)} {what}: it hangs or cannot reach the API server; delete the pod to have it replaced"
-    )
+    return f"driver pod {name_of(pod)} {what}: it hangs or cannot reach the API server; {how_it_is_replaced(seen)}"
 
 
 def _what_is_lost(seen: Observed) -> str:

@@ -16,6 +16,7 @@ from collectorfleet_api.v1alpha1.base import inner_model
 LIVE = {
     "collectors.replicas",
     "collectors.minAvailable",
+    "driver.livenessDeadlineSeconds",
     "networkPolicy",
     "updateStrategy",
     "progressDeadlineSeconds",
@@ -40,7 +41,10 @@ def leaves(model: type[Model], prefix: str = "") -> Iterator[str]:
 
 
 def rows_of(path: str) -> list[str]:
-    return [row for row in CONCERNS if path == row or path.startswith(f"{row}.")]
+    rows = [row for row in CONCERNS if path == row or path.startswith(f"{row}.")]
+    # Of several, the one that says more than the others is the field's.
+    longest = max(map(len, rows), default=0)
+    return [row for row in rows if len(row) == longest]
 
 
 FIELDS = list(leaves(CollectorFleetSpec))

@@ -24,6 +24,7 @@ def test_only_the_size_is_followed() -> None:
     of_the_operator = {
         *("updateStrategy", "progressDeadlineSeconds", "suspend", "whenFinished", "ttlSecondsAfterFinished"),
         *("activeDeadlineSeconds", "startupDeadlineSeconds", "idleTimeoutSeconds", "networkPolicy"),
+        "driver.livenessDeadlineSeconds",
     }
     assert set(FOLLOWED) == {"collectors.replicas", "collectors.minAvailable", *of_the_operator}
     changes = {"spec.image": "ghcr.io/you/cheetah:2.0", "spec.collectors": {"replicas": 8, "minAvailable": 2}}

@@ -1,0 +1,32 @@
+"""A driver that hangs, and is replaced where ``spec.driver.livenessDeadlineSeconds`` says so. Pure.
+
+The next driver may go on at once: one that wakes up again finds the Lease and the folders to be another's. A driver on
+a silent node is no such driver: Kubernetes says when the node is lost.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from collectorfleet_operator.decide.lost_nodes import does_not_answer
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.objects import is_terminating
+
+
+def until_replaced(seen: Observed) -> timedelta | None:
+    """How long the driver that is lost has left; None where none is, or where it is kept."""
+    pod, deadline = seen.driver_pod, seen.fleet.spec.driver.liveness_deadline_seconds
+    if pod is None or deadline is None or is_terminating(pod) or does_not_answer(pod):
+        return None
+    if seen.driver_phase != "Running" or not seen.driver_is_lost:
+        return None
+    waits = [wait for wait in (seen.driver_quiet_for, seen.driver_unheld_for) if wait is not None]
+    return timedelta(seconds=deadline) - max(waits)
+
+
+def how_it_is_replaced(seen: Observed) -> str:
+    """A clause about a driver that is lost."""
+    deadline = seen.fleet.spec.driver.liveness_deadline_seconds
+    if deadline is None:
+        return "delete the pod to have it replaced"
+    return f"it is replaced after {deadline} s (spec.driver.livenessDeadlineSeconds)"
