@@ -8,6 +8,7 @@ import sys
 
 from collectorfleet.cli import manifests
 from collectorfleet_api.manifests.yaml_writer import to_yaml
+from collectorfleet_api.names import EXIT_USER_ERROR
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -17,7 +18,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         description="The children of the fleets of a manifest as YAML: RayCluster, or with launcher Job a Service "
         "and a second Job; Job, ServiceAccount, Role, RoleBinding, Lease, ConfigMap and NetworkPolicy. They are "
         "without the reference to their owner. No cluster is asked.",
-        epilog="exit codes: 0 shown, 1 the manifest is wrong",
+        epilog="exit codes: 0 shown, 64 the manifest is wrong",
     )
     render.add_argument("file", metavar="FILE", help="manifests; '-' is standard input")
     render.set_defaults(command=_render)
@@ -29,11 +30,14 @@ def _render(options: argparse.Namespace) -> int:
 
     found = manifests.read(options.file)
     if found is None:
-        return 1
+        return EXIT_USER_ERROR
     for finding in found.findings:
         print(finding, file=sys.stderr)
     if found.errors:
-        return 1
+        return EXIT_USER_ERROR
+    if not found.fleets:
+        print(f"error: {options.file}: {manifests.without_fleet(found)}", file=sys.stderr)
+        return EXIT_USER_ERROR
     children = [child for fleet in found.fleets for child in built(fleet).values()]
     for child in children:
         # To a fleet that is not there: applied by hand, they would be deleted at once.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 
 from collectorfleet.cli import manifests
+from collectorfleet_api.manifests.files import Manifests
+from collectorfleet_api.names import EXIT_USER_ERROR
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -12,26 +14,28 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "validate",
         help="check manifests offline",
         description="Check fleets as the API server and the operator would, without either.",
-        epilog="exit codes: 0 no errors, 1 errors",
+        epilog="exit codes: 0 no errors, 64 errors, or no fleet in any of the files",
     )
     validate.add_argument("files", metavar="FILE", nargs="+", help="manifests; '-' is standard input")
     validate.set_defaults(command=_validate)
 
 
 def _validate(options: argparse.Namespace) -> int:
-    valid = [_is_valid(file) for file in options.files]
-    return 0 if all(valid) else 1
+    found = {file: manifests.read(file) for file in dict.fromkeys(options.files)}
+    for file, one in found.items():
+        if one is not None:
+            _show(file, one)
+    readable = [one for one in found.values() if one is not None]
+    if len(readable) < len(found) or any(one.errors for one in readable):
+        return EXIT_USER_ERROR
+    return 0 if any(one.fleets for one in readable) else EXIT_USER_ERROR
 
 
-def _is_valid(file: str) -> bool:
+def _show(file: str, found: Manifests) -> None:
     """Print all that is to be said of a file."""
-    found = manifests.read(file)
-    if found is None:
-        return False
     for finding in found.findings:
         print(finding)
     for fleet in found.fleets:
         print(f"{file}: fleet {fleet.metadata.name} is valid")
-    if not found.findings and not found.fleets:
-        print(f"{file}: no CollectorFleet in it")
-    return not found.errors
+    if not found.fleets and not found.errors:
+        print(f"{file}: {manifests.without_fleet(found)}")

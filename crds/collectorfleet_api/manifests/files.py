@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import codecs
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Final
 
 from collectorfleet_api.manifests.yaml_reader import Document, YamlError, read_documents
 from collectorfleet_api.names import API_VERSION, GROUP, KIND
@@ -17,6 +18,13 @@ from collectorfleet_api.rules.sentences import did_you_mean
 from collectorfleet_api.rules.validation import read
 from collectorfleet_api.v1alpha1.base import one_kind_of_number
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
+
+# Five of the largest objects that etcd stores. This reader needs about two seconds for them.
+MAX_FILE_BYTES: Final = 8 * 2**20
+_UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+# Further problems of a fleet that has none by itself.
+Check = Callable[[CollectorFleet], list[Problem]]
 
 
 class Severity(StrEnum):
@@ -58,45 +66,104 @@ class Manifests:
         return None
 
 
-def load_file(path: Path) -> Manifests:
-    """Read a file of manifests. Raises OSError where that cannot be done."""
-    return load_manifests(path.read_text(encoding="utf-8", errors="replace"), str(path))
+def load_file(path: Path, check: Check | None = None) -> Manifests:
+    """Read a file of manifests. Raises OSError if it cannot be opened or read."""
+    with path.open("rb") as file:
+        return load_stream(file, str(path), check)
 
 
-def load_manifests(text: str, source: str = "stdin") -> Manifests:
-    """Read manifests separated by ``---``; ``source`` stands before the line in findings. Never raises."""
-    loaded = Manifests()
+def load_stream(stream: BinaryIO, source: str, check: Check | None = None) -> Manifests:
+    """Read manifests from bytes; the arguments are those of :func:`load_manifests`. Raises OSError."""
+    found = stream.read(MAX_FILE_BYTES + 1)
+    try:
+        return load_manifests(_text(found), source, check)
+    except UnicodeDecodeError as error:
+        wrong = f"not text: byte 0x{found[error.start]:02x} is not UTF-8; name a YAML file, or save it as UTF-8"
+        line = found.count(b"\n", 0, error.start) + 1
+    except YamlError as error:
+        wrong, line = str(error), error.line
+    return Manifests(findings=[Finding(source, line, Severity.ERROR, Problem("", wrong))])
+
+
+def _text(found: bytes) -> str:
+    """Raises UnicodeDecodeError and YamlError."""
+    if len(found) > MAX_FILE_BYTES:
+        line = found.count(b"\n") + 1
+        raise YamlError(
+            line, f"more than {MAX_FILE_BYTES // 2**20} MiB; split the file, and name only files of manifests"
+        )
+    if found.startswith(_UTF_16):
+        raise YamlError(1, "UTF-16 text; save the file as UTF-8")
+    return found.decode()
+
+
+def load_manifests(text: str, source: str = "stdin", check: Check | None = None) -> Manifests:
+    """Read manifests separated by ``---``. Never raises.
+
+    ``source`` stands before the line in findings. A fleet with problems of ``check`` is left out as others are.
+    """
+    reading = _Reading(source, check)
     try:
         for document in read_documents(text):
-            _add(loaded, document, source)
+            reading.add(document)
     except YamlError as error:
-        loaded.findings.append(Finding(source, error.line, Severity.ERROR, Problem("", str(error))))
+        reading.note_at(error.line, Problem("", str(error)))
+    loaded = reading.loaded
     loaded.findings.sort(key=lambda found: found.line)
     return loaded
 
 
-def _add(loaded: Manifests, document: Document, source: str) -> None:
-    def note(severity: Severity, found: list[Problem], prefix: str = "") -> None:
-        loaded.findings.extend(
-            Finding(source, document.line_of(prefix + problem.field), severity, problem) for problem in found
-        )
+@dataclass
+class _Reading:
+    """What was read so far of one file."""
 
-    note(Severity.ERROR, document.problems)
-    for prefix, obj in _objects(one_kind_of_number(document.content)):
-        wrong = _kind_problem(obj)
-        if wrong:
-            note(Severity.ERROR, [wrong], prefix)
-        elif obj["kind"] != KIND:
-            note(Severity.ERROR, _key_problems(obj), prefix)
-            loaded.objects.append(obj)
-        else:
-            fleet = read(obj)
-            if isinstance(fleet, list):
-                note(Severity.ERROR, fleet, prefix)
-                continue
-            note(Severity.WARNING, warnings(fleet), prefix)
-            if not document.problems:
-                loaded.fleets.append(fleet)
+    source: str
+    check: Check | None
+    loaded: Manifests = field(default_factory=Manifests)
+    lines: dict[tuple[str, ...], int] = field(default_factory=dict)  # of objects, by group, kind, namespace and name
+
+    def note_at(self, line: int, problem: Problem, severity: Severity = Severity.ERROR) -> None:
+        self.loaded.findings.append(Finding(self.source, line, severity, problem))
+
+    def add(self, document: Document) -> None:
+        for problem in document.problems:
+            self.note_at(document.line_of(problem.field), problem)
+        for prefix, obj in _objects(one_kind_of_number(document.content)):
+            wrong = _kind_problem(obj)
+            problems = [wrong] if wrong else self._repeated(obj, document.line_of(prefix + "metadata.name"))
+            if not wrong and obj["kind"] == KIND:
+                fleet = _fleet(obj, self.check)
+                if isinstance(fleet, list):
+                    problems += fleet
+                else:
+                    for advice in warnings(fleet):
+                        self.note_at(document.line_of(prefix + advice.field), advice, Severity.WARNING)
+                    if not problems and not document.problems:
+                        self.loaded.fleets.append(fleet)
+            elif not wrong:
+                problems += _key_problems(obj)
+                self.loaded.objects.append(obj)
+            for problem in problems:
+                self.note_at(document.line_of(prefix + problem.field), problem)
+
+    def _repeated(self, obj: dict[str, Any], line: int) -> list[Problem]:
+        """Of two objects of one name ``kubectl apply`` keeps the second, without a word."""
+        metadata = obj.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else None
+        if not isinstance(name, str):
+            return []
+        group = obj["apiVersion"].rpartition("/")[0]
+        first = self.lines.setdefault((group, obj["kind"], str(metadata.get("namespace")), name), line)
+        if first == line:
+            return []
+        return [Problem("metadata.name", f"{obj['kind']} {name} is on line {first} already; rename one of the two")]
+
+
+def _fleet(obj: dict[str, Any], check: Check | None) -> CollectorFleet | list[Problem]:
+    fleet = read(obj)
+    if isinstance(fleet, list) or check is None:
+        return fleet
+    return check(fleet) or fleet
 
 
 def _objects(content: Any) -> Iterator[tuple[str, Any]]:

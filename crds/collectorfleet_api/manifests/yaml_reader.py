@@ -26,6 +26,10 @@ Path = tuple[str | int, ...]
 # Of a whole document: more than of a fleet, beside which a file may hold other objects. The reader of YAML fails from
 # some hundreds of levels on.
 _MAX_LEVELS: Final = 2 * MAX_LEVELS
+# Of all documents of a file. This reader needs about a second for them.
+_MAX_VALUES: Final = 50_000
+# Aliases that name aliases make millions of values of ten lines.
+_MAX_REPEATED_VALUES: Final = 10_000
 
 _PLAIN: Final = "collectorfleet:plain"
 _TEXT: Final = "tag:yaml.org,2002:str"
@@ -38,7 +42,9 @@ _WORDS: Final[dict[str, bool | None]] = {
 _INTEGER: Final = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE: Final = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_HALF_CHARACTER: Final = re.compile(r"[\ud800-\udfff]")
 _LARGEST_INTEGER: Final = 2**63 - 1  # beyond it, digits are lost on the way through the API server
+_MOST_DIGITS: Final = 1024  # of a finite number, in base 2
 
 
 class YamlError(ValueError):
@@ -80,20 +86,26 @@ def read_documents(text: str) -> Iterator[Document]:
         mark = error.problem_mark or error.context_mark
         raise YamlError(mark.line + 1 if mark else 1, f"not YAML: {error.problem or error}") from error
     except yaml.reader.ReaderError as error:
-        raise YamlError(1, f"not YAML: not text: {error.reason}") from error
+        line = text.count("\n", 0, error.position) + 1
+        raise YamlError(line, f"not text: U+{error.character:04X} is a control character; name a YAML file") from error
     finally:
         if loader is not None:
             loader.dispose()
 
 
 class _Loader(yaml.SafeLoader):
-    """Leaves plain words unresolved, and raises YamlError for a document that is nested too deeply."""
+    """Leaves plain words unresolved, and raises YamlError for text that is nested too deeply or has too many values."""
 
     _level = 0
+    _values = 0
 
     def compose_node(self, parent: Node | None, index: int) -> Node | None:
         self._level += 1
-        _check_level(self._level, self.peek_event().start_mark.line)  # type: ignore[no-untyped-call]
+        self._values += 1
+        line: int = self.peek_event().start_mark.line  # type: ignore[no-untyped-call]
+        _check_level(self._level, line)
+        if self._values > _MAX_VALUES:
+            raise YamlError(line + 1, f"more than {_MAX_VALUES:,} values; split the file")
         try:
             return super().compose_node(parent, index)
         finally:
@@ -110,8 +122,11 @@ class _Reading:
     lines: dict[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     around: list[Node] = field(default_factory=list)  # what the current node is in, outermost first
+    seen: set[int] = field(default_factory=set)  # by id
+    repeated: int = 0
 
     def value(self, node: Node, path: Path) -> Any:
+        self._count(node)
         self.lines.setdefault(path_text(path), node.start_mark.line + 1)
         if node in self.around:
             raise YamlError(node.start_mark.line + 1, "not YAML: something contains itself")
@@ -122,6 +137,15 @@ class _Reading:
             return self._inside(node, path)
         finally:
             self.around.pop()
+
+    def _count(self, node: Node) -> None:
+        self.repeated += id(node) in self.seen
+        self.seen.add(id(node))
+        if self.repeated > _MAX_REPEATED_VALUES:
+            # Outermost, because the anchor that is repeated is the same in each branch.
+            line = self.around[min(1, len(self.around) - 1)].start_mark.line + 1
+            text = f"aliases (*) repeat more than {_MAX_REPEATED_VALUES:,} values; write fewer, or smaller anchors (&)"
+            raise YamlError(line, text)
 
     def _inside(self, node: Node, path: Path) -> Any:
         match node:
@@ -160,7 +184,10 @@ class _Reading:
         return found
 
     def _key(self, node: Node, path: Path) -> str:
-        value = self._scalar(node, path) if isinstance(node, ScalarNode) else None
+        if not isinstance(node, ScalarNode):
+            kind = "mapping" if isinstance(node, MappingNode) else "list"
+            raise YamlError(node.start_mark.line + 1, f"a {kind} is no key; put what begins with {{ or [ in quotes")
+        value = self._scalar(node, path)
         if isinstance(value, bool):
             word = "true" if value else "false"
             self._problem((*path, word), f"the key {node.value} is read as {word}; put it in quotes")
@@ -168,6 +195,9 @@ class _Reading:
         return value if isinstance(value, str) else str(node.value)
 
     def _scalar(self, node: ScalarNode, path: Path) -> Any:
+        if not node.value.isascii() and _HALF_CHARACTER.search(node.value):
+            self._problem(path, "half of a character (a surrogate) is no text; write the whole character")
+            return None
         if node.tag == _TEXT:
             return node.value
         if node.tag != _PLAIN and not node.tag.startswith("tag:yaml.org,2002:"):
@@ -197,8 +227,13 @@ def plain_value(word: str) -> str | int | float | bool | None:
     if match := _INTEGER.fullmatch(digits):
         sign, *by_base = match.groups()
         base, number = next((b, n) for b, n in zip((16, 2, 8, 10), by_base, strict=True) if n is not None)
+        if len(number) > _MOST_DIGITS:
+            return word
         value = int(sign + number, base)
-        return value if abs(value) <= _LARGEST_INTEGER else float(value)
+        try:
+            return value if abs(value) <= _LARGEST_INTEGER else float(value)
+        except OverflowError:
+            return word
     if _FLOAT.fullmatch(digits):
         number_ = float(digits)
         return number_ if math.isfinite(number_) else word

@@ -26,10 +26,17 @@ def test_every_child_of_a_fleet_is_shown_as_yaml_and_belongs_to_nobody(capsys: p
 def test_a_manifest_that_is_wrong_is_said_and_not_rendered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "fleet.yaml"
     file.write_text((ROOT / "examples/cartpole.yaml").read_text().replace("replicas: 2", "replicaz: 2"))
-    assert main(["render", str(file)]) == 1
+    assert main(["render", str(file)]) == 64
     said = capsys.readouterr()
     assert said.out == ""
     assert "replicaz" in said.err
+
+
+def test_a_file_without_a_fleet_is_not_rendered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "code.yaml"
+    file.write_text(to_yaml({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "code"}}))
+    assert main(["render", str(file)]) == 64
+    assert capsys.readouterr().err == f"error: {file}: no CollectorFleet in it, but ConfigMap code\n"
 
 
 def test_a_fleet_without_ray_is_two_jobs_and_a_service(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

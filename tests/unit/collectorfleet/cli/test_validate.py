@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
+import yaml
 from tests.manifests import manifest
 from tests.unit.collectorfleet.cli.files import written
 
 from collectorfleet.cli.main import main
+
+CODE = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "code"}}
 
 
 def test_a_valid_fleet_is_called_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -17,11 +21,11 @@ def test_a_valid_fleet_is_called_valid(tmp_path: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out == f"{file}: fleet cheetah is valid\n"
 
 
-def test_every_problem_is_said_with_its_line_and_the_exit_code_is_1(
+def test_every_problem_is_said_with_its_line_and_the_exit_code_is_64(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = written(tmp_path, manifest({"spec.collectors.replicaz": 3, "spec.collection.framesPerBatch": 0}))
-    assert main(["validate", file]) == 1
+    assert main(["validate", file]) == 64
     out = capsys.readouterr().out
     assert "error: spec.collectors.replicaz: unknown field" in out
     assert "error: spec.collection.framesPerBatch" in out
@@ -34,12 +38,51 @@ def test_a_warning_is_printed_and_is_no_failure(tmp_path: Path, capsys: pytest.C
     assert "warning:" in capsys.readouterr().out
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["validate", str(tmp_path / "no.yaml")]) == 1
-    assert "no.yaml: No such file or directory" in capsys.readouterr().err
-
-
 def test_one_wrong_file_of_several_is_enough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    right = written(tmp_path, manifest())
-    assert main(["validate", str(tmp_path / "no.yaml"), right]) == 1
-    assert capsys.readouterr().out == f"{right}: fleet cheetah is valid\n"
+    right, absent = written(tmp_path, manifest()), tmp_path / "no.yaml"
+    assert main(["validate", str(absent), right, str(tmp_path)]) == 64
+    said = capsys.readouterr()
+    assert said.out == f"{right}: fleet cheetah is valid\n"
+    assert said.err.splitlines() == [
+        f"error: {absent}: No such file or directory",
+        f"error: {tmp_path}: a folder; name the files in it",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "no Kubernetes object in it; name a file with a CollectorFleet"),
+        (b"# nothing\n---\n", "no Kubernetes object in it; name a file with a CollectorFleet"),
+        (yaml.safe_dump(CODE).encode(), "no CollectorFleet in it, but ConfigMap code"),
+        (
+            yaml.safe_dump_all([{**CODE, "metadata": {"name": name}} for name in "abcde"]).encode(),
+            "no CollectorFleet in it, but ConfigMap a, ConfigMap b, ConfigMap c and 2 more",
+        ),
+    ],
+    ids=["empty", "comments", "another kind", "many"],
+)
+def test_a_file_without_a_fleet_says_so_and_is_no_error_beside_a_fleet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, sentence: str
+) -> None:
+    file = tmp_path / "other.yaml"
+    file.write_bytes(content)
+    assert main(["validate", str(file)]) == 64
+    assert capsys.readouterr().out == f"{file}: {sentence}\n"
+    assert main(["validate", str(file), written(tmp_path, manifest())]) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "sentence"),
+    [
+        (yaml.safe_dump(manifest()).encode(), 0, "-: fleet cheetah is valid"),
+        (b"\x89PNG", 64, "stdin:1: error: not text: byte 0x89 is not UTF-8; name a YAML file, or save it as UTF-8"),
+    ],
+    ids=["fleet", "binary"],
+)
+def test_a_dash_is_standard_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], content: bytes, code: int, sentence: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert main(["validate", "-"]) == code
+    assert capsys.readouterr().out == f"{sentence}\n"

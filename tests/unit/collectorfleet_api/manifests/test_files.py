@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import codecs
 from pathlib import Path
 
 import pytest
 import yaml
 from tests.manifests import manifest
 
-from collectorfleet_api.manifests.files import load_file, load_manifests
+from collectorfleet_api.manifests.files import MAX_FILE_BYTES, load_file, load_manifests
 
 FLEET = yaml.safe_dump(manifest())
 
@@ -100,7 +101,9 @@ def test_a_later_version_of_ours_is_named() -> None:
 
 
 def test_fleets_in_a_list_are_found() -> None:
-    text = yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": [manifest(), manifest({"spec.image": ""})]})
+    text = yaml.safe_dump(
+        {"apiVersion": "v1", "kind": "List", "items": [manifest(), manifest({"spec.image": ""}, "b")]}
+    )
     loaded = load_manifests(text, "fleet.yaml")
     assert len(loaded.fleets) == 1
     assert [str(found.problem) for found in loaded.errors] == [
@@ -129,3 +132,64 @@ def test_a_key_that_no_config_map_can_have_is_found_with_its_line() -> None:
     assert found.startswith(
         "fleet.yaml:4: error: data: '../outside.py' is not a valid ConfigMap key; use 1 to 253 letters"
     )
+
+
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: code}\n"
+
+
+@pytest.mark.parametrize(
+    ("documents", "sentences"),
+    [
+        pytest.param(
+            [FLEET, FLEET, FLEET],
+            ["metadata.name: CollectorFleet cheetah is on line 4 already; rename one of the two"] * 2,
+            id="fleets",
+        ),
+        pytest.param(
+            [FLEET, CONFIG_MAP, CONFIG_MAP],
+            ["metadata.name: ConfigMap code is on line 22 already; rename one of the two"],
+            id="objects of other kinds",
+        ),
+        pytest.param([FLEET, FLEET.replace("cheetah", "other", 1)], [], id="two names"),
+        pytest.param(
+            [FLEET, FLEET.replace("  name: cheetah", "  name: cheetah\n  namespace: lab", 1)], [], id="two namespaces"
+        ),
+        pytest.param([FLEET, CONFIG_MAP.replace("code", "cheetah")], [], id="two kinds"),
+    ],
+)
+def test_each_name_is_given_once(documents: list[str], sentences: list[str]) -> None:
+    loaded = load_manifests("---\n".join(documents))
+    assert [str(found.problem) for found in loaded.findings] == sentences
+    assert len(loaded.fleets) == sum("CollectorFleet" in text for text in documents) - len(
+        [one for one in sentences if "CollectorFleet" in one]
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (
+            FLEET.encode() + b"# caf\xe9\n",
+            "19: error: not text: byte 0xe9 is not UTF-8; name a YAML file, or save it as UTF-8",
+        ),
+        (codecs.BOM_UTF16_LE + FLEET.encode("utf-16-le"), "1: error: UTF-16 text; save the file as UTF-8"),
+        (b"a: 1\nb: \0\n", "2: error: not text: U+0000 is a control character; name a YAML file"),
+        (
+            b"\n" * (MAX_FILE_BYTES + 1),
+            f"{MAX_FILE_BYTES + 2}: error: more than 8 MiB; split the file, and name only files of manifests",
+        ),
+    ],
+    ids=["latin-1", "utf-16", "nul", "size"],
+)
+def test_a_file_that_is_no_manifest_is_refused_with_the_line(tmp_path: Path, content: bytes, sentence: str) -> None:
+    file = tmp_path / "fleet.yaml"
+    file.write_bytes(content)
+    loaded = load_file(file)
+    assert [str(found) for found in loaded.findings] == [f"{file}:{sentence}"]
+    assert loaded.fleets == []
+
+
+def test_a_mark_of_utf_8_at_the_beginning_is_no_problem(tmp_path: Path) -> None:
+    file = tmp_path / "fleet.yaml"
+    file.write_bytes(codecs.BOM_UTF8 + FLEET.encode())
+    assert [fleet.metadata.name for fleet in load_file(file).fleets] == ["cheetah"]

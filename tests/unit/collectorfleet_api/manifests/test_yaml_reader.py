@@ -55,10 +55,12 @@ WORDS: dict[str, Any] = {
     "+": "+",
     "-": "-",
     "²": "²",
+    "9" * 400: "9" * 400,
+    "0x" + "f" * 5000: "0x" + "f" * 5000,
 }
 
 
-@pytest.mark.parametrize("word", WORDS, ids=str)
+@pytest.mark.parametrize("word", WORDS, ids=lambda word: word[:20])
 def test_an_unquoted_word_means_what_kubectl_takes_it_for(word: str) -> None:
     found = plain_value(word)
     assert found == WORDS[word]
@@ -123,6 +125,43 @@ def test_a_document_that_is_nested_too_deeply_is_refused(text: str) -> None:
 def test_a_document_may_be_nested_twice_as_deeply_as_a_fleet() -> None:
     levels = 2 * MAX_LEVELS
     assert depth_of(only("[" * levels + "1" + "]" * levels).content) == levels
+
+
+LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{each}: &{each} [{', '.join([f'*{before}'] * 9)}]\n" for before, each in zip("abcdefgh", "bcdefghi", strict=True)
+)
+MERGES = "a: &a {" + ", ".join(f"k{n}: x" for n in range(100)) + "}\n" + "b:\n" + "- <<: *a\n" * 200
+
+
+@pytest.mark.parametrize(("text", "line"), [(LAUGHS, 5), (MERGES, 3)], ids=["aliases of aliases", "merges"])
+def test_aliases_that_make_too_many_values_are_refused_at_once(text: str, line: int) -> None:
+    with pytest.raises(YamlError, match=r"^aliases \(\*\) repeat more than 10,000 values") as refused:
+        only(text)
+    assert refused.value.line == line
+
+
+def test_an_alias_may_be_used_in_many_places() -> None:
+    assert only("a: &a {k: v}\nb: [" + "*a, " * 2_000 + "]").content["b"] == [{"k": "v"}] * 2_000
+
+
+def test_a_file_of_too_many_values_is_refused_with_the_line() -> None:
+    with pytest.raises(YamlError, match=r"^more than 50,000 values; split the file$") as refused:
+        list(read_documents("".join(f"[{'1,' * 999}]\n---\n" for _ in range(60))))
+    assert refused.value.line == 101
+
+
+@pytest.mark.parametrize("text", ["a:\n  b: {{ .Values.image }}", "a:\n  [b]: c"], ids=["mapping", "list"])
+def test_a_key_that_is_no_word_is_refused(text: str) -> None:
+    with pytest.raises(
+        YamlError, match=r"^a (mapping|list) is no key; put what begins with \{ or \[ in quotes$"
+    ) as refused:
+        only(text)
+    assert refused.value.line == 2
+
+
+def test_half_of_a_character_is_a_problem() -> None:
+    found = only(r'a: "\ud83d"')
+    assert [problem.field for problem in found.problems] == ["a"]
 
 
 def test_only_mappings_are_merged() -> None:
