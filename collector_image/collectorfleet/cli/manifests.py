@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from collectorfleet.cli.pods import pod_problems
 from collectorfleet_api.manifests.files import Manifests, load_file, load_stream
 
 STDIN: Final = "-"
@@ -15,7 +16,9 @@ _SHOWN: Final = 3  # objects
 def read(file: str) -> Manifests | None:
     """Return what the file holds. Print a sentence on stderr and return None if it cannot be read."""
     try:
-        return load_stream(sys.stdin.buffer, "stdin") if file == STDIN else load_file(Path(file))
+        if file == STDIN:
+            return load_stream(sys.stdin.buffer, "stdin", pod_problems)
+        return load_file(Path(file), pod_problems)
     except IsADirectoryError:
         wrong = "a folder; name the files in it"
     except OSError as error:

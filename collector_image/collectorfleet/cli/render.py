@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 
 from collectorfleet.cli import manifests
+from collectorfleet.cli.pods import children
 from collectorfleet_api.manifests.yaml_writer import to_yaml
 from collectorfleet_api.names import EXIT_USER_ERROR
 
@@ -25,9 +25,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _render(options: argparse.Namespace) -> int:
-    # The one place where the runtime knows the operator: what it shows is what the operator applies.
-    from collectorfleet_operator.children.table import manifests as built
-
     found = manifests.read(options.file)
     if found is None:
         return EXIT_USER_ERROR
@@ -38,10 +35,9 @@ def _render(options: argparse.Namespace) -> int:
     if not found.fleets:
         print(f"error: {options.file}: {manifests.without_fleet(found)}", file=sys.stderr)
         return EXIT_USER_ERROR
-    children = [child for fleet in found.fleets for child in built(fleet).values()]
-    for child in children:
+    made = [child for fleet in found.fleets for child in children(fleet)]
+    for child in made:
         # To a fleet that is not there: applied by hand, they would be deleted at once.
         del child["metadata"]["ownerReferences"]
-    # Through JSON, as they go to the API server: YAML knows no enums.
-    sys.stdout.write(to_yaml(*json.loads(json.dumps(children))))
+    sys.stdout.write(to_yaml(*made))
     return 0

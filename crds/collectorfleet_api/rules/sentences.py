@@ -51,7 +51,7 @@ def _path(within: str, loc: Sequence[str | int]) -> str:
 def _sentence(found: ErrorDetails, model: type[Model]) -> str:
     kind, value, context = found["type"], found["input"], found.get("ctx", {})
     if kind in _EXPECTED:
-        return _wrong_type(value, _EXPECTED[kind])
+        return wrong_type(value, _EXPECTED[kind])
     tell = _TELLERS.get(kind)
     if tell is not None:
         return tell(value, context)
@@ -62,7 +62,7 @@ def _sentence(found: ErrorDetails, model: type[Model]) -> str:
     return f"{_shown(value)}: {found['msg'][:1].lower()}{found['msg'][1:]}"
 
 
-def _wrong_type(value: Any, expected: str) -> str:
+def wrong_type(value: Any, expected: str) -> str:
     advice = ""
     if isinstance(value, str) and expected in ("a whole number", "a number") and _is_number(value):
         advice = f"; write {value} without quotes"

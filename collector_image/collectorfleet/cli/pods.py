@@ -1,0 +1,98 @@
+"""The pods of a fleet, as the operator would have them made: what of them an API server would refuse."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from collectorfleet_api import names
+from collectorfleet_api.rules.pods.built import built_problems
+from collectorfleet_api.rules.pods.place import BuiltProblem, Written, placed
+from collectorfleet_api.rules.pods.written import written_problems
+from collectorfleet_api.rules.problem import Problem
+from collectorfleet_api.v1alpha1 import CollectorFleet
+
+
+@dataclass(frozen=True)
+class _Pod:
+    """A pod template of a child, and what people wrote of it: of a group, the group's own comes first."""
+
+    template: dict[str, Any]
+    written: list[Written]
+    of_job: bool = False
+
+
+def children(fleet: CollectorFleet) -> list[dict[str, Any]]:
+    """Return the objects that the operator would make, as they go to the API server."""
+    # The one place where the runtime knows the operator: what it shows and checks is what the operator applies.
+    from collectorfleet_operator.children.table import manifests
+
+    # Through JSON, which knows no enums.
+    made: list[dict[str, Any]] = json.loads(json.dumps(list(manifests(fleet).values())))
+    return made
+
+
+def pod_problems(fleet: CollectorFleet) -> list[Problem]:
+    """Return what an API server would refuse of the pods of a fleet that has no problems by itself."""
+    templates = _templates(fleet)
+    found = [
+        problem
+        for written in [*templates.values(), *_own(fleet).values()]
+        for problem in written_problems(written.template, written.path)
+    ]
+    if found:
+        return found
+    # Several groups are made from one template.
+    return list(
+        dict.fromkeys(
+            placed(problem, pod.template, pod.written) for pod in _pods(fleet, templates) for problem in _problems(pod)
+        )
+    )
+
+
+def _problems(pod: _Pod) -> Iterator[BuiltProblem]:
+    spec = pod.template["spec"]
+    yield from built_problems(spec)
+    policy = spec.get("restartPolicy")
+    if pod.of_job and policy != "Never":
+        text = f'"{policy}" excludes the failure policy of the Job; write Never, or leave it out'
+        yield BuiltProblem(("spec", "restartPolicy"), text)
+
+
+def _templates(fleet: CollectorFleet) -> dict[str, Written]:
+    """What the fleet says, by the part of the fleet whose pods are made from it."""
+    spec = fleet.spec
+    found = {
+        "driver": Written(spec.driver.template, "spec.driver.template"),
+        "workers": Written(spec.workers.template, "spec.workers.template"),
+        "head": Written(spec.ray.head.template, "spec.ray.head.template"),
+    }
+    if spec.learners is not None:
+        found["learners"] = Written(spec.learners.template, "spec.learners.template")
+    return found
+
+
+def _own(fleet: CollectorFleet) -> dict[str, Written]:
+    """What groups of collectors say, by their name."""
+    return {
+        group.name: Written(group.workers.template, f"spec.collectors.groups[{index}].workers.template")
+        for index, group in enumerate(fleet.spec.collectors.groups)
+    }
+
+
+def _pods(fleet: CollectorFleet, templates: dict[str, Written]) -> Iterator[_Pod]:
+    own = _own(fleet)
+    for child in children(fleet):
+        spec = child.get("spec", {})
+        if child["kind"] == "Job":
+            part = "driver" if child["metadata"]["name"] == names.driver_name(fleet.metadata.name) else "workers"
+            yield _Pod(spec["template"], [templates[part]], of_job=True)
+        elif child["kind"] == "RayCluster":
+            yield _Pod(spec["headGroupSpec"]["template"], [templates["head"]])
+            for group in spec["workerGroupSpecs"]:
+                name = group["groupName"]
+                part = "learners" if name == names.LEARNER_GROUP else "workers"
+                written = [own[name]] if name in own else []
+                yield _Pod(group["template"], [*written, templates[part]])

@@ -1,0 +1,167 @@
+"""Rules of single types of a pod that say what one field asks of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from collectorfleet_api.rules.pods.place import BuiltProblem, Path
+from collectorfleet_api.rules.sentences import did_you_mean
+
+Condition = Callable[[dict[str, Any], Path], Iterator[BuiltProblem]]
+
+_MOST_NAMESERVERS: Final = 3
+_PROBES: Final = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
+
+
+def _pod(pod: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
+    ours = pod["containers"][0]["name"]
+    for kind in ("containers", "initContainers"):
+        for index, container in enumerate(pod.get(kind) or []):
+            if not container.get("image"):
+                text = f"missing, and required: {container['name']} is a container beside {ours}"
+                advice = f"add its image, or name it {ours}" if kind == "containers" else "add its image"
+                yield BuiltProblem((*path, kind, index, "image"), f"{text}; {advice}")
+    for index, container in enumerate(pod.get("initContainers") or []):
+        if container.get("restartPolicy") == "Always":
+            continue
+        for field in _PROBES:
+            if container.get(field) is not None:
+                text = (
+                    "an init container ends before the others start; set its restartPolicy to Always, or leave it out"
+                )
+                yield BuiltProblem((*path, "initContainers", index, field), text)
+    if pod.get("dnsPolicy") == "None" and not (pod.get("dnsConfig") or {}).get("nameservers"):
+        yield BuiltProblem((*path, "dnsPolicy"), "None needs a server; add dnsConfig.nameservers")
+    if pod.get("hostPID") and pod.get("shareProcessNamespace"):
+        yield BuiltProblem((*path, "shareProcessNamespace"), "true excludes hostPID; keep one of the two")
+    if pod.get("hostNetwork"):
+        yield from _host_ports(pod, path)
+
+
+def _host_ports(pod: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
+    for number, container in enumerate(pod["containers"]):
+        for index, port in enumerate(container.get("ports") or []):
+            host = port.get("hostPort")
+            if host and host != port.get("containerPort"):
+                text = f"{host} is not containerPort {port.get('containerPort')}; with hostNetwork they are the same"
+                yield BuiltProblem((*path, "containers", number, "ports", index, "hostPort"), text)
+
+
+def _container(container: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
+    for field in ("livenessProbe", "startupProbe"):
+        threshold = (container.get(field) or {}).get("successThreshold")
+        if threshold not in (None, 0, 1):
+            yield BuiltProblem((*path, field, "successThreshold"), f"{threshold} is not 1; leave it out")
+    if (container.get("readinessProbe") or {}).get("terminationGracePeriodSeconds") is not None:
+        text = "a readiness probe ends no container; leave it out"
+        yield BuiltProblem((*path, "readinessProbe", "terminationGracePeriodSeconds"), text)
+
+
+def _env(env: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
+    if env.get("value") and env.get("valueFrom") is not None:
+        yield BuiltProblem((*path, "valueFrom"), "value is set too; keep one of the two")
+    allowed = (
+        *("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName"),
+        *("status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
+    )
+    yield from _field_ref(env.get("valueFrom") or {}, (*path, "valueFrom"), allowed)
+
+
+def _volume_file(file: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
+    allowed = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
+    yield from _field_ref(file, path, allowed)
+    ref = file.get("resourceFieldRef")
+    if ref is not None and not ref.get("containerName"):
+        yield BuiltProblem((*path, "resourceFieldRef", "containerName"), "missing, and required in a volume")
+
+
+def _field_ref(source: dict[str, Any], path: Path, allowed: tuple[str, ...]) -> Iterator[BuiltProblem]:
+    found = (source.get("fieldRef") or {}).get("fieldPath")
+    if not found or found in allowed:
+        return
+    name, subscript, _ = found.partition("['")
+    if not (subscript and found.endswith("']") and name in ("metadata.annotations", "metadata.labels")):
+        text = f'"{found}" is not one of {", ".join(allowed)}{did_you_mean(found, allowed)}'
+        yield BuiltProblem((*path, "fieldRef", "fieldPath"), text)
+
+
+def _resource_ref(ref: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
+    allowed = [f"{kind}.{name}" for kind in ("limits", "requests") for name in ("cpu", "memory", "ephemeral-storage")]
+    found = ref.get("resource")
+    if found and found not in allowed and not found.startswith(("limits.hugepages-", "requests.hugepages-")):
+        text = f'"{found}" is not one of {", ".join(allowed)}{did_you_mean(found, allowed)}'
+        yield BuiltProblem((*path, "resource"), text)
+
+
+def _profile(profile: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
+    is_local, name = profile.get("type") == "Localhost", profile.get("localhostProfile")
+    if is_local and not name:
+        yield BuiltProblem((*path, "localhostProfile"), "missing, and required with type Localhost")
+    elif name and not is_local:
+        yield BuiltProblem((*path, "localhostProfile"), f"type {profile.get('type')} has none; set type to Localhost")
+
+
+def _security(context: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
+    if context.get("allowPrivilegeEscalation") is not False:
+        return
+    escalates = "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or [])
+    if context.get("privileged") or escalates:
+        field: Path = ("privileged",) if context.get("privileged") else ("capabilities", "add")
+        text = "excludes allowPrivilegeEscalation false, which is our default; set that to true, or leave this out"
+        yield BuiltProblem((*path, *field), text)
+
+
+def _toleration(one: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
+    exists = one.get("operator") == "Exists"
+    if not one.get("key") and not exists:
+        yield BuiltProblem((*path, "operator"), "a toleration without a key is for all taints; write Exists, or a key")
+    if exists and one.get("value"):
+        yield BuiltProblem((*path, "value"), "operator Exists has no value; leave it out, or write Equal")
+    if one.get("tolerationSeconds") is not None and one.get("effect") != "NoExecute":
+        yield BuiltProblem((*path, "tolerationSeconds"), "only a pod that is evicted has them; set effect to NoExecute")
+
+
+def _requirement(one: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
+    operator, values = one.get("operator"), one.get("values") or []
+    if operator in ("In", "NotIn") and not values:
+        yield BuiltProblem((*path, "values"), f"missing, and required with operator {operator}")
+    elif operator in ("Exists", "DoesNotExist") and values:
+        yield BuiltProblem((*path, "values"), f"operator {operator} has none; leave them out, or write In")
+    elif operator in ("Gt", "Lt") and len(values) != 1:
+        yield BuiltProblem((*path, "values"), f"{len(values)} values, and operator {operator} compares with one number")
+
+
+def _spread(one: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
+    if one.get("minDomains") is not None and one.get("whenUnsatisfiable") != "DoNotSchedule":
+        yield BuiltProblem((*path, "minDomains"), "needs whenUnsatisfiable DoNotSchedule; set it, or leave this out")
+
+
+def _dns(config: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
+    servers = config.get("nameservers") or []
+    if len(servers) > _MOST_NAMESERVERS:
+        yield BuiltProblem((*path, "nameservers"), f"{len(servers)} are too many; use at most {_MOST_NAMESERVERS}")
+
+
+def _claim(spec: dict[str, Any], path: Path) -> Iterator[BuiltProblem]:
+    resources = spec.get("resources")
+    if resources is not None and not (resources.get("requests") or {}).get("storage"):
+        yield BuiltProblem((*path, "resources", "requests", "storage"), "missing, and required in a claim")
+
+
+CONDITIONS: Final[dict[str, tuple[Condition, ...]]] = {
+    "PodSpec": (_pod,),
+    "Container": (_container,),
+    "EnvVar": (_env,),
+    "DownwardAPIVolumeFile": (_volume_file,),
+    "ResourceFieldSelector": (_resource_ref,),
+    "SeccompProfile": (_profile,),
+    "AppArmorProfile": (_profile,),
+    "SecurityContext": (_security,),
+    "Toleration": (_toleration,),
+    "NodeSelectorRequirement": (_requirement,),
+    "LabelSelectorRequirement": (_requirement,),
+    "TopologySpreadConstraint": (_spread,),
+    "PodDNSConfig": (_dns,),
+    "PersistentVolumeClaimSpec": (_claim,),
+}

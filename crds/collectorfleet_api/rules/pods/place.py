@@ -1,0 +1,81 @@
+"""Where people wrote what a pod that is merged of several templates has at a path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from collectorfleet_api.rules.problem import Problem
+from collectorfleet_api.rules.sentences import path_text
+
+Path = tuple[str | int, ...]
+# By what items of merged lists are known, as far as these tell them apart in a pod.
+_KNOWN_BY: Final = ("name", "mountPath", "devicePath", "containerPort")
+
+
+@dataclass(frozen=True)
+class BuiltProblem:
+    """``path`` is the place in the pod, beginning at the template. ``other`` is a second place that takes part in it:
+    the one that people wrote is shown."""
+
+    path: Path
+    message: str
+    other: Path = ()
+
+
+@dataclass(frozen=True)
+class Written:
+    """A template that people wrote, and its path in the manifest."""
+
+    template: dict[str, Any]
+    path: str
+
+
+def placed(problem: BuiltProblem, pod: dict[str, Any], templates: Sequence[Written]) -> Problem:
+    """The problem at the place in ``templates``, the most particular first, that comes nearest to its own."""
+    paths = [path for path in (problem.path, problem.other) if path]
+    best, missing = templates[0].path, len(problem.path) + 1
+    for template in templates:
+        for path in paths:
+            own = _own(path, pod, template.template)
+            if len(path) - len(own) < missing:
+                best, missing = path_text([template.path, *own]), len(path) - len(own)
+    return Problem(best, problem.message)
+
+
+def _own(path: Path, pod: dict[str, Any], template: dict[str, Any]) -> Path:
+    """The path of the same thing in a template, as far as the template has it. A field that is missing in what the
+    template has is part of it."""
+    at_pod: Any = pod
+    at: Any = template
+    own: list[str | int] = []
+    for number, part in enumerate(path):
+        if isinstance(part, int):
+            index = _index(at, at_pod, part)
+            if index is None:
+                break
+            at, at_pod = at[index], at_pod[part]
+            own.append(index)
+        else:
+            is_missing = number == len(path) - 1 and isinstance(at, dict) and part not in (at_pod or {})
+            if not isinstance(at, dict) or part not in at:
+                if is_missing:
+                    own.append(part)
+                break
+            at, at_pod = at[part], (at_pod or {}).get(part)
+            own.append(part)
+    return tuple(own)
+
+
+def _index(items: Any, in_pod: list[Any], index: int) -> int | None:
+    if not isinstance(items, list):
+        return None
+    wanted = in_pod[index]
+    if index < len(items) and items[index] == wanted:
+        return index
+    for key in _KNOWN_BY:
+        if isinstance(wanted, dict) and wanted.get(key) is not None:
+            same = (at for at, item in enumerate(items) if isinstance(item, dict) and item.get(key) == wanted[key])
+            return next(same, None)
+    return index if index < len(items) else None

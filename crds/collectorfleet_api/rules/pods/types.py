@@ -1,0 +1,33 @@
+"""The types of a pod's fields, from Kubernetes' own schema; ``schema.pod_types`` writes the file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+POD_SPEC: Final = "PodSpec"
+
+
+@dataclass(frozen=True)
+class Type:
+    """``fields`` are types by name: ``[X]`` is a list and ``{X}`` a mapping of text to X. ``keys`` are the names of
+    fields that tell the items of a list from each other."""
+
+    fields: dict[str, str]
+    required: list[str]
+    keys: dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Types:
+    kubernetes: str  # the version
+    by_name: dict[str, Type]
+
+
+@cache
+def pod_types() -> Types:
+    found = json.loads((files(__package__) / "types.json").read_text(encoding="utf-8"))
+    return Types(found["kubernetes"], {name: Type(**found) for name, found in found["types"].items()})

@@ -1,0 +1,127 @@
+"""What is wrong with a partial pod template by itself: fields, types, values, and names that a list has twice.
+
+What is missing in it may be in the pod that it is merged into; see :mod:`collectorfleet_api.rules.pods.built`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from collectorfleet_api.packing.quantity import QuantityError, parse_quantity
+from collectorfleet_api.rules.pods.types import POD_SPEC, pod_types
+from collectorfleet_api.rules.pods.values import KEY_FORMS, LABEL_NAME, LABEL_VALUE, value_problem
+from collectorfleet_api.rules.problem import Problem
+from collectorfleet_api.rules.sentences import did_you_mean, wrong_type
+
+_EXPECTED: Final = {
+    "string": "text",
+    "boolean": "true or false",
+    "int32": "a whole number",
+    "int64": "a whole number",
+    "intOrString": "a whole number or text",
+    "object": "a mapping of keys to values",
+}
+_FEW_FIELDS: Final = 6  # are all shown
+_LARGEST: Final = {"int32": 2**31 - 1, "int64": 2**63 - 1}
+# What the second of two equal keys is told from the first by, where the manifest does not say it.
+_DEFAULTS: Final = {"protocol": "TCP"}
+
+
+def written_problems(template: dict[str, Any], path: str) -> Iterator[Problem]:
+    """Problems of a template of which :func:`~collectorfleet_api.rules.templates.template_problems` says none."""
+    for field in ("labels", "annotations"):
+        for name, value in (template.get("metadata", {}).get(field) or {}).items():
+            wrong = LABEL_NAME(name) or (LABEL_VALUE(value) if field == "labels" and value is not None else None)
+            if wrong:
+                yield Problem(f"{path}.metadata.{field}.{name}", wrong)
+    yield from _of_type(template.get("spec") or {}, POD_SPEC, f"{path}.spec")
+
+
+def _of_type(value: dict[str, Any], name: str, path: str) -> Iterator[Problem]:
+    known = pod_types()
+    type_ = known.by_name[name]
+    for field, inner in value.items():
+        here = f"{path}.{field}"
+        if field not in type_.fields:
+            near = did_you_mean(field, list(type_.fields))
+            if not near and len(type_.fields) <= _FEW_FIELDS:
+                near = f"; it has {', '.join(type_.fields)}"
+            yield Problem(here, f"unknown field of {name} in Kubernetes {known.kubernetes}{near}")
+        elif (name, field) == (POD_SPEC, "ephemeralContainers"):
+            yield Problem(here, "a template has no ephemeral containers; use containers, or `kubectl debug` on the pod")
+        elif inner is not None:  # null takes out what the field would otherwise have
+            yield from _value(inner, type_.fields[field], (name, field), here)
+            if field in type_.keys and isinstance(inner, list):
+                yield from _repeated(inner, type_.keys[field], here)
+
+
+def _value(value: Any, kind: str, place: tuple[str, str], path: str) -> Iterator[Problem]:
+    """``kind`` is the type's name as the table has it; ``place`` is the type and the field that the value is in."""
+    if kind.startswith("["):
+        if not isinstance(value, list):
+            yield Problem(path, "a list is expected; put '- ' before each item")
+            return
+        for index, item in enumerate(value):
+            if item is None:
+                yield Problem(f"{path}[{index}]", "null is no item of a list; leave it out")
+            else:
+                yield from _value(item, kind[1:-1], place, f"{path}[{index}]")
+    elif kind.startswith("{"):
+        if not isinstance(value, dict):
+            yield Problem(path, wrong_type(value, _EXPECTED["object"]))
+            return
+        for key, item in value.items():
+            here = f"{path}.{key}"
+            wrong = KEY_FORMS[place](key) if place in KEY_FORMS else None
+            if wrong:
+                yield Problem(here, wrong)
+            elif item is not None:
+                yield from _value(item, kind[1:-1], place, here)
+    elif kind in pod_types().by_name or kind == "object":
+        if not isinstance(value, dict):
+            yield Problem(path, wrong_type(value, _EXPECTED["object"]))
+        elif kind != "object":
+            yield from _of_type(value, kind, path)
+    elif wrong := _scalar_problem(value, kind) or value_problem(place, value, required=_is_required(place)):
+        yield Problem(path, wrong)
+
+
+def _scalar_problem(value: Any, kind: str) -> str | None:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    match kind:
+        case "quantity":
+            try:
+                parse_quantity(value)
+            except QuantityError as error:
+                return str(error)
+            return None
+        case "string":
+            fits = isinstance(value, str)
+        case "boolean":
+            fits = isinstance(value, bool)
+        case "intOrString":
+            fits = whole or isinstance(value, str)
+        case _:
+            if whole and abs(value) > _LARGEST[kind]:
+                return f"{value} is too large; use at most {_LARGEST[kind]}"
+            fits = whole
+    return None if fits else wrong_type(value, _EXPECTED[kind])
+
+
+def _is_required(place: tuple[str, str]) -> bool:
+    name, field = place
+    return field in pod_types().by_name[name].required
+
+
+def _repeated(items: list[Any], keys: list[str], path: str) -> Iterator[Problem]:
+    """Items that server-side apply, or our merge, takes for one."""
+    seen: dict[tuple[str, ...], int] = {}
+    for index, item in enumerate(items):
+        if not isinstance(item, dict) or not any(key in item for key in keys):
+            continue
+        identity = tuple(str(item.get(key, _DEFAULTS.get(key))) for key in keys)
+        first = seen.setdefault(identity, index)
+        if first != index:
+            shown = " ".join(identity)
+            yield Problem(f"{path}[{index}].{keys[0]}", f"{shown} is item {first} already; keep one of the two")
