@@ -170,6 +170,16 @@ generate: $(READY) ## Write what is made from the models and the chart: CRD, ref
 picture: $(READY) ## Draw the picture of the README from a run of the example
 	$(PY) -m tests.delivery.live_picture docs/live.svg
 
+build/pod-types: requirements/pod-types.txt $(READY)
+	rm -rf $@
+	$(UV) pip install --quiet --target $@ --python $(PY) --no-deps --require-hashes -r $<
+	@touch $@
+
+.PHONY: pod-types
+pod-types: build/pod-types ## Write the types of a pod's fields from Kubernetes' schemas (110 MB, a minute)
+	$(PY) -m collectorfleet_api.schema.pod_types build/pod-types/kubernetes_validate/kubernetes-json-schema \
+		> crds/collectorfleet_api/rules/pods/types.json
+
 LOCK := $(UV) pip compile --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
 .PHONY: lock
 lock: $(READY) ## Pin the requirements anew, with hashes and without addresses
@@ -178,6 +188,7 @@ lock: $(READY) ## Pin the requirements anew, with hashes and without addresses
 	$(LOCK) pyproject.toml --extra runtime --extra mujoco --constraint requirements/dev.txt --output-file requirements/runtime.txt
 	$(LOCK) --group envpool --no-deps --constraint requirements/dev.txt --output-file requirements/envpool.txt
 	$(LOCK) --group mutation --constraint requirements/dev.txt --output-file requirements/mutation.txt
+	$(LOCK) --group pod-types --no-deps --output-file requirements/pod-types.txt
 	$(LOCK) --group build --constraint requirements/dev.txt --output-file requirements/build.txt
 
 .PHONY: docs

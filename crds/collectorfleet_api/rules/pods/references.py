@@ -18,7 +18,7 @@ _EXAMPLE: Final = ", such as nvidia.com/gpu"
 def reference_problems(spec: dict[str, Any]) -> Iterator[BuiltProblem]:
     """Problems of the spec of a whole pod, whose fields have the right types."""
     volumes = {volume.get("name"): volume for volume in spec.get("volumes") or []}
-    claims = {claim.get("name") for claim in spec.get("resourceClaims") or []}
+    claims = {claim["name"] for claim in spec.get("resourceClaims") or [] if claim.get("name")}
     seen: dict[str, str] = {}
     for field in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(field) or []):

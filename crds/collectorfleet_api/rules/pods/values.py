@@ -127,6 +127,11 @@ PORT_NAME: Final = _form(
 _ENV_NAME: Final = _form(
     r"[ -<>-~]+", "name of an environment variable", "use printable ASCII characters other than '='"
 )
+_SYSCTL: Final = _form(
+    r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?",
+    "sysctl",
+    "write one such as net.core.somaxconn",
+)
 _RELATIVE: Final = _form(r"(?!/)(?!(.*/)?\.\.(/|$)).*", "path in a volume", _HINT_OF_PATH)
 
 
@@ -169,6 +174,8 @@ FORMS: Final[dict[tuple[str, str], Check]] = {
     ("HostAlias", "ip"): _ip,
     ("PodDNSConfig", "nameservers"): _ip,
     ("Toleration", "key"): LABEL_NAME,
+    ("Toleration", "value"): LABEL_VALUE,
+    ("Sysctl", "name"): _SYSCTL,
     ("LabelSelectorRequirement", "key"): LABEL_NAME,
     ("LabelSelectorRequirement", "values"): LABEL_VALUE,
     ("NodeSelectorRequirement", "key"): LABEL_NAME,

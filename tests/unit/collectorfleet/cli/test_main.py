@@ -20,7 +20,7 @@ def test_help_and_validation_import_neither_torch_nor_ray(words: list[str]) -> N
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,
-        env={"PYTHONPATH": f"{ROOT}/crds:{ROOT}/collector_image"},
+        env={"PYTHONPATH": f"{ROOT}/crds:{ROOT}/operator:{ROOT}/collector_image"},
         capture_output=True,
         text=True,
         check=False,

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.combinations.parts import JOB
 from tests.corpus import ACCEPTED, REFUSED, Case, fleet_of
+from tests.manifests import fleet, manifest
 
 from collectorfleet.cli.pods import pod_problems
+from collectorfleet_api.rules.validation import read
+from collectorfleet_api.v1alpha1 import CollectorFleet
 
 
 @pytest.mark.parametrize("case", ACCEPTED.values(), ids=ACCEPTED)
@@ -16,3 +26,89 @@ def test_a_template_that_the_api_server_takes_has_no_problem(case: Case) -> None
 @pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
 def test_a_template_that_the_api_server_refuses_has_one_problem_with_its_path(case: Case) -> None:
     assert list(map(str, pod_problems(fleet_of(case)))) == [f"{case.of}.{case.problem}"]
+
+
+UNMOUNTED = {"volumeMounts": [{"name": "data", "mountPath": "/data"}]}
+GROUPS = [{"name": "a", "replicas": 3}, {"name": "b", "replicas": 1}]
+
+
+def worker(**container: Any) -> dict[str, Any]:
+    return {"spec": {"containers": [{"name": "ray-worker", **container}]}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "paths"),
+    [
+        pytest.param(
+            {"spec.workers.template": worker(**UNMOUNTED), "spec.collectors.groups": GROUPS},
+            ["spec.workers.template.spec.containers[0].volumeMounts[0].name"],
+            id="once for all groups",
+        ),
+        pytest.param(
+            {"spec.collectors.groups": [GROUPS[0], {**GROUPS[1], "workers": {"template": worker(**UNMOUNTED)}}]},
+            ["spec.collectors.groups[1].workers.template.spec.containers[0].volumeMounts[0].name"],
+            id="of a group",
+        ),
+        pytest.param(
+            {
+                "spec.workers.template": worker(resources={"requests": {"cpu": 8}}),
+                "spec.collectors.groups": [
+                    GROUPS[0],
+                    {**GROUPS[1], "workers": {"template": worker(resources={"limits": {"cpu": 4}})}},
+                ],
+            },
+            ["spec.collectors.groups[1].workers.template.spec.containers[0].resources.limits.cpu"],
+            id="of a group with the fleet",
+        ),
+        pytest.param(
+            {**JOB, "spec.workers.template": {"spec": {"containers": [{"name": "collectors", **UNMOUNTED}]}}},
+            ["spec.workers.template.spec.containers[0].volumeMounts[0].name"],
+            id="without Ray",
+        ),
+        pytest.param(
+            {"spec.learners": {"policies": [{"id": "main"}], "template": worker(**UNMOUNTED)}},
+            ["spec.learners.template.spec.containers[0].volumeMounts[0].name"],
+            id="of learners",
+        ),
+        pytest.param(
+            {
+                "spec.workers.template": {
+                    "spec": {"volumes": [{"name": "a", "emptyDir": {}}, {"name": "b", "secret": {"secretName": ""}}]}
+                }
+            },
+            ["spec.workers.template.spec.volumes[1].secret.secretName"],
+            id="behind our own volumes",
+        ),
+    ],
+)
+def test_a_problem_of_a_merged_pod_is_found_where_it_was_written(changes: dict[str, Any], paths: list[str]) -> None:
+    assert [found.field for found in pod_problems(fleet(changes))] == paths
+
+
+@given(st.data())
+def test_any_template_is_checked_and_never_breaks_the_check(data: st.DataObject) -> None:
+    case = data.draw(st.sampled_from([*ACCEPTED.values(), *REFUSED.values()]))
+    found = read(manifest({case.of: odd_template(case.template, data)}))
+    if isinstance(found, CollectorFleet):
+        pod_problems(found)
+
+
+ODD = st.sampled_from([None, "", 1, -1, True, "x", "A b", [], {}, 70_000, 0.5, [None], {"x": None}, [{"name": None}]])
+
+
+def odd_template(template: dict[str, Any], data: st.DataObject) -> dict[str, Any]:
+    """A template of which one or two parts are something else."""
+    made = deepcopy(template)
+    for _ in range(data.draw(st.integers(1, 2))):
+        places = list(parts(made))
+        if places:
+            inside, key = data.draw(st.sampled_from(places))
+            inside[key] = deepcopy(data.draw(ODD))
+    return made
+
+
+def parts(value: Any) -> Iterator[tuple[Any, Any]]:
+    keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    for key in keys:
+        yield value, key
+        yield from parts(value[key])

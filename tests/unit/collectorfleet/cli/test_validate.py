@@ -86,3 +86,14 @@ def test_a_dash_is_standard_input(
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
     assert main(["validate", "-"]) == code
     assert capsys.readouterr().out == f"{sentence}\n"
+
+
+def test_a_problem_of_a_pod_is_said_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    template = {"spec": {"containers": [{"name": "ray-worker", "env": [{"name": "A", "value": 1}]}]}}
+    file = written(tmp_path, manifest({"spec.workers.template": template}))
+    line = Path(file).read_text().splitlines().index("            value: 1") + 1
+    assert main(["validate", file]) == 64
+    assert capsys.readouterr().out == (
+        f"{file}:{line}: error: spec.workers.template.spec.containers[0].env[0].value: "
+        "1 is a number, and text is expected; put it in quotes\n"
+    )
