@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 from collectorfleet_api.manifests.yaml_reader import read_documents
@@ -39,6 +42,40 @@ def fleet_of(case: Case) -> CollectorFleet:
     fleet = read(manifest({case.of: case.template}))
     assert isinstance(fleet, CollectorFleet), fleet
     return fleet
+
+
+ODD: Final[list[Any]] = [
+    *("", 1, -1, 0.5, 70_000, 3_000_000_000, True, False, "x", "X", "A b", "1", "1Gi", "a/b", "../a", "Always", "None"),
+    *([], {}, ["x"], {"x": "y"}, {"name": "x"}),
+]
+
+
+def odd_template(template: dict[str, Any], choose: Random, odd: list[Any]) -> dict[str, Any]:
+    """A template of which one or two parts are another value, are absent, appear twice or have another name."""
+    made = deepcopy(template)
+    for _ in range(choose.choice([1, 1, 2])):
+        parts = list(_parts(made.get("spec")))
+        if not parts:
+            break
+        inside, key = choose.choice(parts)
+        match choose.choice(["other", "other", "absent", "twice", "renamed"]):
+            case "absent":
+                del inside[key]
+            case "twice" if isinstance(inside, list):
+                inside.append(deepcopy(inside[key]))
+            case "renamed" if isinstance(inside, dict):
+                inside[choose.choice([key.lower(), f"{key}s", key[1:]])] = inside.pop(key)
+            case _:
+                inside[key] = deepcopy(choose.choice(odd))
+    return made
+
+
+def _parts(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Each part of a value, as what it is in and its key or index there."""
+    keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    for key in keys:
+        yield value, key
+        yield from _parts(value[key])
 
 
 _TEXT: Final = Path(__file__).with_name("data") / "pod_templates.yaml"

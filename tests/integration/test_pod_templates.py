@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
 from tests.cluster.client import manifest_text
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.errors import KubernetesError
-from tests.corpus import ACCEPTED, REFUSED, Case, fleet_of
+from tests.corpus import ACCEPTED, ODD, REFUSED, Case, fleet_of, odd_template
+from tests.manifests import manifest
 
-from collectorfleet.cli.pods import children
+from collectorfleet.cli.pods import children, pod_problems
+from collectorfleet_api.rules.validation import read
 
 STRICTLY = ("apply", "--server-side", "--dry-run=server", "--validate=strict", "-o", "name", "-f", "-")
 
@@ -28,11 +32,33 @@ def made_of(case: Case, name: str, namespace: str) -> dict[str, Any]:
     return {**kind, "metadata": metadata, "spec": made["spec"]}
 
 
-def test_they_agree_on_each_template(control_plane: ControlPlane, namespace: str) -> None:
-    cases = {**{f"ok-{name}": case for name, case in ACCEPTED.items()}, **REFUSED}
-    made = [made_of(case, name, namespace) for name, case in cases.items()]
+def taken_of(control_plane: ControlPlane, made: list[dict[str, Any]]) -> set[str]:
+    """Names of those that the API server takes; some are refused."""
     with pytest.raises(KubernetesError) as refused:
         control_plane.kubectl(*STRICTLY, input=manifest_text(made))
-    taken = {line.partition("/")[2] for line in refused.value.stdout.split()}
-    visible = {name for name, case in REFUSED.items() if not case.hidden}
-    assert cases.keys() - taken == visible, str(refused.value)
+    return {line.partition("/")[2] for line in refused.value.stdout.split()}
+
+
+def test_they_agree_on_each_template(control_plane: ControlPlane, namespace: str) -> None:
+    cases = {**{f"ok-{name}": case for name, case in ACCEPTED.items()}, **REFUSED}
+    taken = taken_of(control_plane, [made_of(case, name, namespace) for name, case in cases.items()])
+    assert cases.keys() - taken == {name for name, case in REFUSED.items() if not case.hidden}
+
+
+def test_they_agree_on_templates_in_which_something_is_odd(control_plane: ControlPlane, namespace: str) -> None:
+    choose = Random(0)
+    # The server looks for what these name.
+    cases = [case for name, case in (ACCEPTED | REFUSED).items() if name not in ("scheduler", "service-account")]
+    odd: dict[str, Case] = {}
+    while len(odd) < 300:
+        case = choose.choice(cases)
+        case = replace(case, template=odd_template(case.template, choose, ODD))
+        if not isinstance(read(manifest({case.of: case.template})), list):
+            odd[f"odd-{len(odd)}"] = case
+    taken = taken_of(control_plane, [made_of(case, name, namespace) for name, case in odd.items()])
+    found = {name: list(map(str, pod_problems(fleet_of(case)))) for name, case in odd.items()}
+    # Of two items of one name, our merge keeps the last.
+    hidden = {name for name, problems in found.items() if any("keep one of the two" in one for one in problems)}
+    ours = {name for name, problems in found.items() if not problems}
+    assert 50 < len(taken) < 250, "the sample has both kinds"
+    assert {name: (odd[name].template, found[name]) for name in (ours ^ taken) - hidden} == {}

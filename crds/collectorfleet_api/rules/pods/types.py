@@ -9,6 +9,8 @@ from importlib.resources import files
 from typing import Final
 
 POD_SPEC: Final = "PodSpec"
+# Required by the schema, and not by the server.
+_OPTIONAL: Final = {"HTTPHeader": "value", "SleepAction": "seconds", "Sysctl": "value"}
 
 
 @dataclass(frozen=True)
@@ -30,4 +32,7 @@ class Types:
 @cache
 def pod_types() -> Types:
     found = json.loads((files(__package__) / "types.json").read_text(encoding="utf-8"))
-    return Types(found["kubernetes"], {name: Type(**found) for name, found in found["types"].items()})
+    types = {name: Type(**type_) for name, type_ in found["types"].items()}
+    for name, field in _OPTIONAL.items():
+        types[name].required.remove(field)
+    return Types(found["kubernetes"], types)

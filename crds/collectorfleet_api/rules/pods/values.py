@@ -34,6 +34,7 @@ CHOICES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("ContainerPort", "protocol"): ("SCTP", "TCP", "UDP"),
     ("ContainerResizePolicy", "resourceName"): ("cpu", "memory"),
     ("ContainerResizePolicy", "restartPolicy"): ("NotRequired", "RestartContainer"),
+    ("ObjectFieldSelector", "apiVersion"): ("v1",),
     ("HTTPGetAction", "scheme"): ("HTTP", "HTTPS"),
     ("ImageVolumeSource", "pullPolicy"): _PULL,
     ("HostPathVolumeSource", "type"): (
@@ -173,6 +174,12 @@ FORMS: Final[dict[tuple[str, str], Check]] = {
     ("HostAlias", "hostnames"): SUBDOMAIN,
     ("HostAlias", "ip"): _ip,
     ("PodDNSConfig", "nameservers"): _ip,
+    ("ObjectMeta", "labels"): LABEL_VALUE,
+    ("PersistentVolumeClaimSpec", "storageClassName"): SUBDOMAIN,
+    ("PodAffinityTerm", "namespaces"): NAME,
+    ("PodAffinityTerm", "topologyKey"): LABEL_NAME,
+    ("PodReadinessGate", "conditionType"): LABEL_NAME,
+    ("PodSchedulingGate", "name"): LABEL_NAME,
     ("Toleration", "key"): LABEL_NAME,
     ("Toleration", "value"): LABEL_VALUE,
     ("Sysctl", "name"): _SYSCTL,
@@ -186,6 +193,7 @@ FORMS: Final[dict[tuple[str, str], Check]] = {
 KEY_FORMS: Final[dict[tuple[str, str], Check]] = {
     ("PodSpec", "nodeSelector"): LABEL_NAME,
     ("LabelSelector", "matchLabels"): LABEL_NAME,
+    ("ObjectMeta", "labels"): LABEL_NAME,
     **{("ResourceRequirements", field): LABEL_NAME for field in ("limits", "requests")},
 }
 

@@ -48,7 +48,7 @@ def _of_type(value: dict[str, Any], name: str, path: str) -> Iterator[Problem]:
             if not near and len(type_.fields) <= _FEW_FIELDS:
                 near = f"; it has {', '.join(type_.fields)}"
             yield Problem(here, f"unknown field of {name} in Kubernetes {known.kubernetes}{near}")
-        elif (name, field) == (POD_SPEC, "ephemeralContainers"):
+        elif (name, field) == (POD_SPEC, "ephemeralContainers") and inner:
             yield Problem(here, "a template has no ephemeral containers; use containers, or `kubectl debug` on the pod")
         elif inner is not None:  # null takes out what the field would otherwise have
             yield from _value(inner, type_.fields[field], (name, field), here)
