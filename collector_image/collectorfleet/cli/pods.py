@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from collectorfleet_api import names
@@ -12,6 +13,7 @@ from collectorfleet_api.rules.pods.built import built_problems
 from collectorfleet_api.rules.pods.place import BuiltProblem, Written, placed
 from collectorfleet_api.rules.pods.written import written_problems
 from collectorfleet_api.rules.problem import Problem
+from collectorfleet_api.rules.sentences import MOST_PROBLEMS
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
 
@@ -35,21 +37,23 @@ def children(fleet: CollectorFleet) -> list[dict[str, Any]]:
 
 
 def pod_problems(fleet: CollectorFleet) -> list[Problem]:
-    """Return what an API server would refuse of the pods of a fleet that has no problems by itself."""
+    """Return what an API server would refuse of the pods of a fleet that has no problems by itself.
+
+    At most ``MOST_PROBLEMS``, and those of merged pods only if the templates have none.
+    """
     templates = _templates(fleet)
-    found = [
+    by_themselves = (
         problem
         for written in [*templates.values(), *_own(fleet).values()]
         for problem in written_problems(written.template, written.path)
-    ]
-    if found:
-        return found
-    # Several groups are made from one template.
-    return list(
-        dict.fromkeys(
-            placed(problem, pod.template, pod.written) for pod in _pods(fleet, templates) for problem in _problems(pod)
-        )
     )
+    if found := list(islice(by_themselves, MOST_PROBLEMS)):
+        return found
+    merged = (
+        placed(problem, pod.template, pod.written) for pod in _pods(fleet, templates) for problem in _problems(pod)
+    )
+    # Several groups are made from one template.
+    return list(dict.fromkeys(islice(merged, MOST_PROBLEMS)))
 
 
 def _problems(pod: _Pod) -> Iterator[BuiltProblem]:

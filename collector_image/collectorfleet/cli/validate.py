@@ -24,7 +24,7 @@ def _validate(options: argparse.Namespace) -> int:
     found = {file: manifests.read(file) for file in dict.fromkeys(options.files)}
     for file, one in found.items():
         if one is not None:
-            _show(file, one)
+            _show(str(manifests.path_of(file)), one)
     readable = [one for one in found.values() if one is not None]
     if len(readable) < len(found) or any(one.errors for one in readable):
         return EXIT_USER_ERROR

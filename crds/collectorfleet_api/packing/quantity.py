@@ -33,6 +33,7 @@ _BINARY: Final = ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki")
 # Never negative: nothing that we size can be. The CRD's schema uses the same pattern.
 PATTERN: Final = r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2}|n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$"
 _QUANTITY: Final = re.compile(PATTERN)
+_MOST_CHARACTERS: Final = 100  # Python reads no whole number of thousands of digits
 
 
 class QuantityError(ValueError):
@@ -46,10 +47,11 @@ def parse_quantity(value: str | int | float) -> Fraction:
     """
     # repr gives the shortest digits that a float was written with: 0.1 is a tenth, not 0.1000000000000000055.
     text = value if isinstance(value, str) else repr(value)
-    match = None if isinstance(value, bool) else _QUANTITY.fullmatch(text)
+    match = None if isinstance(value, bool) or len(text) > _MOST_CHARACTERS else _QUANTITY.fullmatch(text)
     if match is None:
+        shown = repr(value) if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
         raise QuantityError(
-            f"{value!r} is not a quantity; write a number that is not negative, such as 2, 0.5, 500m or 2Gi"
+            f"{shown} is not a quantity; write a number that is not negative, such as 2, 0.5, 500m or 2Gi"
         )
     number, suffix = match[1], match[3] or ""
     if suffix in _SUFFIXES:

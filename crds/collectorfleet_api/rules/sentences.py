@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.v1alpha1.base import Model, inner_model
 
+MOST_PROBLEMS: Final = 100  # that are told of one fleet; each takes about a millisecond
 _EXPECTED: Final = {
     "int_type": "a whole number",
     "float_type": "a number",
@@ -26,7 +27,12 @@ _EXPECTED: Final = {
 
 def sentences(error: ValidationError, model: type[Model], within: str = "") -> list[Problem]:
     """One problem for each error, in the order of the manifest's fields; ``within`` is the path of ``model``."""
-    return [Problem(_path(within, found["loc"]), _sentence(found, model)) for found in error.errors(include_url=False)]
+    errors = error.errors(include_url=False)
+    shown = [Problem(_path(within, found["loc"]), _sentence(found, model)) for found in errors[:MOST_PROBLEMS]]
+    if len(errors) > MOST_PROBLEMS:
+        rest = f"this and {len(errors) - MOST_PROBLEMS - 1} more problems are not shown; correct the others first"
+        shown.append(Problem(_path(within, errors[MOST_PROBLEMS]["loc"]), rest))
+    return shown
 
 
 def path_text(parts: Sequence[str | int]) -> str:

@@ -84,6 +84,19 @@ def test_a_problem_of_a_merged_pod_is_found_where_it_was_written(changes: dict[s
     assert [found.field for found in pod_problems(fleet(changes))] == paths
 
 
+def test_not_more_than_a_hundred_problems_are_looked_for() -> None:
+    of_the_fleet = read(manifest({f"spec.unknown{number}": 1 for number in range(130)}))
+    assert isinstance(of_the_fleet, list)
+    assert len(of_the_fleet) == 101
+    assert str(of_the_fleet[-1]) == (
+        "spec.unknown100: this and 29 more problems are not shown; correct the others first"
+    )
+    of_pods = fleet({"spec.workers.template": {"spec": {f"unknown{number}": 1 for number in range(130)}}})
+    assert len(pod_problems(of_pods)) == 100
+    merged = worker(volumeMounts=[{"name": "data", "mountPath": f"/{number}"} for number in range(130)])
+    assert len(pod_problems(fleet({"spec.workers.template": merged}))) == 100
+
+
 @given(st.sampled_from([*ACCEPTED.values(), *REFUSED.values()]), st.randoms(use_true_random=False))
 def test_any_template_is_checked_and_never_breaks_the_check(case: Case, choose: Random) -> None:
     odd = [*ODD, None, [None], {"x": None}, [{"name": None}]]
