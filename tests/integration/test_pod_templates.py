@@ -58,7 +58,7 @@ def test_they_agree_on_templates_in_which_something_is_odd(control_plane: Contro
             odd[f"odd-{len(odd)}"] = case
     taken = taken_of(control_plane, [made_of(case, name, namespace) for name, case in odd.items()])
     found = {name: list(map(str, pod_problems(fleet_of(case)))) for name, case in odd.items()}
-    # Of two items of one name, our merge keeps the last.
+    # Our merge keeps the last of two items of one name.
     hidden = {name for name, problems in found.items() if any("keep one of the two" in one for one in problems)}
     ours = {name for name, problems in found.items() if not problems}
     assert 40 < len(taken) < 160, "the sample has both kinds"

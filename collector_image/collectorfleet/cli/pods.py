@@ -1,4 +1,4 @@
-"""The pods of a fleet, as the operator would have them made: what of them an API server would refuse."""
+"""The pods that the operator would make of a fleet, and what an API server would refuse in them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleet
 
 @dataclass(frozen=True)
 class _Pod:
-    """A pod template of a child, and what people wrote of it: of a group, the group's own comes first."""
+    """A pod template of a child, and the templates that people wrote for it: a group's own comes first."""
 
     template: dict[str, Any]
     written: list[Written]
@@ -28,7 +28,7 @@ class _Pod:
 
 def children(fleet: CollectorFleet) -> list[dict[str, Any]]:
     """Return the objects that the operator would make, as they go to the API server."""
-    # The one place where the runtime knows the operator: what it shows and checks is what the operator applies.
+    # No other module of the runtime imports the operator: `render` and `validate` see what the operator applies.
     from collectorfleet_operator.children.table import manifests
 
     # Through JSON, which knows no enums.
@@ -66,7 +66,7 @@ def _problems(pod: _Pod) -> Iterator[BuiltProblem]:
 
 
 def _templates(fleet: CollectorFleet) -> dict[str, Written]:
-    """What the fleet says, by the part of the fleet whose pods are made from it."""
+    """Return the templates of the fleet by the pods that are made from them."""
     spec = fleet.spec
     found = {
         "driver": Written(spec.driver.template, "spec.driver.template"),
@@ -79,7 +79,7 @@ def _templates(fleet: CollectorFleet) -> dict[str, Written]:
 
 
 def _own(fleet: CollectorFleet) -> dict[str, Written]:
-    """What groups of collectors say, by their name."""
+    """Return the templates of groups of collectors by the group's name."""
     return {
         group.name: Written(group.workers.template, f"spec.collectors.groups[{index}].workers.template")
         for index, group in enumerate(fleet.spec.collectors.groups)

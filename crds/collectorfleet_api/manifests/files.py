@@ -19,7 +19,7 @@ from collectorfleet_api.rules.validation import read
 from collectorfleet_api.v1alpha1.base import one_kind_of_number
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
 
-# Five of the largest objects that etcd stores. This reader needs about two seconds for them.
+# Five times the largest object that etcd stores. This reader needs about two seconds for such a file.
 MAX_FILE_BYTES: Final = 8 * 2**20
 _UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -100,7 +100,7 @@ def _text(found: bytes) -> str:
 def load_manifests(text: str, source: str = "stdin", check: Check | None = None) -> Manifests:
     """Read manifests separated by ``---``. Never raises.
 
-    ``source`` stands before the line in findings. A fleet with problems of ``check`` is left out as others are.
+    ``source`` stands before the line in findings. ``check`` finds further problems of a fleet that has none.
     """
     reading = _Reading(source, check)
     try:
@@ -147,7 +147,7 @@ class _Reading:
                 self.note_at(document.line_of(prefix + problem.field), problem)
 
     def _repeated(self, obj: dict[str, Any], line: int) -> list[Problem]:
-        """Of two objects of one name ``kubectl apply`` keeps the second, without a word."""
+        """``kubectl apply`` keeps the second of two objects of one name, without a word."""
         metadata = obj.get("metadata")
         name = metadata.get("name") if isinstance(metadata, dict) else None
         if not isinstance(name, str):

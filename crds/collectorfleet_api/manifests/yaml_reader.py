@@ -26,9 +26,9 @@ Path = tuple[str | int, ...]
 # Of a whole document: more than of a fleet, beside which a file may hold other objects. The reader of YAML fails from
 # some hundreds of levels on.
 _MAX_LEVELS: Final = 2 * MAX_LEVELS
-# Of all documents of a file. This reader needs about a second for them.
+# In all documents of a file. This reader needs about a second for them.
 _MAX_VALUES: Final = 50_000
-# Aliases that name aliases make millions of values of ten lines.
+# Ten lines of aliases that name aliases make millions of values.
 _MAX_REPEATED_VALUES: Final = 10_000
 
 _PLAIN: Final = "collectorfleet:plain"
@@ -142,7 +142,7 @@ class _Reading:
         self.repeated += id(node) in self.seen
         self.seen.add(id(node))
         if self.repeated > _MAX_REPEATED_VALUES:
-            # Outermost, because the anchor that is repeated is the same in each branch.
+            # The outermost value has the line that people look for: anchors repeat in each branch below it.
             line = self.around[min(1, len(self.around) - 1)].start_mark.line + 1
             text = f"aliases (*) repeat more than {_MAX_REPEATED_VALUES:,} values; write fewer, or smaller anchors (&)"
             raise YamlError(line, text)

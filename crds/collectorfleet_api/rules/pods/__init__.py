@@ -1,5 +1,5 @@
-"""What of a pod the API server refuses, found without it: by its types, and by rules that its types do not have.
+"""What the API server refuses in a pod, found without the API server.
 
-The rules follow ``pkg/apis/core/validation`` of Kubernetes. They hold for what people write into templates: a rule that
-nobody is known to break has no place here, because the API server tells of it.
+The types of fields come from Kubernetes' schema. The other rules follow ``pkg/apis/core/validation`` of Kubernetes, as
+far as people are known to break them; the API server reports the rest.
 """

@@ -1,6 +1,6 @@
-"""What is wrong with a whole pod: fields that are missing, fields that exclude each other, and references into nothing.
+"""What is wrong with a whole pod: missing fields, fields that exclude each other, and names that nothing has.
 
-A problem names its place as a path in the pod, because the pod is merged of our template and people's.
+A problem has a path in the pod. :mod:`collectorfleet_api.rules.pods.place` finds the place in the template.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collectorfleet_api.rules.pods.place import BuiltProblem, Path
 from collectorfleet_api.rules.pods.references import reference_problems
 from collectorfleet_api.rules.pods.types import POD_SPEC, pod_types
 
-# What Kubernetes' schema says for some of its types only.
+# The server requires them, and Kubernetes' schema does not.
 _REQUIRED: Final[dict[str, tuple[str, ...]]] = {
     "ConfigMapEnvSource": ("name",),
     "ConfigMapKeySelector": ("name",),
@@ -56,7 +56,7 @@ def _unions() -> dict[str, _Union]:
 
 
 def built_problems(spec: dict[str, Any]) -> Iterator[BuiltProblem]:
-    """Problems of the spec of a whole pod, whose fields have the right types."""
+    """Yield the problems of the spec of a whole pod, whose fields have the right types."""
     yield from _of_type(spec, POD_SPEC, ("spec",), _unions())
     yield from reference_problems(spec)
 

@@ -1,4 +1,4 @@
-"""Rules of single types of a pod that say what one field asks of another."""
+"""Rules for two fields of one type of a pod."""
 
 from __future__ import annotations
 

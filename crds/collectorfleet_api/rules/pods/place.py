@@ -1,4 +1,4 @@
-"""Where people wrote what a pod that is merged of several templates has at a path."""
+"""Finds the place in people's templates for a path in the pod that was merged from the templates."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.rules.sentences import path_text
 
 Path = tuple[str | int, ...]
-# By what items of merged lists are known, as far as these tell them apart in a pod.
+# The fields that tell items of merged lists apart.
 _KNOWN_BY: Final = ("name", "mountPath", "devicePath", "containerPort")
 
 
 @dataclass(frozen=True)
 class BuiltProblem:
-    """``path`` is the place in the pod, beginning at the template. ``other`` is a second place that takes part in it:
-    the one that people wrote is shown."""
+    """``path`` begins at the pod template. ``other`` is a second path that takes part in the problem: the message shows
+    the path that people wrote."""
 
     path: Path
     message: str
@@ -33,7 +33,7 @@ class Written:
 
 
 def placed(problem: BuiltProblem, pod: dict[str, Any], templates: Sequence[Written]) -> Problem:
-    """The problem at the place in ``templates``, the most particular first, that comes nearest to its own."""
+    """Return the problem with its place in ``templates``. The most particular template comes first."""
     paths = [path for path in (problem.path, problem.other) if path]
     best, missing = templates[0].path, len(problem.path) + 1
     for template in templates:
@@ -45,8 +45,7 @@ def placed(problem: BuiltProblem, pod: dict[str, Any], templates: Sequence[Writt
 
 
 def _own(path: Path, pod: dict[str, Any], template: dict[str, Any]) -> Path:
-    """The path of the same thing in a template, as far as the template has it. A field that is missing in what the
-    template has is part of it."""
+    """Return the path in a template, as far as the template has it, and a last field that the pod does not have."""
     at_pod: Any = pod
     at: Any = template
     own: list[str | int] = []

@@ -1,4 +1,4 @@
-"""What a pod's containers ask of the pod and of each other: names, volumes, claims and amounts."""
+"""Whether the names, volumes, claims and amounts of a pod's containers fit together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EXAMPLE: Final = ", such as nvidia.com/gpu"
 
 
 def reference_problems(spec: dict[str, Any]) -> Iterator[BuiltProblem]:
-    """Problems of the spec of a whole pod, whose fields have the right types."""
+    """Yield the problems of the spec of a whole pod, whose fields have the right types."""
     volumes = {volume.get("name"): volume for volume in spec.get("volumes") or []}
     claims = {claim["name"] for claim in spec.get("resourceClaims") or [] if claim.get("name")}
     seen: dict[str, str] = {}
@@ -104,7 +104,7 @@ def _compared(name: str, limit: Fraction, request: Fraction) -> str:
 
 
 def _can_be_shared(name: str) -> bool:
-    """Whether a container may ask for less of it than it may use."""
+    """Return whether a container's request of a resource may be lower than its limit."""
     return name in _STANDARD or "kubernetes.io/" in name
 
 

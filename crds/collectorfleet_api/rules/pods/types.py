@@ -15,8 +15,8 @@ _OPTIONAL: Final = {"HTTPHeader": "value", "SleepAction": "seconds", "Sysctl": "
 
 @dataclass(frozen=True)
 class Type:
-    """``fields`` are types by name: ``[X]`` is a list and ``{X}`` a mapping of text to X. ``keys`` are the names of
-    fields that tell the items of a list from each other."""
+    """``fields`` maps names to types: ``[X]`` is a list and ``{X}`` a mapping of text to X. ``keys`` maps a list to the
+    fields that tell its items apart."""
 
     fields: dict[str, str]
     required: list[str]
@@ -31,6 +31,7 @@ class Types:
 
 @cache
 def pod_types() -> Types:
+    """Return the table."""
     found = json.loads((files(__package__) / "types.json").read_text(encoding="utf-8"))
     types = {name: Type(**type_) for name, type_ in found["types"].items()}
     for name, field in _OPTIONAL.items():

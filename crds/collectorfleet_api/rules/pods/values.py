@@ -1,6 +1,6 @@
-"""Which values the fields of a pod may have, beyond their types: choices, ranges and forms of text.
+"""Which values the fields of a pod may have: choices, ranges and forms of text.
 
-The tables are by type and field. Kubernetes' schema has none of this in it.
+The keys of the tables are a type and a field. Kubernetes' schema has only the types.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ Check = Callable[[str], str | None]
 
 
 def _form(pattern: str, what: str, hint: str) -> Check:
-    """A check of text against a pattern; its sentence, or None."""
+    """Return a check that compares text with a pattern. The check returns a sentence, or None."""
     compiled = re.compile(pattern)
     return lambda text: None if compiled.fullmatch(text) else f'"{text[:80]}" is no {what}; {hint}'
 
@@ -199,7 +199,7 @@ KEY_FORMS: Final[dict[tuple[str, str], Check]] = {
 
 
 def value_problem(place: tuple[str, str], value: Any, *, required: bool) -> str | None:
-    """What is wrong with a value of the right type; ``place`` is its type and field."""
+    """Return what is wrong with a value of the right type, or None; ``place`` is its type and field."""
     if value == "":
         return "empty; write something or leave the field out" if required else None
     if isinstance(value, int) and place in RANGES:

@@ -1,6 +1,7 @@
-"""What is wrong with a partial pod template by itself: fields, types, values, and names that a list has twice.
+"""What is wrong with a partial pod template: its fields, types and values, and names that a list has twice.
 
-What is missing in it may be in the pod that it is merged into; see :mod:`collectorfleet_api.rules.pods.built`.
+A field that is missing may be in the pod that the template is merged into, so
+:mod:`collectorfleet_api.rules.pods.built` looks for missing fields.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ _EXPECTED: Final = {
 }
 _FEW_FIELDS: Final = 6  # are all shown
 _LARGEST: Final = {"int32": 2**31 - 1, "int64": 2**63 - 1}
-# What the second of two equal keys is told from the first by, where the manifest does not say it.
+# Values of keys that a manifest may leave out.
 _DEFAULTS: Final = {"protocol": "TCP"}
 
 
 def written_problems(template: dict[str, Any], path: str) -> Iterator[Problem]:
-    """Problems of a template of which :func:`~collectorfleet_api.rules.templates.template_problems` says none."""
+    """Yield the problems of a template that has none by
+    :func:`~collectorfleet_api.rules.templates.template_problems`."""
     for field in ("labels", "annotations"):
         for name, value in (template.get("metadata", {}).get(field) or {}).items():
             wrong = LABEL_NAME(name) or (LABEL_VALUE(value) if field == "labels" and value is not None else None)
@@ -57,7 +59,7 @@ def _of_type(value: dict[str, Any], name: str, path: str) -> Iterator[Problem]:
 
 
 def _value(value: Any, kind: str, place: tuple[str, str], path: str) -> Iterator[Problem]:
-    """``kind`` is the type's name as the table has it; ``place`` is the type and the field that the value is in."""
+    """``kind`` is the type as the table writes it; ``place`` is the type and the field that the value is in."""
     if kind.startswith("["):
         if not isinstance(value, list):
             yield Problem(path, "a list is expected; put '- ' before each item")
@@ -115,7 +117,7 @@ def _is_required(place: tuple[str, str]) -> bool:
 
 
 def _repeated(items: list[Any], keys: list[str], path: str) -> Iterator[Problem]:
-    """Items that server-side apply, or our merge, takes for one."""
+    """Yield a problem for each item that server-side apply, or our merge, takes for an earlier one."""
     seen: dict[tuple[str, ...], int] = {}
     for index, item in enumerate(items):
         if not isinstance(item, dict) or not any(key in item for key in keys):
