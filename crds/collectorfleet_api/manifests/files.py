@@ -149,8 +149,7 @@ class _Reading:
     def _repeated(self, obj: dict[str, Any], line: int) -> list[Problem]:
         """``kubectl apply`` keeps the second of two objects of one name, without a word."""
         metadata = obj.get("metadata")
-        name = metadata.get("name") if isinstance(metadata, dict) else None
-        if not isinstance(name, str):
+        if not isinstance(metadata, dict) or not isinstance(name := metadata.get("name"), str):
             return []
         group = obj["apiVersion"].rpartition("/")[0]
         first = self.lines.setdefault((group, obj["kind"], str(metadata.get("namespace")), name), line)
