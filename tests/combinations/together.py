@@ -67,6 +67,15 @@ GO_TOGETHER = [
     ),
     pytest.param({"spec.code": {"git": GIT | {"credentialsSecret": {"name": "me"}}, "path": "src"}}, id="a commit"),
     pytest.param({"spec.code": {"artifact": ARTIFACT | {"credentialsSecret": {"name": "me"}}}}, id="an artifact"),
+    pytest.param(
+        {
+            "spec.code": {"git": GIT},
+            "spec.driver.template": {
+                "spec": {"initContainers": [{"name": "code", "env": [{"name": "HTTPS_PROXY", "value": "proxy:3128"}]}]}
+            },
+        },
+        id="a proxy for the code",
+    ),
     pytest.param({"spec.collection.exactStaleness": True, "spec.collection.maxStaleness": 1}, id="one step behind"),
     pytest.param(
         {"spec.collection.stragglers": {"firstShares": 2}, "spec.collection.maxStaleness": 1}, id="late shares"

@@ -170,11 +170,16 @@ def _gpus_of_the_template(fleet: CollectorFleet) -> Iterator[Problem]:
 
 def _not_restricted(fleet: CollectorFleet) -> Iterator[Problem]:
     spec = fleet.spec
-    yield from not_restricted(spec.driver.template, "spec.driver.template", "driver")
-    yield from not_restricted(spec.workers.template, "spec.workers.template", "ray-worker")
-    yield from not_restricted(spec.ray.head.template, "spec.ray.head.template", "ray-head")
+    has_tree = spec.code is not None and spec.code.tree is not None
+    templates = [
+        (spec.driver.template, "spec.driver.template", "driver"),
+        (spec.workers.template, "spec.workers.template", "ray-worker"),
+        (spec.ray.head.template, "spec.ray.head.template", "ray-head"),
+    ]
     if spec.learners is not None:
-        yield from not_restricted(spec.learners.template, "spec.learners.template", "ray-worker")
+        templates.append((spec.learners.template, "spec.learners.template", "ray-worker"))
+    for template, path, container in templates:
+        yield from not_restricted(template, path, container, has_tree=has_tree)
 
 
 def _gpu_without_device(fleet: CollectorFleet) -> Iterator[Problem]:

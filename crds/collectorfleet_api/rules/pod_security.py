@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from collectorfleet_api import names
 from collectorfleet_api.rules.problem import Problem
 
 _VOLUMES: Final = frozenset(
@@ -17,9 +18,14 @@ _HOST: Final = ("hostNetwork", "hostPID", "hostIPC")
 _ADDED: Final = frozenset({"NET_BIND_SERVICE"})
 
 
-def not_restricted(template: dict[str, Any], path: str, ours: str) -> Iterator[Problem]:
-    """Advice on a template without problems. ``ours`` is the container that is restricted unless the template says
-    otherwise; others have to say it themselves."""
+def not_restricted(template: dict[str, Any], path: str, container: str, *, has_tree: bool) -> Iterator[Problem]:
+    """Yield advice on a template without problems.
+
+    Args:
+        container: the pod's own container. The operator restricts it, unless the template says otherwise.
+        has_tree: whether the operator adds the init container that puts the code there, and restricts it, too.
+    """
+    ours = {("containers", container)} | ({("initContainers", names.CODE_CONTAINER)} if has_tree else set())
     spec, path = template.get("spec") or {}, f"{path}.spec"
     for key in _HOST:
         if spec.get(key):
@@ -30,9 +36,8 @@ def not_restricted(template: dict[str, Any], path: str, ours: str) -> Iterator[P
     if "securityContext" in spec:
         yield from _context(spec["securityContext"], f"{path}.securityContext")
     for key in ("containers", "initContainers"):
-        for index, container in enumerate(spec.get(key) or []):
-            is_ours = key == "containers" and container["name"] == ours
-            yield from _container(container, f"{path}.{key}[{index}]", is_ours=is_ours)
+        for index, one in enumerate(spec.get(key) or []):
+            yield from _container(one, f"{path}.{key}[{index}]", is_ours=(key, one["name"]) in ours)
 
 
 def _container(container: dict[str, Any], path: str, *, is_ours: bool) -> Iterator[Problem]:
