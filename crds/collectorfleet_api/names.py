@@ -41,10 +41,12 @@ HOSTS_TOKEN_KEY: Final = "token"  # noqa: S105  (a key's name, no secret)
 HOSTS_TOKEN_MOUNT: Final = "/var/run/secrets/collectorfleet/hosts"  # noqa: S105  (a path)
 
 CODE_MOUNT: Final = "/opt/collectorfleet/code"
-# What puts a tree there before a pod's own container starts, and where it finds a ConfigMap's archive, and a Secret.
+# What puts a tree there before a pod's own container starts, and where it finds a ConfigMap's archive, a Secret and
+# certificate authorities.
 CODE_CONTAINER: Final = "code"
 CODE_ARCHIVE_MOUNT: Final = "/etc/collectorfleet-code"
 CODE_CREDENTIALS_MOUNT: Final = "/var/run/secrets/collectorfleet/code"
+CODE_AUTHORITY_MOUNT: Final = "/var/run/secrets/collectorfleet/code-ca"
 # Where the driver pod sees `driver.checkpoint`; each fleet has a folder of its own name in it.
 CHECKPOINT_MOUNT: Final = "/var/lib/collectorfleet/checkpoints"
 

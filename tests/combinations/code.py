@@ -64,4 +64,31 @@ REFUSED = [
         "git or artifact",
         id="a folder of a ConfigMap",
     ),
+    pytest.param(
+        {"spec.code": {"git": GIT, "certificateAuthority": {"configMap": "lab-ca", "secret": "lab-ca"}}},
+        "spec.code.certificateAuthority: set configMap or secret, one of them",
+        id="a certificate authority from two places",
+    ),
+    pytest.param(
+        {"spec.code": {"artifact": ARTIFACT, "certificateAuthority": {"key": "ca.pem"}}},
+        "spec.code.certificateAuthority: set configMap or secret, one of them",
+        id="a certificate authority from nowhere",
+    ),
+    pytest.param(
+        {"spec.code": {"configMap": "cheetah", "certificateAuthority": {"configMap": "lab-ca"}}},
+        "spec.code.certificateAuthority: only code that pods fetch from a server uses it; leave it out, or set git, "
+        "artifact or archive.url",
+        id="a certificate authority of files in a ConfigMap",
+    ),
+    pytest.param(
+        {
+            "spec.code": {
+                "archive": {"configMap": "cheetah-tree", "sha256": "0" * 64},
+                "certificateAuthority": {"configMap": "lab-ca"},
+            }
+        },
+        "spec.code.certificateAuthority: only code that pods fetch from a server uses it; leave it out, or set git, "
+        "artifact or archive.url",
+        id="a certificate authority of an archive in a ConfigMap",
+    ),
 ]

@@ -67,6 +67,16 @@ GO_TOGETHER = [
     ),
     pytest.param({"spec.code": {"git": GIT | {"credentialsSecret": {"name": "me"}}, "path": "src"}}, id="a commit"),
     pytest.param({"spec.code": {"artifact": ARTIFACT | {"credentialsSecret": {"name": "me"}}}}, id="an artifact"),
+    *(
+        pytest.param(
+            {"spec.code": {**tree, "certificateAuthority": authority}}, id=f"{source} with a private authority"
+        )
+        for source, tree, authority in (
+            ("a commit", {"git": GIT}, {"configMap": "lab-ca"}),
+            ("an artifact", {"artifact": ARTIFACT}, {"secret": "lab-ca", "key": "ca.pem"}),
+            ("a tree", {"archive": {"url": "https://example.com/a.zip", "sha256": "0" * 64}}, {"configMap": "lab-ca"}),
+        )
+    ),
     pytest.param(
         {
             "spec.code": {"git": GIT},

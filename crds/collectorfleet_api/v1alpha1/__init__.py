@@ -12,6 +12,7 @@ from collectorfleet_api.v1alpha1.checkpoint import (
 from collectorfleet_api.v1alpha1.code import (
     Archive,
     Artifact,
+    CertificateAuthority,
     Code,
     Git,
 )
@@ -119,6 +120,7 @@ from collectorfleet_api.v1alpha1.workers import Workers
 __all__ = [
     "Archive",
     "Artifact",
+    "CertificateAuthority",
     "Checkpoint",
     "CheckpointStatus",
     "Code",

@@ -73,6 +73,35 @@ class Artifact(Model):
     )
 
 
+class CertificateAuthority(Model):
+    """Certificates in PEM that servers of code are trusted by, besides those of the system."""
+
+    config_map: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=253,
+        description="ConfigMap in the fleet's namespace that has the certificates below `key`.",
+    )
+    secret: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=253,
+        description="Secret in the fleet's namespace that has the certificates below `key`. In place of `configMap`.",
+    )
+    key: str = Field(
+        default="ca.crt",
+        min_length=1,
+        max_length=253,
+        pattern=r"^[-._a-zA-Z0-9]+$",
+        description="Key of the certificates: one or several, in PEM.",
+    )
+
+    @property
+    def source(self) -> str:
+        """Kind and name of the object that has the certificates."""
+        return f"ConfigMap {self.config_map}" if self.config_map is not None else f"Secret {self.secret}"
+
+
 class Code(Model):
     config_map: str | None = Field(
         default=None,
@@ -103,10 +132,24 @@ class Code(Model):
         description="Folder of the tree that is put on the import path, such as `src`. Default: its root.",
     )
 
+    certificate_authority: CertificateAuthority | None = Field(
+        default=None,
+        description=(
+            "Certificate authorities that the pods trust when they fetch the tree, in addition to those of the image. "
+            "For servers and proxies with a private authority."
+        ),
+    )
+
     @property
     def tree(self) -> Archive | Git | Artifact | None:
         """The package tree; None where the code is the files of a ConfigMap."""
         return self.archive or self.git or self.artifact
+
+    @property
+    def is_fetched(self) -> bool:
+        """Whether the tree comes from a server."""
+        archived = self.archive is not None and self.archive.url is not None
+        return archived or self.git is not None or self.artifact is not None
 
     @property
     def credentials_secret(self) -> str | None:

@@ -6,12 +6,13 @@ import json
 from typing import Final
 
 from collectorfleet_api import names
-from collectorfleet_api.v1alpha1 import Code, CollectorFleet
+from collectorfleet_api.v1alpha1 import CertificateAuthority, Code, CollectorFleet
 from collectorfleet_operator.objects import Object
 
 _VOLUME: Final = "code"
 _ARCHIVE_VOLUME: Final = "code-archive"
 _CREDENTIALS_VOLUME: Final = "code-credentials"
+_AUTHORITY_VOLUME: Final = "code-ca"
 _SIZE: Final = "2Gi"  # of a tree and what it is unpacked from
 
 
@@ -49,7 +50,16 @@ def _sources(code: Code) -> list[tuple[Object, str]]:
     if code.credentials_secret is not None:
         secret = {"secretName": code.credentials_secret}
         found.append(({"name": _CREDENTIALS_VOLUME, "secret": secret}, names.CODE_CREDENTIALS_MOUNT))
+    if code.certificate_authority is not None:
+        found.append((_authority(code.certificate_authority), names.CODE_AUTHORITY_MOUNT))
     return found
+
+
+def _authority(authority: CertificateAuthority) -> Object:
+    # Without `items`: the kubelet would wait for a key that is not there, and the container says so.
+    if authority.config_map is not None:
+        return {"name": _AUTHORITY_VOLUME, "configMap": {"name": authority.config_map}}
+    return {"name": _AUTHORITY_VOLUME, "secret": {"secretName": authority.secret}}
 
 
 def _fetches(code: Code, container: Object, mounts: list[Object]) -> Object:

@@ -39,6 +39,16 @@ def _password_is_covered(spec: CollectorFleetSpec) -> bool:
     return not git or not git.credentials_secret or re.match(_COVERED, git.repository) is not None
 
 
+def _authority_in_one_place(spec: CollectorFleetSpec) -> bool:
+    authority = spec.code and spec.code.certificate_authority
+    return not authority or (authority.config_map is None) is not (authority.secret is None)
+
+
+def _authority_is_used(spec: CollectorFleetSpec) -> bool:
+    code = spec.code
+    return code is None or code.certificate_authority is None or code.is_fetched
+
+
 CODE: Final = (
     Combination(
         "code-from-one-place",
@@ -88,6 +98,23 @@ CODE: Final = (
         lambda spec: spec.code is None or spec.code.path is None or spec.code.config_map is None,
         "!has(self.path) || !has(self.configMap)",
         "the keys of a ConfigMap are files without folders; leave it out, or set archive, git or artifact",
+        on="code",
+    ),
+    Combination(
+        "certificate-authority-from-one-place",
+        "code.certificateAuthority",
+        _authority_in_one_place,
+        "has(self.configMap) != has(self.secret)",
+        "set configMap or secret, one of them",
+        on="code.certificateAuthority",
+    ),
+    Combination(
+        "certificate-authority-needs-fetched-code",
+        "code.certificateAuthority",
+        _authority_is_used,
+        "!has(self.certificateAuthority) || has(self.git) || has(self.artifact)"
+        " || (has(self.archive) && has(self.archive.url))",
+        "only code that pods fetch from a server uses it; leave it out, or set git, artifact or archive.url",
         on="code",
     ),
 )

@@ -75,13 +75,17 @@ MANIFESTS: dict[str, dict[str, Any]] = {
         **dict.fromkeys(("spec.environment", "spec.policy", "spec.collection"), ABSENT),
         "spec.code": {
             "git": {"repository": "https://git.example.com/lab.git", "commit": "0" * 40, "credentialsSecret": SECRET},
+            "certificateAuthority": {"configMap": "ca", "key": "ca.pem"},
             "path": "src",
         },
     },
     "an archive of a URL": {"spec.code": ARCHIVED},
     "an archive of a ConfigMap": {"spec.code.archive": {"configMap": "a", "key": "a.tar", "sha256": "0" * 64}},
     "an artifact": {
-        "spec.code.artifact": {"reference": f"ghcr.io/me/lab@sha256:{'0' * 64}", "credentialsSecret": SECRET}
+        "spec.code": {
+            "artifact": {"reference": f"ghcr.io/me/lab@sha256:{'0' * 64}", "credentialsSecret": SECRET},
+            "certificateAuthority": {"secret": "ca"},
+        }
     },
     "claims": {
         "spec.collectors.resources.gpu": 0.5,

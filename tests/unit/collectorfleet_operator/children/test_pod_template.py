@@ -6,9 +6,11 @@ import json
 from typing import Any
 
 import pytest
+from tests.combinations.parts import LEARNERS
 from tests.unit.collectorfleet_operator.children.fleets import cluster, driver, env, head, worker
 
 from collectorfleet_api import names
+from collectorfleet_operator.children.group_sizes import worker_groups
 from collectorfleet_operator.objects import Object
 
 UNREACHABLE = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}
@@ -137,6 +139,35 @@ def test_only_the_container_that_fetches_a_tree_sees_its_secret(source: dict[str
         assert mounts["code-credentials"]["mountPath"] == names.CODE_CREDENTIALS_MOUNT
         for container in pod["containers"]:
             assert "code-credentials" not in {one["name"] for one in container["volumeMounts"]}
+
+
+@pytest.mark.parametrize(
+    ("authority", "volume"),
+    [
+        pytest.param({"configMap": "lab-ca"}, {"configMap": {"name": "lab-ca"}}, id="ConfigMap"),
+        pytest.param({"secret": "lab-ca", "key": "ca.pem"}, {"secret": {"secretName": "lab-ca"}}, id="Secret"),
+    ],
+)
+@pytest.mark.parametrize("role", ["head", "worker", "learner", "driver"])
+def test_a_private_authority_is_mounted_where_code_is_fetched_and_nowhere_else(
+    role: str, authority: dict[str, str], volume: Object
+) -> None:
+    git = {"repository": "https://git.lab/lab.git", "commit": "a" * 40}
+    changes = {"spec.code": {"git": git, "certificateAuthority": authority}, "spec.learners": LEARNERS}
+    pods = worker_groups(cluster(changes))
+    pod = {
+        "head": head(cluster(changes)),
+        "worker": worker(cluster(changes)),
+        "learner": pods["learners"]["template"],
+        "driver": driver(changes),
+    }[role]["spec"]
+    assert {"name": "code-ca", **volume} in pod["volumes"]
+    (fetches,) = pod["initContainers"]
+    mount = {"name": "code-ca", "mountPath": names.CODE_AUTHORITY_MOUNT, "readOnly": True}
+    assert mount in fetches["volumeMounts"]
+    assert json.loads(fetches["env"][0]["value"])["certificateAuthority"] == {"key": "ca.crt", **authority}
+    for container in pod["containers"]:
+        assert "code-ca" not in {one["name"] for one in container["volumeMounts"]}
 
 
 def test_containers_merge_by_name_and_the_users_fields_win() -> None:
