@@ -5,25 +5,32 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
+import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from tests.private_authority import with_tls
+
 _LINE_END = b"\r\n"
 
 
 @contextlib.contextmanager
-def served(folder: Path, user: str | None = None, address: str = "127.0.0.1") -> Iterator[str]:
+def served(
+    folder: Path, user: str | None = None, address: str = "127.0.0.1", tls: ssl.SSLContext | None = None
+) -> Iterator[str]:
     """The URL below which every bare repository in ``folder`` can be read, by all or by one ``user:password``."""
     basic = f"Basic {base64.b64encode(user.encode()).decode()}" if user else None
     handler = type("Handler", (_Handler,), {"folder": folder, "authorization": basic})
     server = ThreadingHTTPServer((address, 0), handler)
+    if tls is not None:
+        with_tls(server, tls)
     thread = threading.Thread(target=server.serve_forever, name="git-http", daemon=True)
     thread.start()
     try:
-        yield f"http://{address}:{server.server_port}"
+        yield f"{'https' if tls else 'http'}://{address}:{server.server_port}"
     finally:
         server.shutdown()
         server.server_close()

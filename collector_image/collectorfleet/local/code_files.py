@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 from typing import Final
 
 from collectorfleet.errors import InvalidOption
+from collectorfleet.run.code.tls import trusting
 from collectorfleet.run.code.tree import put
 from collectorfleet_api.manifests.files import Manifests, load_file
 from collectorfleet_api.rules.config_map_keys import key_problem
-from collectorfleet_api.v1alpha1 import Code
+from collectorfleet_api.v1alpha1 import CertificateAuthority, Code
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 LARGEST_BYTES: Final = 3 * 2**20  # etcd holds no larger object; other files are not read
@@ -28,7 +30,7 @@ def import_path(code: Code | None, manifests: Manifests, source: Path, mounted: 
     if code.config_map is not None:
         write_files(find_config_map(code.config_map, manifests, source), mounted)
     else:
-        put(code, None, mounted)
+        put(code, None, mounted, _trusted(code.certificate_authority, manifests, source))
     return [mounted / code.path if code.path else mounted, *beside]
 
 
@@ -37,6 +39,28 @@ def find_config_map(name: str, manifests: Manifests, source: Path) -> dict[str, 
 
     Raises InvalidOption if there is none, or more than one beside it.
     """
+    found = _look_up(name, manifests, source, "spec.code.configMap")
+    if found is None:
+        raise InvalidOption(
+            f'spec.code.configMap: ConfigMap "{name}" is not in {source} or a file beside it; add it there after a '
+            "line `---`"
+        )
+    return found
+
+
+def _trusted(authority: CertificateAuthority | None, manifests: Manifests, source: Path) -> ssl.SSLContext | None:
+    """What to trust servers by, besides the system's authorities; None if the manifests have no more than those."""
+    if authority is None or authority.config_map is None:
+        return None
+    # A cluster often makes the ConfigMap itself, and this machine may have the authority among the system's.
+    texts = _look_up(authority.config_map, manifests, source, "spec.code.certificateAuthority.configMap")
+    if texts is None:
+        return None
+    text = texts.get(authority.key)
+    return trusting(authority, None if text is None else text.encode())
+
+
+def _look_up(name: str, manifests: Manifests, source: Path, field: str) -> dict[str, str] | None:
     found = manifests.config_map(name)
     if found is not None:
         return found
@@ -47,13 +71,10 @@ def find_config_map(name: str, manifests: Manifests, source: Path) -> dict[str, 
         if path.stat().st_size <= LARGEST_BYTES
         if (texts := load_file(path).config_map(name)) is not None
     }
-    if len(beside) == 1:
-        return beside.popitem()[1]
-    where = f"{source} or a file beside it" if not beside else " and ".join(path.name for path in beside)
-    raise InvalidOption(
-        f'spec.code.configMap: ConfigMap "{name}" is '
-        + (f"in {where}; keep one" if beside else f"not in {where}; add it there after a line `---`")
-    )
+    if len(beside) > 1:
+        where = " and ".join(path.name for path in beside)
+        raise InvalidOption(f'{field}: ConfigMap "{name}" is in {where}; keep one')
+    return next(iter(beside.values()), None)
 
 
 def write_files(texts: dict[str, str], folder: Path) -> None:

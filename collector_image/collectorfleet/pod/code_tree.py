@@ -36,5 +36,7 @@ def main(settings: str, mount: Path, mounts: Mounts, last_word: Path) -> int:
 
 
 if __name__ == "__main__":
-    mounted = Mounts(Path(names.CODE_ARCHIVE_MOUNT), Path(names.CODE_CREDENTIALS_MOUNT))
+    mounted = Mounts(
+        Path(names.CODE_ARCHIVE_MOUNT), Path(names.CODE_CREDENTIALS_MOUNT), Path(names.CODE_AUTHORITY_MOUNT)
+    )
     sys.exit(main(os.environ[names.ENV_CODE], Path(names.CODE_MOUNT), mounted, TERMINATION_LOG))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,13 +17,14 @@ from collectorfleet.run.code.web import Web
 from collectorfleet_api.v1alpha1 import Archive
 
 
-def put(archive: Archive, mounted: Path | None, folder: Path) -> str:
+def put(archive: Archive, mounted: Path | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
     """Put the tree into ``folder``; ``mounted`` is the archive of a ConfigMap. Returns ``sha256:...`` of the archive.
 
+    ``tls`` says what to trust the server by; by default the system's certificate authorities.
     Raises InvalidOption where it is not what the manifest says, InfrastructureError where it cannot be got now.
     """
     bounds = Bounds(_where(archive))
-    with _file(archive, mounted, folder, bounds) as file:
+    with _file(archive, mounted, folder, bounds, tls) as file:
         found = sha256(file)
         if found != archive.sha256:
             raise InvalidOption(
@@ -33,11 +35,13 @@ def put(archive: Archive, mounted: Path | None, folder: Path) -> str:
 
 
 @contextmanager
-def _file(archive: Archive, mounted: Path | None, folder: Path, bounds: Bounds) -> Iterator[IO[bytes]]:
+def _file(
+    archive: Archive, mounted: Path | None, folder: Path, bounds: Bounds, tls: ssl.SSLContext | None
+) -> Iterator[IO[bytes]]:
     if archive.url is not None:
         # In a pod nothing else can be written to.
         with tempfile.TemporaryFile(dir=folder) as file:
-            Web(archive.url, bounds.where).download(archive.url, file, bounds)
+            Web(bounds.where, tls=tls).download(archive.url, file, bounds)
             yield file
         return
     if mounted is None:

@@ -6,6 +6,7 @@ Flux, ORAS and builders of images push trees as tars; what a layer is, is seen f
 from __future__ import annotations
 
 import json
+import ssl
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,9 +27,10 @@ _WHITEOUT: Final = ".wh."
 _OPAQUE: Final = ".wh..wh..opq"
 
 
-def put(artifact: Artifact, credentials: Path | None, folder: Path) -> str:
+def put(artifact: Artifact, credentials: Path | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
     """Put the tree into ``folder``; ``credentials`` has a file ``.dockerconfigjson``.
 
+    ``tls`` says what to trust the registry by; by default the system's certificate authorities.
     Returns the manifest's digest, ``sha256:...``. Raises InvalidOption where the tree is not what the manifest says or
     may not be had, InfrastructureError where it cannot be got now.
     """
@@ -36,7 +38,7 @@ def put(artifact: Artifact, credentials: Path | None, folder: Path) -> str:
     reference = Reference.of(artifact.reference)
     secret = artifact.credentials_secret
     user = login(credentials, secret.name, reference) if credentials is not None and secret is not None else None
-    registry = Registry(reference, bounds.where, user, secret.name if secret else None)
+    registry = Registry(reference, bounds.where, user, secret.name if secret else None, tls)
     # In a pod nothing else can be written to.
     with tempfile.TemporaryFile(dir=folder) as file:
         registry.manifest(file, Bounds(bounds.where))

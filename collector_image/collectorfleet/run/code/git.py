@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+import ssl
 import stat
 import tempfile
 from collections.abc import Mapping
@@ -48,8 +49,8 @@ class _GitWeb(Web):
     that it does not give.
     """
 
-    def __init__(self, url: str, where: str, refused: str) -> None:
-        super().__init__(url, where, refused, {"User-Agent": default_user_agent_string()})
+    def __init__(self, where: str, refused: str, tls: ssl.SSLContext | None) -> None:
+        super().__init__(where, refused, {"User-Agent": default_user_agent_string()}, tls)
         self._began: list[bytearray] = []
 
     def request(self, method: str, url: str, **options: Any) -> urllib3.BaseHTTPResponse:
@@ -99,8 +100,10 @@ class _NoHistory:
         """The commit stands alone in any case."""
 
 
-def put(git: Git, credentials: Path | None, folder: Path) -> str:
+def put(git: Git, credentials: Path | None, folder: Path, tls: ssl.SSLContext | None = None) -> str:
     """Put the commit's tree into ``folder``; ``credentials`` has files of a user's name and password.
+
+    ``tls`` says what to trust the server by; by default the system's certificate authorities.
 
     Returns ``git:`` with the commit. Raises InvalidOption where the tree is not what the manifest says or may not be
     had, InfrastructureError where it cannot be got now.
@@ -112,7 +115,7 @@ def put(git: Git, credentials: Path | None, folder: Path) -> str:
         object_format = SHA1 if len(git.commit) == _SHA1_DIGITS else SHA256
         store = DiskObjectStore.init(objects, object_format=object_format)
         try:
-            _fetch(git, login, store, bounds)
+            _fetch(git, login, store, bounds, tls)
             _write(_tree(git, store, bounds), store, folder, bounds)
         finally:
             store.close()
@@ -132,18 +135,18 @@ def _login(git: Git, credentials: Path | None) -> _Login:
     return _Login(username, password)
 
 
-def _web(git: Git, bounds: Bounds) -> _GitWeb:
+def _web(git: Git, bounds: Bounds, tls: ssl.SSLContext | None) -> _GitWeb:
     if git.credentials_secret is not None:
         refused = f"the server takes not what Secret {git.credentials_secret.name} has; correct the Secret"
     else:
         refused = (
             "the repository is private, or is not there; correct the address, or name a Secret in credentialsSecret"
         )
-    return _GitWeb(git.repository, bounds.where, refused)
+    return _GitWeb(bounds.where, refused, tls)
 
 
-def _fetch(git: Git, login: _Login, store: DiskObjectStore, bounds: Bounds) -> None:
-    web = _web(git, bounds)
+def _fetch(git: Git, login: _Login, store: DiskObjectStore, bounds: Bounds, tls: ssl.SSLContext | None) -> None:
+    web = _web(git, bounds, tls)
     client = Urllib3HttpGitClient(
         git.repository,
         # Of a pool it asks for `request` and `headers` alone, and it sends the password to no other server.
@@ -185,7 +188,7 @@ def _explained(error: GitProtocolError, web: _GitWeb) -> CollectorFleetError:
             f"{web.where}: the repository does not give this commit; push it, or correct it: {refusal}"
         )
     if isinstance(error.__cause__, HTTPError):
-        return web.unreachable(error.__cause__)
+        return web.failure(error.__cause__)
     if isinstance(error, HangupException):
         return InfrastructureError(f"{web.where}: {error}")
     return InvalidOption(f"{web.where}: what answers there is no git server: {error}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
+import ssl
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import IO, TYPE_CHECKING, Final, Self
@@ -57,7 +58,9 @@ class Reference:
 class Registry:
     """Reads one repository, as ``user`` of the Secret ``secret`` or as nobody."""
 
-    def __init__(self, reference: Reference, where: str, user: Login | None, secret: str | None) -> None:
+    def __init__(
+        self, reference: Reference, where: str, user: Login | None, secret: str | None, tls: ssl.SSLContext | None
+    ) -> None:
         self._reference = reference
         self._user = user
         refused = (
@@ -65,7 +68,7 @@ class Registry:
             if secret
             else "it is private, or is not there; correct the reference, or name a Secret in credentialsSecret"
         )
-        self._web = Web(reference.url, where, refused)
+        self._web = Web(where, refused, tls=tls)
         self._authorization: dict[str, str] = {}
 
     def manifest(self, file: IO[bytes], bounds: Bounds) -> None:

@@ -5,20 +5,18 @@ What may pass is tried again here, for a quarter of a minute, and by Kubernetes 
 
 from __future__ import annotations
 
-import urllib.request
+import ssl
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from http import HTTPStatus
-from ipaddress import ip_address, ip_network
 from typing import IO, Any, Final
-from urllib.parse import unquote, urlsplit
 
 import urllib3
-from urllib3.exceptions import HTTPError, MaxRetryError
-from urllib3.util import make_headers
+from urllib3.exceptions import HTTPError, MaxRetryError, PoolError, ProxyError
+from urllib3.util import Url, make_headers
 
-from collectorfleet.errors import InfrastructureError, InvalidOption
+from collectorfleet.errors import CollectorFleetError, InfrastructureError, InvalidOption
 from collectorfleet.run.code.bounds import Bounds
+from collectorfleet.run.code.proxies import address_of, login_of, proxy_of
 
 _SILENT_SECONDS: Final = 30  # without a byte
 _TRIES_AGAIN: Final = 4
@@ -27,24 +25,33 @@ _CHUNK: Final = 2**20
 _REFUSED: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 _PASSES: Final = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 _USER_ERRORS: Final = range(400, 500)
-_PROXY_SCHEMES: Final = ("http", "https")
+# OpenSSL's codes: a self-signed certificate, or an issuer that we do not have.
+_UNKNOWN_AUTHORITY: Final = (2, 18, 19, 20, 21)
 
 
 class Web:
     """Asks one server, and those that it sends us on to, which see no credentials of ours.
 
+    Requests go through the proxies of the environment.
+
     Args:
-        url: an address there; proxies of the environment are gone by.
         where: what is fetched; begins every sentence.
         refused: what to do where the server refuses us.
         headers: go with every request.
+        tls: what to trust servers by. Default: the certificate authorities of the system.
     """
 
-    def __init__(self, url: str, where: str, refused: str = "", headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        where: str,
+        refused: str = "",
+        headers: Mapping[str, str] | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self.where = where
         self.headers = dict(headers or {})
         self._refused = refused
-        self._pool = _pool(url, where)
+        self._pools = _Pools(where, tls)
 
     def request(
         self, method: str, url: str, *, taken: Collection[int] = (), **options: Any
@@ -54,9 +61,9 @@ class Web:
         Raises InvalidOption where it would answer the same again, InfrastructureError otherwise.
         """
         try:
-            answer = self._pool.request(method, url, **options)
+            answer = self._pools.of(url).request(method, url, **options)
         except HTTPError as error:
-            raise self.unreachable(error) from error
+            raise self.failure(error) from error
         status = answer.status
         if status == HTTPStatus.OK or status in taken:
             return answer
@@ -77,66 +84,95 @@ class Web:
                 bounds.fetch(len(chunk))
                 file.write(chunk)
         except HTTPError as error:
-            raise self.unreachable(error) from error
+            raise self.failure(error) from error
         finally:
             answer.close()
 
-    def unreachable(self, error: HTTPError) -> InfrastructureError:
-        """What an error of the network is for a run."""
+    def failure(self, error: HTTPError) -> CollectorFleetError:
+        """Return what an error of the network or of TLS is for a run."""
         cause = error.reason if isinstance(error, MaxRetryError) and error.reason else error
-        return InfrastructureError(f"{self.where}: not reachable: {cause}")
+        proxy = getattr(error.pool, "proxy", None) if isinstance(error, PoolError) else None
+        through = f" through the proxy {address_of(proxy)}" if proxy is not None else ""
+        wrong = _certificate_error(error)
+        if wrong is not None and wrong.verify_code in _UNKNOWN_AUTHORITY:
+            return InvalidOption(
+                f"{self.where}: no trusted certificate authority has signed the certificate that answers{through}: "
+                f"{wrong.verify_message}; name the authority in spec.code.certificateAuthority, or for `collectorfleet "
+                "run` in SSL_CERT_FILE"
+            )
+        if isinstance(cause, ProxyError):
+            cause = cause.original_error
+        return InfrastructureError(f"{self.where}: not reachable{through}: {cause}")
 
 
-def _pool(url: str, where: str) -> urllib3.PoolManager:
-    options: dict[str, Any] = {
-        "timeout": urllib3.Timeout(connect=_SILENT_SECONDS, read=_SILENT_SECONDS),
-        "retries": urllib3.Retry(
-            total=_TRIES_AGAIN,
-            backoff_factor=_BACKOFF_SECONDS,
-            # What we post asks for data, and changes none.
-            allowed_methods=None,
-            status_forcelist=[status for status in HTTPStatus if status >= HTTPStatus.INTERNAL_SERVER_ERROR],
-            raise_on_status=False,
-            retry_after_max=_SILENT_SECONDS,
-        ),
-    }
-    proxy = _proxy(url, where)
-    if proxy is None:
-        return urllib3.PoolManager(**options)
-    user = urlsplit(proxy)
-    password = f"{unquote(user.username)}:{unquote(user.password or '')}" if user.username else None
-    return urllib3.ProxyManager(proxy, proxy_headers=make_headers(proxy_basic_auth=password), **options)
+class _Pools:
+    """Connections by the proxy that they go through. Redirects may lead to a server with another proxy, or none."""
+
+    def __init__(self, where: str, tls: ssl.SSLContext | None) -> None:
+        self._where = where
+        self._options: dict[str, Any] = {
+            "timeout": urllib3.Timeout(connect=_SILENT_SECONDS, read=_SILENT_SECONDS),
+            "retries": urllib3.Retry(
+                total=_TRIES_AGAIN,
+                backoff_factor=_BACKOFF_SECONDS,
+                # What we post asks for data, and changes none.
+                allowed_methods=None,
+                status_forcelist=[status for status in HTTPStatus if status >= HTTPStatus.INTERNAL_SERVER_ERROR],
+                raise_on_status=False,
+                retry_after_max=_SILENT_SECONDS,
+            ),
+            "ssl_context": tls,
+        }
+        self._by_proxy: dict[Url | None, urllib3.PoolManager] = {}
+
+    def of(self, url: str) -> urllib3.PoolManager:
+        """Return the connections for ``url``. Raises as ``proxy_of`` does."""
+        proxy = proxy_of(url, self._where)
+        if proxy not in self._by_proxy:
+            self._by_proxy[proxy] = self._direct() if proxy is None else self._through(proxy)
+        return self._by_proxy[proxy]
+
+    def _direct(self) -> urllib3.PoolManager:
+        return _Direct(self, **self._options)
+
+    def _through(self, proxy: Url) -> urllib3.PoolManager:
+        headers = make_headers(proxy_basic_auth=login_of(proxy))
+        tls = self._options["ssl_context"]
+        return _Proxied(self, proxy.url, proxy_headers=headers, proxy_ssl_context=tls, **self._options)
 
 
-def _proxy(url: str, where: str) -> str | None:
-    """Return the proxy that the environment has for ``url``, as curl reads it; None if it has none.
+class _Redirected(urllib3.PoolManager):
+    """Hands a request on to the connections for its address. urllib3 keeps those of the first address."""
 
-    Raises InvalidOption where it is none for HTTP.
-    """
-    address, proxies = urlsplit(url), urllib.request.getproxies()
-    server = address.netloc.rpartition("@")[2]
-    scheme = address.scheme if proxies.get(address.scheme) else "all"
-    proxy = proxies.get(scheme)
-    if not proxy or urllib.request.proxy_bypass(server) or _is_in_network(address.hostname or ""):
-        return None
-    proxy = proxy if "://" in proxy else f"http://{proxy}"
-    found = urlsplit(proxy)
-    if found.scheme not in _PROXY_SCHEMES or not found.hostname:
-        raise InvalidOption(
-            f"{where}: {scheme.upper()}_PROXY is {found.scheme}://{found.hostname or ''}, which is not supported; set "
-            "a proxy that begins with http:// or https://, or add the server to NO_PROXY"
-        )
-    return proxy
+    def __init__(self, pools: _Pools, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._pools = pools
+
+    def urlopen(  # type: ignore[override]
+        self, method: str, url: str, redirect: bool = True, **options: Any
+    ) -> urllib3.BaseHTTPResponse:
+        right = self._pools.of(url)
+        if right is not self:
+            return right.urlopen(method, url, redirect=redirect, **options)
+        # A proxied request has one, which is wrong after a redirect.
+        headers = urllib3.HTTPHeaderDict(options.pop("headers", None) or {})
+        headers.discard("Host")
+        return super().urlopen(method, url, redirect=redirect, headers=headers, **options)
 
 
-def _is_in_network(host: str) -> bool:
-    """Whether NO_PROXY has a network, such as 10.0.0.0/8, that this address is in. Python itself compares names."""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return False
-    for word in urllib.request.getproxies_environment().get("no", "").split(","):
-        with suppress(ValueError):
-            if address in ip_network(word.strip(), strict=False):
-                return True
-    return False
+class _Direct(_Redirected):
+    pass
+
+
+class _Proxied(_Redirected, urllib3.ProxyManager):
+    pass
+
+
+def _certificate_error(error: BaseException) -> ssl.SSLCertVerificationError | None:
+    """Return what was wrong with a certificate, which urllib3 wraps up to three times."""
+    inner: object = error
+    while isinstance(inner, BaseException):
+        if isinstance(inner, ssl.SSLCertVerificationError):
+            return inner
+        inner = getattr(inner, "reason", None) or getattr(inner, "original_error", None) or (*inner.args, None)[0]
+    return None

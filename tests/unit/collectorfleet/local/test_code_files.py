@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 from tests.git_repository import Repository
 from tests.gitops.git_http import served
+from tests.private_authority import PrivateAuthority
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet.local.code_files import find_config_map, import_path
 from collectorfleet_api.manifests.files import load_file, load_manifests
-from collectorfleet_api.v1alpha1 import Archive, Code, Git, LocalObjectReference
+from collectorfleet_api.v1alpha1 import Archive, CertificateAuthority, Code, Git, LocalObjectReference
 
 
 def config_map(name: str = "code", text: str = "x = 1") -> str:
@@ -95,3 +97,46 @@ def test_a_key_that_no_config_map_can_have_is_refused_and_written_nowhere(tmp_pa
     ):
         import_path(Code(config_map="code"), load_file(source), source, tmp_path / "mounted")
     assert sorted(one.name for one in tmp_path.rglob("*")) == ["code.yaml", "fleet.yaml", "mounted"]
+
+
+def authority_map(authority: PrivateAuthority) -> str:
+    found = {"kind": "ConfigMap", "metadata": {"name": "lab-ca"}, "data": {"ca.crt": authority.file.read_text()}}
+    return json.dumps({"apiVersion": "v1", **found})
+
+
+@pytest.mark.parametrize("place", ["the same file", "a file beside it", "SSL_CERT_FILE", "SSL_CERT_FILE for a Secret"])
+def test_a_private_authority_is_taken_from_the_manifests_or_the_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    authority, source = PrivateAuthority(tmp_path), tmp_path / "fleet.yaml"
+    if place.startswith("SSL_CERT_FILE"):
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    if place == "a file beside it":
+        (tmp_path / "ca.json").write_text(authority_map(authority))
+    manifests = load_manifests(authority_map(authority) if place == "the same file" else "")
+    repository = Repository(tmp_path)
+    commit = repository.commit(envs="x = 1\n")
+    named = {"secret": "lab-ca"} if place.endswith("Secret") else {"config_map": "lab-ca"}
+    with served(tmp_path, tls=authority.server_context("localhost")) as address:
+        git = Git(repository=f"{address.replace('127.0.0.1', 'localhost')}/lab.git", commit=commit)
+        code = Code(git=git, certificate_authority=CertificateAuthority(**named))
+        found = import_path(code, manifests, source, tmp_path / "mounted")
+    assert (found[0] / "envs.py").read_text() == "x = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "sentence"),
+    [
+        pytest.param(
+            ["a.yaml", "b.yaml"], 'configMap: ConfigMap "lab-ca" is in a.yaml and b.yaml; keep one', id="two of them"
+        ),
+        pytest.param(["a.yaml"], "ConfigMap lab-ca has no ca.crt; name the key", id="without the key"),
+    ],
+)
+def test_a_private_authority_that_is_not_clear_is_refused(tmp_path: Path, files: list[str], sentence: str) -> None:
+    for name in files:
+        (tmp_path / name).write_text(config_map("lab-ca"))
+    git = Git(repository="https://git.lab/lab.git", commit="a" * 40)
+    code = Code(git=git, certificate_authority=CertificateAuthority(config_map="lab-ca"))
+    with pytest.raises(InvalidOption, match=rf"^spec\.code\.certificateAuthority(\.|: ){re.escape(sentence)}$"):
+        import_path(code, load_manifests(""), tmp_path / "fleet.yaml", tmp_path / "mounted")

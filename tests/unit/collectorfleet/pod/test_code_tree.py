@@ -28,7 +28,7 @@ def test_the_tree_is_there_and_its_digest_is_the_last_word_also_the_second_time(
     mount, word = tmp_path / "mount", tmp_path / "word"
     mount.mkdir()
     for _ in range(2):
-        assert main(settings, mount, Mounts(archives, tmp_path), word) == 0
+        assert main(settings, mount, Mounts(archives, tmp_path, tmp_path), word) == 0
         assert [path.name for path in mount.rglob("*.py")] == ["envs.py"]
     assert word.read_text() == f"sha256:{pack(tmp_path / 'tree').sha256}"
 
@@ -37,7 +37,7 @@ def test_why_there_is_no_tree_is_the_last_word_and_trying_again_would_not_help(t
     (tmp_path / "mount").mkdir()
     word = tmp_path / "word"
     settings = json.dumps({"archive": {"configMap": "tree", "sha256": "0" * 64}})
-    assert main(settings, tmp_path / "mount", Mounts(archives, tmp_path), word) == EXIT_USER_ERROR
+    assert main(settings, tmp_path / "mount", Mounts(archives, tmp_path, tmp_path), word) == EXIT_USER_ERROR
     assert word.read_text().startswith(
         f"spec.code.archive.sha256: {'0' * 64} is asked for, and spec.code.archive.configMap tree"
     )
