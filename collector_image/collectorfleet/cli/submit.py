@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from collectorfleet.cli import cluster, manifests
@@ -12,7 +12,7 @@ from collectorfleet.errors import InvalidOption
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
 if TYPE_CHECKING:
-    from collectorfleet.client import Fleets
+    from collectorfleet.client import Fleets, Tree
 
 MANIFEST: Final = "fleet.yaml"
 
@@ -21,9 +21,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     submit = commands.add_parser(
         "submit",
         help="run a folder of code as a fleet on a cluster",
-        description="Pack the Python files of a folder into a ConfigMap and apply the folder's fleet with it, in one "
-        "step. A second time it changes the fleet that is there. Hidden files are left out, and what a line of "
-        ".collectorfleetignore matches.",
+        description="Pack the code of a folder into a ConfigMap and apply the folder's fleet with it, in one step. A "
+        "second time it changes the fleet that is there. In a git repository the files that git lists are packed, "
+        "elsewhere Python files and text of configurations. Hidden files, virtual environments, and what a line of "
+        ".collectorfleetignore matches are left out. Names of keys and secrets are refused.",
         epilog="exit codes: 0 submitted, 1 the manifest or the folder is wrong, or the cluster refused",
     )
     submit.add_argument("folder", metavar="FOLDER", type=Path, help="the code; what is in it can be imported")
@@ -31,6 +32,17 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "-f", "--filename", metavar="FILE", type=Path, help=f"the fleet's manifest; default: {MANIFEST} in FOLDER"
     )
     submit.add_argument("--path", help="the folder in FOLDER whose content can be imported, such as src")
+    submit.add_argument(
+        "--include",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="pack these files, too, such as '*.npz'; a line as those of a .gitignore. A hidden file, or one with the "
+        "name of a secret, needs its name without wildcards. May be given several times",
+    )
+    submit.add_argument(
+        "--dry-run", action="store_true", help="list the files that would be packed, with sizes; asks no cluster"
+    )
     cluster.add_options(submit, name=False)
     submit.set_defaults(command=_submit)
 
@@ -47,24 +59,68 @@ def _submit(options: argparse.Namespace) -> int:
     try:
         fleet = _only(found.fleets, file)
         beside = [_config_map(obj, file) for obj in found.objects]
+        tree = _pack(options, file)
     except InvalidOption as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    if tree is None:
+        return 1
+    if options.dry_run:
+        return _list(tree, options, file, fleet)
     if "namespace" in fleet.metadata.model_fields_set and not options.namespace:
         options.namespace = fleet.metadata.namespace
-    return cluster.with_fleets(options, lambda fleets: _carry_out(fleets, options, file, fleet, beside))
+    return cluster.with_fleets(options, lambda fleets: _carry_out(fleets, options, file, fleet, tree, beside))
+
+
+def _pack(options: argparse.Namespace, file: Path) -> Tree | None:
+    """None, and a sentence on stderr for each problem with the folder."""
+    from collectorfleet.client import FolderRefused, pack
+    from collectorfleet.client.refusals import joined
+
+    if options.path and options.folder.is_dir() and not (options.folder / options.path).is_dir():
+        raise InvalidOption(f"--path {options.path}: there is no such folder in {options.folder}")
+    try:
+        # The manifest is no code: with it, another number of collectors would be another tree, and a restart.
+        tree = pack(options.folder, include=options.include, without=[file])
+    except FolderRefused as error:
+        for problem in error.problems:
+            print(f"error: {problem}", file=sys.stderr)
+        return None
+    if tree.left_out:
+        are, them = (
+            ("1 file of another type is", "it")
+            if len(tree.left_out) == 1
+            else (f"{len(tree.left_out)} files of other types are", "them")
+        )
+        print(f"{are} not packed: {joined(tree.left_out)}; --include packs {them}", file=sys.stderr)
+    if options.path and not any(PurePosixPath(one.name).is_relative_to(options.path) for one in tree.files):
+        raise InvalidOption(f"--path {options.path}: no file of this folder is packed")
+    return tree
+
+
+def _list(tree: Tree, options: argparse.Namespace, file: Path, fleet: CollectorFleet) -> int:
+    try:
+        tree.put_into(fleet.to_wire(), options.path)
+    except InvalidOption as error:
+        print(f"error: {file}: {error}", file=sys.stderr)
+        return 1
+    for one in tree.files:
+        print(f"{one.size_bytes:>12,}  {one.shown}")
+    size_bytes = sum(one.size_bytes for one in tree.files)
+    print(
+        f"{len(tree.files)} files of {size_bytes:,} bytes are {len(tree.archive):,} bytes packed; nothing was submitted"
+    )
+    return 0
 
 
 def _carry_out(
-    fleets: Fleets, options: argparse.Namespace, file: Path, fleet: CollectorFleet, beside: list[dict[str, Any]]
+    fleets: Fleets,
+    options: argparse.Namespace,
+    file: Path,
+    fleet: CollectorFleet,
+    tree: Tree,
+    beside: list[dict[str, Any]],
 ) -> int:
-    from collectorfleet.client import pack
-
-    # The manifest is no code: with it, another number of collectors would be another tree, and a restart.
-    tree = pack(options.folder, without=[file])
-    if options.path and not (options.folder / options.path).is_dir():
-        print(f"error: --path {options.path}: there is no such folder in {options.folder}", file=sys.stderr)
-        return 1
     name = fleet.metadata.name
     try:
         fleets.submit_tree(tree, fleet, *beside, path=options.path)
@@ -72,7 +128,7 @@ def _carry_out(
         print(f"error: {file}: {error}", file=sys.stderr)
         return 1
     config_map = tree.config_map_name(name)
-    print(f"{tree.files} files, {len(tree.archive):,} bytes packed, are in ConfigMap {config_map}")
+    print(f"{len(tree.files)} files, {len(tree.archive):,} bytes packed, are in ConfigMap {config_map}")
     print(f"fleet {name} is submitted; `top {name}` watches it, `status {name}` says how it is")
     return 0
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collectorfleet.client.connection import Connection, connect
 from collectorfleet.client.errors import ClusterError, FleetNotFound, FleetStalled
 from collectorfleet.client.fleets import Fleets
-from collectorfleet.client.tree import TooLarge, Tree, pack
+from collectorfleet.client.refusals import FolderRefused, TooLarge
+from collectorfleet.client.tree import Tree, pack
 
 __all__ = [
     "ClusterError",
@@ -13,6 +14,7 @@ __all__ = [
     "FleetNotFound",
     "FleetStalled",
     "Fleets",
+    "FolderRefused",
     "TooLarge",
     "Tree",
     "connect",

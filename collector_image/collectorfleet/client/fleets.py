@@ -15,7 +15,6 @@ from collectorfleet.client.connection import Connection, connect
 from collectorfleet.client.errors import ClusterError, FleetNotFound, FleetStalled, refused
 from collectorfleet.client.logs import LogLine, read_lines
 from collectorfleet.client.tree import Tree
-from collectorfleet.errors import InvalidOption
 from collectorfleet.timeline.packed import unpack
 from collectorfleet.timeline.timeline import Timeline
 from collectorfleet_api import names
@@ -88,16 +87,13 @@ class Fleets:
 
         Raises:
             InvalidOption: the fleet names other code.
-            TooLarge: the tree does not fit into a ConfigMap.
         """
-        body = _body(fleet)
+        body = tree.put_into(_body(fleet), path)
         name = body["metadata"]["name"]
-        if body["spec"].get("code"):
-            raise InvalidOption("spec.code: what is submitted is the code; leave it out of the manifest")
         config_map = tree.config_map(name)
         # Before the fleet, whose pods would wait for it otherwise; whose it is, is known afterwards.
         self._apply_config_map(config_map)
-        stored = self.submit({**body, "spec": {**body["spec"], "code": tree.code(name, path)}}, *beside)
+        stored = self.submit(body, *beside)
         owner = {"apiVersion": names.API_VERSION, "kind": names.KIND, "name": name, "uid": stored.metadata.uid}
         self._apply_config_map(config_map | {"metadata": {**config_map["metadata"], "ownerReferences": [owner]}})
         return stored

@@ -7,26 +7,38 @@ import gzip
 import hashlib
 import io
 import tarfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Final
 
-from collectorfleet.client.errors import ClusterError
+from collectorfleet.client.listing import IGNORE_FILE
+from collectorfleet.client.refusals import FolderRefused, TooLarge, shown
+from collectorfleet.client.selection import select
+from collectorfleet.errors import InvalidOption
 from collectorfleet_api import names
 
 # Of an object in etcd, a little of which is needed around the archive.
 MOST_BYTES: Final = 700 * 1024
-IGNORE_FILE: Final = ".collectorfleetignore"
+# Of the files before they are packed, by their sizes alone. Code takes a quarter of its size, so that more would not
+# fit, and whoever names a folder of data waits for no compression.
+MOST_SOURCE_BYTES: Final = 16 * 2**20
 KEY: Final = "code.tar.gz"
-# Nothing that is imported, and of no use elsewhere.
-_IGNORED: Final = (".*", "__pycache__", "*.pyc", "*.egg-info")
 _DIGITS: Final = 10
+_LARGEST: Final = 5
 
 
-class TooLarge(ClusterError):
-    """A folder that does not fit into a ConfigMap."""
+@dataclass(frozen=True)
+class PackedFile:
+    """A file by its path in the archive."""
+
+    name: str
+    size_bytes: int
+
+    @property
+    def shown(self) -> str:
+        """The name as it can be printed."""
+        return shown(self.name)
 
 
 @dataclass(frozen=True)
@@ -34,7 +46,9 @@ class Tree:
     """A packed folder: the same files make the same bytes, wherever and whenever it is packed."""
 
     archive: bytes
-    files: int
+    files: tuple[PackedFile, ...]
+    left_out: tuple[str, ...] = ()
+    """Files that were not packed because of their type; ``include`` packs them."""
 
     @property
     def sha256(self) -> str:
@@ -42,13 +56,7 @@ class Tree:
         return hashlib.sha256(self.archive).hexdigest()
 
     def config_map(self, fleet: str) -> dict[str, Any]:
-        """The ConfigMap that holds it, named by the fleet and by what is in it. Raises TooLarge."""
-        if len(self.archive) > MOST_BYTES:
-            raise TooLarge(
-                f"{self.files} files are {len(self.archive):,} bytes packed, and a ConfigMap holds {MOST_BYTES:,}: "
-                f"name what is not needed in {IGNORE_FILE}, put the tree into a repository or a registry "
-                "(spec.code.git, spec.code.artifact), or into an image"
-            )
+        """The ConfigMap that holds it, named by the fleet and by what is in it."""
         return {
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -67,43 +75,70 @@ class Tree:
         }
         return {**found, "path": path} if path else found
 
+    def put_into(self, fleet: Mapping[str, Any], path: str | None = None) -> dict[str, Any]:
+        """Return the manifest with this tree as its code. Raises InvalidOption: it names other code."""
+        if fleet["spec"].get("code"):
+            raise InvalidOption("spec.code: what is submitted is the code; leave it out of the manifest")
+        return {**fleet, "spec": {**fleet["spec"], "code": self.code(fleet["metadata"]["name"], path)}}
 
-def pack(folder: Path, *, without: Collection[Path] = ()) -> Tree:
-    """Pack the files below ``folder``, but for those ``without``.
 
-    Left out are hidden ones, what Python compiles, and what a line of ``.collectorfleetignore`` matches: a name, or a
-    path below the folder, with ``*``.
+def pack(folder: Path, *, include: Sequence[str] = (), without: Collection[Path] = ()) -> Tree:
+    """Pack the code below ``folder``.
+
+    Packed are the files that git lists, where the folder is in a repository; otherwise Python files and text of
+    configurations. Left out are hidden files, what Python compiles, virtual environments, and what a line of
+    ``.collectorfleetignore`` matches; its lines are those of a ``.gitignore``. A link is packed as the file or the
+    folder that it leads to.
+
+    Args:
+        folder: what is in it can be imported.
+        include: lines as those of a ``.gitignore``, of files that are packed all the same. A file that is hidden or
+            has the name of a secret needs a line without wildcards.
+        without: files that are not packed, such as the manifest.
+
+    Raises:
+        FolderRefused: a file has the name of a secret, a link leads elsewhere, a line of ``include`` matches nothing,
+            or a file cannot be read.
+        TooLarge: the files do not fit into a ConfigMap. Of those over 16 MiB, none is read.
     """
-    ignored = (*_IGNORED, *_lines(folder / IGNORE_FILE))
-    apart = {path.resolve() for path in without}
-    found = [path for path in _files(folder, folder, ignored) if path.resolve() not in apart]
+    chosen = select(folder, include=include, without=without)
+    try:
+        files = tuple(PackedFile(name, path.stat().st_size) for name, path in chosen.files.items())
+        size_bytes = sum(file.size_bytes for file in files)
+        if size_bytes > MOST_SOURCE_BYTES:
+            raise _too_large(folder, files, f"and more than {MOST_SOURCE_BYTES:,} bytes are not packed")
+        archive = _archive(chosen.files)
+    except OSError as error:
+        raise FolderRefused(f"{error.filename}: {error.strerror}") from error
+    if archive is None:
+        raise _too_large(folder, files, f"and a ConfigMap has room for {MOST_BYTES:,} bytes after compression")
+    return Tree(archive, files, chosen.left_out)
+
+
+def _archive(files: Mapping[str, Path]) -> bytes | None:
+    """None once it is larger than a ConfigMap may be: the other files are not read then."""
     packed = io.BytesIO()
     # No times, owners or names of machines: they would make another archive of the same files.
     with (
         gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as compressed,
         tarfile.open(fileobj=compressed, mode="w", format=tarfile.PAX_FORMAT) as tree,
     ):
-        for path in found:
+        for name, path in files.items():
             content = path.read_bytes()
-            member = tarfile.TarInfo(path.relative_to(folder).as_posix())
+            member = tarfile.TarInfo(name)
             member.size, member.mode = len(content), 0o644
             tree.addfile(member, io.BytesIO(content))
-    return Tree(packed.getvalue(), len(found))
+            if packed.tell() > MOST_BYTES:
+                return None
+    return packed.getvalue() if packed.tell() <= MOST_BYTES else None
 
 
-def _files(folder: Path, root: Path, ignored: Collection[str]) -> Iterator[Path]:
-    for path in sorted(folder.iterdir()):
-        below = path.relative_to(root).as_posix()
-        if any(fnmatch(path.name, pattern) or fnmatch(below, pattern) for pattern in ignored):
-            continue
-        if path.is_dir():
-            yield from _files(path, root, ignored)
-        elif path.is_file():
-            yield path
-
-
-def _lines(file: Path) -> list[str]:
-    if not file.is_file():
-        return []
-    lines = (line.strip().rstrip("/") for line in file.read_text().splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
+def _too_large(folder: Path, files: Sequence[PackedFile], limit: str) -> TooLarge:
+    total = sum(file.size_bytes for file in files)
+    by_size = sorted(files, key=lambda file: (-file.size_bytes, file.name))
+    largest = ", ".join(f"{file.shown} ({file.size_bytes:,})" for file in by_size[:_LARGEST])
+    return TooLarge(
+        f"{folder}: {len(files)} files have {total:,} bytes, {limit}; the largest are {largest}: name what is not "
+        f"needed in {IGNORE_FILE}, put the code into a repository or a registry (spec.code.git, spec.code.artifact), "
+        "or into an image"
+    )

@@ -7,19 +7,14 @@ import random
 from pathlib import Path
 
 import pytest
+from tests.unit.collectorfleet.client.folders import folder
 
-from collectorfleet.client.tree import MOST_BYTES, TooLarge, Tree, pack
+from collectorfleet.client import TooLarge, Tree, pack
+from collectorfleet.client.tree import MOST_BYTES
 from collectorfleet.run.code.archive import put
 from collectorfleet_api.v1alpha1 import Archive
 
 FILES = {"train.py": "import lib.envs\n", "lib/__init__.py": "", "lib/envs.py": "a = 1\n", "lib/data/map.txt": "x"}
-
-
-def folder(path: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        (path / name).parent.mkdir(parents=True, exist_ok=True)
-        (path / name).write_text(text)
-    return path
 
 
 def unpacked(tree: Tree, into: Path) -> dict[str, str]:
@@ -32,7 +27,12 @@ def unpacked(tree: Tree, into: Path) -> dict[str, str]:
 
 def test_what_is_packed_is_what_is_unpacked(tmp_path: Path) -> None:
     tree = pack(folder(tmp_path / "a", FILES))
-    assert tree.files == 4
+    assert [(file.name, file.size_bytes) for file in tree.files] == [
+        ("lib/__init__.py", 0),
+        ("lib/data/map.txt", 1),
+        ("lib/envs.py", 6),
+        ("train.py", 16),
+    ]
     assert unpacked(tree, tmp_path / "out") == FILES
 
 
@@ -40,25 +40,15 @@ def test_the_same_files_make_the_same_archive_whenever_and_wherever(tmp_path: Pa
     one, other = folder(tmp_path / "a", FILES), folder(tmp_path / "b", dict(reversed(FILES.items())))
     os.utime(other / "train.py", (0, 0))
     (other / "lib/envs.py").chmod(0o600)
+    (other / "train.py").chmod(0o755)
     assert pack(one) == pack(other)
     (other / "train.py").write_text("import lib.envs  # changed\n")
     assert pack(one).sha256 != pack(other).sha256
 
 
-def test_what_nobody_imports_is_left_out(tmp_path: Path) -> None:
-    of_no_use = dict.fromkeys(
-        (".git/config", ".venv/lib/x.py", "lib/__pycache__/envs.pyc", ".env", "x.egg-info/PKG"), ""
-    )
-    ignored = {
-        ".collectorfleetignore": "# large\ndata/\n*.pt\nlib/old.py\n",
-        "data/big": "",
-        "model.pt": "",
-        "lib/old.py": "",
-    }
-    root = folder(tmp_path / "a", {**FILES, **of_no_use, **ignored, "fleet.yaml": "kind: CollectorFleet"})
-    assert unpacked(pack(root, without=[root / "fleet.yaml"]), tmp_path / "out") == {
-        name: text for name, text in FILES.items() if name != "lib/data/map.txt"
-    }
+def test_the_manifest_is_no_code(tmp_path: Path) -> None:
+    root = folder(tmp_path / "a", {**FILES, "fleet.yaml": "kind: CollectorFleet"})
+    assert unpacked(pack(root, without=[root / "fleet.yaml"]), tmp_path / "out") == FILES
 
 
 def test_the_config_map_is_named_by_what_is_in_it_and_the_fleet_by_its_digest(tmp_path: Path) -> None:
@@ -72,8 +62,26 @@ def test_the_config_map_is_named_by_what_is_in_it_and_the_fleet_by_its_digest(tm
     }
 
 
-def test_what_does_not_fit_is_said_with_its_size(tmp_path: Path) -> None:
-    root = folder(tmp_path / "a", FILES)
-    (root / "weights.bin").write_bytes(random.Random(0).randbytes(2 * MOST_BYTES))
-    with pytest.raises(TooLarge, match=r"5 files are 1,4\d\d,\d\d\d bytes packed, and a ConfigMap holds 716,800: name"):
-        pack(root).config_map("cheetah")
+def test_what_does_not_fit_is_said_with_the_largest_files(tmp_path: Path) -> None:
+    root = folder(tmp_path / "a", {**FILES, **{f"{n}.txt": "x" * n for n in (10, 20, 30, 40)}})
+    (root / "weights.json").write_bytes(random.Random(0).randbytes(2 * MOST_BYTES))
+    with pytest.raises(TooLarge) as refused:
+        pack(root)
+    assert str(refused.value).startswith(
+        f"{root}: 9 files have 1,433,723 bytes, and a ConfigMap has room for 716,800 bytes after compression; "
+        "the largest are weights.json (1,433,600), 40.txt (40), 30.txt (30), 20.txt (20), train.py (16): name what"
+    )
+
+
+def test_files_that_cannot_fit_are_not_read(tmp_path: Path) -> None:
+    root = folder(tmp_path / "a", {**FILES, "zeros.txt": ""})
+    os.truncate(root / "zeros.txt", 2**40)
+    with pytest.raises(
+        TooLarge, match=r"more than 16,777,216 bytes are not packed; .* zeros\.txt \(1,099,511,627,776\)"
+    ):
+        pack(root)
+
+
+def test_code_that_fits_once_it_is_packed_is_packed(tmp_path: Path) -> None:
+    root = folder(tmp_path / "a", {"train.py": "a = 1\n" * MOST_BYTES})
+    assert unpacked(pack(root), tmp_path / "out") == {"train.py": "a = 1\n" * MOST_BYTES}

@@ -1,0 +1,75 @@
+"""What the symbolic links of a folder lead to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file by its path below the folder, and by the path of its content; or a link, and why it is not followed."""
+
+    name: str
+    source: str = ""
+    problem: str = ""
+    leads_to_folder: bool = False
+
+
+def follow(root: Path, names: Collection[str]) -> Iterator[Found]:
+    """Yield the files and what the links lead to: a file, or each file of a folder.
+
+    A link in a linked folder leads to files only: else links could make any number of paths.
+    """
+    # Folders of data have 100,000 files, for which pathlib takes seconds.
+    links = {name for name in names if os.path.islink(f"{root}/{name}")}
+    files = frozenset(names) - links
+    yield from (Found(name, name) for name in files)
+    for link in links:
+        target = _target(root, link)
+        if isinstance(target, Found):
+            yield target
+        elif not (root / target).is_dir():
+            yield _file(link, target, files)
+        elif _is_within(link, target):
+            yield Found(link, problem="leads to a folder that it is in", leads_to_folder=True)
+        else:
+            yield from (Found(_moved(name, target, link), name) for name in files if _is_within(name, target))
+            for inner in (name for name in links if _is_within(name, target)):
+                yield _second(root, inner, _moved(inner, target, link), files)
+
+
+def _second(root: Path, link: str, name: str, files: Collection[str]) -> Found:
+    """What a link leads to that is found as ``name``, in a linked folder."""
+    target = _target(root, link)
+    if isinstance(target, Found):
+        return Found(name, problem=target.problem, leads_to_folder=target.leads_to_folder)
+    if (root / target).is_dir():
+        return Found(name, problem="leads from a linked folder to a folder", leads_to_folder=True)
+    return _file(name, target, files)
+
+
+def _target(root: Path, link: str) -> str | Found:
+    """The path below ``root`` that the link leads to, without links in it; "" is ``root``."""
+    try:
+        target = Path(os.path.realpath(root / link, strict=True))
+    except OSError:
+        return Found(link, problem="leads to nothing")
+    if not target.is_relative_to(root):
+        problem = f"leads out of the folder to {os.readlink(root / link)}"
+        return Found(link, problem=problem, leads_to_folder=target.is_dir())
+    return "" if target == root else target.relative_to(root).as_posix()
+
+
+def _file(name: str, target: str, files: Collection[str]) -> Found:
+    return Found(name, target) if target in files else Found(name, problem=f"leads to {target}, which is not packed")
+
+
+def _is_within(name: str, folder: str) -> bool:
+    return not folder or name.startswith(f"{folder}/")
+
+
+def _moved(name: str, folder: str, to: str) -> str:
+    return to + name[len(folder) :]

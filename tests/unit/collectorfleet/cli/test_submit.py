@@ -1,0 +1,81 @@
+"""``collectorfleet submit``: what it packs, said before a cluster is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.manifests import manifest
+from tests.unit.collectorfleet.cli.files import written
+from tests.unit.collectorfleet.client.folders import files, folder
+
+from collectorfleet.cli.main import main
+
+
+@pytest.fixture(autouse=True)
+def no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "no kubeconfig"))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    path = folder(tmp_path / "project", {"src/lab/envs.py": "a = 1\n", "model.pt": "x" * 1234, "run.sh": ""})
+    written(path, manifest())
+    return path
+
+
+def test_a_dry_run_lists_the_files_with_sizes_and_asks_no_cluster(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["submit", str(project), "--path", "src", "--include", "*.pt", "--dry-run"]
+    assert main(words) == 0
+    said = capsys.readouterr()
+    listed, summary = said.out.splitlines()[:2], said.out.splitlines()[2]
+    assert listed == ["       1,234  model.pt", "           6  src/lab/envs.py"]
+    assert summary.startswith("2 files of 1,240 bytes are ")
+    assert summary.endswith(" bytes packed; nothing was submitted")
+    assert said.err == "1 file of another type is not packed: run.sh; --include packs it\n"
+
+
+@pytest.mark.parametrize("words", [[], ["--dry-run"]], ids=["submit", "dry run"])
+@pytest.mark.parametrize(
+    ("more", "options", "sentences"),
+    [
+        pytest.param(
+            {"id_rsa": "", "data": "-> /"},
+            ["--include", "*.npz"],
+            ["1 file looks like a key or a secret", "1 symbolic link cannot be packed", "--include *.npz: no file in"],
+            id="every problem with the folder",
+        ),
+        pytest.param({}, ["--path", "lib"], ["--path lib: there is no such folder"], id="no such path"),
+        pytest.param({"lib/x.so": ""}, ["--path", "lib"], ["--path lib: no file of this folder is packed"], id="path"),
+        pytest.param({}, ["--path", ".."], ["--path ..: no file of this folder is packed"], id="a path that leads out"),
+    ],
+)
+def test_what_is_not_packed_is_refused_before_a_cluster_is_asked(
+    project: Path,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    more: dict[str, str],
+    options: list[str],
+    sentences: list[str],
+) -> None:
+    folder(project, more)
+    assert main(["submit", str(project), *options, *words]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    errors = [line for line in said.err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == len(sentences)
+    assert all(sentence in error for sentence, error in zip(sentences, errors, strict=True))
+
+
+def test_a_dry_run_refuses_a_manifest_with_other_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder(tmp_path / "project", files("a.py"))
+    written(path, manifest({"spec.code": {"configMap": "code"}}))
+    assert main(["submit", str(path), "--dry-run"]) == 1
+    assert "spec.code: what is submitted is the code; leave it out of the manifest" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_not_there_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["submit", "/nowhere", "--filename", str(project / "fleet.yaml")]) == 1
+    assert capsys.readouterr().err == "error: /nowhere: there is no such folder\n"
