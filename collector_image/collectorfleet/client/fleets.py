@@ -14,6 +14,7 @@ from urllib3.exceptions import HTTPError
 from collectorfleet.client.connection import Connection, connect
 from collectorfleet.client.errors import ClusterError, FleetNotFound, FleetStalled, refused
 from collectorfleet.client.logs import LogLine, read_lines
+from collectorfleet.client.submission import Submission
 from collectorfleet.client.tree import Tree
 from collectorfleet.timeline.packed import unpack
 from collectorfleet.timeline.timeline import Timeline
@@ -26,8 +27,6 @@ REQUEST_SECONDS: Final = 30
 # A watch that breaks is opened again; this often at least, so that one that hangs unnoticed costs no more.
 _WATCH_SECONDS: Final = 60
 _NOT_FOUND: Final = 404
-_FIELD_MANAGER: Final = "collectorfleet-client"
-_APPLY: Final = "application/apply-patch+yaml"
 
 
 class Fleets:
@@ -49,6 +48,9 @@ class Fleets:
         # What they return depends on what they are told, which their types leave out.
         self._custom: Any = client.CustomObjectsApi(self._connection.api)
         self._core: Any = client.CoreV1Api(self._connection.api)
+        self._submission = Submission(
+            self._connection.api, self.namespace, self._answers, request_seconds=REQUEST_SECONDS
+        )
         self._of_fleets = {
             "group": names.GROUP,
             "version": names.VERSION,
@@ -59,23 +61,14 @@ class Fleets:
     def submit(self, fleet: CollectorFleet | Mapping[str, Any], *beside: Mapping[str, Any]) -> CollectorFleet:
         """Create the fleet, or change the one of that name; ``beside`` are ConfigMaps, applied before it.
 
-        Returns the fleet as it is stored, which nobody has looked at yet: :meth:`wait` for what comes of it.
+        If the API server refuses a part, it keeps no ConfigMap that this call made. Returns the fleet as it is stored,
+        which nobody has looked at yet: :meth:`wait` for what comes of it.
         """
-        for config_map in beside:
-            self._apply_config_map(config_map)
         body = _body(fleet)
-        name = body["metadata"]["name"]
-        with self._answers(name):
-            self._custom.patch_namespaced_custom_object(
-                **self._of_fleets,
-                name=name,
-                body=body,
-                field_manager=_FIELD_MANAGER,
-                force=True,
-                _content_type=_APPLY,
-                _request_timeout=REQUEST_SECONDS,
-            )
-        return self.get(name)  # the client reads no answer that says "created"
+        if beside:
+            self._submission.check(body)
+        self._submission.apply(body, beside)
+        return self.get(body["metadata"]["name"])  # the client reads no answer that says "created"
 
     def submit_tree(
         self, tree: Tree, fleet: CollectorFleet | Mapping[str, Any], *beside: Mapping[str, Any], path: str | None = None
@@ -90,12 +83,12 @@ class Fleets:
         """
         body = tree.put_into(_body(fleet), path)
         name = body["metadata"]["name"]
-        config_map = tree.config_map(name)
-        # Before the fleet, whose pods would wait for it otherwise; whose it is, is known afterwards.
-        self._apply_config_map(config_map)
-        stored = self.submit(body, *beside)
-        owner = {"apiVersion": names.API_VERSION, "kind": names.KIND, "name": name, "uid": stored.metadata.uid}
-        self._apply_config_map(config_map | {"metadata": {**config_map["metadata"], "ownerReferences": [owner]}})
+        uid = self._submission.check(body)
+        # Before the fleet, whose pods would wait for it otherwise. The uid of a new fleet is known afterwards.
+        self._submission.apply(body, [tree.config_map(name, owner_uid=uid), *beside])
+        stored = self.get(name)
+        if stored.metadata.uid != uid:
+            self._submission.apply_config_map(tree.config_map(name, owner_uid=stored.metadata.uid))
         return stored
 
     def get(self, name: str) -> CollectorFleet:
@@ -220,18 +213,6 @@ class Fleets:
                 name=name,
                 body={"spec": {"suspend": suspended}},
                 _content_type="application/merge-patch+json",
-                _request_timeout=REQUEST_SECONDS,
-            )
-
-    def _apply_config_map(self, config_map: Mapping[str, Any]) -> None:
-        with self._answers():
-            self._core.patch_namespaced_config_map(
-                config_map["metadata"]["name"],
-                self.namespace,
-                dict(config_map),
-                field_manager=_FIELD_MANAGER,
-                force=True,
-                _content_type=_APPLY,
                 _request_timeout=REQUEST_SECONDS,
             )
 

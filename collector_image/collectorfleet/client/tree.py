@@ -55,12 +55,14 @@ class Tree:
         """In hexadecimal digits."""
         return hashlib.sha256(self.archive).hexdigest()
 
-    def config_map(self, fleet: str) -> dict[str, Any]:
-        """The ConfigMap that holds it, named by the fleet and by what is in it."""
+    def config_map(self, fleet: str, owner_uid: str | None = None) -> dict[str, Any]:
+        """The ConfigMap that holds it, named by the fleet and by what is in it; deleted with the fleet of that uid."""
+        owner = {"apiVersion": names.API_VERSION, "kind": names.KIND, "name": fleet, "uid": owner_uid}
+        owners = {"ownerReferences": [owner]} if owner_uid else {}
         return {
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": {"name": self.config_map_name(fleet), "labels": {names.FLEET_LABEL: fleet}},
+            "metadata": {"name": self.config_map_name(fleet), "labels": {names.FLEET_LABEL: fleet}, **owners},
             "immutable": True,
             "binaryData": {KEY: base64.b64encode(self.archive).decode()},
         }

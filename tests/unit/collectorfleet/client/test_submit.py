@@ -1,0 +1,113 @@
+"""What a submission makes in the cluster, and what it leaves there if a part of it is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.manifests import manifest
+from tests.unit.collectorfleet.client.folders import files, folder
+from tests.unit.collectorfleet.client.played_server import PlayedServer, serving
+
+from collectorfleet.client import ClusterError, Fleets, Tree, pack
+
+FLEET = "collectorfleets/cheetah"
+BESIDE = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "1"}}
+
+
+@pytest.fixture
+def played() -> PlayedServer:
+    return PlayedServer()
+
+
+@pytest.fixture
+def fleets(played: PlayedServer) -> Iterator[Fleets]:
+    with serving(played) as connection:
+        yield Fleets(connection)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return pack(folder(tmp_path / "project", files("train.py")))
+
+
+@pytest.fixture
+def code(tree: Tree) -> str:
+    return f"configmaps/{tree.config_map_name('cheetah')}"
+
+
+def test_the_fleet_is_checked_then_its_code_is_made_then_the_fleet_and_then_the_code_has_an_owner(
+    played: PlayedServer, fleets: Fleets, tree: Tree, code: str
+) -> None:
+    fleets.submit_tree(tree, manifest(), BESIDE)
+    assert played.requests == [
+        f"PATCH {FLEET} (dry run)",
+        f"PATCH {code}",
+        "PATCH configmaps/settings",
+        f"PATCH {FLEET}",
+        f"GET {FLEET}",
+        f"PATCH {code}",
+    ]
+    assert played.objects[FLEET]["spec"]["code"] == tree.code("cheetah")
+    assert [owner["uid"] for owner in played.objects[code]["metadata"]["ownerReferences"]] == [f"uid of {FLEET}"]
+
+
+@pytest.mark.parametrize(
+    "refused", [f"PATCH {FLEET} (dry run)", f"PATCH {FLEET}", "PATCH configmaps/settings", "PATCH {code}"]
+)
+@pytest.mark.parametrize("status", [403, 404, 422])
+def test_a_submission_that_is_refused_leaves_nothing(
+    played: PlayedServer, fleets: Fleets, tree: Tree, code: str, refused: str, status: int
+) -> None:
+    played.refusals[refused.format(code=code)] = status
+    with pytest.raises(ClusterError):
+        fleets.submit_tree(tree, manifest(), BESIDE)
+    assert played.objects == {}
+
+
+def test_a_fleet_that_cannot_be_makes_no_config_map_even_for_a_moment(
+    played: PlayedServer, fleets: Fleets, tree: Tree
+) -> None:
+    played.refusals[f"PATCH {FLEET} (dry run)"] = 404  # the CRD is missing
+    with pytest.raises(ClusterError):
+        fleets.submit_tree(tree, manifest(), BESIDE)
+    assert played.requests == [f"PATCH {FLEET} (dry run)"]
+
+
+def test_what_was_there_before_a_refusal_stays(played: PlayedServer, fleets: Fleets, tree: Tree, code: str) -> None:
+    fleets.submit(manifest(), BESIDE)
+    before = set(played.objects)
+    played.refusals[f"PATCH {FLEET}"] = 403
+    with pytest.raises(ClusterError):
+        fleets.submit_tree(tree, manifest(), BESIDE)
+    assert set(played.objects) == before == {FLEET, "configmaps/settings"}
+
+
+def test_code_that_is_submitted_again_always_has_an_owner(
+    played: PlayedServer, fleets: Fleets, tree: Tree, code: str
+) -> None:
+    fleets.submit_tree(tree, manifest())
+    before = dict(played.objects)
+    played.refusals[f"PATCH {FLEET}"] = 403
+    with pytest.raises(ClusterError):
+        fleets.submit_tree(tree, manifest({"spec.collectors.replicas": 5}))
+    assert played.objects == before
+
+
+@pytest.mark.parametrize("status", [0, 500, 504])
+def test_a_fleet_that_may_have_been_made_keeps_its_code(
+    played: PlayedServer, fleets: Fleets, tree: Tree, code: str, status: int
+) -> None:
+    played.refusals[f"PATCH {FLEET}"] = status
+    with pytest.raises(ClusterError):
+        fleets.submit_tree(tree, manifest())
+    assert code in played.objects
+
+
+def test_a_config_map_that_cannot_be_taken_away_again_is_named(
+    played: PlayedServer, fleets: Fleets, tree: Tree, code: str
+) -> None:
+    played.refusals |= {f"PATCH {FLEET}": 403, f"DELETE {code}": 403}
+    with pytest.raises(ClusterError, match=f"{FLEET} is refused; delete ConfigMap {code.partition('/')[2]} yourself"):
+        fleets.submit_tree(tree, manifest())
