@@ -5,18 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.collectorfleet.client.folders import contents, files, folder, git
+from tests.unit.collectorfleet.client.folders import contents, files, folder
 
 from collectorfleet.client import FolderRefused, pack
-
-
-@pytest.fixture(params=["no repository", "repository"])
-def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    path = tmp_path / "project"
-    path.mkdir()
-    if request.param == "repository":
-        git(path, "init", "--quiet")
-    return path
 
 
 @pytest.mark.parametrize(

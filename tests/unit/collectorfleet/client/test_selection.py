@@ -13,24 +13,6 @@ from collectorfleet.client import FolderRefused, pack
 CODE = ("lab/__init__.py", "lab/envs.py", "train.py")
 
 
-@pytest.fixture(autouse=True)
-def nobody_s_git_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-
-
-@pytest.fixture(params=["no repository", "repository"])
-def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """The folder that is packed."""
-    path = tmp_path / "project"
-    path.mkdir()
-    if request.param == "repository":
-        git(path, "init", "--quiet")
-    return path
-
-
 @pytest.mark.parametrize(
     "name",
     [
