@@ -190,6 +190,19 @@ lock: $(READY) ## Pin the requirements anew, with hashes and without addresses
 	$(LOCK) --group mutation --constraint requirements/dev.txt --output-file requirements/mutation.txt
 	$(LOCK) --group pod-types --no-deps --output-file requirements/pod-types.txt
 	$(LOCK) --group build --constraint requirements/dev.txt --output-file requirements/build.txt
+	$(LOCK) --group dist --constraint requirements/dev.txt --output-file requirements/dist.txt
+
+build/dist: requirements/uv.txt requirements/dist.txt
+	rm -rf $@
+	python3 -m venv $@
+	$@/bin/pip install --quiet --require-hashes -r requirements/uv.txt -r requirements/dist.txt
+	@touch $@
+
+# The wheel is built from the sdist, so a file that is missing in one is missing in both.
+.PHONY: dist
+dist: build/dist ## Build the sdist and the wheel in dist, and check them (needs no .venv)
+	build/dist/bin/uv build --quiet --no-build-isolation --python build/dist/bin/python --clear --no-create-gitignore --out-dir dist
+	build/dist/bin/twine check --strict dist/*
 
 .PHONY: docs
 docs: $(READY) ## Build the site in build/site, without a link that leads nowhere

@@ -49,3 +49,12 @@ def test_nothing_is_released_that_was_not_checked() -> None:
     for name, job in jobs.items():
         needs = job.get("needs", [])
         assert name == "check" or "check" in needs
+
+
+def test_the_package_is_published_last_by_the_identity_of_the_workflow() -> None:
+    jobs = workflow(binaries.ROOT / ".github/workflows/release.yml")["jobs"]
+    published = [name for name, job in jobs.items() if any("uv publish" in step.get("run", "") for step in job["steps"])]
+    assert published == ["publish"]
+    assert [name for name, job in jobs.items() if "publish" in job.get("needs", [])] == []
+    assert (jobs["publish"]["environment"], jobs["publish"]["permissions"]["id-token"]) == ("pypi", "write")
+    assert any(step.get("run") == "make dist" for step in jobs["package"]["steps"])
