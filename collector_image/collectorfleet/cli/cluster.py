@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from collectorfleet.cli.extras import CLUSTER
+
 if TYPE_CHECKING:
     from collectorfleet.client import Fleets
 
@@ -26,6 +28,8 @@ def complete_names(argument: argparse.Action) -> None:
 
 
 def _names(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+    if CLUSTER.missing():
+        return []
     from collectorfleet.client import ClusterError, Fleets, connect
 
     try:
@@ -36,7 +40,11 @@ def _names(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[st
 
 
 def with_fleets(options: argparse.Namespace, work: Callable[[Fleets], int]) -> int:
-    """Carry out ``work`` on the fleets that the options name; what goes wrong is one sentence on stderr."""
+    """Carry out ``work`` on the fleets that the options name; what goes wrong is one sentence on stderr.
+
+    Raises NotInstalled without the packages for it.
+    """
+    CLUSTER.require()
     from collectorfleet.client import ClusterError, Fleets, connect
 
     try:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
+from collectorfleet.cli.extras import RUNTIME
 from collectorfleet_api.names import ENV_POD, EXIT_INFRASTRUCTURE, EXIT_USER_ERROR
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _collect(options: argparse.Namespace) -> int:
+    RUNTIME.require()
     from collectorfleet.errors import InvalidOption
     from collectorfleet.pod.pod_logs import log_as_asked
     from collectorfleet.transport.distributed.host import CollectorHost, Driver, HostRefused

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from collectorfleet.cli.extras import EXIT_NOT_INSTALLED, NotInstalled, is_installed
 from collectorfleet.cli.parser import parser
 
 _PLUGIN: Final = "kubectl cfleet"
@@ -20,12 +21,16 @@ _NO_FILES: Final = ":4"
 def main(arguments: Sequence[str] | None = None, *, prog: str = "collectorfleet") -> int:
     """Run one command; returns the exit code."""
     made = parser(prog)
-    if "_ARGCOMPLETE" in os.environ:
+    if "_ARGCOMPLETE" in os.environ and is_installed("argcomplete"):
         import argcomplete
 
         argcomplete.autocomplete(made, always_complete_options=False)
     options = made.parse_args(arguments)
-    code: int = options.command(options)
+    try:
+        code: int = options.command(options)
+    except NotInstalled as error:
+        print(options.prog, error, file=sys.stderr)
+        return EXIT_NOT_INSTALLED
     try:
         sys.stdout.flush()
     except BrokenPipeError:  # a reader that went away; Python would flush once more, and complain
@@ -40,6 +45,9 @@ def kubectl_plugin() -> int:
 
 def complete_kubectl_plugin() -> int:
     """``kubectl_complete-cfleet``, which kubectl asks what may stand in the place of the last argument."""
+    if not is_installed("argcomplete"):
+        print(_NO_FILES)
+        return 0
     import argcomplete
 
     *before, last = ["cfleet", *(sys.argv[1:] or [""])]

@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 
 from collectorfleet.cli import collect, drive, logs, render, report, run, status, submit, suspend, top, validate
+from collectorfleet.cli.commands import Commands
+from collectorfleet.cli.version import PrintVersion
 
 
 def parser(prog: str = "collectorfleet") -> argparse.ArgumentParser:
-    """Its result has ``command``: a function of the options that returns the exit code."""
+    """Its result has ``command``: a function of the options that returns the exit code; and ``prog``, its name."""
     made = argparse.ArgumentParser(
         prog=prog, description="Fleets of reinforcement-learning data collectors on Ray and Kubernetes."
     )
-    commands = made.add_subparsers(required=True, metavar="COMMAND")
+    made.add_argument("--version", action=PrintVersion, help="print the version and exit")
+    commands = made.add_subparsers(required=True, metavar="COMMAND", action=Commands)
     for command in (run, report, submit, validate, render, status, top, logs, suspend, drive, collect):
         command.add_to(commands)
     return made

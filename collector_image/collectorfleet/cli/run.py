@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from collectorfleet.cli import manifests
+from collectorfleet.cli.extras import RUNTIME
 from collectorfleet_api.manifests.files import Manifests
 from collectorfleet_api.names import EXIT_USER_ERROR
 from collectorfleet_api.v1alpha1 import CollectorFleet
@@ -39,6 +40,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.resume and options.checkpoint is None:
         print("error: --resume: name the folder to go on from with --checkpoint DIR", file=sys.stderr)
         return EXIT_USER_ERROR
+    RUNTIME.require()
     out: TextIO = sys.stdout
     status_out: TextIO | None = None
     if options.output == "json":

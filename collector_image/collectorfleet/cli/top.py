@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from collectorfleet.cli import cluster
+from collectorfleet.cli.extras import TOP
 
 if TYPE_CHECKING:
     from collectorfleet.client import Fleets
@@ -28,7 +29,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         top.add_argument("name", metavar="NAME", nargs="?", help="name of the fleet; default: all of the namespace")
     )
     top.add_argument("--once", action="store_true", help="print it once, without a terminal")
-    top.set_defaults(command=lambda options: cluster.with_fleets(options, lambda fleets: _top(fleets, options)))
+    top.set_defaults(command=_command)
+
+
+def _command(options: argparse.Namespace) -> int:
+    TOP.require()
+    return cluster.with_fleets(options, lambda fleets: _top(fleets, options))
 
 
 def _top(fleets: Fleets, options: argparse.Namespace) -> int:

@@ -1,0 +1,26 @@
+"""``collectorfleet --version``, and the version of this package."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def version() -> str:
+    """Return the version of the installed package."""
+    # Here, because it takes a tenth of the time of a command.
+    from importlib.metadata import version as version_of
+
+    return version_of("collectorfleet")
+
+
+class PrintVersion(argparse.Action):
+    """An option that prints the version and ends the program."""
+
+    def __init__(self, option_strings: list[str], dest: str, **options: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, **options)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print ``collectorfleet 0.1.0``."""
+        print("collectorfleet", version())
+        parser.exit()

@@ -1,0 +1,120 @@
+"""Every command, where the wheel is installed with one of its extras, or with none."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from tests.cluster.binaries import ROOT
+from tests.manifests import manifest
+from tests.unit.wheel.environments import PROJECT, Environment, needed
+
+from collectorfleet.cli.extras import EXIT_NOT_INSTALLED, NEEDED_BY
+from collectorfleet_api.manifests.yaml_writer import to_yaml
+
+EXTRAS = (None, "client", "operator", "runtime")
+# In one process: a process for each command takes seconds.
+ALL = """
+import contextlib, io, json, sys
+from collectorfleet.cli.main import main
+said = []
+for line in sys.argv[1:]:
+    out, errors, code = io.StringIO(), io.StringIO(), 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors), contextlib.suppress(SystemExit):
+        code = main(line.split())
+    said.append((code, out.getvalue(), errors.getvalue()))
+print(json.dumps(said))
+"""
+# How to call those that need an extra, but for the name.
+ARGUMENTS = {"run": "-", "collect": "--driver=a:1 --token-file=b --rank=0", "drive": "", "submit": "."}
+COMMANDS = (
+    *("run", "report", "submit", "validate", "render", "status", "top", "logs", "stop", "resume", "drive", "collect"),
+)
+# By the extra that is installed: the commands that work.
+WORK: Mapping[str | None, frozenset[str]] = {
+    None: frozenset(),
+    "client": frozenset({"submit", "status", "top", "logs", "stop", "resume"}),
+    "operator": frozenset({"submit", "status", "logs", "stop", "resume"}),
+    "runtime": frozenset(NEEDED_BY),
+}
+
+
+def run_all(environment: Environment, *lines: str, cwd: Path | None = None) -> list[tuple[int, str, str]]:
+    """Return the exit code, stdout and stderr of each command line."""
+    done = environment.run("python", "-c", ALL, *lines, cwd=cwd)
+    assert (done.returncode, done.stderr) == (0, "")
+    return [tuple(said) for said in json.loads(done.stdout)]
+
+
+@pytest.fixture(scope="module", params=EXTRAS, ids=str)
+def extra(request: pytest.FixtureRequest) -> str | None:
+    found: str | None = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def environment(extra: str | None, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    made = Environment.make(tmp_path_factory.mktemp("installed") / (extra or "none"))
+    made.link(needed(extra))
+    made.install("--no-deps", "--offline", str(wheel))
+    return made
+
+
+def test_each_command_has_its_help_and_the_missing_extra_is_marked(environment: Environment, extra: str | None) -> None:
+    (_, overview, _), *said = run_all(environment, "--help", *(f"{command} --help" for command in COMMANDS))
+    helped = {command: out for command, (_, out, _) in zip(COMMANDS, said, strict=True)}
+    assert [name for name, out in helped.items() if not out.startswith(f"usage: collectorfleet {name} ")] == []
+    lines = {line.split()[0]: line for line in overview.splitlines() if line[:4] == "    " and line[4:5].strip()}
+    assert lines.keys() == set(COMMANDS)
+    marked = {command for command, line in lines.items() if "not installed: " in line}
+    assert marked == NEEDED_BY.keys() - WORK[extra]
+    assert [command for command in marked if f"collectorfleet[{NEEDED_BY[command].extra}]" not in lines[command]] == []
+
+
+def test_a_command_whose_extra_is_missing_names_it(environment: Environment, extra: str | None, tmp_path: Path) -> None:
+    (tmp_path / "fleet.yaml").write_text(to_yaml(manifest()))
+    refused = sorted(NEEDED_BY.keys() - WORK[extra])
+    lines = [f"{command} {ARGUMENTS.get(command, 'cheetah')}" for command in refused]
+    for command, (code, out, errors) in zip(refused, run_all(environment, *lines, cwd=tmp_path), strict=True):
+        needs = NEEDED_BY[command]
+        said = re.fullmatch(
+            rf"collectorfleet {command} needs packages that are not installed \((.+)\): "
+            rf"pip install 'collectorfleet\[{needs.extra}\]'\n",
+            errors,
+        )
+        assert said, errors
+        assert (code, out) == (EXIT_NOT_INSTALLED, "")
+        assert set(said[1].split(", ")) <= set(needs.modules)
+
+
+def test_the_exit_code_of_a_missing_extra_is_69(environment: Environment, extra: str | None) -> None:
+    done = environment.run("kubectl-cfleet", "top", "--kubeconfig=/nowhere")
+    missing = {None: "kubernetes, rich", "operator": "rich"}.get(extra)
+    if missing is None:
+        assert (done.returncode, done.stderr.startswith("error: no way to a cluster")) == (1, True)
+    else:
+        sentence = f"kubectl cfleet top needs packages that are not installed ({missing}): "
+        assert (done.returncode, done.stderr) == (69, f"{sentence}pip install 'collectorfleet[client]'\n")
+
+
+def test_the_version_is_printed(environment: Environment) -> None:
+    done = environment.run("collectorfleet", "--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"collectorfleet {PROJECT['version']}\n", "")
+
+
+def test_commands_without_an_extra_work(environment: Environment, tmp_path: Path) -> None:
+    example = ROOT / "examples/cartpole.yaml"
+    done = environment.run("collectorfleet", "validate", str(example))
+    assert (done.returncode, done.stdout) == (0, f"{example}: fleet cartpole is valid\n")
+    done = environment.run("collectorfleet", "render", str(example))
+    assert (done.returncode, done.stdout[:11]) == (0, "apiVersion:")
+    done = environment.run("collectorfleet", "report", f"{tmp_path}/")
+    assert (done.returncode, done.stderr.endswith("is the folder of a run with --checkpoint\n")) == (64, True)
+
+
+def test_the_completion_of_kubectl_is_silent_where_it_cannot_complete(environment: Environment) -> None:
+    done = environment.run("kubectl_complete-cfleet", "st")
+    assert (done.returncode, done.stdout.splitlines()[-1], done.stderr) == (0, ":4", "")

@@ -1,0 +1,43 @@
+"""What is in the wheel and in the sdist."""
+
+from __future__ import annotations
+
+import tarfile
+import zipfile
+from pathlib import Path
+
+from tests.cluster.binaries import ROOT
+from tests.unit.wheel.environments import PROJECT
+
+PACKAGES = {
+    "collectorfleet_api": ROOT / "crds/collectorfleet_api",
+    "collectorfleet_operator": ROOT / "operator/collectorfleet_operator",
+    "collectorfleet": ROOT / "collector_image/collectorfleet",
+}
+NAME = f"collectorfleet-{PROJECT['version']}"
+
+
+def sources() -> set[str]:
+    """The files of the packages in this tree, as they are imported."""
+    return {
+        str(Path(package) / file.relative_to(folder))
+        for package, folder in PACKAGES.items()
+        for file in folder.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    }
+
+
+def test_the_wheel_has_every_file_of_the_packages_and_no_other(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if not name.startswith(f"{NAME}.dist-info/")}
+    assert names == sources()
+    assert {f"{package}/py.typed" for package in PACKAGES} <= names
+    assert wheel.name == f"{NAME}-py3-none-any.whl"
+
+
+def test_the_sdist_has_what_the_wheel_and_the_images_are_made_from_and_no_tests(wheel: Path) -> None:
+    with tarfile.open(wheel.with_name(f"{NAME}.tar.gz")) as archive:
+        names = {name.removeprefix(f"{NAME}/") for name in archive.getnames()}
+    assert {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "crds/collectorfleets.yaml"} <= names
+    assert "operator/manifests/operator.yaml" in names
+    assert {name.partition("/")[0] for name in names if "/" in name} == {"collector_image", "crds", "operator"}
