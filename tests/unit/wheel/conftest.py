@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.cluster.binaries import ROOT
-from tests.unit.wheel.environments import build
+from tests.built_wheel import build
 
 
 @pytest.fixture(scope="session")

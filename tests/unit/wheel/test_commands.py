@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cluster.binaries import ROOT
 from tests.manifests import manifest
-from tests.unit.wheel.environments import PROJECT, Environment, needed
+from tests.built_wheel import PROJECT, Environment, needed
 
 from collectorfleet.cli.extras import EXIT_NOT_INSTALLED, NEEDED_BY
 from collectorfleet_api.manifests.yaml_writer import to_yaml

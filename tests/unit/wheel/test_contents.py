@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 from tests.cluster.binaries import ROOT
-from tests.unit.wheel.environments import PROJECT
+from tests.built_wheel import PROJECT
 
 PACKAGES = {
     "collectorfleet_api": ROOT / "crds/collectorfleet_api",

@@ -1,7 +1,7 @@
 """Environments that the built wheel is installed into, with the packages that one of its extras asks for, and no others.
 
 The packages are links to those that this test runs with: the registry is not asked, and 6 GB are not copied.
-`tests/delivery/package` installs them from the registry.
+`tests/delivery/package` installs packages from the registry.
 """
 
 from __future__ import annotations

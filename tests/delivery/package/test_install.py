@@ -1,0 +1,76 @@
+"""The package as a stranger installs it: from a registry, into an environment that is empty."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.built_wheel import PROJECT, UV, Environment
+from tests.cluster.binaries import ROOT
+
+PROGRAMS = {"collectorfleet", "kubectl-cfleet", "kubectl_complete-cfleet"}
+VERSION = f"collectorfleet {PROJECT['version']}\n"
+PLATFORMS = (
+    "aarch64-apple-darwin",
+    "x86_64-apple-darwin",
+    "x86_64-pc-windows-msvc",
+    "aarch64-unknown-linux-gnu",
+    "x86_64-unknown-linux-gnu",
+)
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+
+
+@pytest.mark.parametrize("extra", ["", "[client]", "[operator]"], ids=["none", "client", "operator"])
+def test_uv_installs_the_wheel_with_its_packages(extra: str, wheel: Path, tmp_path: Path) -> None:
+    environment = Environment.make(tmp_path / "environment")
+    environment.install(f"{wheel}{extra}")
+    assert environment.run("collectorfleet", "--version").stdout == VERSION
+    validated = environment.run("collectorfleet", "validate", str(ROOT / "examples/cartpole.yaml"))
+    assert (validated.returncode, validated.stderr) == (0, "")
+    needed = {"[client]": "collectorfleet.client, rich, argcomplete", "[operator]": "collectorfleet_operator.edge.metrics"}
+    imported = environment.run("python", "-c", f"import {needed.get(extra, 'collectorfleet')}")
+    assert (imported.returncode, imported.stderr) == (0, "")
+
+
+def test_pip_installs_the_wheel_with_the_client(wheel: Path, tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "environment"], check=True)
+    environment = Environment(tmp_path / "environment")
+    done = environment.run("pip", "install", "--quiet", f"{wheel}[client]")
+    assert done.returncode == 0, done.stderr
+    assert environment.run("kubectl-cfleet", "--version").stdout == VERSION
+
+
+def test_uv_installs_the_client_as_a_tool(wheel: Path, tmp_path: Path) -> None:
+    env = {**os.environ, "UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
+    words = [*UV, "tool", "install", "--quiet", "--python", sys.executable, f"collectorfleet[client] @ {wheel.as_uri()}"]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert {file.name for file in (tmp_path / "bin").iterdir()} == PROGRAMS
+    said = subprocess.run([tmp_path / "bin/collectorfleet", "--version"], capture_output=True, text=True, check=False)
+    assert said.stdout == VERSION
+
+
+def test_the_packages_of_a_run_can_be_installed(wheel: Path, tmp_path: Path) -> None:
+    """Resolved and not fetched: they are 6 GB, which `make venv` and the images install."""
+    environment = Environment.make(tmp_path / "environment")
+    words = [*UV, "pip", "install", "--dry-run", "--python", str(environment.folder), f"{wheel}[runtime]"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert " + torchrl==" in done.stderr
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_the_client_has_wheels_for_every_platform(platform: str, python: str) -> None:
+    words = [
+        *(*UV, "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--only-binary", ":all:"),
+        *("--python-platform", platform, "--python-version", python, "--python", sys.executable),
+        *("--extra", "client", "pyproject.toml"),
+    ]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "kubernetes==" in done.stdout
+    assert [heavy for heavy in ("torch==", "ray==", "numpy==") if heavy in done.stdout] == []
