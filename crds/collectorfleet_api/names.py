@@ -15,6 +15,8 @@ DRIVER_MANAGER: Final = "collectorfleet-driver"
 
 FLEET_LABEL: Final = f"{GROUP}/fleet"
 ROLE_LABEL: Final = f"{GROUP}/role"
+# Of the CRD: the release that chart, CRD and operator are of.
+VERSION_LABEL: Final = "app.kubernetes.io/version"
 # Kueue's, of a fleet that waits for quota before anything of it is made.
 QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from collectorfleet.cli import cluster
+from collectorfleet.cli.release import difference
 
 if TYPE_CHECKING:
     from collectorfleet.client import Fleets
@@ -35,4 +37,6 @@ def _status(fleets: Fleets, options: argparse.Namespace) -> int:
         print(json.dumps(summary.data(fleet, events), indent=2))
     else:
         print("\n".join(summary.lines(fleet, events, datetime.now(UTC))))
+    if note := difference(fleets.release()):
+        print(note, file=sys.stderr)
     return 0

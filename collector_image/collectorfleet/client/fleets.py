@@ -14,6 +14,7 @@ from urllib3.exceptions import HTTPError
 from collectorfleet.client.connection import Connection, connect
 from collectorfleet.client.errors import ClusterError, FleetNotFound, FleetStalled, refused
 from collectorfleet.client.logs import LogLine, read_lines
+from collectorfleet.client.release import cluster_release
 from collectorfleet.client.submission import Submission
 from collectorfleet.client.tree import Tree
 from collectorfleet.timeline.packed import unpack
@@ -102,6 +103,10 @@ class Fleets:
                 **self._of_fleets, name=name, _request_timeout=REQUEST_SECONDS
             )
         return found
+
+    def release(self) -> str | None:
+        """The release of CollectorFleet that the cluster has; None if it does not tell."""
+        return cluster_release(self._connection)
 
     def list(self) -> Sequence[CollectorFleet]:
         """All fleets of the namespace, by name."""

@@ -1,6 +1,6 @@
 """Writes the CustomResourceDefinition from the models.
 
-``PYTHONPATH=crds python -m collectorfleet_api.schema.crd > crds/collectorfleets.yaml``
+``python -m collectorfleet_api.schema.crd > crds/collectorfleets.yaml``
 
 A structural schema says less than JSON schema: no references, no ``null`` beside a type, no
 ``additionalProperties: false`` (the API server drops or refuses unknown fields by itself). What it does not know must
@@ -10,10 +10,11 @@ not get lost on the way, so a keyword that this file has not been told about is 
 from __future__ import annotations
 
 import sys
+from importlib.metadata import version
 from typing import Any, Final
 
 from collectorfleet_api.manifests.yaml_writer import to_yaml
-from collectorfleet_api.names import GROUP, KIND, PLURAL, VERSION
+from collectorfleet_api.names import GROUP, KIND, PLURAL, VERSION, VERSION_LABEL
 from collectorfleet_api.rules.cel import RULES
 from collectorfleet_api.v1alpha1.base import Model, one_kind_of_number
 from collectorfleet_api.v1alpha1.reasons import ConditionType
@@ -58,7 +59,7 @@ def crd() -> dict[str, Any]:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{PLURAL}.{GROUP}"},
+        "metadata": {"name": f"{PLURAL}.{GROUP}", "labels": {VERSION_LABEL: version("collectorfleet")}},
         "spec": {
             "group": GROUP,
             "names": {
