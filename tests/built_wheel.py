@@ -1,4 +1,4 @@
-"""Environments that the built wheel is installed into, with the packages that one of its extras asks for, and no others.
+"""Environments with the built wheel, the packages that one of its extras asks for, and no others.
 
 The packages are links to those that this test runs with: the registry is not asked, and 6 GB are not copied.
 `tests/delivery/package` installs packages from the registry.
@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
 from tests.cluster.binaries import ROOT
 
 UV: Final = (sys.executable, "-m", "uv")

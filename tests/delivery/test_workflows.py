@@ -53,7 +53,9 @@ def test_nothing_is_released_that_was_not_checked() -> None:
 
 def test_the_package_is_published_last_by_the_identity_of_the_workflow() -> None:
     jobs = workflow(binaries.ROOT / ".github/workflows/release.yml")["jobs"]
-    published = [name for name, job in jobs.items() if any("uv publish" in step.get("run", "") for step in job["steps"])]
+    published = [
+        name for name, job in jobs.items() if any("uv publish" in step.get("run", "") for step in job["steps"])
+    ]
     assert published == ["publish"]
     assert [name for name, job in jobs.items() if "publish" in job.get("needs", [])] == []
     assert (jobs["publish"]["environment"], jobs["publish"]["permissions"]["id-token"]) == ("pypi", "write")

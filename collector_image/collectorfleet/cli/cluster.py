@@ -44,7 +44,7 @@ def with_fleets(options: argparse.Namespace, work: Callable[[Fleets], int]) -> i
 
     Raises NotInstalled without the packages for it.
     """
-    CLUSTER.require()
+    CLUSTER.require(options.prog)
     from collectorfleet.client import ClusterError, Fleets, connect
 
     try:

@@ -46,7 +46,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _collect(options: argparse.Namespace) -> int:
-    RUNTIME.require()
+    RUNTIME.require(options.prog)
     from collectorfleet.errors import InvalidOption
     from collectorfleet.pod.pod_logs import log_as_asked
     from collectorfleet.transport.distributed.host import CollectorHost, Driver, HostRefused

@@ -15,8 +15,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     drive.set_defaults(command=_drive)
 
 
-def _drive(_options: argparse.Namespace) -> int:
-    RUNTIME.require()
+def _drive(options: argparse.Namespace) -> int:
+    RUNTIME.require(options.prog)
     from collectorfleet.errors import InvalidOption
     from collectorfleet.pod.drive import drive
     from collectorfleet.pod.pod_logs import log_as_asked

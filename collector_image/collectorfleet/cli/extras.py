@@ -26,23 +26,21 @@ class Needs:
         """Return the modules that are not installed."""
         return [module for module in self.modules if not is_installed(module)]
 
-    def require(self) -> None:
-        """Raise NotInstalled if a module is missing."""
+    def require(self, command: str) -> None:
+        """Raise NotInstalled if a module is missing; ``command`` is its name, such as ``collectorfleet run``."""
         if missing := self.missing():
-            raise NotInstalled(self.extra, missing)
+            raise NotInstalled(
+                f"{command} needs packages that are not installed ({', '.join(missing)}): {self.install}"
+            )
 
     @property
     def install(self) -> str:
+        """The command that installs what is missing."""
         return f"pip install 'collectorfleet[{self.extra}]'"
 
 
 class NotInstalled(CollectorFleetError):
-    """A command needs packages that are not installed. The text follows the name of the command."""
-
-    def __init__(self, extra: str, missing: Sequence[str]) -> None:
-        super().__init__(
-            f"needs packages that are not installed ({', '.join(missing)}): {Needs(extra, tuple(missing)).install}"
-        )
+    """A command needs packages that are not installed."""
 
 
 CLUSTER: Final = Needs("client", ("kubernetes",))

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None, *, prog: str = "collectorfleet"
     try:
         code: int = options.command(options)
     except NotInstalled as error:
-        print(options.prog, error, file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         return EXIT_NOT_INSTALLED
     try:
         sys.stdout.flush()

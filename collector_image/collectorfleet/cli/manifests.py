@@ -1,4 +1,4 @@
-"""Manifests that are named on the command line: a file, or standard input."""
+"""Manifests that are named on the command line: a file, a folder with fleet.yaml, or standard input."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from collectorfleet.cli.pods import pod_problems
 from collectorfleet_api.manifests.files import Manifests, load_file, load_stream
 
 STDIN: Final = "-"
+# The manifest of a folder.
+MANIFEST: Final = "fleet.yaml"
 _SHOWN: Final = 3  # objects
 
 
@@ -18,13 +20,10 @@ def read(file: str) -> Manifests | None:
     try:
         if file == STDIN:
             return load_stream(sys.stdin.buffer, "stdin", pod_problems)
-        return load_file(Path(file), pod_problems)
-    except IsADirectoryError:
-        wrong = "a folder; name the files in it"
+        return load_file(path_of(file), pod_problems)
     except OSError as error:
-        wrong = error.strerror or str(error)
-    print(f"error: {file}: {wrong}", file=sys.stderr)
-    return None
+        print(f"error: {path_of(file)}: {error.strerror or error}", file=sys.stderr)
+        return None
 
 
 def without_fleet(found: Manifests) -> str:
@@ -37,5 +36,6 @@ def without_fleet(found: Manifests) -> str:
 
 
 def path_of(file: str) -> Path:
-    """Return where what stands beside the manifests is looked for."""
-    return Path("stdin") if file == STDIN else Path(file)
+    """Return the path of the manifests, beside which the code is looked for; of a folder, that of its fleet.yaml."""
+    path = Path("stdin") if file == STDIN else Path(file)
+    return path / MANIFEST if path.is_dir() else path

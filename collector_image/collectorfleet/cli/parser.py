@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from collectorfleet.cli import collect, drive, logs, render, report, run, status, submit, suspend, top, validate
+from collectorfleet.cli import collect, drive, init, logs, render, report, run, status, submit, suspend, top, validate
 from collectorfleet.cli.commands import Commands
 from collectorfleet.cli.version import PrintVersion
 
@@ -16,6 +16,6 @@ def parser(prog: str = "collectorfleet") -> argparse.ArgumentParser:
     )
     made.add_argument("--version", action=PrintVersion, help="print the version and exit")
     commands = made.add_subparsers(required=True, metavar="COMMAND", action=Commands)
-    for command in (run, report, submit, validate, render, status, top, logs, suspend, drive, collect):
+    for command in (init, run, report, submit, validate, render, status, top, logs, suspend, drive, collect):
         command.add_to(commands)
     return made

@@ -20,7 +20,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "without the reference to their owner. No cluster is asked.",
         epilog="exit codes: 0 shown, 64 the manifest is wrong",
     )
-    render.add_argument("file", metavar="FILE", help="manifests; '-' is standard input")
+    render.add_argument("file", metavar="FILE", help="manifests, or a folder with fleet.yaml; '-' is standard input")
     render.set_defaults(command=_render)
 
 

@@ -23,7 +23,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "Ctrl-C ends it; a second one at once.",
         epilog="exit codes: 0 completed, 64 the manifest or the user's code is wrong, 130 Ctrl-C, 1 anything else",
     )
-    run.add_argument("file", metavar="FILE", help="manifests; '-' is standard input")
+    run.add_argument("file", metavar="FILE", help="manifests, or a folder with fleet.yaml; '-' is standard input")
     run.add_argument("--fleet", metavar="NAME", help="which fleet, where the file has several")
     run.add_argument(
         "-o", "--output", choices=["json"], help="print the final status on stdout, everything else on stderr"
@@ -40,7 +40,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.resume and options.checkpoint is None:
         print("error: --resume: name the folder to go on from with --checkpoint DIR", file=sys.stderr)
         return EXIT_USER_ERROR
-    RUNTIME.require()
+    RUNTIME.require(options.prog)
     out: TextIO = sys.stdout
     status_out: TextIO | None = None
     if options.output == "json":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from collectorfleet.cli import cluster, manifests
 from collectorfleet.errors import InvalidOption
@@ -13,8 +13,6 @@ from collectorfleet_api.v1alpha1 import CollectorFleet
 
 if TYPE_CHECKING:
     from collectorfleet.client import Fleets, Tree
-
-MANIFEST: Final = "fleet.yaml"
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -29,7 +27,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     submit.add_argument("folder", metavar="FOLDER", type=Path, help="the code; what is in it can be imported")
     submit.add_argument(
-        "-f", "--filename", metavar="FILE", type=Path, help=f"the fleet's manifest; default: {MANIFEST} in FOLDER"
+        "-f",
+        "--filename",
+        metavar="FILE",
+        type=Path,
+        help=f"the fleet's manifest; default: {manifests.MANIFEST} in FOLDER",
     )
     submit.add_argument("--path", help="the folder in FOLDER whose content can be imported, such as src")
     submit.add_argument(
@@ -48,7 +50,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _submit(options: argparse.Namespace) -> int:
-    file = options.filename or options.folder / MANIFEST
+    file = options.filename or options.folder / manifests.MANIFEST
     found = manifests.read(str(file))
     if found is None:
         return 1

@@ -29,15 +29,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         top.add_argument("name", metavar="NAME", nargs="?", help="name of the fleet; default: all of the namespace")
     )
     top.add_argument("--once", action="store_true", help="print it once, without a terminal")
-    top.set_defaults(command=_command)
-
-
-def _command(options: argparse.Namespace) -> int:
-    TOP.require()
-    return cluster.with_fleets(options, lambda fleets: _top(fleets, options))
+    top.set_defaults(command=lambda options: cluster.with_fleets(options, lambda fleets: _top(fleets, options)))
 
 
 def _top(fleets: Fleets, options: argparse.Namespace) -> int:
+    TOP.require(options.prog)
     from rich.console import Console, RenderableType
     from rich.live import Live
     from rich.text import Text

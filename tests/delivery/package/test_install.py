@@ -30,7 +30,10 @@ def test_uv_installs_the_wheel_with_its_packages(extra: str, wheel: Path, tmp_pa
     assert environment.run("collectorfleet", "--version").stdout == VERSION
     validated = environment.run("collectorfleet", "validate", str(ROOT / "examples/cartpole.yaml"))
     assert (validated.returncode, validated.stderr) == (0, "")
-    needed = {"[client]": "collectorfleet.client, rich, argcomplete", "[operator]": "collectorfleet_operator.edge.metrics"}
+    needed = {
+        "[client]": "collectorfleet.client, rich, argcomplete",
+        "[operator]": "collectorfleet_operator.edge.metrics",
+    }
     imported = environment.run("python", "-c", f"import {needed.get(extra, 'collectorfleet')}")
     assert (imported.returncode, imported.stderr) == (0, "")
 
@@ -45,7 +48,15 @@ def test_pip_installs_the_wheel_with_the_client(wheel: Path, tmp_path: Path) -> 
 
 def test_uv_installs_the_client_as_a_tool(wheel: Path, tmp_path: Path) -> None:
     env = {**os.environ, "UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
-    words = [*UV, "tool", "install", "--quiet", "--python", sys.executable, f"collectorfleet[client] @ {wheel.as_uri()}"]
+    words = [
+        *UV,
+        "tool",
+        "install",
+        "--quiet",
+        "--python",
+        sys.executable,
+        f"collectorfleet[client] @ {wheel.as_uri()}",
+    ]
     done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert {file.name for file in (tmp_path / "bin").iterdir()} == PROGRAMS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.cluster.binaries import ROOT
 from tests.built_wheel import build
+from tests.cluster.binaries import ROOT
 
 
 @pytest.fixture(scope="session")

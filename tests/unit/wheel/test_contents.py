@@ -6,8 +6,8 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-from tests.cluster.binaries import ROOT
 from tests.built_wheel import PROJECT
+from tests.cluster.binaries import ROOT
 
 PACKAGES = {
     "collectorfleet_api": ROOT / "crds/collectorfleet_api",

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cluster.binaries import ROOT
 from tests.built_wheel import PROJECT, Environment, build, needed
+from tests.cluster.binaries import ROOT
 
 NEEDED_TO_BUILD = ("crds", "operator", "collector_image", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
 

@@ -26,9 +26,9 @@ def test_the_modules_are_those_of_the_packages_in_the_extra(extra: str) -> None:
 
 def test_all_that_is_missing_is_named() -> None:
     with pytest.raises(NotInstalled) as refused:
-        Needs("runtime", ("torsh", "json", "rey")).require()
+        Needs("runtime", ("torsh", "json", "rey")).require("collectorfleet run")
     assert str(refused.value) == (
-        "needs packages that are not installed (torsh, rey): pip install 'collectorfleet[runtime]'"
+        "collectorfleet run needs packages that are not installed (torsh, rey): pip install 'collectorfleet[runtime]'"
     )
 
 

@@ -45,7 +45,7 @@ def test_one_wrong_file_of_several_is_enough(tmp_path: Path, capsys: pytest.Capt
     assert said.out == f"{right}: fleet cheetah is valid\n"
     assert said.err.splitlines() == [
         f"error: {absent}: No such file or directory",
-        f"error: {tmp_path}: a folder; name the files in it",
+        f"error: {tmp_path}/fleet.yaml: No such file or directory",
     ]
 
 

@@ -1,0 +1,96 @@
+"""``collectorfleet init NAME``"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Final
+
+from collectorfleet.cli.version import version
+from collectorfleet_api.names import EXIT_USER_ERROR, MAX_NAME_LENGTH
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+# What is trained, by the name for --from: the folders of templates that make the project.
+KINDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "ppo": ("every", "cartpole", "ppo"),
+    "sac": ("every", "pendulum", "sac"),
+    "gather": ("every", "cartpole", "gather"),
+    "script": ("every", "cartpole", "script"),
+}
+# As in the rule of the CRD.
+_NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+# Hidden in the project alone: git would take the template for a list of this repository.
+_HIDDEN: Final = frozenset({"gitignore", "collectorfleetignore"})
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    init = commands.add_parser(
+        "init",
+        help="write a folder with a fleet that trains, to begin with",
+        description="Write the folder NAME: environment, policy, training function, fleet.yaml, a test and a README. "
+        "`collectorfleet run NAME` trains it on this machine, `collectorfleet submit NAME` on a cluster.",
+        epilog="exit codes: 0 written, 64 the name cannot be used, or the folder is not empty",
+    )
+    init.add_argument("name", metavar="NAME", help="name of the fleet, and of the folder for it")
+    init.add_argument(
+        "--from",
+        dest="kind",
+        choices=KINDS,
+        default="ppo",
+        help="ppo (default): PPO on CartPole; sac: SAC on Pendulum; gather: a loop without training, for an "
+        "algorithm of your own; script: PPO as a program that also runs by hand",
+    )
+    init.set_defaults(command=_init)
+
+
+def _init(options: argparse.Namespace) -> int:
+    name, folder = options.name, Path(options.name)
+    if len(name) > MAX_NAME_LENGTH or not _NAME.fullmatch(name):
+        return _error(
+            f"{name!r} cannot name a fleet; use up to {MAX_NAME_LENGTH} lower-case letters, digits and '-', "
+            "starting with a letter and ending in a letter or digit"
+        )
+    try:
+        if folder.exists() and any(folder.iterdir()):
+            return _error(f"{folder}: the folder is not empty; take another name, or empty the folder")
+        folder.mkdir(exist_ok=True)
+        for file, text in project(options.kind, name).items():
+            (folder / file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        return _error(f"{folder}: {error.strerror}")
+    print(f"{folder} has a fleet that trains; `collectorfleet run {name}` runs it on this machine")
+    return 0
+
+
+def project(kind: str, name: str) -> dict[str, str]:
+    """Return the files of a project, by their names."""
+    values = {"name": name, "version": version()}
+    return {
+        f".{file.name}" if file.name in _HIDDEN else file.name: _filled(file, values)
+        for folder in KINDS[kind]
+        for file in _templates(folder)
+    }
+
+
+def _templates(folder: str) -> Iterator[Traversable]:
+    from importlib.resources import files
+
+    found = files("collectorfleet.cli") / "templates" / folder
+    return (file for file in found.iterdir() if file.is_file())
+
+
+def _filled(file: Traversable, values: Mapping[str, str]) -> str:
+    text = file.read_text(encoding="utf-8")
+    # Python files have no placeholders, so that they are checked as they are.
+    return text if file.name.endswith(".py") else Template(text).substitute(values)
+
+
+def _error(text: str) -> int:
+    print(f"error: {text}", file=sys.stderr)
+    return EXIT_USER_ERROR

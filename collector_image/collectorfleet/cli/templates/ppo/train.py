@@ -1,0 +1,41 @@
+"""Proximal policy optimization. The collectors work on the next batch while this function trains on the last one."""
+
+from collections import deque
+
+import torch
+from torchrl.modules import MLP, ValueOperator
+from torchrl.objectives import ClipPPOLoss
+from torchrl.objectives.value import GAE
+
+
+def train(collector, run, *, goal=450, episodes=20, lr=2e-3, epochs=8, minibatch=256):
+    """Train until the last `episodes` episodes have a mean reward of `goal`, or for all frames."""
+    torch.set_num_threads(1)  # the networks are too small to share a step between cores
+    critic = ValueOperator(
+        MLP(in_features=4, out_features=1, num_cells=[64, 64], activation_class=torch.nn.Tanh), in_keys=["observation"]
+    )
+    advantage = GAE(gamma=0.99, lmbda=0.95, value_network=critic, average_gae=True)
+    ppo = ClipPPOLoss(collector.policy, critic, clip_epsilon=0.2, entropy_bonus=False, critic_coeff=0.5)
+    adam = torch.optim.Adam(ppo.parameters(), lr=lr, eps=1e-5)
+    rewards = deque(maxlen=episodes)
+    run.keep(critic=critic, optimizer=adam)  # goes into the checkpoints
+
+    # A batch is [collectors, environments, time]. Asking for the next one publishes the policy's new weights.
+    for batch in collector:
+        rewards.extend(batch["next", "episode_reward"][batch["next", "done"]].tolist())
+        mean_reward = sum(rewards) / max(len(rewards), 1)
+        if len(rewards) == episodes and mean_reward >= goal:
+            run.report(reward=mean_reward)
+            return
+        with torch.no_grad():
+            advantage(batch)
+        frames = batch.reshape(-1)
+        for _ in range(epochs):
+            for index in torch.randperm(len(frames)).split(minibatch):
+                losses = ppo(frames[index])
+                loss = losses["loss_objective"] + losses["loss_critic"]
+                adam.zero_grad()
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(ppo.parameters(), 0.5)
+                adam.step()
+        run.report(reward=mean_reward, loss=loss.item())
