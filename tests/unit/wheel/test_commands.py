@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -119,13 +120,14 @@ def test_the_version_is_printed(environment: Environment) -> None:
 
 def test_commands_without_an_extra_work(environment: Environment, tmp_path: Path) -> None:
     example = ROOT / "examples/cartpole.yaml"
-    lines = (f"validate {example}", f"render {example}", "init mine", "validate mine", f"report {tmp_path}/")
+    shutil.copy(ROOT / "tests/data/timeline.json", tmp_path)
+    lines = (f"validate {example}", f"render {example}", "init mine", "validate mine", "report ./")
     validated, rendered, made, own, reported = run_all(environment, *lines, cwd=tmp_path)
     assert validated == (0, f"{example}: fleet cartpole is valid\n", "")
     assert (rendered[0], rendered[1][:11], rendered[2]) == (0, "apiVersion:", "")
     assert (made[0], made[2]) == (0, "")
     assert own == (0, "mine: fleet mine is valid\n", "")
-    assert (reported[0], reported[2].endswith("is the folder of a run with --checkpoint\n")) == (64, True)
+    assert reported == (0, "report.html\n", "")
 
 
 def test_the_completion_of_kubectl_is_silent_where_it_cannot_complete(environment: Environment) -> None:
