@@ -126,7 +126,7 @@ def test_commands_without_an_extra_work(environment: Environment, tmp_path: Path
     assert validated == (0, f"{example}: fleet cartpole is valid\n", "")
     assert (rendered[0], rendered[1][:11], rendered[2]) == (0, "apiVersion:", "")
     assert (made[0], made[2]) == (0, "")
-    assert own == (0, "mine: fleet mine is valid\n", "")
+    assert own == (0, "mine/fleet.yaml: fleet mine is valid\n", "")
     assert reported == (0, "report.html\n", "")
 
 

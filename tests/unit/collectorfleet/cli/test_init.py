@@ -35,7 +35,7 @@ def test_a_project_is_valid_and_its_code_is_beside_it(kind: str, capsys: pytest.
     folder = Path("my-fleet")
     assert {file.name for file in folder.iterdir()} == FILES
     assert main(["validate", "my-fleet"]) == 0
-    assert capsys.readouterr().out == "my-fleet: fleet my-fleet is valid\n"
+    assert capsys.readouterr().out == "my-fleet/fleet.yaml: fleet my-fleet is valid\n"
     (fleet,) = load_file(folder / "fleet.yaml").fleets
     assert fleet.spec.image == f"ghcr.io/collectorfleet/collectorfleet:{version()}"
     defined = {file.stem: functions(file) for file in folder.glob("*.py")}
@@ -102,5 +102,5 @@ def test_a_file_in_the_place_of_the_folder_is_refused(capsys: pytest.CaptureFixt
 
 def test_a_folder_without_a_manifest_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     Path("empty").mkdir()
-    assert main(["validate", "empty"]) == 1
+    assert main(["validate", "empty"]) == 64
     assert capsys.readouterr().err == "error: empty/fleet.yaml: No such file or directory\n"

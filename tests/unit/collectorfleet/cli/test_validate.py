@@ -39,13 +39,14 @@ def test_a_warning_is_printed_and_is_no_failure(tmp_path: Path, capsys: pytest.C
 
 
 def test_one_wrong_file_of_several_is_enough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    right, absent = written(tmp_path, manifest()), tmp_path / "no.yaml"
-    assert main(["validate", str(absent), right, str(tmp_path)]) == 64
+    right, absent, folder = written(tmp_path, manifest()), tmp_path / "no.yaml", tmp_path / "empty"
+    folder.mkdir()
+    assert main(["validate", str(absent), right, str(folder)]) == 64
     said = capsys.readouterr()
     assert said.out == f"{right}: fleet cheetah is valid\n"
     assert said.err.splitlines() == [
         f"error: {absent}: No such file or directory",
-        f"error: {tmp_path}/fleet.yaml: No such file or directory",
+        f"error: {folder}/fleet.yaml: No such file or directory",
     ]
 
 
