@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from collectorfleet.display import text
+from collectorfleet.display.plain import plain
 from collectorfleet_api.v1alpha1 import CollectorState, CollectorStatus, DriverReport, Progress, WeightsStatus
 
 REDRAWS_PER_SECOND = 4
@@ -61,15 +62,17 @@ def _totals(name: str, report: DriverReport, elapsed_seconds: float) -> Table:
     totals = Table.grid(padding=(0, 2))
     totals.add_column(style="bold")
     totals.add_column()
-    totals.add_row("fleet", f"{name}  {elapsed_seconds:.0f} s")
-    totals.add_row("frames", f"{text.frames(progress)}  {text.rate(progress)} frames/s")
-    totals.add_row(
-        "weights", f"version {text.number(weights.published)}, acknowledged {text.number(weights.acknowledged)}"
-    )
-    totals.add_row("staleness", text.staleness(weights.staleness))
-    totals.add_row("episodes", text.ended(progress.episodes) if progress.episodes else text.UNKNOWN)
-    totals.add_row("metrics", text.metrics(progress.metrics))
-    totals.add_row("collectors", text.collectors(progress))
+    versions = f"version {text.number(weights.published)}, acknowledged {text.number(weights.acknowledged)}"
+    for label, value in (
+        ("fleet", f"{name}  {elapsed_seconds:.0f} s"),
+        ("frames", f"{text.frames(progress)}  {text.rate(progress)} frames/s"),
+        ("weights", versions),
+        ("staleness", text.staleness(weights.staleness)),
+        ("episodes", text.ended(progress.episodes) if progress.episodes else text.UNKNOWN),
+        ("metrics", text.metrics(progress.metrics)),
+        ("collectors", text.collectors(progress)),
+    ):
+        totals.add_row(label, _cell(value))
     return totals
 
 
@@ -79,12 +82,17 @@ def _collectors(rows: list[CollectorStatus]) -> Table:
         drawn.add_column(column, no_wrap=True)
     for row in rows:
         drawn.add_row(
-            row.name,
-            Text(row.state.value, style=_COLOURS[row.state]),
-            text.number(row.applied_version),
-            str(row.batches),
-            f"{row.frames:,}",
-            str(row.restarts),
-            row.last_error or "",
+            _cell(row.name),
+            _cell(row.state.value, style=_COLOURS[row.state]),
+            _cell(text.number(row.applied_version)),
+            _cell(str(row.batches)),
+            _cell(f"{row.frames:,}"),
+            _cell(str(row.restarts)),
+            _cell(row.last_error or ""),
         )
     return drawn
+
+
+def _cell(shown: str, style: str = "") -> Text:
+    """A Text, because rich takes square brackets in a str for markup."""
+    return Text(plain(shown), style=style)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from collectorfleet.display import text
+from collectorfleet.display.plain import plain
 from collectorfleet_api.v1alpha1 import (
     CollectorFleet,
     CollectorFleetStatus,
@@ -102,7 +103,11 @@ def has_ended(fleet: CollectorFleet) -> bool:
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows under each other, each column as wide as its longest cell; the last one as it is."""
+    """Rows under each other, each column as wide as its longest cell; the last one as it is.
+
+    Cells may be what a user wrote: no character of theirs controls the terminal.
+    """
+    rows = [[plain(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
     return ["  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from collectorfleet.display.plain import plain
 from collectorfleet_api.v1alpha1 import DriverReport, EpisodesStatus, Progress, Staleness, WeightsStatus, course
 
 UNKNOWN = "-"
@@ -22,7 +23,7 @@ def progress_line(report: DriverReport, elapsed_seconds: float) -> str:
         *([f"return {episodes(progress.episodes)}"] if progress.episodes else []),
         *(f"{name} {metric(value)}" for name, value in sorted(progress.metrics.items())),
     ]
-    return "  ".join(parts)
+    return plain("  ".join(parts))
 
 
 def frames(progress: Progress) -> str:

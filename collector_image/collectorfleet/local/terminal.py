@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
 
-from rich.console import Console
-
+from collectorfleet.display.console import console
 from collectorfleet.display.lines import ProgressLines
 from collectorfleet.display.live import LiveTable
+from collectorfleet.display.plain import plain
 from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError
 from collectorfleet_api.v1alpha1 import DriverReport
 
@@ -34,10 +34,10 @@ class Terminal:
 
     def progress(self, fleet: str, report: Callable[[], DriverReport]) -> AbstractContextManager[object]:
         """Within it, what ``report`` says is shown: a table where it can be redrawn, lines elsewhere."""
-        console = Console(file=self.out)
+        drawn_on = console(self.out)
         # Log lines would tear the table apart.
-        if console.is_terminal and not self.verbose:
-            return LiveTable(fleet, report, console)
+        if drawn_on.is_terminal and not self.verbose:
+            return LiveTable(fleet, report, drawn_on)
         return ProgressLines(report, self.say, every_seconds=LINES_EVERY_SECONDS)
 
     def say_exit(self, ended: Exit, log_file: Path) -> None:
@@ -56,4 +56,4 @@ class Terminal:
 def _print(line: str, stream: TextIO) -> None:
     # A reader that went away, as of `| head`, does not end a run.
     with suppress(BrokenPipeError):
-        print(line, file=stream, flush=True)
+        print(plain(line), file=stream, flush=True)

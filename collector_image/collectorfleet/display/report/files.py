@@ -17,7 +17,8 @@ def write_page(file: Path, state: str = "") -> Callable[[Timeline], None]:
 
     def write(timeline: Timeline) -> None:
         unfinished = file.with_name(f".unfinished-{file.name}")
-        unfinished.write_text(page(timeline, state))
+        # The page says that it is UTF-8, which has no half of a surrogate pair.
+        unfinished.write_text(page(timeline, state), encoding="utf-8", errors="backslashreplace")
         unfinished.replace(file)
 
     return write
