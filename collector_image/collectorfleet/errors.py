@@ -9,6 +9,13 @@
     ├── InfrastructureError Ray, or what it runs on, failed; trying again may help
     │   ├── ReplayBufferLost  the actor that holds the replay buffer is gone
     │   └── PolicyServiceLost the actor that answers for the policy is gone
+    ├── ClusterError        the API server refused, or its answer cannot be used
+    │   ├── InvalidKubeconfig   there is no kubeconfig, or no client can be made from it
+    │   ├── ClusterUnavailable  no API server answers that knows CollectorFleets
+    │   ├── AccessDenied        the credentials are not accepted, or lack a right
+    │   ├── FleetRejected       the API server calls the fleet invalid
+    │   ├── FleetNotFound       the namespace has no fleet of that name
+    │   └── FleetStalled        the fleet waits for its user, or has failed
     ├── FolderTakenOver     another driver has taken over a folder that this one was writing to
     └── CollectorClosed     used after ``shutdown()`` or ``stop()``
 
@@ -92,6 +99,34 @@ class PolicyServiceLost(InfrastructureError):
             "policy: the actor of the inference service is lost, with its weights; give it more memory where it runs "
             f"if that was short: {cause}"
         )
+
+
+class ClusterError(CollectorFleetError):
+    """The API server refused, or its answer cannot be used."""
+
+
+class InvalidKubeconfig(ClusterError):
+    """There is no kubeconfig, or no client can be made from it."""
+
+
+class ClusterUnavailable(ClusterError):
+    """No API server answers that knows CollectorFleets. Trying again, or another context, may help."""
+
+
+class AccessDenied(ClusterError):
+    """The API server does not accept the credentials, or they lack a right."""
+
+
+class FleetRejected(ClusterError):
+    """The API server calls the fleet invalid, in its own words."""
+
+
+class FleetNotFound(ClusterError):
+    """The namespace has no fleet of that name."""
+
+
+class FleetStalled(ClusterError):
+    """The fleet waits for its user, or has failed; the message is that of its condition."""
 
 
 class FolderTakenOver(CollectorFleetError):

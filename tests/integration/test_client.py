@@ -178,7 +178,7 @@ def test_commands_say_what_is_wrong_in_one_sentence(
     control_plane: ControlPlane, namespace: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command(control_plane, namespace, "status", "nobody") == 1
-    assert capsys.readouterr().err == f"error: no fleet nobody in namespace {namespace}\n"
+    assert capsys.readouterr().err.startswith(f"error: no fleet nobody in namespace {namespace} of context ")
     assert command(control_plane, namespace, "logs", "nobody") == 1
 
 
@@ -227,7 +227,7 @@ def test_the_report_of_a_fleet_is_what_its_driver_wrote_and_what_is_true_by_now(
     assert command(control_plane, fleets.namespace, "report", "run", "-o", str(page)) == 1
     assert "ConfigMap run-timeline holds no timeline: " in capsys.readouterr().err
     assert command(control_plane, fleets.namespace, "report", "nobody") == 1
-    assert capsys.readouterr().err == f"error: no fleet nobody in namespace {fleets.namespace}\n"
+    assert capsys.readouterr().err.startswith(f"error: no fleet nobody in namespace {fleets.namespace} of context ")
 
 
 @pytest.mark.parametrize("command_", ["status", "report"])

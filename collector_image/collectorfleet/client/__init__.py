@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from collectorfleet.client.connection import Connection, connect
-from collectorfleet.client.errors import ClusterError, FleetNotFound, FleetStalled
+from collectorfleet.client.errors import (
+    AccessDenied,
+    ClusterError,
+    ClusterUnavailable,
+    FleetNotFound,
+    FleetRejected,
+    FleetStalled,
+    InvalidKubeconfig,
+)
 from collectorfleet.client.fleets import Fleets
 from collectorfleet.client.refusals import FolderRefused, TooLarge
 from collectorfleet.client.tree import Tree, pack
 
 __all__ = [
+    "AccessDenied",
     "ClusterError",
+    "ClusterUnavailable",
     "Connection",
     "FleetNotFound",
+    "FleetRejected",
     "FleetStalled",
     "Fleets",
     "FolderRefused",
+    "InvalidKubeconfig",
     "TooLarge",
     "Tree",
     "connect",

@@ -2,26 +2,63 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from kubernetes import client, config
+from kubernetes.client.rest import RESTResponse
 from kubernetes.config.config_exception import ConfigException
+from kubernetes.config.kube_config import KubeConfigLoader, KubeConfigMerger
+from urllib3 import Retry
 
-from collectorfleet.client.errors import ClusterError
+from collectorfleet.errors import ClusterUnavailable, InvalidKubeconfig, one_sentence
 
 _NAMESPACE_OF_A_POD: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _DEFAULT: Final = "default"
+_DEFAULT_FILE: Final = "~/.kube/config"
+# A request that fails is not repeated, so that its timeout holds. A server that is busy says when to come again.
+_RETRIES: Final = Retry(total=3, connect=0, read=0, redirect=False, retry_after_max=10)
+_LOGS: Final = "/log"
 
 
 @dataclass(frozen=True)
 class Connection:
-    """One cluster, and the namespace that is looked in where none is named."""
+    """One cluster, and the namespace that is looked in where none is named.
+
+    ``context`` is that of the kubeconfig; None: the service account of a pod.
+    """
 
     api: client.ApiClient
     namespace: str
+    context: str | None = None
+
+    @property
+    def place(self) -> str:
+        """Name the cluster for a message: ``context minikube (https://10.0.0.1:6443)``."""
+        host = self.api.configuration.host
+        return f"context {self.context} ({host})" if self.context else f"this pod ({host})"
+
+
+class CheckedClient(client.ApiClient):
+    """Refuses what no API server answers, such as the login page that a proxy sends with status 200."""
+
+    def call_api(self, method: str, url: str, *rest: Any, **options: Any) -> RESTResponse:
+        """Send one request. Raises ClusterUnavailable if the answer is neither JSON nor a log."""
+        answer = super().call_api(method, url, *rest, **options)
+        found = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        wanted = "text/plain" if url.partition("?")[0].endswith(_LOGS) else "application/json"
+        if 200 <= answer.status < 300 and found != wanted:
+            answer.response.close()
+            raise ClusterUnavailable(
+                f"{self.configuration.host} is no Kubernetes API server: it answered with {found or 'no content type'} "
+                f"instead of {wanted}, as the login page of a proxy does; log in there, or choose another context"
+            )
+        return answer
 
 
 def connect(namespace: str | None = None, *, context: str | None = None, kubeconfig: str | None = None) -> Connection:
@@ -33,18 +70,73 @@ def connect(namespace: str | None = None, *, context: str | None = None, kubecon
         kubeconfig: path of a file. None: ``KUBECONFIG``, or ``~/.kube/config``.
 
     Raises:
-        ClusterError: there is no such file or context.
+        InvalidKubeconfig: there is no such file or context, or no client can be made from it.
     """
     configuration = client.Configuration()
-    named = kubeconfig or context or os.environ.get("KUBECONFIG")
-    if not named and "KUBERNETES_SERVICE_HOST" in os.environ:
-        config.load_incluster_config(client_configuration=configuration)
-        found = _NAMESPACE_OF_A_POD.read_text().strip() if _NAMESPACE_OF_A_POD.exists() else _DEFAULT
-        return Connection(client.ApiClient(configuration), namespace or found)
+    configuration.retries = _RETRIES
+    named = kubeconfig or os.environ.get("KUBECONFIG")
+    if not named and not context and "KUBERNETES_SERVICE_HOST" in os.environ:
+        with _explained("the service account of this pod"):
+            config.load_incluster_config(client_configuration=configuration)
+            found = _NAMESPACE_OF_A_POD.read_text().strip() if _NAMESPACE_OF_A_POD.exists() else _DEFAULT
+        return Connection(CheckedClient(configuration), namespace or found)
+    files = named or _DEFAULT_FILE
+    with _explained(f"kubeconfig {files}"), _reported_by_plugins():
+        merger = KubeConfigMerger(files)
+        if merger.config is None:
+            raise ConfigException("there is no such file")
+        # The library writes a token that it renewed into the file, as kubectl does.
+        loader = KubeConfigLoader(merger.config, context, config_base_path=None, config_persister=merger.save_changes)
+        loader.load_and_set(configuration)
+        chosen = loader.current_context
+        of_context = chosen["context"].get("namespace")
+        if "://" not in configuration.host:
+            raise ConfigException(f"server: {configuration.host} has no scheme; write https://{configuration.host}")
+    return Connection(CheckedClient(configuration), namespace or of_context or _DEFAULT, str(chosen["name"]))
+
+
+@contextmanager
+def _explained(source: str) -> Iterator[None]:
     try:
-        config.load_kube_config(kubeconfig, context, client_configuration=configuration)
-        contexts, current = config.list_kube_config_contexts(kubeconfig)
-    except (ConfigException, OSError) as error:
-        raise ClusterError(f"no way to a cluster: {error}; set KUBECONFIG, or name a file that is there") from error
-    chosen = next((one for one in contexts if one["name"] == context), current)
-    return Connection(client.ApiClient(configuration), namespace or chosen["context"].get("namespace") or _DEFAULT)
+        yield
+    except Exception as error:  # of any class: the library takes a file apart without a look at what is in it
+        raise InvalidKubeconfig(
+            f"no way to a cluster: {source}: {_why(error)}; set KUBECONFIG, or name another file or context"
+        ) from error
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, ConfigException):
+        # In braces, the library repeats an entry of the file with its secrets.
+        return one_sentence(str(error).partition("{")[0]).rstrip(" ./")
+    return f"it is not a valid kubeconfig ({type(error).__name__})"
+
+
+@contextmanager
+def _reported_by_plugins() -> Iterator[None]:
+    """Raise why a credential plugin failed, which the library only logs before it goes on without credentials."""
+    said = _Messages()
+    root = logging.getLogger()
+    root.addHandler(said)  # also keeps `logging.error` from configuring the root logger
+    root.addFilter(said.take)
+    try:
+        yield
+    finally:
+        root.removeFilter(said.take)
+        root.removeHandler(said)
+    if said.texts:
+        raise ConfigException(said.texts[0])
+
+
+class _Messages(logging.NullHandler):
+    """What is logged by the root logger itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def take(self, record: logging.LogRecord) -> bool:
+        self.texts.append(record.getMessage())
+        return False

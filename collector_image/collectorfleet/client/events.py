@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from kubernetes.client import CoreV1Event
 
@@ -13,10 +14,16 @@ def happened(events: Iterable[CoreV1Event]) -> list[Happened]:
     """Time, kind, reason and message of each."""
     return [
         Happened(
-            event.last_timestamp or event.event_time or event.metadata.creation_timestamp,
+            time_of(event),
             event.type == "Warning",
             event.reason or "",
             event.message or "",
         )
         for event in events
     ]
+
+
+def time_of(event: CoreV1Event) -> datetime | None:
+    """Return when it happened last."""
+    newest: datetime | None = event.last_timestamp or event.event_time or event.metadata.creation_timestamp
+    return newest

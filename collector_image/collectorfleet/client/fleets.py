@@ -5,29 +5,31 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from kubernetes import client, watch
 from urllib3.exceptions import HTTPError
 
+from collectorfleet.client.conditions import condition_is_true, last_word, stalled
 from collectorfleet.client.connection import Connection, connect
-from collectorfleet.client.errors import ClusterError, FleetNotFound, FleetStalled, refused
+from collectorfleet.client.errors import ClusterError, ClusterUnavailable, FleetStalled, explained
+from collectorfleet.client.events import time_of
 from collectorfleet.client.logs import LogLine, read_lines
 from collectorfleet.client.release import cluster_release
 from collectorfleet.client.submission import Submission
 from collectorfleet.client.tree import Tree
+from collectorfleet.errors import one_sentence
 from collectorfleet.timeline.packed import unpack
 from collectorfleet.timeline.timeline import Timeline
 from collectorfleet_api import names
-from collectorfleet_api.v1alpha1 import CollectorFleet, ConditionStatus, ConditionType
+from collectorfleet_api.v1alpha1 import CollectorFleet, ConditionType
 
 Object = dict[str, Any]
 
 REQUEST_SECONDS: Final = 30
 # A watch that breaks is opened again; this often at least, so that one that hangs unnoticed costs no more.
 _WATCH_SECONDS: Final = 60
-_NOT_FOUND: Final = 404
 
 
 class Fleets:
@@ -38,8 +40,12 @@ class Fleets:
     >>> fleets.wait("cartpole", "Completed", timeout=600).status.progress.metrics
     {'reward': 452.1}
 
-    Every method asks the API server and raises ClusterError with what it said where it refuses, FleetNotFound where
-    there is no such fleet.
+    Every method asks the API server, and raises a ClusterError in one sentence if that fails:
+
+    * FleetNotFound: the namespace has no fleet of that name.
+    * AccessDenied: the credentials are not accepted, or lack a right.
+    * ClusterUnavailable: no API server answers that knows CollectorFleets.
+    * FleetRejected: the API server calls the fleet invalid.
     """
 
     def __init__(self, connection: Connection | None = None, *, namespace: str | None = None) -> None:
@@ -50,7 +56,7 @@ class Fleets:
         self._custom: Any = client.CustomObjectsApi(self._connection.api)
         self._core: Any = client.CoreV1Api(self._connection.api)
         self._submission = Submission(
-            self._connection.api, self.namespace, self._answers, request_seconds=REQUEST_SECONDS
+            self._connection.api, self.namespace, self._explained, request_seconds=REQUEST_SECONDS
         )
         self._of_fleets = {
             "group": names.GROUP,
@@ -94,15 +100,15 @@ class Fleets:
 
     def get(self, name: str) -> CollectorFleet:
         """The fleet with its status."""
-        return CollectorFleet.parse_stored(self.stored(name))
+        return self._parsed(self.stored(name))
 
     def stored(self, name: str) -> Object:
         """The fleet as the API server has it."""
-        with self._answers(name):
-            found: Object = self._custom.get_namespaced_custom_object(
+        with self._explained():
+            found = self._custom.get_namespaced_custom_object(
                 **self._of_fleets, name=name, _request_timeout=REQUEST_SECONDS
             )
-        return found
+        return self._of_kind(names.KIND, found)
 
     def release(self) -> str | None:
         """The release of CollectorFleet that the cluster has; None if it does not tell."""
@@ -110,18 +116,19 @@ class Fleets:
 
     def list(self) -> Sequence[CollectorFleet]:
         """All fleets of the namespace, by name."""
-        with self._answers():
+        with self._explained():
             found = self._custom.list_namespaced_custom_object(**self._of_fleets, _request_timeout=REQUEST_SECONDS)
-        return sorted(map(CollectorFleet.parse_stored, found["items"]), key=lambda fleet: fleet.metadata.name)
+        stored = self._of_kind(f"{names.KIND}List", found)["items"]
+        return sorted(map(self._parsed, stored), key=lambda fleet: fleet.metadata.name)
 
     def events(self, name: str, last: int = 5) -> Sequence[client.CoreV1Event]:
         """The newest Events about the fleet, oldest of them first."""
         about = f"involvedObject.kind={names.KIND},involvedObject.name={name}"
-        with self._answers():
+        with self._explained():
             found = self._core.list_namespaced_event(
                 self.namespace, field_selector=about, _request_timeout=REQUEST_SECONDS
             ).items
-        return sorted(found, key=_time_of)[-last:]
+        return sorted(found, key=lambda event: str(time_of(event)))[-last:]
 
     def timeline(self, name: str) -> Timeline | None:
         """How the fleet's run went so far, as its driver last wrote it; None where it wrote nothing yet.
@@ -132,13 +139,13 @@ class Fleets:
             ClusterError: what is stored cannot be read.
         """
         self.stored(name)  # of a fleet that is not there, that is the news
-        try:
-            with self._answers(names.timeline_name(name)):
+        with self._explained():
+            try:
                 stored = self._core.read_namespaced_config_map(
                     names.timeline_name(name), self.namespace, _request_timeout=REQUEST_SECONDS
                 )
-        except FleetNotFound:
-            return None
+            except client.exceptions.NotFoundException:
+                return None
         packed = (stored.binary_data or {}).get(names.TIMELINE_KEY)
         try:
             return None if packed is None else unpack(base64.b64decode(packed))
@@ -158,27 +165,28 @@ class Fleets:
             FleetStalled: it waits for its user, or has failed, so that the condition does not come.
             TimeoutError: not within ``timeout`` seconds; the message has what the fleet said last.
         """
-        holds = condition if callable(condition) else _condition_is_true(condition)
+        holds = condition if callable(condition) else condition_is_true(condition)
         deadline = time.monotonic() + timeout
         while True:
             fleet = self.get(name)
             if holds(fleet):
                 return fleet
-            if message := _stalled(fleet):
+            if message := stalled(fleet):
                 raise FleetStalled(f"fleet {name}: {message}")
             if time.monotonic() >= deadline:
-                raise TimeoutError(f"fleet {name}: not {condition} within {timeout:g} s; {_last_word(fleet)}")
+                raise TimeoutError(f"fleet {name}: not {condition} within {timeout:g} s; {last_word(fleet)}")
             self._next_change(fleet, min(deadline - time.monotonic(), _WATCH_SECONDS))
 
     def scale(self, name: str, collectors: int) -> None:
         """Run that many collectors from now on, without a restart of the others."""
-        with self._answers(name):
-            self._custom.patch_namespaced_custom_object_scale(
+        with self._explained():
+            found = self._custom.patch_namespaced_custom_object_scale(
                 **self._of_fleets,
                 name=name,
                 body={"spec": {"replicas": collectors}},
                 _request_timeout=REQUEST_SECONDS,
             )
+        self._of_kind("Scale", found)
 
     def stop(self, name: str) -> None:
         """Suspend the fleet: a checkpoint where it has one, then no pods; :meth:`resume` goes on from there."""
@@ -190,7 +198,7 @@ class Fleets:
 
     def delete(self, name: str) -> None:
         """Delete the fleet with everything that runs; returns at once."""
-        with self._answers(name):
+        with self._explained():
             self._custom.delete_namespaced_custom_object(**self._of_fleets, name=name, _request_timeout=REQUEST_SECONDS)
 
     def logs(self, name: str, *, follow: bool = False, since_seconds: int | None = None) -> Iterator[LogLine]:
@@ -200,26 +208,34 @@ class Fleets:
 
         Raises:
             ClusterError: the fleet has no driver pod.
+            ClusterUnavailable: also in the middle of the log, if its stream breaks off.
         """
         status = self.get(name).status
         pod = status.driver.pod if status and status.driver else None
         if pod is None:
-            raise ClusterError(f"fleet {name} has no driver pod yet: {_last_word(self.get(name))}")
-        with self._answers(name):
+            raise ClusterError(f"fleet {name} has no driver pod yet: {last_word(self.get(name))}")
+        with self._explained():
             answer = self._core.read_namespaced_pod_log(
-                pod, self.namespace, follow=follow, since_seconds=since_seconds, _preload_content=False
+                pod,
+                self.namespace,
+                follow=follow,
+                since_seconds=since_seconds,
+                _preload_content=False,
+                # A driver that is followed may print nothing for hours.
+                _request_timeout=None if follow else REQUEST_SECONDS,
             )
-        yield from read_lines(answer.stream(decode_content=True))
+            yield from read_lines(answer.stream(decode_content=True))
 
     def _suspend(self, name: str, *, suspended: bool) -> None:
-        with self._answers(name):
-            self._custom.patch_namespaced_custom_object(
+        with self._explained():
+            found = self._custom.patch_namespaced_custom_object(
                 **self._of_fleets,
                 name=name,
                 body={"spec": {"suspend": suspended}},
                 _content_type="application/merge-patch+json",
                 _request_timeout=REQUEST_SECONDS,
             )
+        self._of_kind(names.KIND, found)
 
     def _next_change(self, fleet: CollectorFleet, seconds: float) -> None:
         """Block until the fleet is another than this one, or for so long."""
@@ -234,22 +250,27 @@ class Fleets:
                 _request_timeout=seconds + REQUEST_SECONDS,
             ):
                 return
-        except (client.ApiException, HTTPError):
+        except (client.ApiException, HTTPError, ValueError):
             time.sleep(min(1.0, max(seconds, 0.0)))  # what it was about, the next request says
         finally:
             watched.stop()
 
-    @contextmanager
-    def _answers(self, name: str = "") -> Iterator[None]:
+    def _explained(self) -> AbstractContextManager[None]:
+        return explained(self._connection, self.namespace)
+
+    def _of_kind(self, kind: str, found: object) -> Object:
+        if isinstance(found, dict) and found.get("kind") == kind:
+            return found
+        raise ClusterUnavailable(f"the cluster of {self._connection.place} answered with something else than a {kind}")
+
+    def _parsed(self, stored: Object) -> CollectorFleet:
         try:
-            yield
-        except client.ApiException as error:
-            if error.status == _NOT_FOUND and name:
-                raise FleetNotFound(f"no fleet {name} in namespace {self.namespace}") from error
-            raise refused(error) from error
-        except HTTPError as error:
-            host = self._connection.api.configuration.host
-            raise ClusterError(f"no answer from the API server at {host}: {error}") from error
+            return CollectorFleet.parse_stored(stored)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ClusterError(
+                f"a fleet of namespace {self.namespace} cannot be read; use a client of the version of the cluster's "
+                f"CRD: {one_sentence(str(error))}"
+            ) from error
 
 
 def _body(fleet: CollectorFleet | Mapping[str, Any]) -> Object:
@@ -260,36 +281,3 @@ def _body(fleet: CollectorFleet | Mapping[str, Any]) -> Object:
     if "namespace" not in fleet.metadata.model_fields_set:
         del body["metadata"]["namespace"]
     return body
-
-
-def _condition_is_true(wanted: str) -> Callable[[CollectorFleet], bool]:
-    type_ = ConditionType(wanted)
-
-    def holds(fleet: CollectorFleet) -> bool:
-        found = fleet.status.condition(type_) if fleet.status else None
-        # What was found out about an older spec says nothing about this one.
-        return (
-            found is not None
-            and found.status is ConditionStatus.TRUE
-            and found.observed_generation == fleet.metadata.generation
-        )
-
-    return holds
-
-
-def _stalled(fleet: CollectorFleet) -> str | None:
-    """Why it will not go on by itself; None where it may."""
-    if not _condition_is_true(ConditionType.STALLED)(fleet):
-        return None
-    found = fleet.status and fleet.status.condition(ConditionType.STALLED)
-    return f"{found.reason}: {found.message}" if found else None
-
-
-def _last_word(fleet: CollectorFleet) -> str:
-    found = fleet.status.condition(ConditionType.READY) if fleet.status else None
-    return f"Ready is {found.status}, {found.reason}: {found.message}" if found else "nobody has looked at it yet"
-
-
-def _time_of(event: client.CoreV1Event) -> str:
-    newest = event.last_timestamp or event.event_time or event.metadata.creation_timestamp
-    return str(newest)

@@ -1,0 +1,37 @@
+"""What the conditions of a fleet say, for a client that waits. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from collectorfleet_api.v1alpha1 import CollectorFleet, ConditionStatus, ConditionType
+
+
+def condition_is_true(wanted: str) -> Callable[[CollectorFleet], bool]:
+    """Return a function that says whether the condition is True of a fleet and of its newest spec."""
+    type_ = ConditionType(wanted)
+
+    def holds(fleet: CollectorFleet) -> bool:
+        found = fleet.status.condition(type_) if fleet.status else None
+        # What was found out about an older spec says nothing about this one.
+        return (
+            found is not None
+            and found.status is ConditionStatus.TRUE
+            and found.observed_generation == fleet.metadata.generation
+        )
+
+    return holds
+
+
+def stalled(fleet: CollectorFleet) -> str | None:
+    """Return why the fleet will not go on by itself; None where it may."""
+    if not condition_is_true(ConditionType.STALLED)(fleet):
+        return None
+    found = fleet.status and fleet.status.condition(ConditionType.STALLED)
+    return f"{found.reason}: {found.message}" if found else None
+
+
+def last_word(fleet: CollectorFleet) -> str:
+    """Return what the fleet says of itself, in a sentence."""
+    found = fleet.status.condition(ConditionType.READY) if fleet.status else None
+    return f"Ready is {found.status}, {found.reason}: {found.message}" if found else "nobody has looked at it yet"
