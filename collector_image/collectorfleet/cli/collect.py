@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import signal
 import socket
 import sys
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 from collectorfleet.cli.extras import RUNTIME
-from collectorfleet_api.names import ENV_POD, EXIT_INFRASTRUCTURE, EXIT_USER_ERROR
+from collectorfleet.errors import InvalidOption
+from collectorfleet_api.names import ENV_POD, EXIT_INFRASTRUCTURE
 
 if TYPE_CHECKING:
     from collectorfleet.transport.distributed.link import Address
@@ -47,34 +46,22 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _collect(options: argparse.Namespace) -> int:
     RUNTIME.require(options.prog)
-    from collectorfleet.errors import InvalidOption
+    if options.rank is None:
+        raise InvalidOption(f"--rank: which of the hosts is this? Give a number from 0, or set {_RANK}")
+    if not _token_in(options.token_file):
+        raise InvalidOption(f"--token-file {options.token_file}: the file is empty; write the driver's token into it")
+    # Here and not above: these import torch, which takes seconds.
     from collectorfleet.pod.pod_logs import log_as_asked
     from collectorfleet.transport.distributed.host import CollectorHost, Driver, HostRefused
 
-    if options.rank is None:
-        print(f"error: --rank: which of the hosts is this? Give a number from 0, or set {_RANK}", file=sys.stderr)
-        return EXIT_USER_ERROR
-    try:
-        log_as_asked(sys.stderr, os.environ)
-    except InvalidOption as error:
-        print(f"error: {error}", file=sys.stderr)
-        return EXIT_USER_ERROR
-    # Also for process 1 of a container, to which a signal without a handler does nothing.
-    signal.signal(signal.SIGTERM, _end)
+    log_as_asked(sys.stderr, os.environ)
     driver = Driver(lambda: options.driver or _address_in(options.driver_file), lambda: _token_in(options.token_file))
     pod = options.pod or os.environ.get(ENV_POD) or socket.gethostname()
     try:
         CollectorHost(driver, options.rank, options.collectors, pod).serve()
     except HostRefused as error:
         logging.getLogger(__name__).error("%s", error)
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
     return EXIT_INFRASTRUCTURE
-
-
-def _end(number: int, _: FrameType | None) -> None:
-    # Not 0: to an Indexed Job that would be an index that is done, and needs no pod any more.
-    raise SystemExit(128 + number)
 
 
 def _address_in(file: Path) -> Address:
