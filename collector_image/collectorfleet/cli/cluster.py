@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import logging
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -30,26 +31,27 @@ def complete_names(argument: argparse.Action) -> None:
 def _names(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
     if CLUSTER.missing():
         return []
-    from collectorfleet.client import ClusterError, Fleets, connect
+    from collectorfleet.client import ClusterError
 
     try:
-        connection = connect(parsed_args.namespace, context=parsed_args.context, kubeconfig=parsed_args.kubeconfig)
-        return [fleet.metadata.name for fleet in Fleets(connection).list() if fleet.metadata.name.startswith(prefix)]
+        found = _fleets(parsed_args).list()
+        return [fleet.metadata.name for fleet in found if fleet.metadata.name.startswith(prefix)]
     except ClusterError:
         return []  # a shell shows no sentence in the middle of a line
 
 
 def with_fleets(options: argparse.Namespace, work: Callable[[Fleets], int]) -> int:
-    """Carry out ``work`` on the fleets that the options name; what goes wrong is one sentence on stderr.
-
-    Raises NotInstalled without the packages for it.
-    """
+    """Carry out ``work`` on the fleets that the options name. Raises ClusterError, or NotInstalled."""
     CLUSTER.require(options.prog)
-    from collectorfleet.client import ClusterError, Fleets, connect
+    return work(_fleets(options))
 
-    try:
-        connection = connect(options.namespace, context=options.context, kubeconfig=options.kubeconfig)
-        return work(Fleets(connection))
-    except (ClusterError, TimeoutError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+
+def _fleets(options: argparse.Namespace) -> Fleets:
+    from urllib3.exceptions import InsecureRequestWarning
+
+    from collectorfleet.client import Fleets, connect
+
+    # What a request raises says enough; and a kubeconfig without TLS verification is its owner's choice.
+    logging.getLogger("urllib3").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", category=InsecureRequestWarning)
+    return Fleets(connect(options.namespace, context=options.context, kubeconfig=options.kubeconfig))

@@ -12,8 +12,6 @@ from typing import Final
 
 from collectorfleet.errors import CollectorFleetError
 
-EXIT_NOT_INSTALLED: Final = 69  # EX_UNAVAILABLE of sysexits.h
-
 
 @dataclass(frozen=True)
 class Needs:

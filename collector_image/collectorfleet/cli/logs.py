@@ -26,10 +26,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _logs(fleets: Fleets, options: argparse.Namespace) -> int:
-    try:
-        for line in fleets.logs(options.name, follow=options.follow, since_seconds=options.since):
-            if options.of in (None, line.source):
-                print(line.text if options.of else f"{line.source:<6} | {line.text}", flush=options.follow)
-    except KeyboardInterrupt:
-        pass
+    for line in fleets.logs(options.name, follow=options.follow, since_seconds=options.since):
+        if options.of in (None, line.source):
+            print(line.text if options.of else f"{line.source:<6} | {line.text}", flush=options.follow)
     return 0

@@ -6,16 +6,22 @@ import argparse
 
 from collectorfleet.cli import collect, drive, init, logs, render, report, run, status, submit, suspend, top, validate
 from collectorfleet.cli.commands import Commands
+from collectorfleet.cli.exit_codes import MEANINGS
 from collectorfleet.cli.version import PrintVersion
 
 
 def parser(prog: str = "collectorfleet") -> argparse.ArgumentParser:
     """Its result has ``command``: a function of the options that returns the exit code; and ``prog``, its name."""
     made = argparse.ArgumentParser(
-        prog=prog, description="Fleets of reinforcement-learning data collectors on Ray and Kubernetes."
+        prog=prog,
+        description="Fleets of reinforcement-learning data collectors on Ray and Kubernetes.",
+        epilog="\n".join(["exit codes:", *(f"  {code:<4}{meaning}" for code, meaning in MEANINGS.items())]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("--version", action=PrintVersion, help="print the version and exit")
     commands = made.add_subparsers(required=True, metavar="COMMAND", action=Commands)
     for command in (init, run, report, submit, validate, render, status, top, logs, suspend, drive, collect):
         command.add_to(commands)
+    for made_command in commands.choices.values():
+        made_command.add_argument("--debug", action="store_true", help="show the traceback of an error")
     return made

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from collectorfleet.cli import cluster
-from collectorfleet_api.names import EXIT_USER_ERROR
+from collectorfleet.errors import CollectorFleetError, InvalidOption
 
 if TYPE_CHECKING:
     from collectorfleet.client import Fleets
+    from collectorfleet.timeline.timeline import Timeline
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -45,36 +45,33 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _of_folder(folder: Path, out: Path) -> int:
-    from collectorfleet.display.report.files import write_page
     from collectorfleet.timeline import files
 
     file = folder / files.NAME
     try:
         timeline = files.read(file)
-        if timeline is None:
-            return _error(f"{file} is not there: RUN is the folder of a run with --checkpoint", EXIT_USER_ERROR)
-        write_page(out)(timeline)
-    except (OSError, ValueError) as error:
-        return _error(str(error), EXIT_USER_ERROR)
-    print(out)
-    return 0
+    except ValueError as error:
+        raise InvalidOption(str(error)) from error
+    if timeline is None:
+        raise InvalidOption(f"{file} is not there: RUN is the folder of a run with --checkpoint")
+    return _write(timeline, out)
 
 
 def _of_fleet(fleets: Fleets, name: str, out: Path) -> int:
-    from collectorfleet.display.report.files import write_page
     from collectorfleet.display.summary import in_a_sentence
 
     fleet, timeline = fleets.get(name), fleets.timeline(name)
     if timeline is None:
-        return _error(f"fleet {name}: its driver wrote nothing yet; `status {name}` says how it is", 1)
+        raise CollectorFleetError(f"fleet {name}: its driver wrote nothing yet; `status {name}` says how it is")
+    return _write(timeline, out, in_a_sentence(fleet))
+
+
+def _write(timeline: Timeline, out: Path, state: str = "") -> int:
+    from collectorfleet.display.report.files import write_page
+
     try:
-        write_page(out, in_a_sentence(fleet))(timeline)
-    except OSError as error:
-        return _error(f"{out}: {error.strerror}", EXIT_USER_ERROR)
+        write_page(out, state)(timeline)
+    except OSError as error:  # names a file that is moved to ``out`` once it is whole
+        raise InvalidOption(f"{out}: {error.strerror}") from error
     print(out)
     return 0
-
-
-def _error(text: str, code: int) -> int:
-    print(f"error: {text}", file=sys.stderr)
-    return code

@@ -10,6 +10,7 @@ from typing import TextIO
 
 from collectorfleet.cli import manifests
 from collectorfleet.cli.extras import RUNTIME
+from collectorfleet.errors import InvalidOption
 from collectorfleet_api.manifests.files import Manifests
 from collectorfleet_api.names import EXIT_USER_ERROR
 from collectorfleet_api.v1alpha1 import CollectorFleet
@@ -21,7 +22,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="run a fleet on this machine, without Kubernetes",
         description="Run the fleet of a manifest on a local Ray, with the driver that runs on Kubernetes. "
         "Ctrl-C ends it; a second one at once.",
-        epilog="exit codes: 0 completed, 64 the manifest or the user's code is wrong, 130 Ctrl-C, 1 anything else",
     )
     run.add_argument("file", metavar="FILE", help="manifests, or a folder with fleet.yaml; '-' is standard input")
     run.add_argument("--fleet", metavar="NAME", help="which fleet, where the file has several")
@@ -38,8 +38,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _run(options: argparse.Namespace) -> int:
     if options.resume and options.checkpoint is None:
-        print("error: --resume: name the folder to go on from with --checkpoint DIR", file=sys.stderr)
-        return EXIT_USER_ERROR
+        raise InvalidOption("--resume: name the folder to go on from with --checkpoint DIR")
     RUNTIME.require(options.prog)
     out: TextIO = sys.stdout
     status_out: TextIO | None = None

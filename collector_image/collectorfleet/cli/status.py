@@ -20,7 +20,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "status",
         help="how a fleet on a cluster is doing, and why it is not Ready",
         description="The summary of a fleet, its collectors and its last Events.",
-        epilog="exit codes: 0 shown, 1 it could not be asked for",
     )
     cluster.add_options(status)
     status.add_argument("-o", "--output", choices=["json"], help="for programs")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -34,11 +33,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _top(fleets: Fleets, options: argparse.Namespace) -> int:
     TOP.require(options.prog)
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
     from rich.live import Live
     from rich.text import Text
 
     from collectorfleet.display import summary
+    from collectorfleet.display.console import console
 
     def shown() -> tuple[RenderableType, bool]:
         now = datetime.now(UTC)
@@ -47,17 +47,19 @@ def _top(fleets: Fleets, options: argparse.Namespace) -> int:
         fleet = fleets.get(options.name)
         return Text("\n".join(summary.lines(fleet, (), now))), summary.has_ended(fleet)
 
-    console = Console(highlight=False)
-    if options.once or not console.is_terminal:
+    drawn_on = console()
+    if options.once or not drawn_on.is_terminal:
         print(shown()[0])
         return 0
+    drawn, ended = shown()
+    live = Live(drawn, console=drawn_on, auto_refresh=False)
     try:
-        drawn, ended = shown()
-        with Live(drawn, console=console, auto_refresh=False) as live:
-            while not ended:
-                time.sleep(EVERY_SECONDS)
-                drawn, ended = shown()
-                live.update(drawn, refresh=True)
-    except KeyboardInterrupt:
-        print(file=sys.stderr)
+        # Not `with live`: Ctrl-C while it starts would leave the cursor hidden.
+        live.start(refresh=True)
+        while not ended:
+            time.sleep(EVERY_SECONDS)
+            drawn, ended = shown()
+            live.update(drawn, refresh=True)
+    finally:
+        live.stop()
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -182,6 +183,9 @@ class LocalRun:
 
 
 def _write(status: CollectorFleetStatus, out: TextIO) -> None:
-    json.dump(status.to_wire(), out, indent=2)
-    out.write("\n")
-    out.flush()
+    try:
+        json.dump(status.to_wire(), out, indent=2)
+        out.write("\n")
+        out.flush()
+    except BrokenPipeError:  # a reader that went away; Python would write once more at its end, and complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())

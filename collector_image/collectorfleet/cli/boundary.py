@@ -1,0 +1,93 @@
+"""The boundary around every command: what is raised inside becomes one sentence on stderr and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final
+
+from collectorfleet.cli.exit_codes import ExitCode
+from collectorfleet.cli.extras import NotInstalled
+from collectorfleet.display.plain import plain
+from collectorfleet.errors import (
+    AccessDenied,
+    ClusterUnavailable,
+    CollectorFleetError,
+    FleetRejected,
+    InvalidKubeconfig,
+    InvalidOption,
+    UserCodeError,
+    describe,
+    one_sentence,
+)
+
+# The first class that fits decides.
+_CODES: Final[Sequence[tuple[type[Exception], ExitCode]]] = (
+    (InvalidOption, ExitCode.USER),
+    (UserCodeError, ExitCode.USER),
+    (InvalidKubeconfig, ExitCode.USER),
+    (FleetRejected, ExitCode.USER),
+    (AccessDenied, ExitCode.DENIED),
+    (ClusterUnavailable, ExitCode.UNAVAILABLE),
+    (NotInstalled, ExitCode.UNAVAILABLE),
+    (CollectorFleetError, ExitCode.FAILED),
+    # Of a file that the command line names.
+    (FileNotFoundError, ExitCode.USER),
+    (PermissionError, ExitCode.USER),
+    (IsADirectoryError, ExitCode.USER),
+    (NotADirectoryError, ExitCode.USER),
+    (OSError, ExitCode.FAILED),
+)
+
+
+def exit_code_of(work: Callable[[], int], *, with_traceback: bool) -> int:
+    """Do the work of a command and return its exit code; an error is printed and not raised.
+
+    Raises SystemExit only from the work itself, such as argparse's.
+    """
+    try:
+        try:
+            code = work()
+        finally:
+            _flush()
+    except BrokenPipeError:
+        # The reader of the output has what it wanted, as with `| head -1`.
+        code = ExitCode.DONE
+    except KeyboardInterrupt:
+        _print("interrupted", with_traceback=with_traceback)
+        code = ExitCode.INTERRUPTED
+    except Exception as error:  # noqa: BLE001  (an error that nobody foresaw is one sentence, too)
+        _print(f"error: {_sentence(error)}", with_traceback=with_traceback)
+        code = next((code for kind, code in _CODES if isinstance(error, kind)), ExitCode.FAILED)
+    return code
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, CollectorFleetError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
+    return f"unexpected {describe(error)}; run the command with --debug to see the traceback"
+
+
+def _print(text: str, *, with_traceback: bool) -> None:
+    # A terminal that is gone, or a pipe without a reader, takes no message.
+    with suppress(OSError, ValueError):
+        if with_traceback:
+            traceback.print_exc()
+        if sys.stderr is not None:
+            print(plain(one_sentence(text)), file=sys.stderr, flush=True)
+
+
+def _flush() -> None:
+    """Write the output before the exit code is decided. Python would do it afterwards, and print a traceback."""
+    if sys.stdout is None:  # closed by the caller
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise

@@ -1,0 +1,36 @@
+"""The exit codes of all commands. docs/cli.md has the same table, which a test compares with this one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Final
+
+from collectorfleet_api import names
+
+
+class ExitCode(IntEnum):
+    """How a command ended."""
+
+    DONE = 0
+    FAILED = names.EXIT_INFRASTRUCTURE
+    USAGE = 2
+    USER = names.EXIT_USER_ERROR
+    STOPPED = names.EXIT_STOPPED
+    UNAVAILABLE = 69
+    DENIED = 77
+    INTERRUPTED = 130
+    TERMINATED = names.EXIT_SIGTERM
+
+
+MEANINGS: Final[Mapping[ExitCode, str]] = {
+    ExitCode.DONE: "The command did its work, or the reader of its output closed the pipe",
+    ExitCode.FAILED: "The command failed for another reason than those below",
+    ExitCode.USAGE: "The command line is wrong",
+    ExitCode.USER: "A file of yours is wrong: code, manifest, token or kubeconfig",
+    ExitCode.STOPPED: "The operator asked the driver to stop (`drive` only)",
+    ExitCode.UNAVAILABLE: "There is no API server that knows CollectorFleets, or a package is not installed",
+    ExitCode.DENIED: "The API server does not accept your credentials, or you lack a right",
+    ExitCode.INTERRUPTED: "Ctrl-C interrupted the command",
+    ExitCode.TERMINATED: "SIGTERM ended the command",
+}
