@@ -41,13 +41,13 @@ class NotInstalled(CollectorFleetError):
     """A command needs packages that are not installed."""
 
 
-CLUSTER: Final = Needs("client", ("kubernetes",))
-TOP: Final = Needs("client", ("kubernetes", "rich"))
+CLUSTER: Final = Needs("client", ("kubernetes", "pathspec"))
+TOP: Final = Needs("client", ("kubernetes", "pathspec", "rich"))
 # Without what a run may do without: tensorboard.
 RUNTIME: Final = Needs(
     "runtime",
     (
-        *("aiohttp", "dulwich", "gymnasium", "kubernetes", "numpy", "prometheus_client", "ray", "rich"),
+        *("aiohttp", "dulwich", "gymnasium", "kubernetes", "numpy", "pathspec", "prometheus_client", "ray", "rich"),
         *("tensordict", "torch", "torchrl", "tqdm", "urllib3", "xxhash"),
     ),
 )

@@ -18,7 +18,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         description="The children of the fleets of a manifest as YAML: RayCluster, or with launcher Job a Service "
         "and a second Job; Job, ServiceAccount, Role, RoleBinding, Lease, ConfigMap and NetworkPolicy. They are "
         "without the reference to their owner. No cluster is asked.",
-        epilog="exit codes: 0 shown, 64 the manifest is wrong",
     )
     render.add_argument("file", metavar="FILE", help="manifests, or a folder with fleet.yaml; '-' is standard input")
     render.set_defaults(command=_render)

@@ -8,7 +8,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from collectorfleet.cli import cluster, manifests
+from collectorfleet.cli.extras import CLUSTER
 from collectorfleet.errors import InvalidOption
+from collectorfleet_api.names import EXIT_USER_ERROR
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "second time it changes the fleet that is there. In a git repository the files that git lists are packed, "
         "elsewhere Python files and text of configurations. Hidden files, virtual environments, and what a line of "
         ".collectorfleetignore matches are left out. Names of keys and secrets are refused.",
-        epilog="exit codes: 0 submitted, 1 the manifest or the folder is wrong, or the cluster refused",
     )
     submit.add_argument("folder", metavar="FOLDER", type=Path, help="the code; what is in it can be imported")
     submit.add_argument(
@@ -50,23 +51,20 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _submit(options: argparse.Namespace) -> int:
+    CLUSTER.require(options.prog)
     file = options.filename or options.folder / manifests.MANIFEST
     found = manifests.read(str(file))
     if found is None:
-        return 1
+        return EXIT_USER_ERROR
     for finding in found.findings:
         print(finding, file=sys.stderr)
     if found.errors:
-        return 1
-    try:
-        fleet = _only(found.fleets, file)
-        beside = [_config_map(obj, file) for obj in found.objects]
-        tree = _pack(options, file)
-    except InvalidOption as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+        return EXIT_USER_ERROR
+    fleet = _only(found.fleets, file)
+    beside = [_config_map(obj, file) for obj in found.objects]
+    tree = _pack(options, file)
     if tree is None:
-        return 1
+        return EXIT_USER_ERROR
     if options.dry_run:
         return _list(tree, options, file, fleet)
     if "namespace" in fleet.metadata.model_fields_set and not options.namespace:
@@ -104,8 +102,7 @@ def _list(tree: Tree, options: argparse.Namespace, file: Path, fleet: CollectorF
     try:
         tree.put_into(fleet.to_wire(), options.path)
     except InvalidOption as error:
-        print(f"error: {file}: {error}", file=sys.stderr)
-        return 1
+        raise InvalidOption(f"{file}: {error}") from error
     for one in tree.files:
         print(f"{one.size_bytes:>12,}  {one.shown}")
     size_bytes = sum(one.size_bytes for one in tree.files)
@@ -127,8 +124,7 @@ def _carry_out(
     try:
         fleets.submit_tree(tree, fleet, *beside, path=options.path)
     except InvalidOption as error:
-        print(f"error: {file}: {error}", file=sys.stderr)
-        return 1
+        raise InvalidOption(f"{file}: {error}") from error
     config_map = tree.config_map_name(name)
     print(f"{len(tree.files)} files, {len(tree.archive):,} bytes packed, are in ConfigMap {config_map}")
     print(f"fleet {name} is submitted; `top {name}` watches it, `status {name}` says how it is")

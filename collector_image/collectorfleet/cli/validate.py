@@ -14,7 +14,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "validate",
         help="check manifests offline",
         description="Check fleets as the API server and the operator would, without either.",
-        epilog="exit codes: 0 no errors, 64 errors, or no fleet in any of the files",
     )
     validate.add_argument(
         "files", metavar="FILE", nargs="+", help="manifests, or a folder with fleet.yaml; '-' is standard input"

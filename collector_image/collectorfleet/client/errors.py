@@ -52,8 +52,8 @@ def explained(connection: Connection, namespace: str) -> Iterator[None]:
         raise _of_status(error, connection, namespace) from error
     except HTTPError as error:
         raise ClusterUnavailable(f"no answer from the cluster of {connection.place}: {_cause(error)}") from error
-    except (ValueError, TypeError, AttributeError) as error:
-        # From the Kubernetes client, which parses the answer. The text may repeat a header with the token.
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        # From what parses the answer. The text may repeat a header with the token.
         raise ClusterUnavailable(
             f"the cluster of {connection.place} gave an answer that cannot be read ({type(error).__name__}); "
             "check that the kubeconfig names a Kubernetes API server"

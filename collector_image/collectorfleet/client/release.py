@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from http import HTTPStatus
 from typing import Any, Final
 
 from kubernetes.client import ApiException, ApiextensionsV1Api
 from urllib3.exceptions import HTTPError
 
 from collectorfleet.client.connection import Connection
+from collectorfleet.errors import ClusterError
 from collectorfleet_api import names
 
 _REQUEST_SECONDS: Final = 5
@@ -32,9 +32,7 @@ def cluster_release(connection: Connection) -> str | None:
             _preload_content=False,
             _request_timeout=_REQUEST_SECONDS,
         )
-    except (ApiException, HTTPError):
-        return None
-    if answer.status != HTTPStatus.OK:
-        return None
-    release: str | None = json.loads(answer.data)["metadata"].get("labels", {}).get(names.VERSION_LABEL)
+        release: str | None = json.loads(answer.data)["metadata"].get("labels", {}).get(names.VERSION_LABEL)
+    except (ApiException, HTTPError, ClusterError, ValueError, LookupError, TypeError, AttributeError):
+        return None  # whatever answers instead of the API server
     return release

@@ -13,7 +13,8 @@ from tests.built_wheel import PROJECT, Environment, needed
 from tests.cluster.binaries import ROOT
 from tests.manifests import manifest
 
-from collectorfleet.cli.extras import EXIT_NOT_INSTALLED, NEEDED_BY
+from collectorfleet.cli.exit_codes import ExitCode
+from collectorfleet.cli.extras import NEEDED_BY
 from collectorfleet_api.manifests.yaml_writer import to_yaml
 
 EXTRAS = (None, "client", "operator", "runtime")
@@ -46,7 +47,7 @@ COMMANDS = (
 WORK: Mapping[str | None, frozenset[str]] = {
     None: frozenset(),
     "client": frozenset({"submit", "status", "top", "logs", "stop", "resume"}),
-    "operator": frozenset({"submit", "status", "logs", "stop", "resume"}),
+    "operator": frozenset(),
     "runtime": frozenset(NEEDED_BY),
 }
 
@@ -97,14 +98,14 @@ def test_a_command_whose_extra_is_missing_names_it(environment: Environment, ext
             errors,
         )
         assert said, errors
-        assert (code, out) == (EXIT_NOT_INSTALLED, "")
+        assert (code, out) == (ExitCode.UNAVAILABLE, "")
         assert set(said[1].split(", ")) <= set(needs.modules)
 
 
 def test_the_exit_code_of_a_missing_extra_is_69(environment: Environment, extra: str | None, tmp_path: Path) -> None:
     (tmp_path / "config").write_text(KUBECONFIG)
     done = environment.run("kubectl-cfleet", "top", f"--kubeconfig={tmp_path}/config")
-    missing = {None: "kubernetes", "operator": "rich"}.get(extra)
+    missing = {None: "kubernetes, pathspec", "operator": "pathspec"}.get(extra)
     if missing is None:
         assert "127.0.0.1" in done.stderr
         assert "not installed" not in done.stderr

@@ -18,7 +18,7 @@ from tests.unit.collectorfleet.cli.played_api import CONTEXT, NAME, NAMESPACE, A
 from collectorfleet.cli.exit_codes import ExitCode
 from collectorfleet.cli.main import main
 from collectorfleet.client import AccessDenied, ClusterError, ClusterUnavailable, Fleets, connect
-from collectorfleet.client import fleets as fleets_module
+from collectorfleet.client.connection import CheckedClient
 
 
 @dataclass(frozen=True)
@@ -110,9 +110,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ApiServer) -
 
 @pytest.fixture
 def impatient(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits 30 s for a server that is slow."""
+    """Nobody waits 30 s for a server that is slow; a request without a timeout keeps none."""
+    send = CheckedClient.call_api
+
+    def hurried(self: CheckedClient, *words: Any, **options: Any) -> Any:
+        return send(self, *words, **{**options, "_request_timeout": options["_request_timeout"] and 0.1})
+
     if "slow server" in request.node.name:
-        monkeypatch.setattr(fleets_module, "REQUEST_SECONDS", 0.1)
+        monkeypatch.setattr(CheckedClient, "call_api", hurried)
 
 
 @pytest.fixture

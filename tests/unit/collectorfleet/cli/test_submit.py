@@ -61,7 +61,7 @@ def test_what_is_not_packed_is_refused_before_a_cluster_is_asked(
     sentences: list[str],
 ) -> None:
     folder(project, more)
-    assert main(["submit", str(project), *options, *words]) == 1
+    assert main(["submit", str(project), *options, *words]) == 64
     said = capsys.readouterr()
     assert said.out == ""
     errors = [line for line in said.err.splitlines() if line.startswith("error: ")]
@@ -72,10 +72,10 @@ def test_what_is_not_packed_is_refused_before_a_cluster_is_asked(
 def test_a_dry_run_refuses_a_manifest_with_other_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder(tmp_path / "project", files("a.py"))
     written(path, manifest({"spec.code": {"configMap": "code"}}))
-    assert main(["submit", str(path), "--dry-run"]) == 1
+    assert main(["submit", str(path), "--dry-run"]) == 64
     assert "spec.code: what is submitted is the code; leave it out of the manifest" in capsys.readouterr().err
 
 
 def test_a_folder_that_is_not_there_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["submit", "/nowhere", "--filename", str(project / "fleet.yaml")]) == 1
+    assert main(["submit", "/nowhere", "--filename", str(project / "fleet.yaml")]) == 64
     assert capsys.readouterr().err == "error: /nowhere: there is no such folder\n"
