@@ -192,6 +192,9 @@ def _become(asked: Mapping[str, Any], files: Sequence[int]) -> None:
     for standard, file in enumerate(files):
         os.dup2(file, standard)
         os.close(file)
+    # Those of the server take the pipes for its own files, and seek in them when they are reconfigured.
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     of_server = {ROOT, *_import_path()}
     os.environ.clear()
     os.environ.update(asked["env"])
