@@ -1,11 +1,13 @@
 """What a run does where one batch ends and the next begins: look whether it is to stop, and take checkpoints.
 
 Nothing else is a good moment: the training function has worked the last batch off, or it would not ask for the next,
-so that counters and state belong together. On the thread that iterates, which is the main one.
+so that counters and state belong together. On the thread that iterates, which is the main one; where it is another,
+as of ``collector.start()``, the training function works beside it, and there is no such moment.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TypeVar
@@ -27,6 +29,7 @@ class BatchBoundary:
         self._looks: list[Callable[[], None]] = []
         self._position: Callable[[], Position] | None = None
         self._worked_off = Position()
+        self._is_on_main_thread = True
         # On the last batch, or on what it does after it: what is kept changes meanwhile.
         self._is_worked_on = False
 
@@ -36,13 +39,16 @@ class BatchBoundary:
 
     def batches(self, batches: Iterator[T], position: Callable[[], Position]) -> Iterator[T]:
         """``batches``, until there are no more or the run is asked to stop; ``position`` says how far it is."""
+        if self._position is None:
+            self._worked_off = position()  # where the run goes on from
         first, self._position = True, position
+        self._is_on_main_thread = threading.current_thread() is threading.main_thread()
         while not self._stop.requested():
             for look in self._looks:
                 look()
             if self._checkpoints.due:
                 self._checkpoints.write_in_background(position())
-            elif self._is_worked_on:
+            elif self._is_worked_on and self._is_on_main_thread:
                 self._checkpoints.remember(position())
             self._worked_off, self._is_worked_on = position(), False
             held = list(islice(batches, 1))
@@ -56,7 +62,8 @@ class BatchBoundary:
             # Handed over, not kept: a buffer is used again only once nobody refers to it.
             yield held.pop()
         # Once: what the function makes of it is written when it returns.
-        self._checkpoints.remember(position(), at_any_cost=True)
+        if self._is_on_main_thread:
+            self._checkpoints.remember(position(), at_any_cost=True)
 
     def before_publish(self, position: Position) -> None:
         """Versions that are published in the middle of a batch are noted before anybody sees them."""
@@ -66,8 +73,8 @@ class BatchBoundary:
         """Write the checkpoint of the last batch that was worked off. Blocks until it is on disk, or cannot be."""
         if self._position is None:
             return  # no batch was asked for
-        if self._is_worked_on:
+        if self._is_worked_on and self._is_on_main_thread:
             self._checkpoints.write_remembered(self._position())
         else:
             # What was handed out meanwhile, nobody has worked on.
-            self._checkpoints.write(self._worked_off)
+            self._checkpoints.write(self._worked_off, soon=True)

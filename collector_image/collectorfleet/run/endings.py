@@ -22,6 +22,8 @@ from collectorfleet_api.names import (
 
 # Of the grace period: for collectors, Ray and the last report. At most a third of a short one.
 END_SECONDS: Final = 10.0
+# As if Kubernetes had its default.
+_KILLED_AFTER: Final = 30.0
 # The next checkpoint may be slower than those before it.
 _SLOWER_CHECKPOINT: Final = 2.0
 # Of a process that nobody kills: long enough for a training step, and short for a person who waits.
@@ -124,4 +126,6 @@ def seconds_for_batch(way: Way, killed_after: float | None, checkpoint_seconds: 
     if killed_after is None:
         return _SECONDS_OF_A_PERSON
     end_seconds = min(END_SECONDS, killed_after / 3)
+    if way is Way.TAKEN_OVER:
+        killed_after = min(killed_after, _KILLED_AFTER)  # nothing of what it still learns is kept
     return max(0.0, killed_after - end_seconds - _SLOWER_CHECKPOINT * checkpoint_seconds)

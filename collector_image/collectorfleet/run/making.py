@@ -51,12 +51,14 @@ class Making:
         self._spec = spec
         self._history = history
         self._normalization = KeptNormalization()
+        # Which driver has the checkpoints by now, in a sentence; empty if this one has.
+        self.taken_over = ""
         self.checkpoints: Checkpoints = NoCheckpoints()
         if folder:
             checkpoint = history.checkpoint
             state = TrainingState(checkpoint.state_file if checkpoint else None)
             state.keep({NAME: self._normalization})
-            checkpointer = Checkpointer(folder, state, _interval(spec), partial(_end, stop), stop.uninterrupted)
+            checkpointer = Checkpointer(folder, state, _interval(spec), partial(self._end, stop), stop.uninterrupted)
             stop.leave_time_for(checkpointer.seconds)
             self.checkpoints = checkpointer
         self.boundary = BatchBoundary(stop, self.checkpoints)
@@ -100,10 +102,10 @@ class Making:
             collector.resize(replicas)
         self._normalization.follow(collector.normalization)
 
-
-def _end(stop: StopRequest, taken_over: str) -> None:
-    """Ask for the end of a run whose checkpoints are another driver's now."""
-    stop.request(StopReason(Way.TAKEN_OVER, taken_over))
+    def _end(self, stop: StopRequest, taken_over: str) -> None:
+        """Ask for the end of a run whose checkpoints are another driver's now."""
+        self.taken_over = taken_over
+        stop.request(StopReason(Way.TAKEN_OVER, taken_over))
 
 
 def _interval(spec: CollectorFleetSpec) -> timedelta:

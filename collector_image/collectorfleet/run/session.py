@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
 
-from collectorfleet.errors import InvalidOption
+from collectorfleet.errors import InfrastructureError, InvalidOption
 from collectorfleet.run.checkpoint.checkpoint import Checkpoint
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.collector_options import GpuPerCollector, collector_options
@@ -129,6 +129,7 @@ class Session:
             raise InvalidOption("spec: no driver.train, driver.script, learners or output says what to do with frames")
         try:
             done = self._work()
+            self._stop.run_ended()
         except BaseException as error:
             self._end(error)
             raise
@@ -152,6 +153,9 @@ class Session:
                 self._making.boundary.write_last()
             case LastCheckpoint.NONE:
                 pass
+        if self._making.taken_over and error is None:
+            # Too late for a request to end: what was learned last is kept by nobody.
+            raise InfrastructureError(self._making.taken_over)
 
     def position(self) -> Position:
         """How far the run is. Any thread may ask."""

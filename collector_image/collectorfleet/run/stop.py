@@ -47,6 +47,8 @@ class StopRequest:
         self._nothing_to_save = False
         self._writing = 0
         self._interrupt_after_writing = False
+        # What handlers ask, set before they could break into the setting of the event.
+        self._is_over = False
         self._ended = threading.Event()
         # One that a signal handler may take while its thread has it.
         self._lock = threading.RLock()
@@ -81,7 +83,10 @@ class StopRequest:
 
     @contextmanager
     def uninterrupted(self) -> Iterator[None]:
-        """Within it, StopNow waits: a checkpoint is written. Main thread only."""
+        """Within it, StopNow waits: a checkpoint is written. No thread but the main one is interrupted at all."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
         self._writing += 1
         try:
             yield
@@ -93,7 +98,7 @@ class StopRequest:
     def request(self, reason: StopReason) -> None:
         """Ask for the end; returns at once. The first reason is kept; after the end there is nothing to ask for."""
         with self._lock:
-            if self._ended.is_set():
+            if self._is_over:
                 return
             first, self._reason = self._reason is None, self._reason or reason
             seconds = seconds_for_batch(reason.way, self._killed_after, self._checkpoint_seconds())
@@ -108,11 +113,12 @@ class StopRequest:
 
     def run_ended(self) -> None:
         """The user's code has returned: nothing is left to interrupt."""
+        self._is_over = True
         self._ended.set()
 
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
         """Handle SIGINT and SIGTERM. Raises StopNow at the second one, and when the time of the batch is over."""
-        if self._ended.is_set():
+        if self._is_over:
             return
         if self._time_is_over or self._signalled:
             self._interrupt()
@@ -123,7 +129,7 @@ class StopRequest:
         self.request(StopReason(way, "Ctrl-C" if is_terminal else signal.Signals(number).name))
 
     def _interrupt(self) -> None:
-        if self._ended.is_set():
+        if self._is_over:
             return
         if self._writing:
             if not self._interrupt_after_writing:
@@ -134,7 +140,7 @@ class StopRequest:
         raise StopNow
 
     def _insist(self, seconds: float) -> None:
-        if not self._ended.wait(seconds):
+        if not self._ended.wait(min(seconds, threading.TIMEOUT_MAX)):
             if seconds:
                 log.warning("the run has not ended %.0f s later and is interrupted", seconds)
             self._time_is_over = True

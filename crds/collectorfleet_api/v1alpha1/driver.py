@@ -50,8 +50,8 @@ class Driver(Model):
     liveness_deadline_seconds: Annotated[int, Field(ge=60)] | None = Field(
         default=None,
         description=(
-            "A driver that hangs is replaced if its Lease was not renewed for so long. Its pod is deleted, as "
-            "one of the `backoffLimit` tries. Absent: it is reported, and kept."
+            "A driver that hangs is replaced if its Lease was not renewed for so long. Its pod is "
+            "deleted. A driver that has to be killed then is one of the `backoffLimit` tries. Absent: it is kept."
         ),
     )
     log: Log | None = Field(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from collectorfleet_operator.decide.lost import is_lost
 from collectorfleet_operator.decide.lost_nodes import does_not_answer
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.objects import is_terminating
@@ -18,15 +19,15 @@ def until_replaced(seen: Observed) -> timedelta | None:
     pod, deadline = seen.driver_pod, seen.fleet.spec.driver.liveness_deadline_seconds
     if pod is None or deadline is None or is_terminating(pod) or does_not_answer(pod):
         return None
-    if seen.driver_phase != "Running" or not seen.driver_is_lost:
+    # One that never took the Lease waits for another driver, or cannot reach the API server: the next one could not.
+    if seen.driver_phase != "Running" or seen.driver_quiet_for is None or not is_lost(seen.driver_quiet_for):
         return None
-    waits = [wait for wait in (seen.driver_quiet_for, seen.driver_unheld_for) if wait is not None]
-    return timedelta(seconds=deadline) - max(waits)
+    return timedelta(seconds=deadline) - seen.driver_quiet_for
 
 
 def how_it_is_replaced(seen: Observed) -> str:
     """A clause about a driver that is lost."""
     deadline = seen.fleet.spec.driver.liveness_deadline_seconds
-    if deadline is None:
+    if deadline is None or not is_lost(seen.driver_quiet_for):
         return "delete the pod to have it replaced"
     return f"it is replaced after {deadline} s (spec.driver.livenessDeadlineSeconds)"

@@ -132,11 +132,9 @@ class Checkpointer:
             self._writing = threading.Thread(target=self._write, args=[position, snapshot, started], name="checkpoint")
             self._writing.start()
 
-    def write(self, position: Position, *, completed: bool = False) -> bool:
-        is_written = self._write_now(position, None, completed=completed)
-        if is_written:
-            self._remembered = None  # it would be older
-        return is_written
+    def write(self, position: Position, *, completed: bool = False, soon: bool = False) -> bool:
+        within = _ACTORS_OF_A_LOST_RUN_WITHIN if soon else _ACTORS_WITHIN
+        return self._write_now(position, None, completed=completed, within=within)
 
     def remember(self, position: Position, *, at_any_cost: bool = False) -> None:
         now = self._clock()
@@ -180,7 +178,10 @@ class Checkpointer:
             except Exception as error:  # noqa: BLE001  (the user's objects may raise anything)
                 self._failed(error)
                 return False
-            return self._write(position, snapshot, started, completed=completed)
+            is_written = self._write(position, snapshot, started, completed=completed)
+            if is_written and state is None:
+                self._remembered = None  # it is older
+            return is_written
 
     def wait(self) -> None:
         """Block until nothing is being written."""

@@ -45,8 +45,11 @@ class Checkpoints(Protocol):
         Raises CollectorFleetError if what is kept cannot be written, before there ever was a checkpoint.
         """
 
-    def write(self, position: Position, *, completed: bool = False) -> bool:
-        """Write a checkpoint; blocks until it is on disk. Returns whether it is."""
+    def write(self, position: Position, *, completed: bool = False, soon: bool = False) -> bool:
+        """Write a checkpoint; blocks until it is on disk. Returns whether it is.
+
+        ``soon``: learners have a minute to write what they are, and not an hour.
+        """
 
     def remember(self, position: Position, *, at_any_cost: bool = False) -> None:
         """Keep the state in memory, for :meth:`write_remembered`: every time, or where it costs the training little."""
@@ -75,8 +78,8 @@ class NoCheckpoints:
 
     def write_in_background(self, position: Position) -> None: ...
 
-    def write(self, _position: Position, *, completed: bool = False) -> bool:
-        del completed
+    def write(self, _position: Position, *, completed: bool = False, soon: bool = False) -> bool:
+        del completed, soon
         return False
 
     def remember(self, _position: Position, *, at_any_cost: bool = False) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -50,8 +51,8 @@ class Training:
     def write_in_background(self, position: Position) -> None:
         self.done.append(f"begun {position.frames}")
 
-    def write(self, position: Position, *, completed: bool = False) -> bool:
-        self.done.append(f"written {position.frames}")
+    def write(self, position: Position, *, completed: bool = False, soon: bool = False) -> bool:
+        self.done.append(f"written {position.frames}{' soon' * soon}")
         return not completed
 
     def remember(self, position: Position, *, at_any_cost: bool = False) -> None:
@@ -116,7 +117,32 @@ def test_a_run_that_is_interrupted_while_it_waits_for_a_batch_leaves_all_that_wa
     training.done.clear()
     training.handed_out += 1  # nobody got it
     training.boundary.write_last()
-    assert training.done == ["written 100"]
+    assert training.done == ["written 100 soon"]
+
+
+def test_a_resumed_run_that_ends_before_its_first_batch_leaves_where_it_goes_on_from(training: Training) -> None:
+    training.handed_out = 7
+    training.stop.request(StopReason(Way.SIGTERM, "SIGTERM"))
+    assert list(training.batches()) == []
+    training.done.clear()
+    training.boundary.write_last()
+    assert training.done == ["written 700 soon"]
+
+
+def test_a_thread_that_iterates_beside_the_training_remembers_nothing(training: Training) -> None:
+    batches = training.batches()
+
+    def iterate() -> None:
+        next(batches)
+        next(batches)
+
+    thread = threading.Thread(target=iterate)
+    thread.start()
+    thread.join()
+    assert training.done == ["noted 100", "noted 200"]
+    training.done.clear()
+    training.boundary.write_last()
+    assert training.done == ["written 100 soon"]
 
 
 def test_a_run_that_is_interrupted_before_its_first_batch_leaves_nothing(training: Training) -> None:

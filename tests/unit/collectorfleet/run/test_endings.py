@@ -95,6 +95,7 @@ def test_a_displaced_driver_writes_nothing_however_it_ends() -> None:
         pytest.param(Way.SIGTERM, 3, 0, 2, id="a short grace"),
         pytest.param(Way.SIGTERM, 0, 0, 0, id="none"),
         pytest.param(Way.TAKEN_OVER, 30, 5, 10, id="taken over"),
+        pytest.param(Way.TAKEN_OVER, 600, 5, 10, id="taken over, with a long grace"),
         pytest.param(Way.INTERRUPTED, None, 60, 5, id="a person waits"),
         pytest.param(Way.ORDERED, 30, 5, None, id="the operator waits"),
         pytest.param(Way.ACCESS_REFUSED, 30, 5, None, id="nobody waits"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from collectorfleet.errors import FolderTakenOver, TooFewCollectors, UserCodeError
+from collectorfleet.errors import FolderTakenOver, InfrastructureError, TooFewCollectors, UserCodeError
 from collectorfleet.run.endings import Way
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
@@ -25,7 +25,8 @@ class Ending:
     def __init__(self) -> None:
         self.stop = StopRequest()
         self.written: list[str] = []
-        making: Any = SimpleNamespace(checkpoints=self, boundary=self)
+        making: Any = SimpleNamespace(checkpoints=self, boundary=self, taken_over="")
+        self.making = making
         self.session = Session(making, Run(self.stop.requested), DriverReport(), self.stop)
 
     def write(self, _position: Position, *, completed: bool = False) -> None:
@@ -98,6 +99,12 @@ def test_a_displaced_driver_leaves_nothing(ending: Ending, work: Callable[[], Co
     with suppress(StopNow):
         ending.execute(work)
     assert ending.written == []
+
+
+def test_a_driver_that_is_displaced_in_its_last_write_has_not_completed(ending: Ending) -> None:
+    ending.making.taken_over = "checkpoints in /checkpoints: another driver has taken over the folder"
+    with pytest.raises(InfrastructureError, match="another driver has taken over the folder"):
+        ending.execute(lambda: Completed("done"))
 
 
 def test_a_stop_that_comes_while_the_last_checkpoint_is_written_is_too_late(ending: Ending) -> None:

@@ -161,3 +161,40 @@ def test_a_run_is_interrupted_early_enough_for_a_checkpoint_that_takes_long() ->
     with stop_on_signals(stop), pytest.raises(StopNow):
         ends()
     stop.run_ended()
+
+
+def test_only_the_main_thread_is_interrupted() -> None:
+    stop, done = StopRequest(), []
+
+    def write() -> None:
+        with stop.uninterrupted():
+            started.set()
+            asked.wait(20)
+        done.append("checkpoint")
+
+    started, asked = threading.Event(), threading.Event()
+    thread = threading.Thread(target=write)
+    with stop_on_signals(stop):
+        thread.start()
+        started.wait(20)
+        press()
+        with pytest.raises(StopNow):
+            press()
+        asked.set()
+        thread.join()
+    stop.run_ended()
+    assert done == ["checkpoint"]
+
+
+def test_a_signal_in_the_middle_of_the_end_interrupts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop = StopRequest()
+    with stop_on_signals(stop):
+        press()
+
+        def is_set() -> None:
+            press()  # as if it came there
+
+        monkeypatch.setattr(stop._ended, "set", is_set)
+        stop.run_ended()
+        monkeypatch.undo()
+    stop.run_ended()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from tests.unit.collectorfleet_operator.world import NOON, kinds, running, told
+from tests.unit.collectorfleet_operator.world import NOON, kinds, running, started, told
 
 from collectorfleet_api.conditions.outcome import Failed
 from collectorfleet_operator.children.pod_template import POD
@@ -87,3 +87,17 @@ def test_what_is_no_hung_driver_is_left_as_it_is(how: str) -> None:
         world.end_driver(1, "the head is lost")
     world.seconds = 120
     assert [one for one in kinds(world.plan().actions) if one == "Delete Pod"] == []
+
+
+def test_one_that_never_took_the_lease_is_kept() -> None:
+    world = started(REPLACED)
+    world.run_pods("head", "worker", "driver")
+    pod = world.pods("driver")[0]
+    statuses = [{"name": "driver", "ready": True, "state": {"running": {"startedAt": NOON.strftime(TIME)}}}]
+    world.set_pod(pod, phase="Running", containerStatuses=statuses)
+    world.seconds = 3600
+    _, reason, message = told(world.look(world.now), "DriverRunning")
+    assert reason == "DriverLost"
+    assert "without Lease cheetah-driver" in message
+    assert message.endswith("delete the pod to have it replaced")
+    assert world.plan().actions == ()

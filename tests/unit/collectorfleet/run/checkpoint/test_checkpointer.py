@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -322,3 +322,29 @@ def test_of_what_is_kept_beside_the_last_checkpoint_has_what_is_there_now(traini
     assert training.saved() == {"versions": 2}
     # The next driver waits for this one.
     assert limits == [timedelta(minutes=1)]
+
+
+def test_an_interrupt_that_waited_for_a_checkpoint_does_not_bring_an_older_one_back(tmp_path: Path) -> None:
+    training = Training(tmp_path / "checkpoints")
+
+    @contextmanager
+    def interrupted() -> Iterator[None]:
+        yield
+        raise KeyboardInterrupt
+
+    training.batch(seconds=1)
+    training.batch(seconds=1)
+    training.checkpoints._uninterrupted = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        training.write()
+    training.checkpoints._uninterrupted = nullcontext
+    training.checkpoints.write_remembered(training.position())
+    assert training.frames() == 200
+
+
+def test_the_last_checkpoint_of_a_lost_run_gives_learners_a_minute(training: Training) -> None:
+    limits: list[timedelta] = []
+    training.checkpoints.keep_beside(limits.append)
+    assert training.write()
+    assert training.checkpoints.write(training.position(), soon=True)
+    assert limits == [timedelta(hours=1), timedelta(minutes=1)]
