@@ -69,6 +69,7 @@ RULES_ONLY_IN_MANIFESTS = {
     **dict.fromkeys(
         (
             *("code-from-one-place", "archive-from-one-place", "code-path-needs-a-tree"),
+            *("certificate-authority-from-one-place", "certificate-authority-needs-fetched-code"),
             *("git-commit-in-full", "git-password-over-https", "artifact-by-digest"),
         ),
         "in Python the code is there",
