@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -19,6 +20,25 @@ PINNED = re.compile(r"^[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
 def workflow(file: Path) -> dict[str, Any]:
     found: dict[str, Any] = yaml.safe_load(file.read_text())
     return found
+
+
+def release_step(job: str, name: str) -> str:
+    """Return the script of a step of the release."""
+    steps = workflow(binaries.ROOT / ".github/workflows/release.yml")["jobs"][job]["steps"]
+    (script,) = [step["run"] for step in steps if step.get("name") == name]
+    return str(script)
+
+
+def run_script(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a script as a runner of GitHub does."""
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -60,3 +80,42 @@ def test_the_package_is_published_last_by_the_identity_of_the_workflow() -> None
     assert [name for name, job in jobs.items() if "publish" in job.get("needs", [])] == []
     assert (jobs["publish"]["environment"], jobs["publish"]["permissions"]["id-token"]) == ("pypi", "write")
     assert any(step.get("run") == "make dist" for step in jobs["package"]["steps"])
+
+
+@pytest.mark.parametrize(
+    ("tag", "heading", "message"),
+    [
+        pytest.param("v1.2.0", "## 1.2.0 - 2026-12-01", "", id="ready"),
+        pytest.param("v1.2.0", "## 1.2.0", "", id="without a date"),
+        pytest.param("v1.3.0", "## 1.3.0", "the tag is v1.3.0 and pyproject.toml has 1.2.0", id="another version"),
+        pytest.param("v1.2.0", "## Unreleased", "CHANGELOG.md has no section on 1.2.0", id="no changes"),
+        pytest.param("v1.2.0", "## 11.2.0", "CHANGELOG.md has no section on 1.2.0", id="changes of a longer version"),
+    ],
+)
+def test_a_tag_is_refused_before_anything_is_built(tmp_path: Path, tag: str, heading: str, message: str) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\nversion = "1.2.0"\n')
+    (tmp_path / "CHANGELOG.md").write_text(f"# Changelog\n\n{heading}\n\n* A change.\n")
+    output = tmp_path / "output"
+    script = release_step("check", "The tag is the version of the project, and CHANGELOG.md has a section on it")
+    done = run_script(script, tmp_path, GITHUB_REF_NAME=tag, GITHUB_OUTPUT=str(output))
+    assert message in done.stderr
+    assert (done.returncode, output.exists()) == ((1, False) if message else (0, True))
+    assert message or output.read_text() == "version=1.2.0\n"
+
+
+def test_the_notes_of_a_release_are_its_section_of_the_changelog(tmp_path: Path) -> None:
+    sections = ["## Unreleased\n\n* Later.\n", "## 1.2.0 - 2026-12-01\n\n* Now.\n", "## 11.2.0\n\n* Other.\n"]
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n" + "".join(sections))
+    (tmp_path / "bin").mkdir()
+    gh = tmp_path / "bin" / "gh"
+    gh.write_text('#!/bin/sh\n[ "$2" = create ]\n')
+    gh.chmod(0o755)
+    script = release_step("release", "The manifests and the package, with what CHANGELOG.md says of this version")
+    done = run_script(script, tmp_path, VERSION="1.2.0", PATH=f"{gh.parent}:{os.environ['PATH']}")
+    assert (done.returncode, (tmp_path / "notes.md").read_text()) == (0, sections[1])
+
+
+def test_an_action_has_one_version_in_all_workflows() -> None:
+    used = {line for file in FILES for line in re.findall(r"uses: (\S+@.*)$", file.read_text(), flags=re.MULTILINE)}
+    actions = [line.partition("@")[0] for line in used]
+    assert sorted(actions) == sorted(set(actions))
