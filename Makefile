@@ -191,6 +191,7 @@ lock: $(READY) ## Pin the requirements anew, with hashes and without addresses
 	$(LOCK) --group pod-types --no-deps --output-file requirements/pod-types.txt
 	$(LOCK) --group build --constraint requirements/dev.txt --output-file requirements/build.txt
 	$(LOCK) --group dist --constraint requirements/dev.txt --output-file requirements/dist.txt
+	$(LOCK) --group docs --constraint requirements/dev.txt --output-file requirements/docs.txt
 
 build/dist: requirements/uv.txt requirements/dist.txt
 	rm -rf $@
@@ -204,9 +205,15 @@ dist: build/dist ## Build the sdist and the wheel in dist, and check them (needs
 	build/dist/bin/uv build --quiet --no-build-isolation --python build/dist/bin/python --clear --no-create-gitignore --out-dir dist
 	build/dist/bin/twine check --strict dist/*
 
+build/docs: requirements/docs.txt
+	rm -rf $@
+	python3 -m venv $@
+	$@/bin/pip install --quiet --require-hashes -r requirements/docs.txt
+	@touch $@
+
 .PHONY: docs
-docs: $(READY) ## Build the site in build/site, without a link that leads nowhere
-	$(VENV)/bin/zensical build --strict
+docs: build/docs ## Build the site in build/site, and refuse broken links (needs no .venv)
+	build/docs/bin/zensical build --strict
 
 .PHONY: clean
 clean: ## Remove the environment and what tools left

@@ -115,6 +115,16 @@ def test_the_notes_of_a_release_are_its_section_of_the_changelog(tmp_path: Path)
     assert (done.returncode, (tmp_path / "notes.md").read_text()) == (0, sections[1])
 
 
+def test_a_push_to_main_publishes_the_site_that_was_built_strictly() -> None:
+    site = workflow(binaries.ROOT / ".github/workflows/site.yml")
+    # YAML reads `on` as true.
+    assert site[True] == {"push": {"branches": ["main"]}, "pull_request": None}
+    build, publish = site["jobs"]["build"], site["jobs"]["publish"]
+    assert any(step.get("run") == "make docs" for step in build["steps"])
+    assert (publish["needs"], publish["if"]) == ("build", "github.event_name == 'push'")
+    assert publish["permissions"] == {"pages": "write", "id-token": "write"}
+
+
 def test_an_action_has_one_version_in_all_workflows() -> None:
     used = {line for file in FILES for line in re.findall(r"uses: (\S+@.*)$", file.read_text(), flags=re.MULTILINE)}
     actions = [line.partition("@")[0] for line in used]
