@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.cluster.binaries import ROOT
 
 _BLOCK = re.compile(r"(?:<!-- (?P<mark>[^\n]*) -->\n)?^```sh\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-_FOLDERS = ("", "docs", "docs/runbooks", "docs/decisions", "charts/*", "examples/*")
+_FOLDERS = ("", "docs", "docs/runbooks", "docs/decisions", "docs/contributing", "charts/*", "examples/*")
 
 
 @dataclass(frozen=True)
