@@ -1,0 +1,85 @@
+"""The files that help to contribute name commands, versions and jobs that exist."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from typing import Any
+
+import pytest
+import yaml
+from tests.cluster.binaries import ROOT
+from tests.cluster.thin_images import VERSION
+
+HOOKS = ROOT / ".pre-commit-config.yaml"
+CONTAINER = ROOT / ".devcontainer/devcontainer.json"
+IMAGE = re.compile(r"ghcr\.io/collectorfleet/(?:collectorfleet|operator):(\d[\w.-]*)")
+
+
+def hooks() -> list[dict[str, Any]]:
+    """Return the hooks of all repositories of hooks."""
+    repositories = yaml.safe_load(HOOKS.read_text())["repos"]
+    assert [one["repo"] for one in repositories] == ["local"]
+    return [hook for one in repositories for hook in one["hooks"]]
+
+
+def container() -> dict[str, Any]:
+    """Return the development container, whose format allows comments."""
+    found: dict[str, Any] = json.loads(re.sub(r"^\s*//.*$", "", CONTAINER.read_text(), flags=re.MULTILINE))
+    return found
+
+
+@pytest.mark.parametrize(
+    "command", [*(hook["entry"] for hook in hooks()), container()["postCreateCommand"], "make run", "make check"]
+)
+def test_a_command_is_a_target_of_make(command: str) -> None:
+    make, target = command.split()
+    done = subprocess.run([make, "--dry-run", target], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_commit_is_checked_by_what_continuous_integration_runs() -> None:
+    (targets,) = re.findall(r"for target in ([a-z ]+);", (ROOT / ".ci/run").read_text())
+    assert {hook["entry"] for hook in hooks()} <= {f"make {target}" for target in targets.split()}
+    for hook in hooks():
+        assert (hook["language"], hook["pass_filenames"]) == ("system", False)
+        assert re.search(hook["files"], "crds/collectorfleet_api/names.py")
+
+
+@pytest.mark.parametrize("dockerfile", ["collector_image/Dockerfile", "operator/Dockerfile"])
+def test_the_development_container_has_the_python_and_the_debian_of_the_images(dockerfile: str) -> None:
+    (base,) = re.findall(r"^ARG BASE=(\S+)$", (ROOT / dockerfile).read_text(), flags=re.MULTILINE)
+    assert container()["image"] == base.replace("-slim", "")
+
+
+def test_the_guide_to_releases_describes_each_job() -> None:
+    guide = (ROOT / "docs/contributing/releases.md").read_text()
+    rows = re.findall(r"^\| ([a-z]+) \| .* \| ([a-z, ]*)\|$", guide.partition("| --- |")[2], flags=re.MULTILINE)
+    jobs = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())["jobs"]
+    assert [name for name, _ in rows] == list(jobs)
+    for name, after in rows:
+        needs = jobs[name].get("needs", [])
+        assert set(after.strip().split(", ")) - {""} <= set([needs] if isinstance(needs, str) else needs)
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        "README.md",
+        "docs/**/*.md",
+        "examples/**/*.yaml",
+        "examples/**/*.md",
+        "examples/**/Dockerfile",
+        "charts/**/*.yaml",
+        "charts/**/*.md",
+        "collector_image/Dockerfile",
+        "operator/manifests/*.yaml",
+        "benchmarks/start/*.yaml",
+    ],
+)
+def test_an_image_of_this_project_has_its_version(places: str) -> None:
+    versions = {str(page.relative_to(ROOT)): set(IMAGE.findall(page.read_text())) for page in ROOT.glob(places)}
+    named = {page: version for page, version in versions.items() if version}
+    assert named
+    assert {page: version for page, version in named.items() if version != {VERSION}} == {}
