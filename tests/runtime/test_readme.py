@@ -18,5 +18,6 @@ def test_the_python_of_the_readme_collects_frames_of_growing_versions(tmp_path: 
     seen = re.findall(r"^(\d+) frames of version \[(\d+)\]$", done.stdout, flags=re.MULTILINE)
     assert [int(frames) for frames, _ in seen] == [400] * 10
     versions = [int(version) for _, version in seen]
-    assert versions == sorted(versions)
-    assert versions[-1] > versions[0]
+    # In any order: the batches are of two collectors, of which one may be slower than the other.
+    assert min(versions) >= 1
+    assert max(versions) > min(versions)
