@@ -1,4 +1,4 @@
-"""The boundary around every command: what is raised inside becomes one sentence on stderr and an exit code."""
+"""The boundary around every command. It turns an exception into one sentence on stderr and an exit code."""
 
 from __future__ import annotations
 

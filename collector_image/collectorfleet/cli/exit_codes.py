@@ -19,7 +19,7 @@ class ExitCode(IntEnum):
     STOPPED = names.EXIT_STOPPED
     UNAVAILABLE = 69
     DENIED = 77
-    INTERRUPTED = 130
+    INTERRUPTED = names.EXIT_INTERRUPTED
     TERMINATED = names.EXIT_SIGTERM
 
 

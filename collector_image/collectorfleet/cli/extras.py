@@ -15,7 +15,7 @@ from collectorfleet.errors import CollectorFleetError
 
 @dataclass(frozen=True)
 class Needs:
-    """``modules`` are those of the packages in ``extra`` that a command cannot work without."""
+    """``modules`` are what a command imports of the packages in ``extra``."""
 
     extra: str
     modules: tuple[str, ...]
@@ -33,7 +33,7 @@ class Needs:
 
     @property
     def install(self) -> str:
-        """The command that installs what is missing."""
+        """The command line that installs the missing packages."""
         return f"pip install 'collectorfleet[{self.extra}]'"
 
 

@@ -16,7 +16,7 @@ from collectorfleet_api.names import EXIT_USER_ERROR, MAX_NAME_LENGTH
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-# What is trained, by the name for --from: the folders of templates that make the project.
+# For each value of --from, the folders of templates that are copied into the project.
 KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "ppo": ("every", "cartpole", "ppo"),
     "sac": ("every", "pendulum", "sac"),

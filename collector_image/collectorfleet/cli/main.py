@@ -26,7 +26,7 @@ _NO_FILES: Final = ":4"
 def main(arguments: Sequence[str] | None = None, *, prog: str = "collectorfleet") -> int:
     """Run one command; returns the exit code.
 
-    Without ``arguments`` this is the program: it takes those of the process, and handles its signals.
+    Without ``arguments`` it uses ``sys.argv`` and handles the signals of the process.
     """
     if arguments is not None:
         return exit_code_of(lambda: _run(arguments, prog, nullcontext), with_traceback=_DEBUG in arguments)

@@ -37,9 +37,9 @@ def children(fleet: CollectorFleet) -> list[dict[str, Any]]:
 
 
 def pod_problems(fleet: CollectorFleet) -> list[Problem]:
-    """Return what an API server would refuse of the pods of a fleet that has no problems by itself.
+    """Return what an API server would refuse in the pods of ``fleet``, whose own fields are valid.
 
-    At most ``MOST_PROBLEMS``, and those of merged pods only if the templates have none.
+    Returns at most ``MOST_PROBLEMS``. Merged pods are checked only if the templates alone have no problem.
     """
     templates = _templates(fleet)
     by_themselves = (

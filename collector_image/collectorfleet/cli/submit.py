@@ -40,8 +40,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         metavar="GLOB",
         action="append",
         default=[],
-        help="pack these files, too, such as '*.npz'; a line as those of a .gitignore. A hidden file, or one with the "
-        "name of a secret, needs its name without wildcards. May be given several times",
+        help="pack these files, too, such as '*.npz'. GLOB has the syntax of .gitignore. Name a hidden file, or a file "
+        "that looks like a secret, without wildcards. You can give this option several times",
     )
     submit.add_argument(
         "--dry-run", action="store_true", help="list the files that would be packed, with sizes; asks no cluster"

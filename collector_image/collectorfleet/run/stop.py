@@ -47,7 +47,7 @@ class StopRequest:
         self._nothing_to_save = False
         self._writing = 0
         self._interrupt_after_writing = False
-        # What handlers ask, set before they could break into the setting of the event.
+        # Signal handlers read this, because a handler may run in the middle of setting the event.
         self._is_over = False
         self._ended = threading.Event()
         # One that a signal handler may take while its thread has it.
@@ -83,7 +83,7 @@ class StopRequest:
 
     @contextmanager
     def uninterrupted(self) -> Iterator[None]:
-        """Within it, StopNow waits: a checkpoint is written. No thread but the main one is interrupted at all."""
+        """Hold StopNow back until its end, while a checkpoint is written. Only the main thread is ever interrupted."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

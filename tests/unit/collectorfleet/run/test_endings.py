@@ -24,6 +24,7 @@ from collectorfleet.run.endings import (
     seconds_for_batch,
     way_of,
 )
+from collectorfleet.run.exit import exit_code, exit_of
 from collectorfleet.run.stop import StopNow
 
 HEADER = (
@@ -73,6 +74,9 @@ def test_the_page_has_the_table() -> None:
 def test_what_a_run_raises_says_how_it_ended_unless_it_was_asked_to_end(error: BaseException | None, way: Way) -> None:
     assert way_of(error, None) is way
     assert way_of(error, Way.SIGTERM) is Way.SIGTERM
+    # The exit code of the table is the one that the driver ends with.
+    if error is not None:
+        assert exit_code(exit_of(error)) == ENDINGS[way].exit_code
 
 
 def test_a_run_that_was_interrupted_leaves_the_last_batch_boundary_and_one_that_returned_its_end() -> None:
