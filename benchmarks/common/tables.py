@@ -40,9 +40,9 @@ def machine(*packages: str) -> str:
     )
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return (
-        f"{os.cpu_count()} cores ({platform.machine()}; ten million additions in Python take one of them "
-        f"{number(_additions_seconds())} s), {memory:.0f} GiB of memory, "
-        f"Python {platform.python_version()}, {versions}; load average at the end {os.getloadavg()[0]:.1f}"
+        f"{os.cpu_count()} cores ({platform.machine()}), {memory:.0f} GiB of memory; one core takes "
+        f"{number(_additions_seconds())} s for ten million additions. Python {platform.python_version()}, {versions}. "
+        f"Load average at the end {os.getloadavg()[0]:.1f}"
     )
 
 

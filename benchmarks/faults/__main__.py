@@ -72,7 +72,7 @@ Its `request_timeout` is {REQUEST_TIMEOUT_SECONDS:g} s. RayCollector runs with i
 * **Hangs** means that no batch came for {HANG_SECONDS:g} s. The benchmark then ended the run.
 * Times are seconds after the fault: the median (least-most) of several rounds.
 * **Full strength** means that four collectors are available with acknowledged weights.
-* In the run whose driver is killed, there are two collectors, batches of 40 frames and a checkpoint every 2 s.
+* The run whose driver is killed has two collectors, batches of 40 frames, and checkpoints that are 2 s apart.
   RayCollector's driver is a script without a checkpoint, so the script starts over.
 
 [lost-nodes.md](lost-nodes.md) shows the cost of lost nodes. [cluster-faults.md](cluster-faults.md) shows the cost of

@@ -107,7 +107,7 @@ class Run:
             lost = f" without a word of the cause ({self._must_say})" if silent else ""
             self.outcome = f"raises after {seconds:.1f} s{lost}: {_in_one_line(self._error)}"
         else:
-            self.outcome = "goes on"
+            self.outcome = "continues"
 
     def _consume(self) -> None:
         try:

@@ -155,7 +155,7 @@ def cells(found: Killed | Failed) -> list[Cell]:
         return [found.why, *[""] * 7]
     seconds = found.first["at"] - found.killed_at
     kept = found.first["batch"] - 1
-    outcome = f"{'goes on' if kept else 'starts over'} after {seconds:.1f} s"
+    outcome = f"{'continues' if kept else 'starts over'} after {seconds:.1f} s"
     progress = found.status.get("progress", {})
     counted = "-"
     if progress:

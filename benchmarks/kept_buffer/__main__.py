@@ -13,7 +13,7 @@ from benchmarks.kept_buffer.one import CONTENTS
 
 PARTS = {
     "MB": "MB",
-    "dump": "dump, for which the loop stands still (s)",
+    "dump": "dump, for which the loop stops (s)",
     "sync": "sync, beside the training (s)",
     "load": "load (s)",
     "state_dict": "state_dict through Ray (s)",

@@ -44,7 +44,7 @@ WHAT = {
 INTRODUCTION = """# What one event costs the driver
 
 This page shows how the driver's cost of one event grows with the number of collectors. Cells are the CPU of the driver
-for one event of the gather, in fleets of 4, 64 and 512 collectors: median (min-max) over the rounds.
+for one event of the gather, in fleets of 4, 64 and 512 collectors. They show median (min-max) over the rounds.
 
 * An event is one answer, or one acknowledgement of weights. An answer includes the request that follows it and its part
   of a batch.

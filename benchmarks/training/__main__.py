@@ -2,7 +2,7 @@
 
     python -m benchmarks.training [--minutes 5] [--seeds 3] [--goal 3300] [--async] [--write docs/training]
 
-Same code, hyper-parameters, seeds and log-probabilities (those that the collectors acted with) in all runs. In Sync
+Same code, hyperparameters, seeds and log-probabilities (those that the collectors acted with) in all runs. In Sync
 both sides are on-policy, and FleetCollector has a second run that is one batch ahead, which RayCollector cannot be. In
 Async RayCollector's staleness has no bound, and so FleetCollector's has none. ``--goal`` asks when a reward was
 reached; without it that is half and nine tenths of the least of the runs' best. ``--write`` makes FILE.csv, FILE.png
@@ -173,7 +173,7 @@ def main() -> None:
         introduction = (
             "# Reward against the clock\n\n"
             "This page compares the reward over time with FleetCollector and with RayCollector. The "
-            "training code, hyper-parameters\n"
+            "training code, hyperparameters\n"
             "and seeds are the same. Runs follow one after the other. Only the collector differs. PPO "
             "uses the log-probabilities that\n"
             "the collectors acted with. In Sync both sides are on-policy. *One batch ahead* collects "

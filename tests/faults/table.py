@@ -10,7 +10,7 @@ from tests.cluster.client import Object
 LOST_NODES = """# What a lost node costs
 
 This page shows how long a fleet takes to recover from the loss of a node. The fleet has one collector on two nodes,
-and writes a checkpoint every second. Kubernetes has its default delays: it marks a silent node as lost after 40 to
+and writes a checkpoint every second. Kubernetes has its default delays. It marks a silent node as lost after 40 to
 50 s, and evicts the fleet's pods from the node 30 s later. One pod of the fleet runs on the lost node. The other pods
 run on the other node. Each row is one run, with one of the two values of `spec.launcher`. [faults.md](faults.md) shows
 the cost of losing one collector.

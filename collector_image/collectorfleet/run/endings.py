@@ -1,7 +1,7 @@
 """How a run ends: whether its batch is finished, which checkpoint it leaves, how much time it has, its exit code. Pure.
 
-One table decides, and the driver's main thread carries it out: :mod:`.stop` gives the batch its time,
-:mod:`.session` writes the last checkpoint, and :mod:`.supervision` says the exit code.
+One table decides, and the driver's main thread carries it out. :mod:`.stop` gives the batch its time, :mod:`.session`
+writes the last checkpoint, and :mod:`.supervision` returns the exit code.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Way(Enum):
 
     RETURNED = "the training function returns"
     RAISED = "the user's code raises, or an option is wrong"
-    ORDERED = "the operator asks for the end"
+    ORDERED = "the operator requests the end"
     SIGTERM = "SIGTERM"
     INTERRUPTED = "Ctrl-C"
     FLEET_GONE = "the fleet is deleted"
@@ -118,8 +118,8 @@ def checkpoint_of(way: Way, *, returned: bool) -> LastCheckpoint:
 def seconds_for_batch(way: Way, killed_after: float | None, checkpoint_seconds: float) -> float | None:
     """How long the training function may work on after the request to end; None for as long as it takes.
 
-    ``killed_after`` are the seconds from the request until the process is killed, None where nobody kills it;
-    ``checkpoint_seconds`` is how long a checkpoint took until now, 0 for a run without any.
+    ``killed_after`` are the seconds from the request until the process is killed, or None if it is not killed.
+    ``checkpoint_seconds`` is the duration of the last checkpoint, 0 for a run without any.
     """
     if ENDINGS[way].batch is Batch.FINISHED:
         return None

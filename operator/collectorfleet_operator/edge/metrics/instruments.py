@@ -1,7 +1,7 @@
 """What is counted while the operator works, and kept for as long as its process lives.
 
-An observation costs the same however many fleets there are: no label names a fleet, and each label has a fixed set of
-values or one for each kind of object. What is only true at the moment of a scrape is in ``state``.
+An observation costs the same however many fleets there are: no label names a fleet. Each label has a fixed set of
+values, or one value for each kind of object. ``state`` has the numbers of the moment of a scrape.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Instruments(Collector):
     def collect(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(
             f"{PREFIX}leading",
-            "1 while this operator serves fleets; 0 while it starts, or stands by for another.",
+            "1 while this operator serves fleets; 0 while it starts, or waits as a standby.",
             value=self.state is not None,
         )
         if self.state is not None:

@@ -55,7 +55,7 @@ def _ages(name: str, description: str, ages: Mapping[Kind, float]) -> Metric:
 def _by_phase(fleets: Iterable[Summary]) -> Metric:
     counts = Counter(fleet.phase for fleet in fleets)
     family = GaugeMetricFamily(
-        f"{PREFIX}fleets", "Fleets by status.phase, those without one as Pending.", labels=["phase"]
+        f"{PREFIX}fleets", "Fleets by status.phase. A fleet without a phase counts as Pending.", labels=["phase"]
     )
     for phase in Phase:
         family.add_metric([phase.value], counts[phase])
