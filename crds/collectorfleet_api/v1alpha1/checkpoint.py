@@ -13,8 +13,9 @@ class Checkpoint(Model):
         min_length=1,
         max_length=253,
         description=(
-            "PersistentVolumeClaim in the fleet's namespace, mounted into the driver pod. Fleets may share one: each "
-            "has a folder of its own name in it. A fleet that is deleted and made again goes on from its folder."
+            "PersistentVolumeClaim in the fleet's namespace, mounted into the driver pod. Fleets may share a claim: "
+            "each fleet has a folder of its own name. A fleet that is deleted and created again resumes from its "
+            "folder."
         ),
     )
     sub_path: SubPath | None = Field(
@@ -23,7 +24,7 @@ class Checkpoint(Model):
     every_seconds: Positive = Field(
         default=60,
         description=(
-            "Least time between two checkpoints. They are written when the training function asks for a batch, and at "
-            "the end."
+            "Least time between two checkpoints. They are written when the training function requests a batch, and at"
+            " the end."
         ),
     )

@@ -24,11 +24,11 @@ class Archive(Model):
         pattern=r"^[-._a-zA-Z0-9]+$",
         description="Key of the archive in the ConfigMap.",
     )
-    url: HttpUrl | None = Field(default=None, description="Where the pods fetch the archive from.")
+    url: HttpUrl | None = Field(default=None, description="URL from which the pods fetch the archive.")
     sha256: Sha256 = Field(
         description=(
-            "SHA-256 of the archive in hexadecimal digits. No pod starts with another: what is behind a URL may "
-            "change, and pods that start later must not run other code."
+            "SHA-256 of the archive in hexadecimal digits. A pod refuses an archive with another digest, because the "
+            "content of a URL may change between two pods."
         )
     )
 
@@ -37,7 +37,7 @@ class Git(Model):
     """A package tree in a git repository, as it is at one commit."""
 
     repository: GitUrl = Field(
-        description="Where the pods fetch the repository from, such as `https://git.example.com/me/lab.git`."
+        description="URL from which the pods fetch the repository, such as `https://git.example.com/me/lab.git`."
     )
     commit: str = Field(
         max_length=64,

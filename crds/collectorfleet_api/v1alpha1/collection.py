@@ -49,8 +49,8 @@ class Stragglers(Model):
         ge=0,
         le=1,
         description=(
-            "Once this part of the shares is there, between 0 and 1, the others return what they have. Missing frames "
-            "have `traj_ids` -1 and False in `collector/mask`."
+            "Part of the shares, between 0 and 1. Once this part has arrived, the other collectors return the frames "
+            "that they have. Missing frames have `traj_ids` -1 and False in `collector/mask`."
         ),
     )
 
@@ -86,8 +86,8 @@ class Collection(Model):
     exact_staleness: bool = Field(
         default=False,
         description=(
-            "Sync: each batch is made with exactly the version that was published when it was asked for, and with no "
-            "newer one. `maxStaleness: 1` is then a lag of exactly one step."
+            "Sync: each batch is made with exactly the version that was the newest when the batch was requested. "
+            "`maxStaleness: 1` is then a lag of exactly one step."
         ),
     )
     shares: Positive | None = Field(
@@ -130,8 +130,8 @@ class Collection(Model):
     compact_observations: bool = Field(
         default=False,
         description=(
-            "Observations that are the `next` of the step before travel once. Batches are the same; they take about "
-            "half of the network and of the object store where observations are large, and some time to compare them."
+            "An observation that equals the `next` of the step before travels once. Batches are the same. Large "
+            "observations take about half of the network and of the object store, and some time to compare."
         ),
     )
     split_trajs: bool = Field(
@@ -148,7 +148,7 @@ class Collection(Model):
     postproc: Factory | None = Field(
         default=None,
         description=(
-            "Builds, once in the driver, what turns each batch into the one that is handed out, such as "
+            "Builds, once in the driver, a function from a collected batch to the batch that is handed out, such as "
             "`torchrl.data.postprocs:MultiStep`."
         ),
     )

@@ -70,9 +70,9 @@ class Collectors(Model):
     resources: Resources = Field(
         default_factory=Resources,
         description=(
-            "What one collector needs, all of its processes together. A worker pod asks for that of its collectors "
-            "and, for Ray, 200m CPU, 768Mi and 256Mi per collector on top; memory is also its limit. Torch uses as "
-            "many threads as there are CPUs, rounded up."
+            "Resources of one collector with all of its processes. A worker pod requests the resources of its "
+            "collectors. For Ray it requests 200m CPU, 768Mi, and 256Mi for each collector on top. Memory is also the"
+            " limit. Torch uses as many threads as there are CPUs, rounded up."
         ),
     )
     collector_class: CollectorClass = Field(
@@ -90,7 +90,9 @@ class Collectors(Model):
     )
     devices: Devices = Field(
         default_factory=Devices,
-        description="Where a collector's tensors are. Absent: where the factories put them, which need not be the GPU.",
+        description=(
+            "Devices of a collector's tensors. Absent: the devices that the factories use, which need not be a GPU."
+        ),
     )
     no_cuda_sync: bool | None = Field(
         default=None, description="Do not wait for CUDA between steps. Absent: as TorchRL decides from the devices."
@@ -115,8 +117,8 @@ class Collectors(Model):
     first_request_timeout_seconds: Seconds = Field(
         default=300,
         description=(
-            "The same for the first request of a collector, which may compile, and for what comes before it: building "
-            "its environment and policy once it has a place, and loading its first weights."
+            "The same for the first request of a collector, which may compile. The time also covers building "
+            "environment and policy, and loading the first weights."
         ),
     )
     available_timeout_seconds: Seconds = Field(
@@ -133,18 +135,17 @@ class Collectors(Model):
     failure_policy: Factory | None = Field(
         default=None,
         description=(
-            "Builds, once in the driver, the object whose `decide(loss)` says what becomes of a lost collector, also "
-            "of one whose environment raised. "
-            "Absent: it is started again with growing pauses, 10 times before it has worked for ten minutes; after the "
-            "loss of its node at once."
+            "Builds, once in the driver, the object whose `decide(loss)` says what happens to a lost collector, or to"
+            " a collector whose environment raised. Absent: the collector is restarted with exponential backoff, up "
+            "to 10 times until it has worked for ten minutes. After the loss of its node it is restarted at once."
         ),
     )
     scaling_policy: Factory | None = Field(
         default=None,
         description=(
-            "Builds, once in the driver, the object whose `leaving(collectors, count)` names those that end when the "
-            "fleet shrinks. Absent: those that leave whole pods empty. With launcher Job those of the highest indexes "
-            "leave, and no other policy is taken."
+            "Builds, once in the driver, the object whose `leaving(collectors, count)` names the collectors that end "
+            "when the fleet shrinks. Absent: collectors end so that whole pods become empty. With launcher Job the "
+            "collectors of the highest indexes end, and no policy is allowed."
         ),
     )
     groups: list[Group] = Field(

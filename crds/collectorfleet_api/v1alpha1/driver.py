@@ -41,11 +41,14 @@ class Driver(Model):
         default_factory=list, max_length=200, description="Arguments of the program, its `sys.argv[1:]`."
     )
     resources: DriverResources = Field(
-        default_factory=DriverResources, description="What the driver pod asks for; memory is also its limit."
+        default_factory=DriverResources, description="Requests of the driver pod; memory is also its limit."
     )
     checkpoint: Checkpoint | None = Field(
         default=None,
-        description="What a restarted driver goes on from. Absent: it starts over, and its frames count as lost.",
+        description=(
+            "Checkpoints from which a restarted driver resumes. Absent: the driver starts over, and its frames count "
+            "as lost."
+        ),
     )
     liveness_deadline_seconds: Annotated[int, Field(ge=60)] | None = Field(
         default=None,
@@ -55,7 +58,7 @@ class Driver(Model):
         ),
     )
     log: Log | None = Field(
-        default=None, description="Where the numbers of the run go besides the status. Absent: nowhere else."
+        default=None, description="Loggers for the numbers of the run. Absent: the numbers are in the status only."
     )
     template: PodTemplate = Field(
         default_factory=dict,

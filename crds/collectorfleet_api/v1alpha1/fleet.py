@@ -26,15 +26,17 @@ class Metadata(Model):
     labels: dict[str, str] = Field(default_factory=dict, description="Labels.")
     annotations: dict[str, str] = Field(default_factory=dict, description="Annotations.")
     creation_timestamp: Time | None = Field(default=None, description="When the fleet was created.")
-    deletion_timestamp: Time | None = Field(default=None, description="When its deletion was asked for.")
+    deletion_timestamp: Time | None = Field(default=None, description="When its deletion was requested.")
 
 
 class CollectorFleet(Model):
     api_version: Literal["collectorfleet.dev/v1alpha1"] = Field(description="Group and version.")
     kind: Literal["CollectorFleet"] = Field(description="Kind.")
     metadata: Metadata = Field(description="Object metadata.")
-    spec: CollectorFleetSpec = Field(description="What the user asks for.")
-    status: CollectorFleetStatus | None = Field(default=None, description="What is true now.")
+    spec: CollectorFleetSpec = Field(description="The state that the user requests.")
+    status: CollectorFleetStatus | None = Field(
+        default=None, description=("The state that operator and driver observe.")
+    )
 
     @classmethod
     def parse(cls, obj: dict[str, Any]) -> Self:
@@ -46,9 +48,9 @@ class CollectorFleet(Model):
 
     @classmethod
     def parse_stored(cls, obj: dict[str, Any]) -> Self:
-        """Read an object of the API server. Unknown fields are dropped: the installed CRD may be newer than this code,
-        and its defaults then put fields into every stored fleet that this version has never heard of. Of the status,
-        values are dropped too: nobody but this system writes it, and a newer release has more words.
+        """Read an object of the API server. Unknown fields are dropped: the installed CRD may be newer than this code.
+        Its defaults then put unknown fields into every stored fleet. Unknown values of the status are dropped too: only
+        this system writes the status, and a newer release has more words.
 
         Raises pydantic.ValidationError for what is not the status.
         """

@@ -52,7 +52,7 @@ class GroupResources(Model):
         default=None, description="GPUs of one collector, as `collectors.resources.gpu` has them."
     )
     custom: CustomAmounts | None = Field(
-        default=None, description="Custom resources of Ray that one collector asks for, all of them; {} is none."
+        default=None, description="Custom resources of Ray that one collector requests, all of them; {} is none."
     )
 
 
@@ -86,9 +86,9 @@ class Group(Model):
         default=1,
         le=10_000,
         description=(
-            "Collectors of the group, out of `collectors.replicas`. At another total than their sum, as after `kubectl "
-            "scale`, groups are in the proportion of these numbers, with one collector each as long as there are "
-            "enough."
+            "Collectors of the group, out of `collectors.replicas`. If the total changes, for example by `kubectl "
+            "scale`, the groups keep the proportion of these numbers. Each group has at least one collector if there "
+            "are enough."
         ),
     )
     environment: GroupEnvironment = Field(

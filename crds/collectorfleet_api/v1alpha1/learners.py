@@ -99,8 +99,8 @@ class Learners(Factory):
     max_policies: Annotated[int, Field(ge=1, le=MOST_POLICIES)] | None = Field(
         default=None,
         description=(
-            "Places for policies: with more of them than policies, one that is added finds its shard as it is. Absent: "
-            "as many as there are policies."
+            "Places for policies. If there are more places than policies, a policy can be added without a change of "
+            "the shards. Absent: as many places as policies."
         ),
     )
     gpus: float = Field(
@@ -121,13 +121,17 @@ class Learners(Factory):
     )
     placement: ShardPlacement = Field(
         default=ShardPlacement.SPREAD,
-        description="Spread: a policy goes to the shard with the fewest. FirstFit: to the first with a free place.",
+        description=(
+            "Spread: a policy joins the shard with the fewest policies. FirstFit: a policy joins the first shard with"
+            " a free place."
+        ),
     )
     resources: LearnerResources = Field(
         default_factory=LearnerResources,
         description=(
-            "What one policy's actor needs beside its GPU. A learner pod asks for what its shards' places and replay "
-            "actors need and, for Ray, 200m CPU, 768Mi and 256Mi per actor on top; memory is also its limit."
+            "Resources of one policy's actor without its GPU. A learner pod requests the resources of its actors and "
+            "replay actors. For Ray it requests 200m CPU, 768Mi, and 256Mi for each actor on top. Memory is also the "
+            "limit."
         ),
     )
     replay: LearnerReplay = Field(default_factory=LearnerReplay, description="The replay actor of each shard.")

@@ -26,7 +26,7 @@ class NetworkPolicy(Model):
         default=None,
         max_length=32,
         description=(
-            "Rules, as in `spec.egress` of a NetworkPolicy: pods reach each other, DNS, and what is listed here. The "
-            "driver needs the API server. Absent: they reach everything."
+            "Rules, as in `spec.egress` of a NetworkPolicy. Pods reach each other, DNS, and the destinations of these"
+            " rules. The driver needs the API server. Absent: pods reach everything."
         ),
     )

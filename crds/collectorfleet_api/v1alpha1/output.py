@@ -21,10 +21,10 @@ class ReplayBuffer(Factory):
     checkpoint: bool = Field(
         default=False,
         description=(
-            "True: each checkpoint of `driver.checkpoint` has the buffer's content with it, and the state of its "
-            "sampler and writer. The buffer's actor has to run in the driver's pod, where it writes them; sampling "
-            "waits meanwhile, about 1 s for 1 GB, and the claim needs room for three copies. False: a driver that is "
-            "started again begins with an empty buffer, and `status.progress.replayBufferFramesLost` says so."
+            "True: each checkpoint of `driver.checkpoint` contains the buffer's content, and the state of its sampler"
+            " and writer. The buffer's actor has to run in the driver's pod, where it writes them. Sampling waits "
+            "meanwhile, about 1 s for 1 GB, and the claim needs room for three copies. False: a restarted driver "
+            "begins with an empty buffer, and `status.progress.replayBufferFramesLost` has the missing frames."
         ),
     )
 

@@ -68,7 +68,7 @@ class WeightsStatus(Model):
 
 class GroupCounts(Model):
     name: str = Field(description="Name of the group.")
-    desired: Count = Field(description="Collectors asked for.")
+    desired: Count = Field(description="Collectors requested.")
     available: Count = Field(description="Collectors that run acknowledged weights.")
 
 
@@ -78,7 +78,7 @@ def groups_summary(groups: Sequence[GroupCounts]) -> str | None:
 
 
 class CollectorCounts(Model):
-    desired: Count = Field(description="Collectors asked for.")
+    desired: Count = Field(description="Collectors requested.")
     available: Count = Field(description="Collectors that run acknowledged weights.")
     restarts: Count = Field(default=0, description="Collectors started again after a loss.")
     summary: str = Field(description="available/desired, for the column.")
@@ -114,8 +114,8 @@ class Progress(Model):
     frames_discarded: Count = Field(
         default=0,
         description=(
-            "Frames that this driver collected and never handed out: of answers that came together with the news "
-            "that retired their collector, and of those that still waited when the run was over."
+            "Frames that this driver collected and did not hand out. Their collector was retired meanwhile, or the "
+            "run was over."
         ),
     )
     frames_lost: Count = Field(
@@ -129,7 +129,7 @@ class Progress(Model):
             "that ended with the driver before: it began empty."
         ),
     )
-    total_frames: int | None = Field(default=None, description="Frames asked for; absent is endless.")
+    total_frames: int | None = Field(default=None, description="Frames requested; absent is endless.")
     summary: str | None = Field(
         default=None, description="Percent of `totalFrames`, and the time left at this rate, for the column."
     )
@@ -140,8 +140,8 @@ class Progress(Model):
     spilled_bytes: Count | None = Field(
         default=None,
         description=(
-            "Bytes that Ray's object stores moved to disk so far, looked at every 10 s: above 0, batches or weights "
-            "are too large for the memory of the pods."
+            "Bytes that Ray's object stores have moved to disk, read every 10 s. Above 0, batches or weights are too "
+            "large for the memory of the pods."
         ),
     )
     frames_per_second: Measured | None = Field(
@@ -177,17 +177,18 @@ class LearnerPolicyStatus(Model):
     id: str = Field(description="Its id, of `spec.learners.policies`.")
     shard: Count = Field(description="The shard that it learns in, from 0.")
     published: int | None = Field(
-        default=None, description="Its newest version; it is 1 first, and goes on where it changed only."
+        default=None,
+        description=("Its newest version. The number begins at 1 and increases only if the policy changed."),
     )
     acknowledged: int | None = Field(
         default=None, description="Its lowest version among the available collectors; absent when one is unknown."
     )
     publish_lag: Count | None = Field(
-        default=None, description="Of its versions, how many the slowest collector is behind."
+        default=None, description="Number of versions by which the slowest collector is behind."
     )
     frames: Count = Field(description="Frames in its buffer that say their version.")
     staleness: PolicyStaleness | None = Field(
-        default=None, description="Of those frames, by its versions. Absent: there are none."
+        default=None, description=("Staleness of these frames, in versions of the policy. Absent: there are no frames.")
     )
     steps: Count | None = Field(
         default=None, description="Calls of its learner's `learn`, those before its last checkpoint included."
@@ -232,8 +233,9 @@ class CollectorStatus(Model):
     rollout: str | None = Field(
         default=None,
         description=(
-            "Which loop steps its environments now, see `collection.rollout`: `Fast`, `Fast, with tensors on DEVICE`, "
-            "`Fast, by the environment's own step: reason`, `TorchRL: reason`, or `TorchRL` if that was asked for."
+            "The loop that steps the environments now, see `collection.rollout`: `Fast`, `Fast, with tensors on "
+            "DEVICE`, `Fast, by the environment's own step: reason`, `TorchRL: reason`, or `TorchRL` if the spec "
+            "requests it."
         ),
     )
     applied_version: int | None = Field(default=None, description="Newest version that it acknowledged.")

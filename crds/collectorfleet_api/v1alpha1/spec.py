@@ -66,8 +66,7 @@ class Policy(Factory):
     trust: bool | None = Field(
         default=None,
         description=(
-            "True: the policy reads and writes a TensorDict by itself, and collectors do not wrap it. Absent: as "
-            "TorchRL decides."
+            "True: the policy reads and writes a TensorDict, and collectors do not wrap it. Absent: TorchRL decides."
         ),
     )
 
@@ -133,18 +132,21 @@ class CollectorFleetSpec(Model):
     learners: Learners | None = Field(
         default=None,
         description=(
-            "Policies that learn in actors of their own: collectors write each one's frames to the replay actor beside "
-            "it, iterating yields None, and what was learned is published as a version. `run.learners` has them in "
-            "`driver.train`; without it each learns once after each batch. Absent: the driver trains."
+            "Policies that learn in actors of their own. Collectors write each policy's frames to the replay actor of"
+            " its shard, and iterating yields None. The learned weights are published as a version. `run.learners` "
+            "has the learners in `driver.train`; without it each policy learns once after each batch. Absent: the "
+            "driver trains."
         ),
     )
-    output: Output | None = Field(default=None, description="Where a fleet without `driver.train` puts its batches.")
+    output: Output | None = Field(
+        default=None, description=("Destination of the batches of a fleet without `driver.train`.")
+    )
     ray: Ray = Field(default_factory=Ray, description="The Ray cluster underneath.")
     network_policy: NetworkPolicy | None = Field(
         default=None,
         description=(
-            "A NetworkPolicy for the pods of this fleet: they reach each other, and nobody else reaches them but who "
-            "is named here. Absent: there is none."
+            "A NetworkPolicy for the pods of this fleet: the pods reach each other, and only clients that are named "
+            "here reach the pods. Absent: there is no NetworkPolicy."
         ),
     )
     update_strategy: UpdateStrategy = Field(
@@ -153,15 +155,15 @@ class CollectorFleetSpec(Model):
     progress_deadline_seconds: Positive = Field(
         default=600,
         description=(
-            "A fleet whose driver delivers no first batch for so long is Stalled, and still tried; so long a driver "
-            "that is asked to end is waited for."
+            "If the driver delivers no first batch for this time, the fleet is Stalled, and the operator keeps trying. "
+            "A driver that is asked to end also has this time."
         ),
     )
     suspend: bool = Field(
         default=False,
         description=(
-            "True: the driver stops where its batch ends, with a checkpoint if there is `driver.checkpoint`, and every "
-            "pod is deleted. False again: the run goes on from there."
+            "True: the driver stops at the end of its batch, with a checkpoint if there is `driver.checkpoint`, and "
+            "every pod is deleted. False again: the run resumes."
         ),
     )
     when_finished: WhenFinished = Field(

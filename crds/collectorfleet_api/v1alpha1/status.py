@@ -17,7 +17,7 @@ from collectorfleet_api.v1alpha1.types import BY_NAME
 
 
 class WorkerPods(Model):
-    desired: Count = Field(description="Worker pods asked for.")
+    desired: Count = Field(description="Worker pods requested.")
     ready: Count = Field(description="Worker pods that are Ready.")
 
 
@@ -70,8 +70,8 @@ class DriverPodStatus(Model):
 class CodeStatus(Model):
     digest: str = Field(
         description=(
-            "Of the tree that the newest driver pod, or the head, put in place: `sha256:...` of an archive or an "
-            "artifact's manifest, `git:...` with the commit."
+            "Digest of the tree that the newest driver pod, or the head, put in place. It is `sha256:...` of an "
+            "archive or an artifact's manifest, or `git:...` with the commit."
         )
     )
 
@@ -106,8 +106,8 @@ class OperatorStatus(Model):
     selector: str | None = Field(
         default=None,
         description=(
-            "Label selector for the scale subresource: of the worker pods where each holds one collector. Where a pod "
-            "holds several it matches nothing, or an autoscaler on pod metrics would take pods for collectors."
+            "Label selector for the scale subresource. It matches the worker pods if each pod has one collector. If a"
+            " pod has several, it matches no pod: an autoscaler on pod metrics would count pods as collectors."
         ),
     )
     ray_cluster: RayClusterStatus | None = Field(default=None, description="The Ray cluster underneath.")

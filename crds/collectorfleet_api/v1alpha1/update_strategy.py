@@ -26,10 +26,10 @@ class UpdateStrategy(Model):
     type: UpdateStrategyType = Field(
         default=UpdateStrategyType.ON_DELETE,
         description=(
-            "OnDelete: a changed spec waits until the driver's Job is deleted, or ends by itself. RollingUpdate: the "
-            "driver ends where its batch ends, with a checkpoint, and goes on from there with the changed spec; "
-            "without `driver.checkpoint` the spec waits as with OnDelete. What only worker pods are made from takes no "
-            "other driver: they are drained and replaced a few at a time."
+            "OnDelete: a changed spec waits until the driver's Job is deleted, or has ended. RollingUpdate: the "
+            "driver ends after its batch with a checkpoint, and the next driver resumes with the changed spec. "
+            "Without `driver.checkpoint` the spec waits as with OnDelete. A change of worker pods alone restarts no "
+            "driver: the pods are drained and replaced a few at a time."
         ),
     )
     rolling_update: RollingUpdate = Field(

@@ -25,7 +25,7 @@ class TravellingModule(Factory):
     """A module beside the policy that is trained in the driver and used in the collectors."""
 
     path: AttributePath = Field(
-        description="Where the module is in a collector, by attributes, such as `env.world_model`."
+        description="Path of the module in a collector, by attributes, such as `env.world_model`."
     )
 
 
@@ -33,9 +33,9 @@ class Weights(Model):
     update_after_each_batch: bool = Field(
         default=True,
         description=(
-            "Publish the policy's weights when the training function asks for the next batch. False: only when it "
-            "calls `collector.update_policy_weights_()`, or at `maxWeightUpdateInterval`. With `spec.learners` what "
-            "they learned is published, and this says nothing."
+            "Publish the policy's weights when the training function requests the next batch. False: only when it "
+            "calls `collector.update_policy_weights_()`, or at `maxWeightUpdateInterval`. With `spec.learners` this "
+            "field has no effect, because the learners publish."
         ),
     )
     max_weight_update_interval: Positive | None = Field(
@@ -45,8 +45,8 @@ class Weights(Model):
     dtype: WeightsDtype | None = Field(
         default=None,
         description=(
-            "Floating-point weights travel as this type; the collectors' own stays. BFloat16 halves the bytes. "
-            "Absent: as they are."
+            "Type of floating-point weights while they travel; the collectors' own type does not change. BFloat16 "
+            "halves the bytes. Absent: no conversion."
         ),
     )
     include: list[NamePrefix] | None = Field(
