@@ -25,8 +25,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     collect = commands.add_parser(
         "collect",
         help="hold collectors for a driver that runs elsewhere",
-        description="Wait for the driver of a fleet, wherever it is and however late it comes, and run collectors for "
-        "it over a process group; then for the next one, until it is ended. Both sides prove that they have the token.",
+        description=(
+            "Wait for the driver of a fleet, also if it starts late or elsewhere, and run collectors for it over a "
+            "process group. Then wait for the next driver, until the command is ended. Both sides prove that they "
+            "have the token."
+        ),
     )
     where = collect.add_mutually_exclusive_group(required=True)
     where.add_argument("--driver", metavar="HOST:PORT", type=_address, help="where the driver listens")

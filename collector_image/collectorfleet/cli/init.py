@@ -43,8 +43,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         dest="kind",
         choices=KINDS,
         default="ppo",
-        help="ppo (default): PPO on CartPole; sac: SAC on Pendulum; gather: a loop without training, for an "
-        "algorithm of your own; script: PPO as a program that also runs by hand",
+        help=(
+            "ppo (default): PPO on CartPole; sac: SAC on Pendulum; gather: a loop for an algorithm of your own; "
+            "script: PPO as a program"
+        ),
     )
     init.set_defaults(command=_init)
 

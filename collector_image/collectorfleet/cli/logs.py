@@ -19,7 +19,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "it is.",
     )
     cluster.add_options(logs)
-    logs.add_argument("-f", "--follow", action="store_true", help="go on until the driver ends")
+    logs.add_argument("-f", "--follow", action="store_true", help="follow the log until the driver ends")
     logs.add_argument("--since", metavar="SECONDS", type=int, help="of the last SECONDS only")
     logs.add_argument("--of", metavar="WHO", help="driver, or a collector such as c0")
     logs.set_defaults(command=lambda options: cluster.with_fleets(options, lambda fleets: _logs(fleets, options)))

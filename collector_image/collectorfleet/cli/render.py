@@ -15,9 +15,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     render = commands.add_parser(
         "render",
         help="show what the operator makes of a fleet",
-        description="The children of the fleets of a manifest as YAML: RayCluster, or with launcher Job a Service "
-        "and a second Job; Job, ServiceAccount, Role, RoleBinding, Lease, ConfigMap and NetworkPolicy. They are "
-        "without the reference to their owner. No cluster is asked.",
+        description=(
+            "Print the children of the fleets of a manifest as YAML: RayCluster, Job, ServiceAccount, Role, "
+            "RoleBinding, Lease, ConfigMap and NetworkPolicy. With launcher Job, a Service and a second Job replace "
+            "the RayCluster. The children have no reference to their owner. The command needs no cluster."
+        ),
     )
     render.add_argument("file", metavar="FILE", help="manifests, or a folder with fleet.yaml; '-' is standard input")
     render.set_defaults(command=_render)

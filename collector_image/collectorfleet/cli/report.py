@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     report = commands.add_parser(
         "report",
-        help="make a page of how a run went",
-        description="One page of HTML, which needs nothing else: rewards, throughput, staleness, versions, the life of "
-        "each collector, and what was lost. RUN is a fleet on a cluster, or the folder of a run's checkpoints.",
+        help="make a page about a run",
+        description=(
+            "Write one page of HTML without references to other files: rewards, throughput, staleness, versions, the "
+            "life of each collector, and losses. RUN is a fleet on a cluster, or the folder of a run's checkpoints."
+        ),
     )
     cluster.add_options(report, name=False)
     cluster.complete_names(

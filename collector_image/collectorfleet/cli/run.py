@@ -29,8 +29,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "-o", "--output", choices=["json"], help="print the final status on stdout, everything else on stderr"
     )
     run.add_argument("--checkpoint", type=Path, metavar="DIR", help="keep checkpoints in DIR")
-    run.add_argument("--resume", action="store_true", help="go on from what is in the DIR of --checkpoint")
-    run.add_argument("--report", type=Path, metavar="FILE", help="write how the run goes into FILE, a page of HTML")
+    run.add_argument("--resume", action="store_true", help="resume from the checkpoints in the DIR of --checkpoint")
+    run.add_argument(
+        "--report", type=Path, metavar="FILE", help=("write a report of the run into FILE, a page of HTML")
+    )
     run.add_argument("--metrics-port", type=_port, metavar="N", help="serve Prometheus metrics on 127.0.0.1:N/metrics")
     run.add_argument("-v", "--verbose", action="store_true", help="show logs, tracebacks and what collectors print")
     run.set_defaults(command=_run)

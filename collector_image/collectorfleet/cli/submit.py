@@ -21,12 +21,14 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     submit = commands.add_parser(
         "submit",
         help="run a folder of code as a fleet on a cluster",
-        description="Pack the code of a folder into a ConfigMap and apply the folder's fleet with it, in one step. A "
-        "second time it changes the fleet that is there. In a git repository the files that git lists are packed, "
-        "elsewhere Python files and text of configurations. Hidden files, virtual environments, and what a line of "
-        ".collectorfleetignore matches are left out. Names of keys and secrets are refused.",
+        description=(
+            "Pack the code of a folder into a ConfigMap and apply the folder's fleet with it, in one step. A second "
+            "call changes the existing fleet. In a git repository the files that git lists are packed, elsewhere "
+            "Python files and text of configurations. Hidden files, virtual environments, and files that a line of "
+            ".collectorfleetignore matches are left out. Names of keys and secrets are refused."
+        ),
     )
-    submit.add_argument("folder", metavar="FOLDER", type=Path, help="the code; what is in it can be imported")
+    submit.add_argument("folder", metavar="FOLDER", type=Path, help="the code; its modules can be imported")
     submit.add_argument(
         "-f",
         "--filename",

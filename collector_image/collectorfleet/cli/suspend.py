@@ -19,7 +19,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     cluster.add_options(stop)
     stop.set_defaults(command=lambda options: cluster.with_fleets(options, lambda fleets: _stop(fleets, options.name)))
-    resume = commands.add_parser("resume", help="go on with a fleet that was stopped")
+    resume = commands.add_parser("resume", help="resume a fleet that was stopped")
     cluster.add_options(resume)
     resume.set_defaults(
         command=lambda options: cluster.with_fleets(options, lambda fleets: _resume(fleets, options.name))

@@ -74,8 +74,8 @@ def from_arguments(arguments: Sequence[str] | None = None) -> Settings:
             action="append",
             default=[],
             metavar="KEY",
-            help=f"give this {what} of a fleet to its children and pods too, or with a * at the end all that begin "
-            "so; may be given several times (default: none)",
+            help=f"copy this {what} of a fleet to its children and pods; a * at the end matches any ending; "
+            "several are possible (default: none)",
         )
     read = parser.parse_args(arguments)
     namespaces = tuple(dict.fromkeys(read.namespace))
