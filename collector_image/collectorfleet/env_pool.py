@@ -20,8 +20,8 @@ class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         options: of ``envpool.make_gymnasium``, such as ``num_threads``.
 
     Observations are ``[num_envs, *shape]``. An environment at its end stays there until it is reset, so frames have its
-    last observation; EnvPool by itself resets with the next step, which is then no step of the environment. EnvPool
-    takes a seed when it makes environments and at no other time, so ``reset(seed=)`` makes them anew.
+    last observation. EnvPool alone resets with the next step, which is then no step of the environment. EnvPool takes a
+    seed only when it makes environments, so ``reset(seed=)`` makes them again.
 
     Raises:
         ModuleNotFoundError: EnvPool is not installed.

@@ -1,8 +1,8 @@
 """What driver and collector say to each other: requests and answers, weights, and what went wrong. No torch, no I/O.
 
-What the driver tells a collector returns at once; what becomes of it arrives as messages, in any order and possibly
-never: a collector may die without a word. Every message names the collector that it is of, by slot and incarnation, so
-that one of a retired incarnation can be told apart.
+A call of the driver returns at once. Its results arrive as messages in any order, and possibly never: a collector may
+die without a word. Every message names its collector by slot and incarnation, so that a message of a retired
+incarnation can be recognized.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ POLICY: Final = "policy"
 class CollectorId:
     """What fills slot ``name`` in one of its incarnations: ``c3``, started for the second time.
 
-    ``generation`` counts the incarnations of this slot alone: unlike ``incarnation``, which is unique in the fleet, it
-    does not depend on the order in which collectors of other slots are lost, and so seeds follow from it.
+    ``generation`` counts the incarnations of this slot alone, while ``incarnation`` is unique in the fleet.
+    ``generation`` does not depend on the order in which collectors of other slots are lost, so seeds follow from it.
     """
 
     name: str

@@ -1,8 +1,9 @@
 """What environments keep of what they saw, to normalize by it, and how that of many becomes one. Knows no torch.
 
 One update with decay ``d`` makes ``d * sum + x`` of a sum. So ``k`` updates make ``d**k * sum + contribution``, where
-the contribution is what they would have made of nothing: it can be taken out of one environment and put into another,
-and contributions that are merged one after another are what one environment would have that saw all in that order.
+the contribution is the result of the same updates on a sum of 0. It can be taken out of one environment and put into
+another. Contributions that are merged one after another equal those of one environment that saw all steps in that
+order.
 """
 
 from __future__ import annotations

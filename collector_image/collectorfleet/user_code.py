@@ -1,7 +1,7 @@
 """The user's code by import path: ``package.module:function``.
 
-A manifest names code, it does not carry it, so that every process imports it for itself: a :class:`Factory` travels to
-a collector as a string and a dict, and the driver never builds the environment.
+A manifest names code and does not contain it, so every process imports the code. A :class:`Factory` travels to a
+collector as a string and a dict, and the driver never builds the environment.
 """
 
 from __future__ import annotations

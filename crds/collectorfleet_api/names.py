@@ -81,8 +81,8 @@ ENV_GRACE_SECONDS: Final = "COLLECTORFLEET_GRACE_SECONDS"
 # What a user or an image may tell it there: text (the default) or json.
 ENV_LOG_FORMAT: Final = "COLLECTORFLEET_LOG_FORMAT"
 
-# Exit codes of the driver. The Job's podFailurePolicy reads them: a user error is not tried again, and a driver that
-# ended because it was asked to starts again when the operator says so, one whose pod was deleted at once and uncounted.
+# Exit codes of the driver. The Job's podFailurePolicy reads them. A user error is not retried. A driver that ended by
+# an order starts again when the operator says so. A driver whose pod was deleted starts again at once, uncounted.
 EXIT_INFRASTRUCTURE: Final = 1
 EXIT_USER_ERROR: Final = 64
 EXIT_STOPPED: Final = 65

@@ -1,8 +1,7 @@
 """How deeply a fleet may be nested, and JSON text that is nested deeper. Pure.
 
 The API server stores keyword arguments that are nested thousands of levels deep. Python's JSON decoder, and most code
-that walks through a value, call themselves once for each level and raise RecursionError near a depth of 1,000. Nothing
-here calls itself.
+for nested values, recurse once for each level. They raise RecursionError near a depth of 1,000. Nothing here recurses.
 
 A level is a mapping or a list. The manifest itself is the first level, ``spec`` the second.
 """

@@ -18,8 +18,8 @@ from torch import Tensor
 
 from collectorfleet.codec import frames as keys
 
-# Of two environments that start in one of S states at random, each has all of so many starts distinct, and both the
-# same ones in the same order, with a probability below 1e-9, whatever S is.
+# So many starts of two environments with S random starting states are distinct in each, and equal between them, with a
+# probability below 1e-9. This holds for every S.
 STARTS: Final = 8
 
 
@@ -35,8 +35,8 @@ class FirstStarts:
     def digest(self, batch: TensorDictBase) -> str | None:
         """Return the digest of the first starts, once: with the rollout in which the last of them is.
 
-        There is no digest if two starts are equal, as in an environment that always starts in the same state, or in
-        one of a few; nor if the frames do not say where trajectories begin.
+        There is no digest if two starts are equal, as in an environment that always starts in one of a few states.
+        There is none either if the frames do not say where trajectories begin.
         """
         if self._over or batch.get("next", None) is None:
             return None

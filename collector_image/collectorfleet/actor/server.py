@@ -1,7 +1,7 @@
 """A collector as its process serves it: what the driver may ask, and what it hears. Knows no launcher.
 
-Errors of the user's code come back as messages, so that they are never mistaken for a broken process; and the
-environment is built by a call rather than by the constructor, so that its error arrives as it was raised.
+Errors of the user's code come back as messages, so that they are not mistaken for a broken process. A call builds the
+environment instead of the constructor, so that its error arrives as it was raised.
 
 Three threads at a time: one for ``build`` and ``run``, one for ``offer`` and ``cut_short``, one for ``next_applied``.
 

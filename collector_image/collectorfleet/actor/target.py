@@ -16,8 +16,9 @@ class WeightsTarget:
 
     ``optional`` names those that stay as they are where the weights of a whole policy do not have them.
 
-    A policy of many tensors is loaded hundreds of times, so what can be known before is: which tensors are plain memory
-    that bytes can be copied into, and that the entries of a snapshot, mostly the same as last time, fit.
+    A policy of many tensors is loaded hundreds of times, so two things are found out beforehand. The first is which
+    tensors are plain memory that bytes can be copied into. The second is that the entries of a snapshot fit, which are
+    mostly the same as last time.
     """
 
     def __init__(self, tensors: Mapping[str, Tensor], optional: Collection[str] = ()) -> None:

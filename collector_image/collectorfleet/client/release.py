@@ -20,8 +20,7 @@ _METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1
 def cluster_release(connection: Connection) -> str | None:
     """Return the version that chart, CRD and operator were released with. Blocks for up to 5 s.
 
-    None if the cluster does not tell: the CRD is older than its label, or the account may not read the CRD, which
-    takes a right in the whole cluster.
+    None if the CRD is older than its label, or if the account may not read the CRD. That right is of the whole cluster.
     """
     # What it returns depends on what it is told, which its types leave out.
     api: Any = ApiextensionsV1Api(connection.api)

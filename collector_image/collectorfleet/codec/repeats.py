@@ -13,8 +13,8 @@ Array = npt.NDArray[Any]
 def differing(after: Array, before: Array, time: int) -> tuple[Array, Array] | None:
     """What of ``after`` is not ``before`` a step later, bit for bit: rows, and where they are (int64).
 
-    Both are C-contiguous ``[..., time, *rest]`` of the same shape and dtype. None if it is not worth it: more than half
-    of the rows differ, as those at the end of an episode and of the rollout always may.
+    Both are C-contiguous ``[..., time, *rest]`` of the same shape and dtype. None if more than half of the rows differ:
+    it is not worth it then. Rows at the end of an episode and of the rollout may always differ.
     """
     lead, steps = int(np.prod(after.shape[:time], dtype=int)), after.shape[time]
     if not after.size:

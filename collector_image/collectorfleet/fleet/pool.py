@@ -1,11 +1,11 @@
 """Memory for batches that is used again, but never while anybody can still see it.
 
 Fresh memory for a batch of 50 MB costs more time than filling it: the kernel clears it page by page. Each loan is an
-array object of its own over pooled memory; the tensors made from it, and all views of them, keep that object alive,
-and the memory comes back when it dies.
+array object of its own over pooled memory. The tensors made from it, and all views of them, keep that object alive. The
+memory comes back when the object dies.
 
-What is free and what is on loan are together no more than what was lately on loan at once: batches of changing size
-leave nothing behind.
+Free and lent memory together are at most what was lately lent at once. So batches of changing size leave no unused
+memory.
 """
 
 from __future__ import annotations

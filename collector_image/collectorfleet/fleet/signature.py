@@ -19,8 +19,8 @@ def takes(
 ) -> Callable[[Callable[[_Self, _Options], None]], Callable[Concatenate[_Self, _P], None]]:
     """Give a constructor the arguments and the documentation of ``options``, for type checkers and at run time.
 
-    The constructor raises what ``options`` raises, and TypeError for an argument that is missing or that it does not
-    know, with the one that was probably meant.
+    The constructor raises the errors of ``options``. It raises TypeError for a missing or unknown argument, with the
+    one that was probably meant.
     """
     signature = inspect.signature(options, eval_str=True)
     known = list(signature.parameters)

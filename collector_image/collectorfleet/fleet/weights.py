@@ -70,13 +70,13 @@ class WeightsSource:
     def take(self, given: Any = None, model: str | None = None) -> snapshots.Snapshot | None:
         """A snapshot of what is ``given`` for ``model`` (default: the policy), or of all models; None: of nothing.
 
-        ``given`` is a module, a (nested) TensorDict or a dict of tensors, which may be a part of the model's: the rest
-        is in it as the model has it now. It may be ``{model: any of these}`` for several models at once, if ``model``
-        is None. Models that are not given are in it as they were the last time.
+        ``given`` is a module, a (nested) TensorDict or a dict of tensors. If it has only a part of the model's tensors,
+        the rest has the model's present values. It may be ``{model: any of these}`` for several models at once, if
+        ``model`` is None. Models that are not given have their last published values.
 
         Raises:
-            InvalidOption: the model has no tensor of a name that is given, or a tensor has no values, or another dtype
-                than at first, which collectors would round.
+            InvalidOption: the model has no tensor of a given name, or a tensor has no values. Also if a tensor has
+                another dtype than at first, which collectors would round.
         """
         for change in self._attributes.changes() if self._attributes is not None else ():
             log.warning(change)

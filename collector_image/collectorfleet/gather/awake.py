@@ -1,7 +1,7 @@
 """Time in which the gather thread was there to hear what collectors say.
 
-A driver that was stopped (a debugger, a frozen container, a laptop that slept) finds every deadline missed and every
-answer still on its way: nobody is at fault for what happened meanwhile.
+A driver that was stopped (a debugger, a frozen container, a laptop that slept) finds every deadline missed, and every
+answer still on its way. No collector is at fault for the delay.
 """
 
 from __future__ import annotations

@@ -43,9 +43,8 @@ class LearnerOptions:
         checkpoint_dir: an empty folder that all pods see. :meth:`LearnerShards.checkpoint` writes there, and an actor
             that died goes on from it; both classes then have ``state_dict()`` and ``load_state_dict()``. None: an actor
             that died is not replaced, as nobody would notice that it forgot all.
-        resume_from: a folder that other learner shards had as ``checkpoint_dir``. A policy that is added under an id
-            that is in it goes on from there; in its place, where shards have as many places as then, and with its
-            frames.
+        resume_from: a folder that other learner shards had as ``checkpoint_dir``. A policy that is added with an id of
+            that folder resumes from there with its frames. It keeps its place if shards have as many places as then.
         resources: what each actor asks Ray for besides, such as ``{"learner": 1}``; nodes without it hold no shard.
         max_restarts: how often an actor is replaced, lost nodes included.
         start_timeout: how long a shard may wait for room, and an actor for its constructor.

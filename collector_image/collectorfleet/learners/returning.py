@@ -2,8 +2,8 @@
 
 It also counts how often it learned.
 
-Ray itself builds a dead actor anew, in the same place and behind the same handle, and with the same arguments; so the
-way back to what was learned is the constructor.
+Ray itself builds a dead actor again, in the same place, behind the same handle, and with the same arguments. So the
+constructor loads the checkpoint.
 """
 
 from __future__ import annotations

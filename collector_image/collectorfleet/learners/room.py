@@ -1,7 +1,7 @@
 """A shard's room on Ray: one placement group, and so one node, with a bundle for the replay actor and each policy.
 
-Ray keeps the room together: where its node dies, all of it is placed again on another one, and the actors in it are
-built anew there.
+Ray keeps the room together. If its node dies, Ray places the whole room on another node and builds the actors again
+there.
 """
 
 from __future__ import annotations

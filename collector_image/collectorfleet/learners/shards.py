@@ -133,8 +133,8 @@ class LearnerShards:
     def remove_policy(self, policy_id: str, timeout: timedelta = _MINUTE) -> None:
         """End a policy once it has done what this process asked of it, and make its place free.
 
-        Its frames and its checkpoint are dropped. A policy that is still busy after ``timeout`` is ended all the same,
-        and a line in the log says so; for its frames to be forgotten this blocks for at most as long again.
+        Its frames and its checkpoint are dropped. A policy that is still busy after ``timeout`` is ended, and a line in
+        the log says so. Dropping its frames blocks for at most as long again.
 
         Raises:
             InvalidOption: there is none of that id, or collectors send it frames.

@@ -1,7 +1,7 @@
 """Which version of each policy a version of the fleet has. Pure.
 
-The fleet's versions have all policies, and one number. A policy's own count goes on only where it changed, so a version
-of the fleet is also one of each policy, and the newest that had begun by then.
+The fleet's versions have all policies, and one number. A policy's own count increases only if the policy changed. So a
+version of the fleet is also one version of each policy: the newest that had begun by then.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 
 
 def ray_resources(spec: CollectorFleetSpec) -> dict[str, int]:
-    """A slot for each collector, slots of each group, the custom resources that pods of its size would have, and a slot
-    for each learner and replay actor.
+    """Slots for each collector and group, the custom resources of a pod of its size, and slots for learners and replay
+    actors.
 
     The spec is one that can be packed, as every validated one is.
     """

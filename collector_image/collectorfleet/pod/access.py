@@ -1,9 +1,9 @@
 """Whether the API server still knows the driver: the answers to all its requests, one after another.
 
-A token is bound to its pod and its ServiceAccount. Of a pod that was deleted while its kubelet is silent, the driver
-runs on beside its successor and keeps the collectors from it. Of a ServiceAccount that was deleted and made again, only
-another pod gets a token at once: the kubelet renews those it has after most of an hour, and until then the driver can
-neither hold its Lease nor report. In both cases it is to end, and goes on as its successor.
+A token is bound to its pod and its ServiceAccount. If a pod is deleted while its kubelet is silent, the driver runs on
+beside its successor and keeps the collectors from it. If a ServiceAccount is deleted and created again, only another
+pod gets a token at once. The kubelet renews existing tokens after most of an hour, and until then the driver can
+neither hold its Lease nor report. In both cases the driver has to end, and its successor resumes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``collectorfleet drive``: the driver as the operator starts it, in a pod.
 
-What takes time at the start goes on together: this thread imports torch while one waits for the head and joins Ray, and
-another reads the fleet and takes the Lease.
+The slow steps of the start run at the same time. This thread imports torch, a second thread waits for the head and
+joins Ray, and a third reads the fleet and takes the Lease.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """When a report goes to the API server: on change, at most every 2 s, and at once on a transition. Pure.
 
-Numbers change with every batch; a reader who waits for a condition cares about collectors that come and go. Those of a
-large fleet come and go all the time, and its reports are large: "at once" is then after as long as its rows are many,
-up to the same 2 s. Even a quiet report is applied again now and then: its answer carries the spec, and a status that
-somebody overwrote heals.
+Numbers change with every batch; a reader who waits for a condition cares about collectors that join and leave. In a
+large fleet that happens all the time, and its reports are large. So "at once" then means a delay in proportion to the
+number of rows, up to the same 2 s. Even an unchanged report is applied again now and then: the answer carries the spec,
+and an overwritten status heals.
 """
 
 from __future__ import annotations

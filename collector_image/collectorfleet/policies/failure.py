@@ -66,8 +66,8 @@ class ReplaceWithBackoff:
     The first replacement follows at once: most losses are a pod or node that went away, not a collector that cannot
     live. A lost node is nobody's fault and costs nothing of the budget, and ten minutes of work give all of it back.
 
-    An environment that raises is a mistake to be told at once, unless it is known to fail now and then (a simulator, a
-    game server): then it is a loss like others.
+    An environment that raises is a mistake to report at once. If it is known to fail now and then, such as a simulator
+    or a game server, its error is a loss like others.
     """
 
     budget: int = 10

@@ -1,8 +1,8 @@
 """What a run does where one batch ends and the next begins: look whether it is to stop, and take checkpoints.
 
-Nothing else is a good moment: the training function has worked the last batch off, or it would not ask for the next,
-so that counters and state belong together. On the thread that iterates, which is the main one; where it is another,
-as of ``collector.start()``, the training function works beside it, and there is no such moment.
+It is the only good moment. The training function has worked the last batch off when it requests the next, so counters
+and state belong together. This holds on the thread that iterates, if it is the main thread. With ``collector.start()``
+another thread iterates while the training function works, and there is no such moment.
 """
 
 from __future__ import annotations

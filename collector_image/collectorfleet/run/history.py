@@ -12,8 +12,8 @@ from collectorfleet.run.position import Position
 class RunHistory:
     """The first driver of a run finds its name alone.
 
-    A driver that is lost leaves several records of how far it was, each as old as its last write: its checkpoint, its
-    status, its journal.
+    A lost driver leaves several records of its progress, each as old as its last write: its checkpoint, its status, its
+    journal.
     """
 
     run_id: str  # all drivers of a run have the same; an output's manifest says whose it is

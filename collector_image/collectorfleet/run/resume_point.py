@@ -1,7 +1,7 @@
 """Where a driver begins: at the start, from a checkpoint, or behind what is in the output. Pure.
 
-All that was ever handed out only grows, so the largest record of it is the truest; what of it is neither in the
-checkpoint nor in the output is lost.
+The count of frames handed out only grows, so its largest record is right. The frames that are neither in the checkpoint
+nor in the output are lost.
 """
 
 from __future__ import annotations

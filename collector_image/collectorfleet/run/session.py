@@ -1,8 +1,8 @@
 """One run of one fleet: the same in a driver pod and on a laptop.
 
-:func:`open_session` turns the spec into a collector around the user's policy, or lets the user's script make it;
-:meth:`Session.execute` calls the training function, runs the script or writes batches out; :meth:`Session.report` says
-what is true meanwhile, to any thread that asks.
+:func:`open_session` turns the spec into a collector around the user's policy, or lets the user's script make it.
+:meth:`Session.execute` calls the training function, runs the script or writes batches out. :meth:`Session.report`
+returns the present state to any thread.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Ending a run from outside: a signal, a lost Lease, a fleet that was deleted.
 
-The first request is polite: ``run.stop_requested`` turns true and the collector's iteration ends with the batch in
-hand, so that a training function gets to save what it has. If it has not returned in the time that :mod:`.endings`
-gives it, or at a second signal, :class:`StopNow` is raised in it; but not while a checkpoint is written. While nothing
-is there to be saved, any request is answered at once.
+The first request is polite. ``run.stop_requested`` turns true, and the collector's iteration ends with the present
+batch, so a training function can save its state. :class:`StopNow` is raised in it after the time that :mod:`.endings`
+allows, or at a second signal, but not while a checkpoint is written. While there is nothing to save, any request takes
+effect at once.
 """
 
 from __future__ import annotations

@@ -26,8 +26,9 @@ from collectorfleet_api.v1alpha1 import Progress
 def train(training: TrainingFunction, collector: FleetCollector, run: Run) -> Completed:
     """Call the training function.
 
-    Raises UserCodeError when it raises, another CollectorFleetError as it is; ReplayBufferLost when it raises because
-    the replay buffer is lost, which it samples from, and InfrastructureError where that is an actor, as of a learner.
+    Raises UserCodeError when it raises, and passes another CollectorFleetError on. Raises ReplayBufferLost if it raises
+    because the replay buffer that it samples from is lost. Raises InfrastructureError if another actor is lost, such as
+    a learner.
     """
     try:
         training.function(collector, run, **training.kwargs)

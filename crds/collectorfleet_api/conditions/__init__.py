@@ -1,5 +1,5 @@
 """Conditions that follow from the spec and the driver's report alone, the same in Kubernetes and in a local run.
 
-A message changes only when something worth telling changes: versions and rates that move with every batch stand in
-``status.weights`` and ``status.progress``, because each new message is one more write to the API server.
+A message changes only with news. Versions and rates that change with every batch are in ``status.weights`` and
+``status.progress``, because each new message is one more write to the API server.
 """

@@ -1,9 +1,9 @@
 """Reads YAML as kubectl does, and remembers on which line everything stands.
 
-YAML leaves open what an unquoted word means, and Python's reader and kubectl's disagree: ``lr: 3e-4`` is text to the
-one and a number to the other, ``start: 1:30`` the other way round. A fleet has to mean the same in a local run and on a
-cluster, so the words are resolved here by kubectl's rules (measured against v1.34). Repeated keys, of which kubectl
-takes the last without a word, are problems.
+YAML leaves open what an unquoted word means, and Python's reader and kubectl's disagree. ``lr: 3e-4`` is text to Python
+and a number to kubectl, and ``start: 1:30`` is a number to Python and text to kubectl. A fleet has to mean the same in
+a local run and on a cluster. So the words are resolved here by kubectl's rules (measured against v1.34). Repeated keys,
+of which kubectl silently takes the last, are problems.
 """
 
 from __future__ import annotations

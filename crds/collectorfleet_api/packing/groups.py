@@ -1,7 +1,7 @@
 """Which group each collector of a fleet is of: the same for operator and driver, whatever the number of collectors.
 
-Groups of 4 and 2 take turns: fast, big, fast, and so on. So 6 collectors are 4 and 2, and 7 are 5 and 2: one collector
-more is one more of one group and takes none from another, and the collector ``c2`` is of the same group at every size.
+Groups of 4 and 2 take turns: fast, big, fast, and so on. So 6 collectors are 4 and 2, and 7 are 5 and 2. One more
+collector joins one group and takes none from another, so the collector ``c2`` is in the same group at every size.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 16 collectors of 0.25 GPU, 1 GPU a pod: 4 per GPU, 4 per pod, 4 pods, nothing left over. With a licence each, of which a
 pod has 3: 3 per pod, 6 pods. CPU and memory bound nothing, because a pod asks for what its collectors need.
 
-Whole arithmetic in ten-thousandths of a GPU, Ray's own resolution: ``1 // 0.1 == 9.0`` in floats. No collector
-spans two GPUs, so a GPU holds as many whole shares as fit and the rest of it is surplus; ``replicas * share``
-would promise collectors to those leftovers.
+Whole arithmetic in ten-thousandths of a GPU, Ray's own resolution: ``1 // 0.1 == 9.0`` in floats. No collector spans
+two GPUs, so a GPU holds as many whole shares as fit, and the rest is surplus. ``replicas * share`` would count these
+leftovers.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Ten policies on 4 GPUs: 4 shards of 3, 3, 2 and 2 places, one GPU each, 0.3333 GPU for every policy.
 
-A shard is one replay actor and the policies beside it, whole in one pod. All policies ask for equally much, as much as
-one has in the fullest shard. So what is promised is placed in whatever order shards and policies come: a GPU that is
-not full has room for one more, and a pod that holds fewer shards than counted here for the next. The replay actor asks
-for no GPU: a hundredth of one would push the second half off it.
+A shard is one replay actor and the policies beside it, whole in one pod. All policies request the same amount: the
+share that a policy of the fullest shard can have. So all can be placed in any order of shards and policies. A GPU that
+is not full has room for one more policy. A pod with fewer shards than counted here has room for the next shard. The
+replay actor requests no GPU: a hundredth of a GPU would exclude the second half.
 """
 
 from __future__ import annotations

@@ -53,10 +53,9 @@ def _of_groups(fleet: CollectorFleet) -> Iterator[Problem]:
 def busy_collectors(fleet: CollectorFleet) -> int:
     """The most collectors that can work at once.
 
-    Async: requests in flight and finished batches that wait are together at most ``maxStaleness + 1``, or the last of
-    them would be too old when its turn comes; that a new version may follow each batch is assumed of every fleet, as
-    training functions publish when they like. Sync: one for each share of the ``maxStaleness + 1`` batches that may be
-    under way.
+    Async: requests in flight and finished batches that wait are together at most ``maxStaleness + 1``. With more, the
+    last would be too old when its turn comes. Each batch may be followed by a new version, because training functions
+    publish when they like. Sync: one for each share of the ``maxStaleness + 1`` batches that may be under way.
     """
     spec = fleet.spec
     replicas, bound = spec.collectors.replicas, spec.collection.staleness_bound

@@ -1,13 +1,13 @@
 """The rules that the API server itself checks on every write, in CEL, by the place in the schema they hang on.
 
-They say what ``validation.problems`` says, as far as CEL reaches. No rule refuses what ``kubectl scale`` or an
-autoscaler may ask for: whether a Sync batch divides is asked when the fleet is created or the batch itself changes.
-Counting is in ten-thousandths of a GPU, as in ``packing``.
+They agree with ``validation.problems`` as far as CEL reaches. No rule refuses a change by ``kubectl scale`` or an
+autoscaler. Whether a Sync batch divides is checked when the fleet is created or the batch itself changes. Counting is
+in ten-thousandths of a GPU, as in ``packing``.
 
-What Python and CEL can say in one sentence stands in ``combinations``. Written out here, beside its twin in Python, is
-what they cannot: rules that compare with the object before the change, which Python never sees; rules about names,
-which hang on the whole object; and arithmetic, which Python answers with better numbers than CEL can afford to find
-(5 or 8 collectors), or whose sentence has no number in CEL.
+``combinations`` has the rules that Python and CEL share, each with one sentence. This module has the others, each
+beside its twin in Python. Some compare with the object before the change, which Python never sees. Some are about
+names, which belong to the whole object. Some are arithmetic. Python answers with better numbers than CEL can afford to
+find (5 or 8 collectors), or the sentence has no number in CEL.
 """
 
 from __future__ import annotations

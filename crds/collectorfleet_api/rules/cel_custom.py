@@ -1,7 +1,7 @@
 """The rules about custom resources of Ray, in CEL: what ``packing.custom`` says in Python.
 
-``self`` is the spec and ``g`` a group; what a group does not say is the fleet's. Names stand in ``custom_resources``
-alone: the API server counts what a pattern costs by the longest key that fits into a request, and has no limit for one.
+``self`` is the spec and ``g`` a group, whose absent fields are the fleet's. Only ``custom_resources`` checks names. The
+API server estimates the cost of a pattern by the longest key that fits into a request, and has no limit for one.
 """
 
 from __future__ import annotations

@@ -100,8 +100,8 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
 def fields_by_part(spec: CollectorFleetSpec) -> dict[Part, dict[str, Any]]:
     """What each part is made from: the values of its fields, by path.
 
-    Fields at the default that they were introduced with are left out: neither a release that knows more fields nor one
-    with other defaults sees a changed spec.
+    Fields at the default that they were introduced with are left out. So neither a release with more fields nor a
+    release with other defaults sees a changed spec.
     """
     said = without_defaults(spec.model_dump(mode="json", by_alias=True))
     found = {path: _own(said, path) for path in CONCERNS}

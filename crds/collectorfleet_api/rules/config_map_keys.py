@@ -11,7 +11,7 @@ _KEY: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 def key_problem(key: object) -> str | None:
     """Return what is wrong with a key, as the API server has it; None if nothing is.
 
-    Source: ``IsConfigMapKey`` of k8s.io/apimachinery/pkg/util/validation.
+    Source: ``IsConfigMapKey`` of ``k8s.io/apimachinery/pkg/util/validation``.
     """
     name = str(key)  # YAML reads some keys as numbers
     if _KEY.fullmatch(name) and name != "." and not name.startswith(".."):

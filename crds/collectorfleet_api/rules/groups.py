@@ -1,7 +1,7 @@
 """What has to hold of each group by itself, and of all of them together. Its twin in CEL is ``cel_groups``.
 
-A group is asked as a fleet that has what the group says in the place of what the fleet says, so that one rule is
-enough for both; a problem is told where the group says it.
+A group is checked as a fleet in which the group's fields replace the fleet's, so one rule is enough for both. A problem
+names the place in the group.
 """
 
 from __future__ import annotations

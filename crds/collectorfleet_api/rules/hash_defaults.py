@@ -1,7 +1,7 @@
 """Which values of a spec a hash leaves out: those that were the defaults when the field was introduced.
 
 The API server stores the default of that time with the fleet. A release with another default must not see a changed
-spec, so this table does not follow the models: add a line for each new field, and never change a line.
+spec, so this table does not follow the models. Add a line for each new field, and never change a line.
 """
 
 from __future__ import annotations

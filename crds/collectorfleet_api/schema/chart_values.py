@@ -2,9 +2,9 @@
 
 ``python -m collectorfleet_api.schema.chart_values > charts/collectorfleet/values.schema.json``
 
-Helm checks values by it before it renders or sends anything. It says what the CRD says as far as JSON schema (draft 7)
-reaches, and in one thing more: a field that the API server would drop is refused by name. CEL rules and keys of
-list-maps stay with the API server. A keyword that this file has not been told about is an error, as in ``crd``.
+Helm checks values by it before it renders or sends anything. The schema equals the CRD as far as JSON schema (draft 7)
+reaches. In addition, it refuses a field that the API server would drop, and names the field. CEL rules and keys of
+list-maps stay with the API server. An unknown keyword is an error, as in ``crd``.
 """
 
 from __future__ import annotations

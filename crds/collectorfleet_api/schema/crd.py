@@ -3,8 +3,8 @@
 ``python -m collectorfleet_api.schema.crd > crds/collectorfleets.yaml``
 
 A structural schema says less than JSON schema: no references, no ``null`` beside a type, no
-``additionalProperties: false`` (the API server drops or refuses unknown fields by itself). What it does not know must
-not get lost on the way, so a keyword that this file has not been told about is an error.
+``additionalProperties: false`` (the API server itself drops or refuses unknown fields). An unknown keyword is an error,
+so that no constraint gets lost.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The Job whose pods hold the collectors of a fleet without Ray: the index of a pod is the rank of its host.
 
-No pod of it is ever done, and none ends it: a host exits with 0 on no account, and one that is lost is replaced under
-its index, however often. One that is on its way out is lost by then: two hosts of one rank are no harm, since the
-driver takes the newer one, and a pod on a lost node would else be waited for as long as the node is away.
-``parallelism`` and ``completions`` change together, which takes the highest indexes away.
+No pod of it is ever done, and none ends it. A host does not exit with 0, and a lost host is replaced under its index,
+however often. A pod that is being deleted counts as lost. The Job would otherwise wait for a pod on a lost node as long
+as the node is away. Two hosts of one rank do no harm, because the driver takes the newer one. ``parallelism`` and
+``completions`` change together, which removes the highest indexes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""The driver's Job: one pod that joins the Ray cluster as a node without CPUs, or has hosts of collectors come to it;
-it gathers, and trains.
+"""The driver's Job: one pod that gathers and trains.
 
-Kubernetes retries it after a loss of infrastructure; exit code 64 says that the user's code or spec is wrong, and that
-trying again would not help, 65 that the driver ended because the operator asked it to, and 143 that its pod was
-deleted and it wrote its checkpoint: another one goes on, and nothing is counted.
+The pod joins the Ray cluster as a node without CPUs, or hosts of collectors connect to it.
+
+Kubernetes retries it after a loss of infrastructure. Exit code 64 means that the user's code or spec is wrong, so a
+retry would not help. Exit code 65 means that the driver ended because the operator asked it to. Exit code 143 means
+that the pod was deleted and the driver wrote its checkpoint: another driver resumes, and nothing is counted.
 """
 
 from __future__ import annotations

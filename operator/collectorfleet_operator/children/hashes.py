@@ -1,7 +1,7 @@
 """What a child was made from: a hash of the spec's fields for each part of a fleet, as annotations.
 
-A driver cannot take up a changed spec while it runs, and needs a RayCluster that fits it: its Job carries the hashes of
-all parts. The RayCluster outlives drivers for as long as its own parts stay as they are.
+A driver cannot take up a changed spec while it runs, and needs a RayCluster that fits it. So its Job carries the hashes
+of all parts. The RayCluster outlives drivers as long as its own parts do not change.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """kubectl's strategic merge, as far as pod templates need it.
 
-Objects merge key by key, containers merge by name, other lists of named things take the user's item whole (half of an
-env entry or of a volume means nothing), null removes, and what remains is replaced.
+Objects merge key by key, and containers merge by name. Other lists of named things take the user's item whole, because
+half of an env entry or of a volume means nothing. null removes, and everything else is replaced.
 """
 
 from __future__ import annotations

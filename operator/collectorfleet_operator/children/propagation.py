@@ -1,7 +1,7 @@
 """Labels and annotations of a fleet that its children and their pods get too, by a list of the operator's.
 
-What somebody else reads costs or owners by. Kubernetes' own and those by which tools know what they made are never
-among them: a child with the fleet's tracking label would be pruned as something that is not in git.
+Tools read costs or owners from them. Keys of Kubernetes, and the keys by which tools recognize their own objects, are
+never copied. With the fleet's tracking label, a child would be pruned as an object that is not in git.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The RayCluster: a head that runs no user code, groups of worker pods with one Ray CPU for each collector, and, of a
-fleet with learners, one of learner pods.
+"""The RayCluster: a head without user code, groups of worker pods, and a group of learner pods for a fleet with
+learners.
 
-One Ray CPU is one collector slot, so the Ray workers that ``RAY_enable_worker_prestart`` starts, one for each CPU, are
-the processes that collectors will run in: they import torch while the driver still starts.
+One Ray CPU is one collector slot. So ``RAY_enable_worker_prestart`` starts one Ray worker for each CPU, and collectors
+will run in these processes. They import torch while the driver still starts.
 """
 
 from __future__ import annotations

@@ -26,6 +26,6 @@ def role_binding(fleet: CollectorFleet) -> Object:
 
 
 def _account(fleet: CollectorFleet) -> str:
-    """Whose pods the drivers are: a template may name an account of the user's, e.g. one that may read a bucket."""
+    """Whose pods the drivers are: a template may name an account of the user's, for example to read a bucket."""
     named = (fleet.spec.driver.template.get("spec") or {}).get("serviceAccountName")
     return str(named or names.driver_name(fleet.metadata.name))

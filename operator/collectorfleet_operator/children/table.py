@@ -109,8 +109,8 @@ COLLECTORS_CHILD: Final = Child(
 )
 LEASE_CHILD: Final = Child(LEASE, names.driver_name, lease, news=News.LISTED_OFTEN)
 
-# In the order in which they are made: no pod runs before it is kept apart, and where a driver is refused, nothing is to
-# hold GPUs without one.
+# In the order in which they are made. No pod runs before its NetworkPolicy exists, and if a driver is refused, no pod
+# holds GPUs without one.
 CHILDREN: Final = (
     WORKLOAD_CHILD,
     Child(NETWORK_POLICY, names.network_policy_name, network_policy),

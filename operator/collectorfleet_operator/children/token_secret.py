@@ -1,7 +1,7 @@
 """The secret that a driver and the hosts of its collectors share, where no KubeRay makes one for them.
 
-The operator may make Secrets and do nothing else with them, so it cannot see whose one is that is there already: the
-name is one of this fleet alone. One of a deleted fleet of the same name is about to go.
+The operator may create Secrets and do nothing else with them, so it cannot see the owner of an existing Secret.
+Therefore the name belongs to this fleet alone. The Secret of a deleted fleet of the same name is about to be deleted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The fleet as Kueue counts it: one Workload for the driver, the head where there is one, and all worker pods.
 
-Kueue admits a Workload as a whole or not at all. A RayCluster and a Job with its label would be two, and of two fleets
-each might hold one and wait for the other for ever.
+Kueue admits a Workload as a whole or not at all. A RayCluster and a Job with its label would be two Workloads. Two
+fleets might then each hold one and wait for the other for ever.
 """
 
 from __future__ import annotations

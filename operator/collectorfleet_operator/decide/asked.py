@@ -1,7 +1,7 @@
 """What a pod that fits nowhere asks for, of what the scheduler finds too little of. Pure.
 
-The scheduler says how many nodes have too little of a resource, and never how much was asked for:
-``0/3 nodes are available: 3 Insufficient nvidia.com/gpu.`` The number is in the pod, and it is what a user can change.
+The scheduler says how many nodes have too little of a resource, but not how much was requested. An example is ``0/3
+nodes are available: 3 Insufficient nvidia.com/gpu.`` The number is in the pod, and a user can change it.
 """
 
 from __future__ import annotations

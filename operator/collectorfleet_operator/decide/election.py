@@ -1,7 +1,8 @@
 """Which of several operators serves fleets: the one that holds a Lease.
 
-Seconds are those of each operator's own steady clock, because the clocks of machines differ. A holder counts from
-before it asked to renew, the others from after they saw that it did: it has given up before another takes over.
+Each operator counts seconds with its own steady clock, because the clocks of machines differ. A holder counts from
+before its request to renew, and the others from after they saw the renewal. So the holder has given up before another
+takes over.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which changes of a fleet's status are told as Kubernetes Events: those that tell its story, each once. Pure.
 
-An Event's name follows from the change itself: an operator that was killed between telling and writing the status
+An Event's name follows from the change itself. If an operator is killed before it writes the status, the next operator
 makes the same Event again, and the API server keeps one.
 """
 

@@ -1,7 +1,7 @@
 """What ends a run, or makes it wait, because time passes: the deadlines of the spec, and its idle timeout. Pure.
 
-The status says so first, and only then anything is deleted: without its Job, the status is all that remembers why the
-fleet does not run.
+The status says so first, and only then the Job is deleted. Without its Job, only the status remembers why the fleet
+does not run.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def is_stalled(seen: Observed, now: datetime) -> bool:
 
 
 def expires(seen: Observed) -> datetime | None:
-    """When the Job of a run that is over, and what else is left of it, is to be deleted; None: never, or not yet known.
+    """Return when the Job and the rest of an ended run are deleted; None: never, or not yet known.
 
     Somebody else may have given the Job a time to live, and Kubernetes keeps to it.
     """

@@ -1,8 +1,8 @@
 """Pods whose node is lost: they hang, because their kubelet cannot say that they ended. Pure.
 
 Kubernetes marks them for deletion once they no longer tolerate the loss, and then waits for the kubelet, as KubeRay and
-the Job controller do. Past their grace they are given up: should the node come back, what ran there finds its Lease
-taken and its Ray cluster gone on without it.
+the Job controller do. Past their grace they are given up. If the node returns, its processes find the Lease taken, and
+a Ray cluster that continued without them.
 """
 
 from __future__ import annotations

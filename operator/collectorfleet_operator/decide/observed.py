@@ -73,7 +73,7 @@ class Observed:
     A child is there if an object of its kind and name is, whoever owns it. ``pods`` are those that a controller made;
     ``ignored_pods`` have the fleet's label and no controller, so nothing of the fleet made them. ``problems`` are what
     is wrong with the stored spec, in sentences. ``running`` is the fleet as its driver runs it, with the spec of its
-    Job; None without a Job, or where this release cannot read what the Job carries.
+    Job. It is None without a Job, or if this release cannot read the Job's copy.
     """
 
     fleet: CollectorFleet

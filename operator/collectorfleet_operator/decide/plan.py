@@ -1,8 +1,7 @@
 """What to do next for a fleet, and when to look again. Pure: an observation in, a short list of steps out, in order.
 
-Nothing waits for what it does not need: accounts, Lease, the driver's Job and what holds collectors are made in one go,
-and pods wait for each other by themselves. Nor does anything wait for an event that may not come: what time alone
-changes has a deadline.
+No object waits for another without need. Accounts, Lease, the driver's Job and the collectors' objects are made in one
+go, and pods wait for each other. No step waits for an event that may not come: changes by time alone have a deadline.
 Planning on the result of a plan gives no more steps.
 """
 
@@ -289,8 +288,8 @@ def _why_stop(seen: Observed, now: datetime) -> str:
 def _why_replace(seen: Observed, job: Object) -> str:
     """Why a changed spec takes the place of what runs; empty if it does not.
 
-    A spec is held for the sake of progress and for nothing else: a failed run holds nothing but its log, and one that
-    never delivered a batch may hang on what the change mends.
+    A spec is held only for the sake of progress. A failed run has nothing but its log to lose. A run without a batch
+    may hang because of the very mistake that the change corrects.
     """
     if seen.problems:
         return ""

@@ -1,8 +1,8 @@
 """Whether a fleet that waits in a queue of Kueue's may run, and what there is to do about its Workload. Pure.
 
-To Kueue we are what its own integrations are to it: the Workload asks for quota, Kueue admits it or takes the quota
-back, and it is we who say when nothing uses that quota any more. Until then Kueue gives it to nobody else, so a driver
-has the time to end at the end of its batch.
+The operator has the role of Kueue's own integrations. The Workload requests quota, Kueue admits it or takes the quota
+back, and the operator says when no pod uses the quota any more. Until then Kueue gives the quota to no other Workload,
+so a driver has the time to finish its batch.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Whether a run that failed is tried again, and why. Pure.
 
-Only a change of what the run executes starts another try: the fields of the spec that driver, head or pods are made
-from, or the ConfigMap of the code. After a deadline, another deadline does too. Replicas, times to live and other
-fields that a running fleet follows do not. The status keeps a hash, because the Job that has the spec may be gone.
+Only a change of what the run executes starts another try: the spec of driver, head or pods, or the ConfigMap of the
+code. After a deadline, another deadline does too. Replicas, times to live and other fields that a running fleet follows
+do not. The status keeps a hash, because the Job that has the spec may be gone.
 """
 
 from __future__ import annotations

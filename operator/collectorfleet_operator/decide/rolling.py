@@ -1,13 +1,14 @@
 """Worker pods that go although their number stays: the driver is asked to leave them. Pure.
 
-One that was made from another template than its group has now is replaced once it holds nothing, a few at a time: the
-driver says when it has left it, and KubeRay then deletes it by name and makes another one, of the group's template. One
-that is not ready collects nothing and goes first: a template that is mended would wait for the pods that it mends.
+A pod from another template than its group's present template is replaced once no collector uses it, a few pods at a
+time. The driver says when it has left the pod. KubeRay then deletes the pod by name and creates another from the
+group's template. A pod that is not ready collects nothing and is replaced first: a corrected template would otherwise
+wait for the broken pods.
 
-One that somebody else deletes, as an eviction does, has its grace to be left in; KubeRay, which would count it until it
-is gone, is told its name and makes another one at once.
+The driver leaves a pod that is being deleted from outside, for example by an eviction, within its grace period. KubeRay
+would count the pod until it is gone, so KubeRay gets its name and creates another at once.
 
-None of it concerns a fleet without Ray: its Job is made anew with its template, and replaces what is lost by itself.
+None of it concerns a fleet without Ray: its Job is created again with its template, and replaces lost pods.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What a driver reports while all is as it should be: numbers that grow, on which nothing is decided. Pure.
 
 A thousand drivers report a hundred times a second, and a look at a fleet takes milliseconds. So news of a fleet are
-compared without these numbers, as long as its status says that it is as its spec asks. Whatever depends on one of them
-with the time, such as how long ago the last batch was, has a deadline at which the fleet is looked at anyway; and what
-tells one of them in words is told of fleets that are not as they should be.
+compared without these numbers as long as the fleet is healthy by its status. A decision that depends on such a number
+over time, such as the age of the last batch, has a deadline. At the deadline the fleet is looked at anyway. Messages
+with such a number are only for fleets that are not healthy.
 
 What is left out is named here and nothing else is: a field that this release does not know matters.
 """

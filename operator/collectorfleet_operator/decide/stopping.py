@@ -1,8 +1,8 @@
 """Ending a driver that has something to lose: it is asked to, and ends where its batch ends. Pure.
 
-Only a driver that runs and has delivered a batch is asked; any other loses nothing and is ended at once. One that is to
-make room for a changed spec is waited for, however long its batch takes; one that is to free its pods until its
-deadline.
+Only a driver that runs and has delivered a batch is asked. Any other driver loses nothing and is ended at once. A
+driver that makes room for a changed spec has as much time as its batch takes. A driver that has to free its pods has
+until its deadline.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def _head_went(seen: Observed) -> bool:
     """Whether there is no head that the present driver works with, or none since it was asked to end."""
     heads = [head for head in seen.heads if not is_terminating(head)]
     asked = seen.asked_to_end_since
-    # Once asked it stays asked, because a head that is made meanwhile is not its own: in the same second at the
-    # earliest, which is how exactly Kubernetes says when.
+    # An order stays, because a head that is made meanwhile is not the driver's own. The earliest time is the same
+    # second, which is Kubernetes' resolution of times.
     return not heads or (asked is not None and all(created_at(head) >= asked.replace(microsecond=0) for head in heads))
 
 

@@ -1,7 +1,8 @@
 """Warning Events about a fleet's children that explain why nothing moves. Pure.
 
-Many warnings belong to every start (a Secret that is made a second later): one about a pod counts only once it went on
-for a while, as does one about what its author finds made already; none counts where all was well since.
+Many warnings belong to every start, such as that of a Secret that is created a second later. So a warning about a pod,
+or about an object that already exists, counts only once it has lasted for a while. No warning counts after a time in
+which all was well.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The operator as a process: sessions of watching and working, until it is told to stop.
 
-A session begins with complete lists, so that nothing is decided on half of what there is, and ends when the kinds to
-watch change (KubeRay was installed) or when kopf cannot go on. All its tasks end with it, and the next begins afresh.
+A session begins with complete lists, so that nothing is decided on a partial list. It ends when the kinds to watch
+change (KubeRay was installed) or when kopf cannot continue. All its tasks end with it.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ class _Gone:
 class Cache:
     """Objects by kind and fleet. Older news never replaces newer: the three sources overtake each other.
 
-    Every method that takes news returns the fleets that it concerns. What is read of an object is in ``trimmed``; news
-    that change nothing of that concern nobody, nor do those in which a driver says that all is as it should be.
+    Every method that takes news returns the fleets that it concerns. ``trimmed`` has the parts of an object that are
+    read. News that change none of these parts concern no fleet, and neither do routine reports of a healthy driver.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:

@@ -175,8 +175,8 @@ class Kube:
     ) -> None:
         """Delete that very object; one that is gone already is fine.
 
-        It stays visible until what it owns is gone and, a pod, until its kubelet has ended it, in ``grace_seconds`` at
-        the latest; ``at_once`` it is gone when this returns.
+        It stays visible until the objects that it owns are gone. A pod stays visible until its kubelet has ended it,
+        for at most ``grace_seconds``. With ``at_once`` it is gone when this returns.
         """
         body: Object = {"preconditions": {"uid": uid}, "propagationPolicy": "Foreground"}
         if at_once:

@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 
 # For all that one look has to tell: a status waits for it.
 PATIENCE_SECONDS: Final = 5.0
-# Where Events of a namespace are not taken, one look in so many seconds finds out for all of it whether they are again:
-# a limit or a webhook may be of one alone.
+# If Events of a namespace are refused, one look in so many seconds tries again for the whole namespace. A limit or a
+# webhook may affect one namespace alone.
 PAUSE_SECONDS: Final = 30.0
 # Of one fleet; the oldest are given up first.
 MOST_UNTOLD: Final = 50

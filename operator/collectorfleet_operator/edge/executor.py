@@ -50,8 +50,8 @@ class Result:
     """What became of a plan; ``interrupted`` is what kept the rest of it from being done, for this time.
 
     A write that failed for this time is also in ``refused``, so that the status says so while it is tried again.
-    ``news`` is whether an answer held what somebody else had written meanwhile: with the answer in the cache, the
-    watch's word of it is old, and wakes nobody.
+    ``news`` is whether an answer has a change by another client. The cache has the answer, so the watch's later message
+    about it is old, and triggers no reconcile.
     """
 
     changes: Sequence[Change] = ()

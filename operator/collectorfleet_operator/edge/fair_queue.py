@@ -14,8 +14,8 @@ class FairQueue(Generic[K]):
     """Hands out one key of each tenant in turn, and the keys of one tenant in the order in which they came.
 
     At most ``most_alone`` keys of a tenant are handed out and not done at the same time, and ``most_beside_others``
-    while another tenant has keys. What hangs for all keys of a tenant, such as a webhook, leaves workers to the others;
-    and the requests of one key of another tenant do not queue behind those of many.
+    while another tenant has keys. If all keys of a tenant hang, for example in a webhook, the others keep their
+    workers. The requests of another tenant's one key do not queue behind those of many keys.
     """
 
     def __init__(self, tenant_of: Callable[[K], Hashable], most_alone: int, most_beside_others: int) -> None:

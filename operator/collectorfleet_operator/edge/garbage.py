@@ -1,10 +1,11 @@
 """Python's garbage collector, kept from what is there for good.
 
-A complete collection goes through all objects in one step of the event loop: 50 to 80 ms with a hundred fleets, and
-with a thousand several times that, longer than any step may take. So what one leaves is set aside, and the next goes
-through what came since; and that comes sooner than Python would have it, since a fifth of the objects five times as
-often costs the same. What is set aside is freed as any object is when nobody refers to it any more; only circles of
-such objects stay, and where there are twice as many objects as there were, everything is gone through once.
+A complete collection goes through all objects in one step of the event loop. It takes 50 to 80 ms with a hundred
+fleets, and several times that with a thousand, longer than any step may take. So surviving objects are set aside, and
+the next collection goes through newer objects only. It runs earlier than Python would run it, since a fifth of the
+objects five times as often costs the same. An object that was set aside is freed as usual when its last reference ends.
+Only cycles of such objects stay. Once there are twice as many objects as before, one collection goes through
+everything.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from collections.abc import Mapping
 from typing import Final
 
 _GROWN_TOO_MUCH: Final = 2
-# Objects before a collection of the young generation, and collections of it before one of the middle generation: the
-# numbers of Python 3.11. Python 3.13 waits for 2,000 objects, so that a complete collection goes through three times as
-# many.
+# Objects before a collection of the young generation, and collections of it before one of the middle generation. These
+# are the numbers of Python 3.11. Python 3.13 waits for 2,000 objects, so a complete collection would go through three
+# times as many.
 _YOUNG: Final = 700
 _MIDDLE_AFTER: Final = 10
 # Complete ones after so many of the middle generation (Python's own number is 10).

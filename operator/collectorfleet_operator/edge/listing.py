@@ -1,8 +1,8 @@
-"""A list of the API server, read as it arrives: an item at a time, so that no step is long and no list is held whole.
+"""A list of the API server, read one item at a time, so that no step is long and no list is held whole.
 
-Thousands of objects are megabytes of text. What is decoded at once is one item, and an item whose text is the same as
-in the list before is not decoded at all: between two lists, most are. Items come in the order of their names, so the
-text that is expected next is known beforehand.
+Thousands of objects are megabytes of text. Items are decoded one at a time. An item whose text is the same as in the
+list before is not decoded at all, and most texts are the same. Items come in the order of their names, so the next
+expected text is known beforehand.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Which fleet is looked at next, and when: at once, but never twice at the same time, and not again too soon. Pure.
 
 A key that was quiet is due at once; news that arrive while it is worked on, or right after, are taken together.
-A key whose work failed is due again after a delay that doubles, so that an API server that comes back is not met by
-all keys at once. Work that met something newer than it knew is no sign of an outage: it begins anew at once, and with
-the news.
+A key whose work failed is due again after a delay that doubles. So an API server that returns does not get all keys at
+once. Work that met newer objects is no sign of an outage. It begins again at once, with the new objects.
 
 Each step costs what the keys cost that it concerns, however many others there are: due times stand in a heap. One that
 was overtaken by a sooner one stays there until its time, or until most of the heap is of that kind.

@@ -1,8 +1,8 @@
 """The lists behind the watches, again and again, and what is said of those that fail.
 
-One that is refused stays refused until somebody changes a right, and keeps the others from nothing: all go on as ever.
-Where the API server does not answer, it is asked less and less often, as one that throttles has to be; a watch that
-begins says at once that it is back. The first time that it answers, everything is listed.
+A refused list stays refused until a user changes a right, and delays no other list. While the API server does not
+answer, requests become less frequent, for the sake of a server that throttles. A watch that begins shows at once that
+the server is back. At its first answer, everything is listed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """kopf as a source of events and nothing else: no handler of ours changes an object, so kopf adds nothing to any.
 
-Nor is it a source of lists. Where a watch begins, kopf lists all objects, holds them at once, and gives a task to each
-of them; we list for ourselves. So its lists are asked for no object, which gives it the version to watch from, and we
-are told that a watch began, for a list of ours to say what came before it.
+It is no source of lists either. At the start of a watch, kopf lists all objects, holds them at once, and gives each a
+task. Our own lists replace these lists. So kopf's lists return no object, only the version to watch from. The caller
+learns that a watch began, and lists what came before.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ async def watch(
 ) -> None:
     """Call ``news`` with the kind, the type of event and the object, until ``stop`` is set.
 
-    ``began`` is called with the full name of a kind whose watch begins, at the start and whenever it cannot go on from
-    where it was: of what happened before, ``news`` is not called.
+    ``began`` is called with the full name of a kind whose watch begins: at the start, and whenever it cannot continue
+    from its last version. ``news`` is not called for earlier changes.
 
-    Raises when kopf cannot go on. Cancels every task that was started meanwhile. ``trace`` sees every request.
-    ``take_signals`` is called once kopf has put its own handlers of signals in place: after one it waits five seconds
-    for tasks that are not its own. Returns on a signal that comes before that.
+    Raises when kopf cannot continue. Cancels every task that was started meanwhile. ``trace`` sees every request.
+    ``take_signals`` is called once kopf has put its own handlers of signals in place. After a signal, kopf waits five
+    seconds for other tasks than its own. Returns on an earlier signal.
     """
     kinds = list(kinds)
     registry = kopf.OperatorRegistry()

@@ -1,7 +1,7 @@
 """The normalization of a collector's environment: what the driver asks of it, and has it load.
 
-A version's statistics replace what is here. What was seen since is the contribution of the collector, which goes to the
-driver with the next answer; it is there once, wherever the environment goes on from.
+A version's statistics replace the present ones. The steps seen since then are the contribution of the collector. The
+next answer brings it to the driver, once, wherever the environment continues.
 """
 
 from __future__ import annotations

@@ -18,9 +18,9 @@ from collectorfleet.actor.rollout.loop import LeftOver
 class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
     """``Collector``, but for how it steps; takes its arguments.
 
-    The loop is chosen before the first rollout. It is chosen again before each rollout that finds environment,
-    transforms or policy changed, and TorchRL's loop takes over if a rollout shows that the choice was wrong.
-    ``must_be_fast`` refuses TorchRL's loop.
+    The loop is chosen before the first rollout, and again before each rollout that finds environment, transforms or
+    policy changed. TorchRL's loop takes over if a rollout shows that the choice was wrong. ``must_be_fast`` refuses
+    TorchRL's loop.
     """
 
     must_be_fast = False

@@ -114,8 +114,8 @@ def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:
             base.start()
         chains = [_peeled(one) for one in base._envs]
         inner = chains[0][1]
-        # Those of one environment then speak for all: none of the transforms that are understood has a state outside
-        # of the data, and they are compared where they have settings.
+        # The transforms of one environment then speak for all. No transform that is understood has a state outside of
+        # the data, and transforms with settings are compared.
         for _, others in chains:
             require([_settings(one) for one in others] == [_settings(one) for one in inner], "transforms differ")
         wrappers = [one for one, _ in chains]

@@ -57,9 +57,9 @@ _DRAWING: Final = (ProbabilisticTensorDictModule, SafeProbabilisticModule)
 class Policy:
     """Writes what the policy writes into a dictionary that begins with the frame.
 
-    ``reads`` are keys of the frame, ``writes`` are keys in their order; hooks of ``modules`` would not be called, and
-    what they are set to was read when this was made.
-    If the policy is on another ``device`` than the frames, which are on the CPU then, they go there and back.
+    ``reads`` are keys of the frame, ``writes`` are keys in their order. Hooks of ``modules`` would not be called, and
+    their settings were read when this was made. If the policy is on another ``device`` than the frames, which are on
+    the CPU then, they are copied there and back.
     """
 
     def __init__(

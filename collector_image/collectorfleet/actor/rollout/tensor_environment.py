@@ -167,8 +167,8 @@ class TensorEnvironment:
     def go_on(self, now: Values, reached: Values) -> tuple[Values, Tensor | None]:
         """Reset the environments that are at an end.
 
-        Returns the entries that the next step begins with, and the mask ``[environments]`` of those that were reset;
-        the mask is None if the host knows that it reset nobody.
+        Returns the entries that the next step begins with, and the mask ``[environments]`` of environments that were
+        reset. The mask is None if the host knows that none was reset.
         """
         both = {**now, **{key: tensor for key, tensor in reached.items() if key in self._of_next}}
         following = {key: both[key] for key in self.keys if key in both}

@@ -1,8 +1,7 @@
 """What TorchRL's learner talks to. Nobody can call a driver, so there is an actor between the two: the relay.
 
 TorchRL's learner asks each receiver of its weights for the tensors that it has, and then sends to all of them. Here the
-relay is the one receiver, whatever the number of collectors: the driver, which waits for what the relay was given,
-publishes it as it publishes everything else.
+driver is the one receiver, whatever the number of collectors. It waits for the weights and publishes them as usual.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What was admitted and is not handed out yet: admissions, made of shares.
 
 The life of an admission: *admitted* (bounds and totals allow it), its shares *submitted* to collectors, *complete* when
-the last of them is answered, *handed out*. In order, an admission is a batch; else it is one share, and a batch is the
-oldest admissions that are complete. A share whose collector is lost goes back to the front of the line.
+the last share is answered, *handed out*. In order, an admission is a batch. Otherwise it is one share, and a batch is
+the oldest complete admissions. A share whose collector is lost goes back to the front of the line.
 
 Every number here is kept as things happen, none is counted anew: a question costs the same however large the fleet is.
 """
@@ -44,8 +44,8 @@ class Share:
 class Admission:
     """What was admitted together, the ``number``-th of all. ``oldest_version`` is the oldest that it has or may get.
 
-    For the bound it ``counts_as`` no older than it was asked: frames that a collector has of weights before those, of a
-    trajectory that began with them, come however long nothing else is published.
+    For the bound it ``counts_as`` no older than it was requested. A collector may have older frames of a trajectory
+    that began with earlier weights. They arrive even if nothing else is published for a long time.
     """
 
     number: int

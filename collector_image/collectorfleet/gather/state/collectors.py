@@ -1,7 +1,8 @@
 """The collectors that live: what each does, and what is counted over all of them.
 
-The life of a collector: *starting*, *joining* (built, but without acknowledged weights), *ready*, and *retired*, after
-which it is not here and nothing that it says is heard. A collector that drains finishes what it has and gets no more.
+The life of a collector: *starting*, *joining* (built, but without acknowledged weights), *ready*, and *retired*. A
+retired collector is not here, and its messages are ignored. A collector that drains finishes its requests and gets no
+more.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ class Collectors:
         # For each number of requests in flight, those that take another one: least recently asked first.
         self._free: list[list[_Place]] = [[] for _ in range(DEPTH)]
         self._turns = 0
-        # By group: when each began what it works on, the longest ago first, later requests and first ones apart; those
-        # of the past are dropped when they are met.
+        # By group: when each began its present request, the longest ago first, with first requests apart from later
+        # ones. Entries of the past are dropped when they are met.
         self._working: dict[str | None, tuple[deque[tuple[float, Collector]], ...]] = {}
         # When each began to build, or to load its first weights, as above; and when the last one began to load.
         self._coming: deque[tuple[float, Collector]] = deque()

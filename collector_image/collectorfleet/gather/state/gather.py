@@ -175,8 +175,8 @@ class Gather:
     def choose(self) -> bool:
         """Choose the batch that the consumer waits for, if there is one now.
 
-        It stays within the bound until the consumer takes it, however long that takes: a consumer whose wait was
-        interrupted may publish before it comes back.
+        It stays within the bound until the consumer takes it, however long that takes. A consumer whose wait was
+        interrupted may publish before it returns.
         """
         if not self.asked or self.chosen is not None:
             return False

@@ -1,8 +1,8 @@
 """What the environments of all collectors have seen, as if it had been one environment. Knows no clock and no torch.
 
-It begins with what the first collector that is built reports, or with what an earlier fleet had; after that each answer
-brings what was seen for it, in the order in which answers come. An answer that is lost, or of a collector that is
-retired, never comes, and what it would have brought counts nowhere.
+The sums begin with the report of the first collector that is built, or with the sums of an earlier fleet. Each answer
+then adds its contribution, in the order in which answers arrive. A contribution counts nowhere if its answer is lost or
+its collector is retired.
 """
 
 from __future__ import annotations

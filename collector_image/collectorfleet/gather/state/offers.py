@@ -1,10 +1,10 @@
 """How many offers of weights go out in a second.
 
-A request takes the newest weights along to a collector that was not offered them, so an offer is for those that work or
-wait meanwhile. Offer and acknowledgement cost the driver half a millisecond, in a process where somebody trains, and
-the collector more: a fleet whose rollouts are short would do little else with an update after each of them. So there
-is one offer for each answer, and some beside that. Who begins its next rollout first comes first, and then who was
-offered a version longest ago; see :meth:`~.collectors.Collectors.next_to_offer`.
+A request brings the newest weights to a collector that was not offered them. So an offer is for collectors that work or
+wait meanwhile. Offer and acknowledgement cost half a millisecond in the driver, whose process trains, and more in the
+collector. With an offer after each update, a fleet with short rollouts would do little else. So there is one offer for
+each answer, and some more. The collector that begins its next rollout first has priority, then the collector whose last
+offer is oldest. See :meth:`~.collectors.Collectors.next_to_offer`.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from collectorfleet_api.packing.groups import counted
 _AT_ONCE = float("-inf")
 # Who worked for so long is well: what it cost before is forgiven, as a kubelet forgives a container.
 HEALED_AFTER_SECONDS = 600.0
-# That a node died is known later than what ran on it was lost: after as many failed health checks as Ray wants, which
-# take up to a minute, and the next look at them.
+# The death of a node is known later than the loss of its processes. Ray first needs as many failed health checks as it
+# is configured for, which take up to a minute, and the next look at them.
 _NODE_FOUND_DEAD_SECONDS = 120.0
 _KEPT_NODES = 256
 

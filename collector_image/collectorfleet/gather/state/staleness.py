@@ -1,8 +1,8 @@
 """How much may be collected ahead so that no batch is ever older than the bound. Arithmetic only.
 
-Staleness of a batch is the version when it is handed out minus the oldest version in it. Nothing is thrown away to
-keep it within the bound: a batch is requested only if it will be handed out in time, given that the version advances
-at most once for each batch handed out, and a batch is handed out only if the others still will be.
+Staleness of a batch is the version when it is handed out minus the oldest version in it. No batch is thrown away to
+keep it within the bound. A batch is requested only if it will be handed out in time. This assumes that the version
+advances at most once for each batch handed out. A batch is handed out only if the others still can be.
 
 Worked: bound 1. The consumer trains and may publish once, so one batch of the present version may be under way: it is
 handed out one version later. Once the consumer asks, it has published, so a second one may be sent for.

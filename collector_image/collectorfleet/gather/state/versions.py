@@ -1,7 +1,7 @@
 """The versions of one policy: who has which.
 
-The life of a version: *published* (made current), *offered* to a collector, *applied* by it, and *acknowledged* once
-every available collector has applied it or a newer one. A collector proves what it loaded by the digest of it.
+The life of a version: *published* (made current), *offered* to a collector, *applied* by the collector. It is
+*acknowledged* once every available collector has applied it or a newer one. A digest proves the loaded weights.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Writes checkpoints: a snapshot is taken on the main thread, one at a time is then written on a thread of its own.
 
-A checkpoint that cannot be written is said in the log and in the status, and costs no run; unless another driver has
-taken over the folder. One that is being written is not interrupted.
+If a checkpoint cannot be written, log and status say so, and the run continues, unless another driver has taken over
+the folder. A write is not interrupted.
 
 The training function may be interrupted in the middle of a batch, when its states fit neither the batch before nor the
 batch after. So the states between two batches are remembered, as often as it costs 1 % of the time at most.

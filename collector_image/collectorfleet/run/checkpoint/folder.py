@@ -47,9 +47,9 @@ class CheckpointFolder:
         """Make the folder, or resume from its content. Blocks until no earlier driver can change the folder.
 
         ``run`` names the run if it begins here; ``starts`` counts the drivers before this one. Raises InvalidOption if
-        the folder holds something else, FolderTakenOver if another driver takes it at this moment, InfrastructureError
-        if the volume is full or fails, and UserCodeError if the folder cannot be written to or holds only checkpoints
-        that cannot be read.
+        the folder has other content, and FolderTakenOver if another driver takes it at this moment. Raises
+        InfrastructureError if the volume is full or fails. Raises UserCodeError if the folder cannot be written to, or
+        if no checkpoint in it can be read.
         """
         self.path = path
         self._fleet = fleet
@@ -81,8 +81,8 @@ class CheckpointFolder:
     def history(self, *records: Position, drivers: int = 0) -> RunHistory:
         """What this folder tells of the drivers before this one, with ``records`` that others have of them.
 
-        ``drivers`` is how many there were by the fleet's status: it has those that found the volume full, and this
-        folder those of a fleet that was made again.
+        ``drivers`` is the number of drivers by the fleet's status, which also has drivers that found the volume full.
+        This folder also has the drivers of an earlier fleet of the same name.
         """
         records = (*records, self.journal.last_noted)
         return RunHistory(self.run, max(self.starts, drivers), self.newest, records)

@@ -45,8 +45,8 @@ class _Login:
 
 
 class _GitWeb(Web):
-    """Keeps how answers begin: dulwich tells neither what kind of repository it is, nor what a server says of a commit
-    that it does not give.
+    """Keeps how answers begin. dulwich tells neither the kind of a repository, nor the server's reason to refuse a
+    commit.
     """
 
     def __init__(self, where: str, refused: str, tls: ssl.SSLContext | None) -> None:

@@ -40,8 +40,8 @@ Before = Callable[[Sequence[str], MemberFolder], frozenset[str]]
 def unpack(file: IO[bytes], folder: Path, bounds: Bounds, *, before: Before | None = None) -> None:
     """Unpack a tar, compressed or not, or a zip; which one, its beginning says.
 
-    Raises InvalidOption where it is neither, is damaged or encrypted, is beyond the bounds, or has a member that leads
-    out of the folder; OSError where the folder cannot be written to.
+    Raises InvalidOption if the file is neither, is damaged or encrypted, exceeds the bounds, or has a member that leads
+    out of the folder. Raises OSError if the folder cannot be written to.
     """
     file.seek(0)
     is_zip = file.read(4) in _ZIP_BEGINS

@@ -1,5 +1,7 @@
-"""Where learners are kept beside a run's checkpoints: each driver's in a folder of its own, so that no actor of an
-earlier one, which may still be writing, spoils what a later one has.
+"""The folders of learners beside a run's checkpoints.
+
+Each driver has a folder of its own. An actor of an earlier driver may still be writing, and cannot spoil the files of a
+later driver.
 
 They are numbered by what is there: the run's count of drivers stands still while the volume is full.
 """

@@ -88,8 +88,8 @@ class RunLearners:
 
 
 class _Learning:
-    """Has a policy that has frames learn once. Asked again, it looks whether it still has: whoever was lost may have
-    been the replay actor, which comes back without the frames that no checkpoint has.
+    """Let a policy with frames learn once. A second call first checks that the frames still exist. The lost actor may
+    have been the replay actor, which returns without the frames since the last checkpoint.
     """
 
     def __init__(self, learner: Any, replay: Any, policy_id: str, batch_size: int, deadline: Deadline) -> None:

@@ -40,8 +40,8 @@ def open_loggers(log: Log, fleet: str) -> dict[str, Logger]:
 class TensorBoard:
     """Event files for TensorBoard in a folder.
 
-    A driver that goes on from a checkpoint writes into the same folder: what was logged of frames that come a second
-    time is no longer shown then.
+    A driver that resumes from a checkpoint writes into the same folder. Earlier values of frames that come a second
+    time are then hidden.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -38,8 +38,8 @@ _NOTHING: Final = _Record({}, 0)
 class RunLog:
     """Use as a context manager. ``report`` is asked for the fleet's own numbers every ``every_seconds`` and at the end.
 
-    Numbers are logged by the frames that were delivered when they came: the user's by their names, the fleet's as
-    ``collectorfleet/NAME``, by the names that Prometheus has for them.
+    The x axis is the number of frames delivered at that moment. The user's numbers have their names, the fleet's are
+    ``collectorfleet/NAME`` with the names that Prometheus has for them.
     """
 
     def __init__(

@@ -33,8 +33,8 @@ class OutputFolder:
     def __init__(self, path: str, part: str, empty: Mapping[str, Any]) -> None:
         """Make the folder with the ``empty`` manifest, or take up what is in it.
 
-        Raises UserCodeError where the folder cannot be written to, holds output of another run or format than ``empty``
-        names, or holds anything else; FolderTakenOver where another driver takes it at this moment.
+        Raises UserCodeError if the folder cannot be written to, has output of another run or format than ``empty``
+        names, or has any other content. Raises FolderTakenOver if another driver takes it at this moment.
         """
         self.path = Path(path)
         self._part = part

@@ -26,8 +26,8 @@ class Group:
     """Joins in its constructor, which blocks until all ``size`` members have, or raises RuntimeError.
 
     ``store`` is the address of the one that they meet at, ``own_host`` the one where the others reach this member.
-    ``timeout`` bounds the wait for members, and each operation on a piece; what is late or broken raises
-    RuntimeError, and the group is of no use after that.
+    ``timeout`` bounds the wait for members, and each operation on a piece. A late or broken operation raises
+    RuntimeError, and the group is of no use afterwards.
     """
 
     def __init__(self, store: Address, own_host: str, *, rank: int, size: int, timeout: timedelta) -> None:
@@ -64,8 +64,8 @@ class Group:
 def forming(store: Address, own_host: str, *, rank: int, size: int, timeout: timedelta) -> Future[Group]:
     """Join a group on a thread, which may be left alone with it.
 
-    A member that dies between the rendezvous and the last connection keeps the others for up to 30 s, whatever
-    ``timeout`` is: that is gloo's own, and nothing ends it.
+    If a member dies between the rendezvous and the last connection, the others wait for up to 30 s, whatever
+    ``timeout`` is. This limit is gloo's own, and nothing ends the wait.
     """
     formed: Future[Group] = Future()
 

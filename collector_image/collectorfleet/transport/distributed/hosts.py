@@ -1,8 +1,8 @@
 """The driver's side of collectors that others start, on whatever machine: ``collectorfleet collect`` is theirs.
 
-A host is a process that holds a row of collectors: rank 2 of hosts with four each has ``c8`` to ``c11``. It comes when
-it comes, says which it is, and begins and ends processes as it is told; what it cannot be told yet waits for it. With
-the connection to it all of its collectors are lost, which is nobody's fault and costs none of their restarts.
+A host is a process that holds a row of collectors: rank 2 of hosts with four each has ``c8`` to ``c11``. It may connect
+at any time, names its rank, and starts and ends processes by the driver's messages, which wait for it. A lost
+connection means that all of its collectors are lost, which costs none of their restarts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Who is owed what: parcels on their way to members, and frames that wait at them. No thread, no torch.
 
-A parcel is owed until the member has said that it has it, or a newer one replaced it before it went, and frames wait
-until they have arrived; so a gang that broke
-is formed anew, and what was not delivered, and nothing else, goes again.
+A parcel is owed until the member has confirmed it, or until a newer parcel replaced it before it was sent. Frames wait
+until they have arrived. If a gang breaks, it is formed again, and only undelivered parcels and frames are sent again.
 """
 
 from __future__ import annotations

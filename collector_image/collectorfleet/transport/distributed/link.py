@@ -1,8 +1,8 @@
 """One connection between two processes that share a token: both prove that they have it before either unpickles a byte.
 
-Each side sends a random number, and from both and the token comes a key for each direction. Every message carries a MAC
-by that key and its place in the row, the first of each side being the proof: nobody without the token can say anything
-here, change what was said, or say it again. What is said can be read on its way.
+Each side sends a random number. Both numbers and the token give a key for each direction. Every message carries a MAC
+by that key and its sequence number, and the first message of each side is the proof. A peer without the token can send
+nothing here, change no message and repeat none. Messages are not encrypted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The process of one collector in a gang: :class:`collectorfleet.actor.server.CollectorServer` on four threads.
 
-One hears the driver. One builds and runs; one waits for what was loaded. One is alone with the process group, and does
-what the driver says in the driver's order, so that a rollout goes on while weights arrive or the gang is formed anew.
-Frames are kept until the driver has said that it has them: a gang that breaks costs none.
+The first thread hears the driver. The second builds and runs, and the third waits for loaded weights. The fourth alone
+uses the process group, in the driver's order. So a rollout continues while weights arrive or the gang is formed again.
+Frames are kept until the driver has confirmed them: a broken gang loses none.
 """
 
 from __future__ import annotations

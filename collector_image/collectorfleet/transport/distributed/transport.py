@@ -43,8 +43,8 @@ class _Collector:
 class DistributedTransport:
     """A transport over a process group of torch.distributed.
 
-    ``config_of`` says what the collector in a slot is made of; ``policy`` is what those have that name none; ``seed``
-    is the fleet's, from which the seeds of each collector follow.
+    ``config_of`` returns the configuration of the collector in a slot. ``policy`` is the policy of configurations that
+    name none. The seeds of each collector follow from ``seed``, the fleet's seed.
     """
 
     name = "TorchDistributed"

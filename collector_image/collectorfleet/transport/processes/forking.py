@@ -1,9 +1,9 @@
 """Processes of this machine for collectors, forked from one that has imported torch and has no thread.
 
-``multiprocessing`` has each new process import the program that began it, and has no option for that: a script without
-a guard would begin anew in each collector. Here that part of what a new process is told is left out, and what
-collectors run is in modules. The process to fork from is one of our own, so that what a program has
-``multiprocessing.set_forkserver_preload`` import, and where, is left to the program.
+``multiprocessing`` makes each new process import the program that began it, and has no option to turn this off. A
+script without a guard would begin again in each collector. So that part of a new process' instructions is left out, and
+the code of collectors is in modules. The process to fork from is one of our own. A program may set
+``multiprocessing.set_forkserver_preload`` for its own processes.
 
 Nothing here imports torch: who begins processes may do without it.
 """

@@ -1,7 +1,7 @@
 """A collector's way to a replay buffer that is an actor of Ray's, and whether that actor is still there.
 
-An error of the buffer's own code is the user's; an actor that is gone is nobody's, and no collector is to be replaced
-for it.
+An error of the buffer's own code is the user's error. The loss of its actor is no error of the user, and no reason to
+replace a collector.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ _WAKE = object()
 class RayTransport:
     """A transport over Ray.
 
-    ``config_of`` and ``options_of`` say what the collector in a slot is made of; ``policy`` is sent once for all of
-    them; ``seed`` is the fleet's, from which the seeds of each collector follow.
+    ``config_of`` and ``options_of`` return the configuration of the collector in a slot. ``policy`` is sent once for
+    all of them. The seeds of each collector follow from ``seed``, the fleet's seed.
     """
 
     name = "ObjectStore"

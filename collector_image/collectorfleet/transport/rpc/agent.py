@@ -1,8 +1,8 @@
 """An agent of ``torch.distributed.rpc`` that knows the driver, or is it, and nobody else.
 
-``init_rpc`` makes groups in which everybody knows everybody: one of a fixed size takes nobody in, and one that grows
-takes nobody in any more once a member has died, since whoever joins calls them all. Here each collector knows the
-driver alone, and the driver takes in and lets go; a death concerns the connection to one.
+``init_rpc`` makes groups in which all members know each other. A group of a fixed size takes no new member. A group
+that grows takes none after a member has died, because a new member calls all others. Here each collector knows only the
+driver, and the driver adds and removes members. A death affects one connection.
 """
 
 from __future__ import annotations

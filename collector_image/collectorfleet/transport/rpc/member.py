@@ -1,8 +1,8 @@
 """The process of one collector: :class:`collectorfleet.actor.server.CollectorServer` behind an agent of RPC.
 
-What the driver tells it comes by short calls, which only take note of it. One thread builds and runs; one waits for
-what was loaded; one fetches weights; one says what there is to say, by one call after another, so that nothing passes
-what was said before it. Frames are copied first: TorchRL's collector writes the next rollout into the memory of this.
+The driver sends short calls, which only take note of the message. One thread builds and runs, one waits for loaded
+weights, and one fetches weights. One thread sends all messages, one call after another, so that they keep their order.
+Frames are copied first: TorchRL's collector writes the next rollout into the same memory.
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ class _Collector:
 class RpcTransport:
     """A transport over ``torch.distributed.rpc``.
 
-    ``config_of`` and ``visible_of`` say what the collector in a slot is made of, and which GPUs it sees; ``policy`` is
-    what those have that name none; ``seed`` is the fleet's, from which the seeds of each collector follow.
+    ``config_of`` and ``visible_of`` return the configuration of the collector in a slot, and the GPUs that it sees.
+    ``policy`` is the policy of configurations that name none. The seeds of each collector follow from ``seed``.
     """
 
     name = "RPC"

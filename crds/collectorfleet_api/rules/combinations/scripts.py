@@ -12,8 +12,8 @@ from collectorfleet_api.v1alpha1.devices import Devices
 from collectorfleet_api.v1alpha1.groups import GroupEnvironment
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
-# Arguments of the FleetCollector that a script makes; what is not here (how many, how large, how patient, what becomes
-# of lost ones) is the fleet's. Of `collectors.kwargs`, in which CEL cannot look, `collector_kwargs` says it.
+# Arguments of the FleetCollector that a script makes. The fleet's fields decide everything else: number, size,
+# deadlines and lost collectors. CEL cannot see the keys of `collectors.kwargs`, so `collector_kwargs` checks them.
 OF_THE_SCRIPT: Final = (
     "environment",
     "policy",

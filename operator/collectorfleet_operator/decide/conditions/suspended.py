@@ -1,7 +1,7 @@
 """The conditions of a fleet that is suspended, and ``Suspended`` of every other. Pure.
 
-A suspended fleet has no ``Ready``: it is not ready and not on its way there, and tools that wait by kstatus would wait
-for a False one for ever.
+A suspended fleet has no ``Ready``. It is not ready and not about to be ready, and tools that use kstatus would wait for
+ever for a False one.
 """
 
 from __future__ import annotations
