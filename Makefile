@@ -155,6 +155,10 @@ types: $(READY) ## Check types, strictly
 contracts: $(READY) ## Check who may import whom
 	$(VENV)/bin/lint-imports
 
+.PHONY: prose
+prose: $(READY) ## Check the words of pages, help texts, docstrings and comments (builds vale: Go, gcc, a minute)
+	$(PY) -m tests.prose
+
 .PHONY: generate
 generate: $(READY) ## Write what is made from the models and the chart: CRD, reference, schema, manifest, values, code in examples
 	$(PY) -m collectorfleet_api.schema.crd > crds/collectorfleets.yaml

@@ -31,6 +31,7 @@ class Tool:
     ldflags: str = "-s -w"
     tags: str = ""
     renamed: tuple[tuple[str, str], ...] = ()
+    cgo: bool = False
 
     @property
     def folder(self) -> Path:
@@ -99,6 +100,8 @@ CRANE = Tool("crane")
 # Writes what an image is made of.
 SYFT_VERSION = "1.57.0"
 SYFT = Tool("syft", ldflags=f"-s -w -X main.version={SYFT_VERSION}")
+# Checks prose, for `make prose`. Its parsers of programming languages are C; we need none, so they are not optimized.
+VALE = Tool("vale", cgo=True)
 # Those of the test cluster; the others are of the tests of what is delivered.
 TOOLS = (ETCD, KUBERNETES, KUBERAY, COREDNS)
 
@@ -109,7 +112,7 @@ def cache_root() -> Path:
 
 
 def _key(tool: Tool) -> str:
-    flags = f"{tool.ldflags} {tool.renamed}" + (f" {tool.tags}" if tool.tags else "")
+    flags = f"{tool.ldflags} {tool.renamed}" + (f" {tool.tags}" if tool.tags else "") + (" cgo" if tool.cgo else "")
     digest = hashlib.sha256(flags.encode())
     for name in ("go.mod", "go.sum", "main.go"):
         if (file := tool.folder / name).exists():
@@ -127,7 +130,12 @@ def is_built(tool: Tool) -> bool:
 
 def missing(tools: Iterable[Tool] = TOOLS) -> str | None:
     """Why these cannot be had here, in one line that says what to do; None if they can."""
-    if all(is_built(tool) for tool in tools) or shutil.which("go"):
+    unbuilt = [tool for tool in tools if not is_built(tool)]
+    if not unbuilt:
+        return None
+    if any(tool.cgo for tool in unbuilt) and not shutil.which("gcc"):
+        return "the binaries of tools/ are not built yet and gcc is not installed; install gcc"
+    if shutil.which("go"):
         return None
     return "the binaries of tools/ are not built yet and Go is not installed; install Go 1.26 (https://go.dev/dl)"
 
@@ -147,7 +155,8 @@ def build(tool: Tool) -> Path:
         partial = cache / f".{tool.name}.partial"
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir()
-        env = os.environ | {"GOBIN": str(partial), "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly"}
+        env = os.environ | {"GOBIN": str(partial), "GOFLAGS": "-mod=readonly"}
+        env |= {"CGO_ENABLED": "1", "CGO_CFLAGS": "-O0 -w"} if tool.cgo else {"CGO_ENABLED": "0"}
         command = ["go", "install", "-tags", tool.tags, "-ldflags", tool.ldflags, "tool"]
         subprocess.run(command, cwd=tool.folder, env=env, check=True)
         for old, new in tool.renamed:
