@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
 import zipfile
 from pathlib import Path
@@ -38,6 +39,23 @@ def test_the_wheel_has_every_file_of_the_packages_and_no_other(wheel: Path) -> N
 def test_the_sdist_has_what_the_wheel_and_the_images_are_made_from_and_no_tests(wheel: Path) -> None:
     with tarfile.open(wheel.with_name(f"{NAME}.tar.gz")) as archive:
         names = {name.removeprefix(f"{NAME}/") for name in archive.getnames()}
-    assert {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "crds/collectorfleets.yaml"} <= names
+    assert {
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "CHANGELOG.md",
+        "crds/collectorfleets.yaml",
+        "hatch_build.py",
+    } <= names
     assert "operator/manifests/operator.yaml" in names
     assert {name.partition("/")[0] for name in names if "/" in name} == {"collector_image", "crds", "operator"}
+
+
+def test_links_and_pictures_of_the_package_page_lead_to_the_files_of_its_version(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        page = archive.read(f"{NAME}.dist-info/METADATA").decode()
+    targets = re.findall(r"\]\(([^)]+)\)", page)
+    version, project = PROJECT["version"], "collectorfleet/collectorfleet"
+    assert f"https://raw.githubusercontent.com/{project}/v{version}/docs/live.svg" in targets
+    assert f"https://github.com/{project}/blob/v{version}/docs/train.md" in targets
+    assert [target for target in targets if not target.startswith("https://")] == []

@@ -10,7 +10,16 @@ import pytest
 from tests.built_wheel import PROJECT, Environment, build, needed
 from tests.cluster.binaries import ROOT
 
-NEEDED_TO_BUILD = ("crds", "operator", "collector_image", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
+NEEDED_TO_BUILD = (
+    "crds",
+    "operator",
+    "collector_image",
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    "CHANGELOG.md",
+    "hatch_build.py",
+)
 
 # What uv leaves, and what Python compiled of a package that is one file.
 OF_OTHERS = {".lock", f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages/__pycache__"}
