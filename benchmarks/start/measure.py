@@ -2,7 +2,7 @@
 
     python -m benchmarks.start.measure exists --fleets 50     apply -> RayCluster exists
     python -m benchmarks.start.measure first-batch --rounds 3 apply -> first batch, beside the same made by hand
-                                                  [--write docs/start.md]
+                                                  [--write docs/first-batch.md]
 
 Rounds alternate both sides, because machines are noisy: read the ratios of pairs, not the seconds.
 """
