@@ -32,6 +32,9 @@ WORKER_GROUP: Final = "collectors"
 # The same of learner pods, one unit for each actor of a shard; and their worker group.
 LEARNER_RESOURCE: Final = "learner"
 LEARNER_GROUP: Final = "learners"
+# The same of evaluator pods, each of which holds one.
+EVALUATOR_RESOURCE: Final = "evaluator"
+EVALUATOR_GROUP: Final = "evaluators"
 RAY_PORT: Final = 6379
 # Where KubeRay keeps a cluster's token: a Secret with the cluster's name.
 TOKEN_SECRET_KEY: Final = "auth_token"  # noqa: S105  (a key's name, no secret)

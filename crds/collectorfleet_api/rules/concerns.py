@@ -22,6 +22,7 @@ class Part(StrEnum):
     HEAD = "head"
     GROUP = "group"  # the worker pods of a group, each group by itself
     LEARNERS = "learners"  # the pods of learner shards
+    EVALUATORS = "evaluators"  # the pods of evaluators
 
 
 _NOBODY: Final[frozenset[Part]] = frozenset()
@@ -29,6 +30,8 @@ _ALL: Final = frozenset(Part)
 _DRIVER: Final = frozenset({Part.DRIVER})
 _GROUP: Final = frozenset({Part.GROUP})
 _DRIVER_AND_GROUP: Final = _DRIVER | _GROUP
+_EVALUATORS: Final = frozenset({Part.EVALUATORS})
+_DRIVER_AND_EVALUATORS: Final = _DRIVER | _EVALUATORS
 _DRIVER_AND_LEARNERS: Final = _DRIVER | {Part.LEARNERS}
 
 # By path below `spec`, as manifests have it; a path stands for everything in it that has no line of its own.
@@ -82,6 +85,10 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "learners.resources": _DRIVER_AND_LEARNERS,
     "learners.replay.resources": _DRIVER_AND_LEARNERS,
     "learners.template": _DRIVER_AND_LEARNERS,
+    "evaluation": _DRIVER,
+    "evaluation.replicas": _DRIVER_AND_EVALUATORS,
+    "evaluation.resources": _DRIVER_AND_EVALUATORS,
+    "evaluation.template": _EVALUATORS,
     "output": _DRIVER,
     "ray": _ALL,
     "networkPolicy": _NOBODY,

@@ -42,6 +42,7 @@ COLUMNS: Final = (
     ("Staleness", "integer", ".status.weights.staleness.max", False),
     ("Frames", "integer", ".status.progress.framesDelivered", False),
     ("FPS", "number", ".status.progress.framesPerSecond", False),
+    ("Eval", "string", ".status.evaluation.summary", False),
     ("Done", "string", ".status.progress.summary", False),
     ("Phase", "string", ".status.phase", False),
     ("Age", "date", ".metadata.creationTimestamp", False),

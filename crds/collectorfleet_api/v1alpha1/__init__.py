@@ -34,6 +34,7 @@ from collectorfleet_api.v1alpha1.devices import (
     Devices,
 )
 from collectorfleet_api.v1alpha1.driver import Driver, DriverResources, Train
+from collectorfleet_api.v1alpha1.evaluation import Evaluation, EvaluationResources, StopWhen
 from collectorfleet_api.v1alpha1.factory import (
     Factory,
 )

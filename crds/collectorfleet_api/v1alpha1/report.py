@@ -209,6 +209,54 @@ class LearnersStatus(Model):
     )
 
 
+class BestEvaluation(Model):
+    version: Count = Field(description="Version of the weights.")
+    frames: Count = Field(description="Frames handed out when that version was published.")
+    return_mean: Measured = Field(description="Mean return of its episodes.")
+
+
+class EvaluationStatus(Model):
+    """The newest finished evaluation, and counts of all of them."""
+
+    version: int | None = Field(
+        default=None, description="Version of the weights that the newest evaluation played, from its first step on."
+    )
+    frames: int | None = Field(default=None, description="Frames handed out when that version was published.")
+    time: Time | None = Field(default=None, description="When the newest evaluation ended.")
+    seconds: Measured | None = Field(default=None, description="Seconds that it took.")
+    episodes: int | None = Field(default=None, description="Episodes that it played.")
+    return_mean: Measured | None = Field(default=None, description="Mean return of these episodes.")
+    return_standard_error: Measured | None = Field(
+        default=None, description="Standard error of that mean. Absent: there was one episode."
+    )
+    return_min: Measured | None = Field(default=None, description="The smallest return.")
+    return_lower_quartile: Measured | None = Field(default=None, description="25 % of the returns are below it.")
+    return_median: Measured | None = Field(default=None, description="The median return.")
+    return_upper_quartile: Measured | None = Field(default=None, description="75 % of the returns are below it.")
+    return_max: Measured | None = Field(default=None, description="The largest return.")
+    length_mean: Measured | None = Field(default=None, description="Mean length of the episodes, in frames.")
+    length_min: int | None = Field(default=None, description="The shortest episode, in frames.")
+    length_max: int | None = Field(default=None, description="The longest episode, in frames.")
+    best: BestEvaluation | None = Field(default=None, description="The version with the highest mean return.")
+    running_version: int | None = Field(
+        default=None, description="Version that is being evaluated. Absent: evaluators wait for one."
+    )
+    finished: Count = Field(default=0, description="Evaluations that finished.")
+    failed: Count = Field(default=0, description="Evaluations that ran out of time.")
+    skipped: Count = Field(
+        default=0,
+        description="Versions that were due and not evaluated, because a newer one was due before evaluators were free.",
+    )
+    replicas: Count = Field(default=0, description="Evaluators asked for.")
+    available: Count = Field(default=0, description="Evaluators that have built their environment.")
+    restarts: Count = Field(default=0, description="How often an evaluator was started again.")
+    stopped: bool | None = Field(default=None, description="True: the run ended because `stopWhen` was reached.")
+    last_failure: str | None = Field(
+        default=None, description="Why an evaluation failed or an evaluator was lost, the newest cause."
+    )
+    summary: str | None = Field(default=None, description="Mean return and standard error, for the column.")
+
+
 class CheckpointStatus(Model):
     frames: Count = Field(description="Frames handed out before the newest checkpoint.")
     time: Time | None = Field(default=None, description="When it was written.")
@@ -264,6 +312,9 @@ class DriverReport(Model):
     )
     learners: LearnersStatus | None = Field(
         default=None, description="The policies of `spec.learners`. Absent: there are none, or not yet."
+    )
+    evaluation: EvaluationStatus | None = Field(
+        default=None, description="The evaluations of `spec.evaluation`. Absent: there are none asked for."
     )
     collectors: list[CollectorStatus] = Field(
         default_factory=list,

@@ -18,6 +18,7 @@ from collectorfleet_api.v1alpha1.code import Code
 from collectorfleet_api.v1alpha1.collection import Collection
 from collectorfleet_api.v1alpha1.collectors import CollectorClass, Collectors
 from collectorfleet_api.v1alpha1.driver import Driver
+from collectorfleet_api.v1alpha1.evaluation import Evaluation
 from collectorfleet_api.v1alpha1.factory import Factory
 from collectorfleet_api.v1alpha1.groups import over
 from collectorfleet_api.v1alpha1.learners import Learners
@@ -136,6 +137,13 @@ class CollectorFleetSpec(Model):
             " its shard, and iterating yields None. The learned weights are published as a version. `run.learners` "
             "has the learners in `driver.train`; without it each policy learns once after each batch. Absent: the "
             "driver trains."
+        ),
+    )
+    evaluation: Evaluation | None = Field(
+        default=None,
+        description=(
+            "Evaluators: actors in pods of their own that play whole episodes with published versions while the fleet "
+            "trains. `status.evaluation` has the results. Absent: nothing is evaluated."
         ),
     )
     output: Output | None = Field(

@@ -6,6 +6,7 @@ from typing import Final
 
 from collectorfleet_api.rules.combinations.batches import ASYNC_ONLY, STRAGGLING, SYNC_ONLY
 from collectorfleet_api.rules.combinations.code import CODE
+from collectorfleet_api.rules.combinations.evaluation import EVALUATION
 from collectorfleet_api.rules.combinations.launchers import LAUNCHERS
 from collectorfleet_api.rules.combinations.learners import LEARNERS
 from collectorfleet_api.rules.combinations.resources import DRIVER, INSIDE_COLLECTORS, PODS
@@ -27,4 +28,5 @@ COMBINATIONS: Final = (
     *DRIVER,
     *LAUNCHERS,
     *LEARNERS,
+    *EVALUATION,
 )

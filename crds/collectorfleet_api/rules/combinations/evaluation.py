@@ -1,0 +1,59 @@
+"""What an evaluation needs of the rest of the spec."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from collectorfleet_api.names import EVALUATOR_GROUP
+from collectorfleet_api.rules.combinations.combination import Combination
+from collectorfleet_api.rules.combinations.questions import SCRIPT
+from collectorfleet_api.v1alpha1.evaluation import Evaluation
+from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
+
+_EVALUATES: Final = "has(self.evaluation)"
+_INTERVALS: Final = ("everyVersions", "everySeconds", "everyFrames")
+
+
+def _intervals(evaluation: Evaluation) -> int:
+    given = (evaluation.every_versions, evaluation.every_seconds, evaluation.every_frames)
+    return sum(one is not None for one in given)
+
+
+def _evaluates(spec: CollectorFleetSpec) -> bool:
+    return spec.evaluation is not None
+
+
+EVALUATION: Final = (
+    Combination(
+        "evaluation-needs-a-policy",
+        "evaluation",
+        lambda spec: not _evaluates(spec) or spec.policy is not None or spec.driver.script is not None,
+        f"!{_EVALUATES} || has(self.policy) || {SCRIPT}",
+        "without a policy collectors act at random and publish no version to evaluate; name the policy's factory in "
+        "spec.policy",
+    ),
+    Combination(
+        "evaluation-one-interval",
+        "evaluation",
+        lambda spec: spec.evaluation is None or _intervals(spec.evaluation) <= 1,
+        f"!{_EVALUATES} || ["
+        + ", ".join(f"has(self.evaluation.{name})" for name in _INTERVALS)
+        + "].filter(given, given).size() <= 1",
+        "everyVersions, everySeconds and everyFrames exclude each other; keep one of them",
+    ),
+    Combination(
+        "evaluation-keeps-the-best",
+        "evaluation.keepBest",
+        lambda spec: spec.evaluation is None or not spec.evaluation.keep_best or spec.driver.checkpoint is not None,
+        f"!{_EVALUATES} || !self.evaluation.keepBest || has(self.driver.checkpoint)",
+        "the best weights are kept beside the checkpoints; set driver.checkpoint",
+    ),
+    Combination(
+        "evaluation-group-name",
+        "collectors.groups",
+        lambda spec: not _evaluates(spec) or all(group.name != EVALUATOR_GROUP for group in spec.collectors.groups),
+        f"!{_EVALUATES} || !has(self.collectors.groups) || "
+        f"!self.collectors.groups.exists(g, g.name == '{EVALUATOR_GROUP}')",
+        f"{EVALUATOR_GROUP} is the name of the pods of spec.evaluation; use another",
+    ),
+)

@@ -1,0 +1,110 @@
+"""``spec.evaluation``: actors that play whole episodes with one version of the weights while the fleet trains."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from collectorfleet_api.v1alpha1.base import Model, Positive, Seconds
+from collectorfleet_api.v1alpha1.collection import ExplorationType
+from collectorfleet_api.v1alpha1.groups import GroupEnvironment
+from collectorfleet_api.v1alpha1.types import Cpu, Memory, PodTemplate
+
+MOST_EVALUATORS: Final = 100
+MOST_EPISODES: Final = 100_000
+# Every simulator takes these.
+LARGEST_SEED: Final = 2**31 - 1
+# Between two evaluations, where the spec names no interval.
+DEFAULT_EVERY_VERSIONS: Final = 10
+
+
+class EvaluationResources(Model):
+    """Of one evaluator; CPU and memory are Kubernetes quantities."""
+
+    cpu: Cpu = Field(default=1, description="CPU of one evaluator; Ray counts it rounded up.")
+    memory: Memory = Field(default="2Gi", description="Memory of one evaluator.")
+
+
+class StopWhen(Model):
+    return_mean: float = Field(
+        description="The fleet completes once an evaluation reaches this mean return, before `totalFrames`."
+    )
+
+
+class Evaluation(Model):
+    replicas: Positive = Field(
+        default=1,
+        le=MOST_EVALUATORS,
+        description="Evaluators. They play the episodes of one evaluation together; their number changes no result.",
+    )
+    resources: EvaluationResources = Field(
+        default_factory=EvaluationResources,
+        description=(
+            "What one evaluator needs. An evaluator has a pod of its own, which asks for the memory of Ray on top. "
+            "With `launcher: Job`, evaluators are processes of the driver pod, which asks for their resources too."
+        ),
+    )
+    environment: GroupEnvironment = Field(
+        default_factory=GroupEnvironment,
+        description=(
+            "The environment that evaluators play. Absent: the training environment, one environment in each evaluator."
+        ),
+    )
+    exploration_type: ExplorationType = Field(
+        default=ExplorationType.DETERMINISTIC,
+        description="How actions are taken from the policy's distribution; TorchRL's ExplorationType.",
+    )
+    every_versions: Positive | None = Field(
+        default=None,
+        description=(
+            f"An evaluation is due with every version of the weights that is a multiple of this number. "
+            f"{DEFAULT_EVERY_VERSIONS} if none of the three intervals is set. The last version is evaluated as well."
+        ),
+    )
+    every_seconds: Seconds | None = Field(
+        default=None, description="An evaluation is due so many seconds after the one before was due."
+    )
+    every_frames: Positive | None = Field(
+        default=None, description="An evaluation is due whenever so many more frames were handed out."
+    )
+    episodes: Annotated[int, Field(ge=1, le=MOST_EPISODES)] = Field(
+        default=10, description="Episodes of one evaluation. Each is played to its end and counted."
+    )
+    seeds: list[Annotated[int, Field(ge=0, le=LARGEST_SEED)]] = Field(
+        default_factory=lambda: [0],
+        min_length=1,
+        max_length=1000,
+        description=(
+            "Seeds of the episodes, in turn. The first episode of each seed begins with the seed itself, later ones "
+            "with numbers derived from it."
+        ),
+    )
+    timeout_seconds: Seconds = Field(
+        default=600,
+        description="An evaluation that takes longer fails; the status says so, and training goes on.",
+    )
+    stop_when: StopWhen | None = Field(
+        default=None, description="When the fleet completes early. Absent: only `totalFrames` ends the run."
+    )
+    keep_best: bool = Field(
+        default=False,
+        description=(
+            "True: the driver keeps the weights of the version with the highest mean return beside the checkpoints. "
+            "Needs `driver.checkpoint`."
+        ),
+    )
+    template: PodTemplate = Field(
+        default_factory=dict,
+        description=(
+            "Partial pod template merged over the evaluators' pods, after that of `workers`: lists merge by name, "
+            "anything set here wins."
+        ),
+    )
+
+    @property
+    def versions_between(self) -> int | None:
+        """Versions between two evaluations; None: time or frames decide."""
+        if self.every_versions is None and self.every_seconds is None and self.every_frames is None:
+            return DEFAULT_EVERY_VERSIONS
+        return self.every_versions
