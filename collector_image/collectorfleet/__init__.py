@@ -16,6 +16,8 @@ from collectorfleet.user_code import Factory
 
 if TYPE_CHECKING:
     from collectorfleet.env_pool import EnvPool
+    from collectorfleet.evaluation.options import Evaluation
+    from collectorfleet.evaluation.result import EvaluationResult
     from collectorfleet.fleet.collector import FleetCollector
     from collectorfleet.fleet.distributed import DistributedCollector, DistributedSyncCollector, RPCCollector
     from collectorfleet.learners.feed import LearnerFeed
@@ -30,6 +32,8 @@ __all__ = [
     "DistributedCollector",
     "DistributedSyncCollector",
     "EnvPool",
+    "Evaluation",
+    "EvaluationResult",
     "Factory",
     "FleetCollector",
     "InfrastructureError",
@@ -57,6 +61,14 @@ def __getattr__(name: str) -> Any:
         from collectorfleet.env_pool import EnvPool
 
         return EnvPool
+    if name == "Evaluation":
+        from collectorfleet.evaluation.options import Evaluation
+
+        return Evaluation
+    if name == "EvaluationResult":
+        from collectorfleet.evaluation.result import EvaluationResult
+
+        return EvaluationResult
     if name == "FleetCollector":
         from collectorfleet.fleet.collector import FleetCollector
 

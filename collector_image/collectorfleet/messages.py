@@ -50,6 +50,7 @@ class Request:
     version: int | None = None
     random: bool = False  # uniformly random actions in place of the policy's
     policy: str = POLICY
+    seed: int | None = None  # of the episode that an evaluator plays in place of a rollout
 
 
 @dataclass(frozen=True, slots=True)

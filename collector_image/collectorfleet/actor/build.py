@@ -12,6 +12,7 @@ from torchrl.envs import EnvBase
 
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
 from collectorfleet.actor.cutting import Cutter
+from collectorfleet.actor.evaluation.player import EpisodePlayer
 from collectorfleet.actor.factories import EnvironmentFactory, PolicyFactory, environment_in_process, policy_in_process
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
 from collectorfleet.actor.normalization.search import built_without
@@ -70,6 +71,13 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
         # TorchRL's collector refuses to load any state where the policy has none.
         collector._policy_w_state_dict = nn.Module()
     return RolloutRunner(config, collector, incarnation, cutter, shared, normalization)
+
+
+def build_player(config: CollectorConfig, seeds: Seeds = ALONE) -> EpisodePlayer:
+    """Build environment and policy of an evaluator. Blocks, and raises, as the user's code does."""
+    with calling(Origin.ENVIRONMENT):
+        env = environments(config, None, seeds)
+    return EpisodePlayer(config, env)
 
 
 def _class_of(config: CollectorConfig) -> Callable[..., Any]:

@@ -33,6 +33,8 @@ class CollectorConfig:
         rollout: whose loop steps; collectors of several processes have TorchRL's.
         compact_observations: what is said twice in a rollout travels once.
         own_constants: constants of normalization are those of this collector's own environment, and not the fleet's.
+        plays_episodes: it is an evaluator: each request is one episode, or one of each environment of a batch, that
+            begins with the request's seed.
     """
 
     create_env: Any
@@ -53,6 +55,7 @@ class CollectorConfig:
     compact_observations: bool = False
     threads: int = 1
     gpu_fraction: float = 0.0
+    plays_episodes: bool = False
 
     @property
     def has_processes(self) -> bool:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from collectorfleet.actor.normalization.environment import EnvironmentNormalization
 from collectorfleet.actor.target import WeightsTarget
 from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.messages import Segment
@@ -25,6 +24,13 @@ class Offer(NamedTuple):
     normalization: snapshots.Snapshot | None = None
 
 
+class LoadedNormalization(Protocol):
+    """The statistics of an environment, which a version brings along."""
+
+    def load(self, snapshot: snapshots.Snapshot) -> str:
+        """Load them, and return the digest of what is there then. Raises ValueError: they are another environment's."""
+
+
 class Inbox:
     """``pass_on``, if given, is called after each load with what was loaded, to tell others in the collector.
 
@@ -35,7 +41,7 @@ class Inbox:
         self,
         target: WeightsTarget,
         pass_on: Callable[[Offer], None] | None = None,
-        normalization: EnvironmentNormalization | None = None,
+        normalization: LoadedNormalization | None = None,
     ) -> None:
         self._target = target
         self._pass_on = pass_on

@@ -25,9 +25,8 @@ from collectorfleet.actor.normalization.environment import EnvironmentNormalizat
 from collectorfleet.actor.origin import Origin, calling
 from collectorfleet.actor.rollout.collector import FastCollector, call_in_steps
 from collectorfleet.actor.stamp import STAMP, STAMP_KEY, SharedVersion
-from collectorfleet.actor.target import WeightsTarget
+from collectorfleet.actor.target import target_of
 from collectorfleet.codec import frames as keys
-from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.messages import POLICY, Episodes, Request, Segment
 from collectorfleet.normalization import Normalization
 
@@ -79,7 +78,7 @@ class RolloutRunner:
         self._has_other_entries = False
         self._rollouts: Iterator[TensorDictBase] = iter(collector)
         self._policy = _policy_of(collector, config)
-        self.inboxes = {POLICY: Inbox(self._target(), self._pass_on, normalization)}
+        self.inboxes = {POLICY: Inbox(target_of(self._modules()), self._pass_on, normalization)}
         if config.update_between_steps and isinstance(self._policy, nn.Module):
             before_step = self.inboxes[POLICY].before_step
             if getattr(collector, "compiled_policy", False):
@@ -226,14 +225,6 @@ class RolloutRunner:
                 shape = (*memory.shape[:-1], collector.frames_per_batch)
                 collector._final_rollout = memory[..., :1].expand(shape).clone()
             self._frames = frames
-
-    def _target(self) -> WeightsTarget:
-        tensors: dict[str, Tensor] = {}
-        optional: set[str] = set()
-        for prefix, module in self._modules().items():
-            tensors |= {prefix + name: tensor for name, tensor in snapshots.by_every_name(module).items()}
-            optional |= {prefix + name for name in snapshots.not_in_state_dicts(module)}
-        return WeightsTarget(tensors, optional)
 
     def _modules(self) -> dict[str, nn.Module]:
         """What weights are loaded into, by the prefix of its names."""

@@ -54,15 +54,25 @@ class Seeds:
         """Seed the global state of torch, numpy and ``random`` in this process, and in what it forks later."""
         global _here, _forks
         _here, _forks = self, 0
-        for_torch, for_numpy, for_random, _ = self._sequences()
-        torch.manual_seed(int(for_torch.generate_state(1, np.uint64)[0]))
-        np.random.seed(for_numpy.generate_state(_WORDS))
-        random.seed(for_random.generate_state(_WORDS).tobytes())
+        _seed_generators(*self._sequences()[:3])
 
     def _sequences(self) -> list[np.random.SeedSequence]:
         """Of torch, numpy, ``random`` and the environment."""
         key = (self.collector, self.generation, *self.path)
         return np.random.SeedSequence(self.fleet, spawn_key=key).spawn(4)
+
+
+def seed_everything(seed: int) -> None:
+    """Seed the global state of torch, numpy and ``random`` in this process, for one episode."""
+    _seed_generators(*np.random.SeedSequence(seed).spawn(3))
+
+
+def _seed_generators(
+    for_torch: np.random.SeedSequence, for_numpy: np.random.SeedSequence, for_random: np.random.SeedSequence
+) -> None:
+    torch.manual_seed(int(for_torch.generate_state(1, np.uint64)[0]))
+    np.random.seed(for_numpy.generate_state(_WORDS))
+    random.seed(for_random.generate_state(_WORDS).tobytes())
 
 
 # Of a collector that is in no fleet.

@@ -21,8 +21,9 @@ from typing import Any
 
 import torch
 
-from collectorfleet.actor.build import build
+from collectorfleet.actor.build import build, build_player
 from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.evaluation.player import EpisodePlayer
 from collectorfleet.actor.findings import findings
 from collectorfleet.actor.inbox import Offer
 from collectorfleet.actor.origin import Origin, calling, cause_of, origin_of
@@ -53,7 +54,7 @@ class CollectorServer:
     def __init__(self, collector: CollectorId, config: CollectorConfig) -> None:
         self._id = collector
         self._config = config
-        self._made: RolloutRunner | None = None
+        self._made: RolloutRunner | EpisodePlayer | None = None
         self._built = threading.Event()
 
     def placed(self) -> Placed:
@@ -72,12 +73,16 @@ class CollectorServer:
         if fraction and fraction < 1 and torch.cuda.is_available():
             torch.cuda.set_per_process_memory_fraction(fraction)
         try:
-            self._made = build(self._config, self._id.incarnation, seeds)
-            # TorchRL's name for it. Not an argument: not every class that a user brings along takes it.
-            self._made.collector.worker_idx = self._id.index
-            if seed_environment:
-                self._made.set_seed(seeds.environment, static_seed=False)
-            found = findings(self._made.collector)
+            if self._config.plays_episodes:
+                self._made = build_player(self._config, seeds)
+                found: tuple[str, ...] = ()
+            else:
+                self._made = runner = build(self._config, self._id.incarnation, seeds)
+                # TorchRL's name for it. Not an argument: not every class that a user brings along takes it.
+                runner.collector.worker_idx = self._id.index
+                if seed_environment:
+                    runner.set_seed(seeds.environment, static_seed=False)
+                found = findings(runner.collector)
         except BaseException as error:  # noqa: BLE001  (the user's code may raise anything, and call sys.exit)
             return self.failure(error)
         self._built.set()
@@ -118,22 +123,22 @@ class CollectorServer:
 
     def set_seed(self, seed: int, static_seed: bool) -> int:
         """Seed the environments, between two rollouts; returns the next seed."""
-        return self._runner.set_seed(seed, static_seed=static_seed)
+        return self._collecting.set_seed(seed, static_seed=static_seed)
 
     def execute(self, path: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """Call what is at ``path`` in TorchRL's collector, between two rollouts; raises what it raises."""
-        return self._runner.execute(path, arguments, keywords)
+        return self._collecting.execute(path, arguments, keywords)
 
     def attribute(self, path: str) -> Any:
         """What is at ``path`` in TorchRL's collector, between two rollouts."""
-        return self._runner.collector.get_distant_attr(path)
+        return self._collecting.collector.get_distant_attr(path)
 
     def environment_state(self) -> dict[str, Any]:
         """What the environments keep, such as running statistics, between two rollouts."""
-        return self._runner.environment_state()
+        return self._collecting.environment_state()
 
     def load_environment_state(self, state: dict[str, Any]) -> None:
-        self._runner.load_environment_state(state)
+        self._collecting.load_environment_state(state)
 
     def failure(self, error: BaseException, where: str | None = None) -> Raised | Lost | ServiceLost:
         """What the driver is told of an error: whose it is, which the error says unless ``where`` does."""
@@ -159,10 +164,16 @@ class CollectorServer:
         self._built.set()
 
     @property
-    def _runner(self) -> RolloutRunner:
+    def _runner(self) -> RolloutRunner | EpisodePlayer:
         if self._made is None:
             raise RuntimeError("the collector was asked for something before build()")
         return self._made
+
+    @property
+    def _collecting(self) -> RolloutRunner:
+        if not isinstance(self._runner, RolloutRunner):
+            raise RuntimeError("an evaluator was asked for something of a collector")
+        return self._runner
 
     def _answer(self, request: Request, rollout: Rollout, seconds: float) -> Answer:
         part = self._part(rollout)

@@ -6,9 +6,19 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from collectorfleet.codec.snapshot import Bytes, Entry, Snapshot, bytes_of, digest, rounding, tensor_of
+from collectorfleet.codec.snapshot import (
+    Bytes,
+    Entry,
+    Snapshot,
+    by_every_name,
+    bytes_of,
+    digest,
+    not_in_state_dicts,
+    rounding,
+    tensor_of,
+)
 
 
 class WeightsTarget:
@@ -76,3 +86,13 @@ class WeightsTarget:
         covered = {self._tensors[name].data_ptr() for name in names}
         needed = (name for name in self._tensors if name not in self._optional)
         return [name for name in needed if self._tensors[name].data_ptr() not in covered]
+
+
+def target_of(modules: Mapping[str, nn.Module]) -> WeightsTarget:
+    """Return the target for the weights of ``modules``, which have the prefix of their names as keys."""
+    tensors: dict[str, Tensor] = {}
+    optional: set[str] = set()
+    for prefix, module in modules.items():
+        tensors |= {prefix + name: tensor for name, tensor in by_every_name(module).items()}
+        optional |= {prefix + name for name in not_in_state_dicts(module)}
+    return WeightsTarget(tensors, optional)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from tensordict import TensorDictBase
 from torch import nn
@@ -26,6 +26,9 @@ from collectorfleet.fleet.weights import WeightsSource
 from collectorfleet.gather.shared import Staged
 from collectorfleet.gather.state.admissions import Batch
 from collectorfleet.gather.state.versions import PublishResult
+
+# A version that nobody collects with any more waits for no bound.
+_PUBLISH_SECONDS: Final = 10.0
 
 
 class FleetCollector(FleetControl):
@@ -102,6 +105,7 @@ class FleetCollector(FleetControl):
             found = self._taken = self._taken or self._gather.next()
             if found is None:
                 self.settle()
+                self.finish_evaluation()
                 self.shutdown()
                 return
             batch = self._assembler.batch(
@@ -184,6 +188,12 @@ class FleetCollector(FleetControl):
             gather = self._gather
             self._learner = LearnerPublisher(self.policy, self._publish_learned, lambda: gather.shared.over)
         return self._learner.scheme()
+
+    def _publish_last(self) -> None:
+        if self._interval >= 0:
+            # The trainer has learned from the last batch since; nobody asks for another.
+            self._stage()
+        self._gather.wait_published(_PUBLISH_SECONDS)
 
     def _publish_learned(self, weights: TensorDictBase, model_version: int | None) -> None:
         self._stage(weights, policy_version=model_version)

@@ -13,15 +13,19 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import ray
-from torch import nn
+from torch import Tensor, nn
 from torchrl.collectors import BaseCollector
 from torchrl.envs import EnvBase
 
 from collectorfleet.actor.normalization.environment import load
 from collectorfleet.codec import normalization as codec
+from collectorfleet.codec.snapshot import tensor_of
 from collectorfleet.errors import CollectorClosed, InvalidOption
+from collectorfleet.evaluation.loop import EvaluationLoop
+from collectorfleet.evaluation.result import EvaluationResult
 from collectorfleet.fleet.calls import calls_of_each
 from collectorfleet.fleet.engine import Engine
+from collectorfleet.fleet.evaluation_status import evaluation_status
 from collectorfleet.fleet.inquiry import Inquiry
 from collectorfleet.fleet.report import report, stats
 from collectorfleet.gather.consumer import Consumer
@@ -49,6 +53,10 @@ class FleetControl(BaseCollector):
         """The module that is published."""
 
     @abstractmethod
+    def _publish_last(self) -> None:
+        """Have the policy published as it is now, where the fleet publishes by itself; returns once it is."""
+
+    @abstractmethod
     def _stage(self) -> object:
         """Have the policy published as it is now."""
 
@@ -65,8 +73,11 @@ class FleetControl(BaseCollector):
 
         Any thread may call it; it still answers after ``shutdown()``.
         """
+        evaluation = self._engine.evaluation
+        evaluated = None if evaluation is None else evaluation_status(evaluation)
         with self._gather.shared.changed:
-            return report(self._gather.shared, time.monotonic(), self._transport.name, self._engine.spilled_bytes)
+            found = report(self._gather.shared, time.monotonic(), self._transport.name, self._engine.spilled_bytes)
+        return found.model_copy(update={"evaluation": evaluated})
 
     def stats(
         self, workers: Literal["aggregate", "per_worker", "both"] = "aggregate", *, timeout: float | None = None
@@ -243,6 +254,51 @@ class FleetControl(BaseCollector):
         finally:
             if resume and not is_paused_already:
                 self._gather.resume()
+
+    # ---------------------------------------------------------------- evaluation
+    def evaluations(self) -> list[EvaluationResult]:
+        """Return the results so far, in the order in which evaluations ended. Any thread may ask."""
+        evaluation = self._evaluation
+        with evaluation.changed:
+            return list(evaluation.results)
+
+    def best_weights(self) -> tuple[EvaluationResult, dict[str, Tensor]] | None:
+        """Return the result with the highest mean return, and the weights that were evaluated; None: there is none yet.
+
+        The tensors are those that collectors load, in the dtypes that travel; ``load_state_dict`` of the policy takes
+        them. They are read while the fleet runs: call this before ``shutdown()``.
+
+        Raises:
+            InvalidOption: the evaluation keeps no weights.
+        """
+        evaluation = self._evaluation
+        if not evaluation.keeps_best:
+            raise InvalidOption("best_weights: pass Evaluation(keep_best=True)")
+        with evaluation.changed:
+            best = evaluation.best
+        if best is None:
+            return None
+        result, snapshot = best
+        pairs = zip(snapshot.entries, snapshot.arrays, strict=True)
+        return result, {entry.name: tensor_of(entry, array).clone() for entry, array in pairs}
+
+    def finish_evaluation(self, timeout: float | None = None) -> bool:
+        """Evaluate the policy as it is now, as the last version of the run, and block until that is done.
+
+        The end of the iteration does this by itself. Returns whether it was done within ``timeout`` seconds; an
+        evaluation has a time-out of its own as well.
+        """
+        evaluation = self._engine.evaluation
+        if evaluation is None or self._gather.over:
+            return True
+        self._publish_last()
+        return evaluation.finish(timeout)
+
+    @property
+    def _evaluation(self) -> EvaluationLoop:
+        if self._engine.evaluation is None:
+            raise InvalidOption("evaluations: pass evaluation=Evaluation(...)")
+        return self._engine.evaluation
 
     def settle(self) -> None:
         """Wait until collectors have acknowledged the newest version, so that the last status says so.

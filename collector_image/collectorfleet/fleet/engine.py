@@ -18,6 +18,8 @@ from torch.distributed import rpc
 
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.errors import InvalidOption
+from collectorfleet.evaluation.loop import EvaluationLoop
+from collectorfleet.fleet.evaluators import evaluation_loop
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.plans import plan_of, replanning
 from collectorfleet.fleet.recipes import Recipes
@@ -51,9 +53,12 @@ class Engine:
     consumer: Consumer
     loop: GatherLoop
     nodes: NodeWatch | None
+    evaluation: EvaluationLoop | None
 
     def start(self) -> None:
         self.loop.start()
+        if self.evaluation is not None:
+            self.evaluation.start()
         if self.nodes is not None:
             self.nodes.start()
 
@@ -62,7 +67,11 @@ class Engine:
         if self.nodes is not None:
             self.nodes.stop()
         self.consumer.close()
+        if self.evaluation is not None:
+            self.evaluation.close()
         self.loop.join(timeout)
+        if self.evaluation is not None:
+            self.evaluation.join(timeout)
 
     @property
     def spilled_bytes(self) -> int | None:
@@ -73,7 +82,7 @@ class Engine:
 # Processes of this machine, which Python would wait for at its end, while they wait for its end.
 _WITH_PROCESSES: Final[weakref.WeakSet[Engine]] = weakref.WeakSet()
 # A thread keeps its loop until it has ended, which may be after the engine was dropped.
-_THEIR_LOOPS: Final[weakref.WeakSet[GatherLoop]] = weakref.WeakSet()
+_THEIR_LOOPS: Final[weakref.WeakSet[GatherLoop | EvaluationLoop]] = weakref.WeakSet()
 
 
 @atexit.register
@@ -105,13 +114,13 @@ def engine(options: FleetOptions, source: WeightsSource) -> Engine:
     )
     transport = _transport(options, source, shared)
     try:
-        return _with_transport(transport, options, shared)
+        return _with_transport(transport, options, source, shared)
     except BaseException:
         transport.close()
         raise
 
 
-def _with_transport(transport: FleetTransport, options: FleetOptions, shared: Shared) -> Engine:
+def _with_transport(transport: FleetTransport, options: FleetOptions, source: WeightsSource, shared: Shared) -> Engine:
     consumer = Consumer(shared, transport, _scaling(options), replanned=replanning(options))
     if options.resume_from is not None:
         consumer.restore(options.resume_from)
@@ -119,12 +128,14 @@ def _with_transport(transport: FleetTransport, options: FleetOptions, shared: Sh
         on_environment_error=OnEnvironmentError(options.on_environment_error)
     )
     loop = GatherLoop(shared, transport, failure)
+    evaluation = evaluation_loop(options, source, shared)
     if not options.uses_ray:
-        made = Engine(transport, consumer, loop, nodes=None)
+        made = Engine(transport, consumer, loop, None, evaluation)
         _WITH_PROCESSES.add(made)
-        _THEIR_LOOPS.add(loop)
+        _THEIR_LOOPS.update(one for one in (loop, evaluation) if one is not None)
         return made
-    return Engine(transport, consumer, loop, NodeWatch(consumer.note, consumer.node_died, lambda: shared.over))
+    nodes = NodeWatch(consumer.note, consumer.node_died, lambda: shared.over)
+    return Engine(transport, consumer, loop, nodes, evaluation)
 
 
 def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> FleetTransport:

@@ -14,6 +14,7 @@ from torch import nn
 from torchrl.collectors import BaseCollector, Collector, MultiAsyncCollector, MultiCollector, MultiSyncCollector
 from torchrl.envs.utils import ExplorationType
 
+from collectorfleet.evaluation.options import Evaluation
 from collectorfleet.fleet import per_collector
 from collectorfleet.fleet.per_collector import PerCollector
 from collectorfleet.fleet.rules.table import check
@@ -119,6 +120,8 @@ class FleetOptions:
         failure_policy: decides what becomes of a lost collector, and of one whose environment raised.
         scaling_policy: decides which collectors leave a smaller fleet.
         resume_from: what ``state_dict()`` returned: counters go on, and the first version is the next one.
+        evaluation: an :class:`~collectorfleet.Evaluation`: actors of their own play whole episodes with published
+            versions while the fleet collects. None: nothing is evaluated.
 
     Raises:
         InvalidOption: an option that cannot work, alone or with the others; :mod:`collectorfleet.fleet.rules` has them.
@@ -190,6 +193,7 @@ class FleetOptions:
     failure_policy: FailurePolicy | None = None
     scaling_policy: ScalingPolicy | None = None
     resume_from: Mapping[str, Any] | None = None
+    evaluation: Evaluation | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -69,7 +69,7 @@ def _config(
         models=list(options.models or {}),
         update_between_steps=options.update_between_steps,
         cut_short=options.preemptive_threshold is not None,
-        own_constants=_differ(options),
+        own_constants=constants_differ(options),
         rollout=RolloutLoop(options.rollout),
         compact_observations=options.compact_observations,
         threads=options.of_each("threads_per_collector")[index],
@@ -77,7 +77,7 @@ def _config(
     )
 
 
-def _differ(options: FleetOptions) -> bool:
+def constants_differ(options: FleetOptions) -> bool:
     """Whether collectors may have environments of different kinds."""
     created, arguments = options.of_each("create_env_fn").values, options.of_each("create_env_kwargs").values
     return len(arguments) > 1 or any(one is not created[0] for one in created)

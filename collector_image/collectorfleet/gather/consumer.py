@@ -56,7 +56,7 @@ class Consumer:
         with self.shared.changed:
             if not self.ask():
                 return None
-            self.shared.wait_for(lambda: self.shared.due)
+            self.shared.wait_for(lambda: self.shared.due or self.shared.gather.finished)
             batch = self.take()
             self.shared.statistics.waited(self._clock() - started)
             return batch
@@ -93,6 +93,12 @@ class Consumer:
         with self.shared.changed:
             return self.shared.gather.finished
 
+    @property
+    def over(self) -> bool:
+        """Whether the gather was closed, or ended with an error."""
+        with self.shared.changed:
+            return self.shared.over
+
     # ---------------------------------------------------------------- weights
     def stage(self, snapshot: Any) -> Staged:
         """Have a snapshot published as the next version; one that still waits for it is replaced by this.
@@ -126,6 +132,11 @@ class Consumer:
             in_order = slots.in_order()
             errors = {slot.name: slot.last_error for slot in in_order}
             return results(staged.final.version, {slot.name: self._applied(slot.name) for slot in in_order}, errors)
+
+    def wait_published(self, timeout: float) -> None:
+        """Block until what was staged has a version, or ``timeout`` seconds passed."""
+        with self.shared.changed:
+            self.shared.wait_for(lambda: self.shared.staged is None, timeout)
 
     def settle(self, timeout: float) -> None:
         """Block until what was staged is published and acknowledged, or ``timeout`` seconds passed.

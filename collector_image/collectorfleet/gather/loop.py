@@ -121,9 +121,10 @@ class GatherLoop:
     def _publish_as_next(self, stored: Stored, seconds: float) -> int:
         shared = self._shared
         version = shared.gather.version = shared.gather.version + 1
-        shared.versions.published(
-            Weights(version, stored, normalization=self._normalization.now()), datetime.now(UTC), seconds
-        )
+        weights = Weights(version, stored, normalization=self._normalization.now())
+        shared.versions.published(weights, datetime.now(UTC), seconds)
+        if shared.on_publish is not None:
+            shared.on_publish(weights, shared.gather.frames_handed_out)
         shared.versions.release_before(shared.gather.oldest_needed)
         log.info("published version %d (%d bytes)", version, stored.size_bytes)
         shared.note_change()

@@ -18,7 +18,7 @@ from collectorfleet.gather.state.notices import Notices
 from collectorfleet.gather.state.slots import Slots
 from collectorfleet.gather.state.statistics import Statistics
 from collectorfleet.gather.state.versions import Versions
-from collectorfleet.messages import CollectorId, Stored
+from collectorfleet.messages import CollectorId, Stored, Weights
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,8 @@ class Shared:
         self.first_starts = FirstStarts()
         self.limits = limits
         self.has_weights = has_weights
+        # Who hears of each version, with the frames that were handed out before; it may not block or ask for the lock.
+        self.on_publish: Callable[[Weights, int], None] | None = None
         self.draining_pods: frozenset[str] = frozenset()
         self.drained_pods: dict[str, None] = {}
         self.died_nodes: list[str] = []  # which the gather thread has not seen yet

@@ -81,6 +81,12 @@ class FleetTransport(Transport, Protocol):
             TimeoutError: there is none within ``timeout`` seconds.
         """
 
+    def read(self, stored: Stored) -> Any:
+        """Return the snapshot that :meth:`put` stored; not to be written to. Blocks while it is read.
+
+        Raises InfrastructureError: it is lost.
+        """
+
     def seed_later_incarnations(self, seed: int) -> None:
         """From now on environments are seeded when they are built, each incarnation with a seed of its own."""
 

@@ -40,6 +40,17 @@ def built_without(create: Callable[..., EnvBase], **arguments: Any) -> EnvBase:
     return env
 
 
+def transforms_of(env: EnvBase) -> Iterator[Transform]:
+    """Yield all transforms of an environment of this process, those of environments that are stepped together too."""
+    match env:
+        case TransformedEnv():
+            yield from transforms_of(env.base_env)
+            yield from _flat(env.transform)
+        case SerialEnv():
+            for inner in env._envs:
+                yield from transforms_of(inner)
+
+
 def _in(env: EnvBase, place: str) -> Generator[tuple[str, Kept], None, int]:
     """Returns how many transforms there are, the inner ones first, so that names are those of one environment alone."""
     index = 0

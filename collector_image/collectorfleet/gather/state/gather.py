@@ -29,6 +29,7 @@ class Gather:
         self.chosen: list[Admission] | None = None  # what it may take
         self.paused = False
         self.begun = False  # a batch was asked for: nothing is collected before
+        self._ended = False
         self._idle_for_the_bound = False
         self.frames_handed_out = 0
         self._random_frames = 0
@@ -41,8 +42,17 @@ class Gather:
         self.frames_handed_out = self._random_frames = frames
         self.version = self._made_before = max(self.version, version)
 
+    def end(self) -> None:
+        """The run has reached its goal: nothing more is asked for."""
+        self._ended = True
+
     @property
     def finished(self) -> bool:
+        """Whether the frames asked for were handed out, or the run has reached its goal before."""
+        return self._ended or self._has_all_frames
+
+    @property
+    def _has_all_frames(self) -> bool:
         return self.plan.total_frames is not None and self.frames_handed_out >= self.plan.total_frames
 
     @property
@@ -110,6 +120,8 @@ class Gather:
 
     def _is_wanted(self) -> bool:
         # A batch that waits to be taken is as good as handed out: collectors do not wait for it.
+        if self._ended:
+            return False
         plan, count = self.plan, len(self.admissions) - len(self.chosen or ())
         # What was begun is filled up, or the last batch would never be complete.
         if plan.total_frames is not None and not count % plan.admissions_per_batch and self._all_is_requested:

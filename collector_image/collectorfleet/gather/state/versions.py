@@ -44,6 +44,7 @@ class Versions:
         self.failures = 0
         self.last_failure: WeightsFailure | None = None
         self.unproven = 0  # failures in a row that left no collector with proven weights
+        self._first_normalization: Stored | None = None
         self._kept: dict[int, Weights] = {}
         self._proofs: OrderedDict[int, set[Proof]] = OrderedDict()
         self._unacknowledged: deque[int] = deque()
@@ -60,6 +61,7 @@ class Versions:
 
     def normalized(self, normalization: Stored) -> None:
         """The first collector says what its environment keeps: nobody has loaded the versions before that."""
+        self._first_normalization = normalization
         self._kept = {version: replace(weights, normalization=normalization) for version, weights in self._kept.items()}
         if self.newest is not None:
             self.newest = self._kept[self.newest.version]
@@ -73,6 +75,12 @@ class Versions:
         weights = replace(self.newest, normalization=normalization)
         self._proofs[weights.version].add(weights.proof)
         return weights
+
+    def completed(self, weights: Weights) -> Weights:
+        """Return published weights with the statistics of their version, once the first collector has told them."""
+        if weights.normalization is not None:
+            return weights
+        return self._kept.get(weights.version) or replace(weights, normalization=self._first_normalization)
 
     def weights(self, version: int) -> Weights:
         """Of a version that was not released."""

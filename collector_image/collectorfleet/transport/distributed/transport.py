@@ -55,6 +55,7 @@ class DistributedTransport:
         self._launcher = launcher
         self._collectors: dict[CollectorId, _Collector] = {}
         self._unanswered = Unanswered()
+        self._followed: weakref.WeakSet[Parcel] = weakref.WeakSet()
         self._said = Mailbox()
         self._courier = Courier(launcher.host, self._said.put)
         self._listener = Listener((launcher.host, 0), launcher.token)
@@ -69,10 +70,16 @@ class DistributedTransport:
 
     def put(self, snapshot: snapshots.Snapshot) -> Stored:
         parcel = Parcel.of(snapshot)
-        # It holds no parcel: members are told to forget one when the last who may offer it has.
-        weakref.finalize(parcel, self._courier.drop, parcel.number).atexit = False
+        self._forget_with(parcel)
         hashed = self._hashing.submit(snapshots.digest, parcel.snapshot.arrays)
         return Stored(hashed, snapshot.size_bytes, parcel)
+
+    def _forget_with(self, parcel: Parcel) -> None:
+        """Tell members to forget a parcel when the last who may offer it has."""
+        if parcel not in self._followed:
+            self._followed.add(parcel)
+            # It holds no parcel.
+            weakref.finalize(parcel, self._courier.drop, parcel.number).atexit = False
 
     def offer(self, collector: CollectorId, weights: Weights) -> None:
         self._courier.offer(collector, weights.policy, parcels(weights))
@@ -80,6 +87,8 @@ class DistributedTransport:
 
     def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
         if weights is not None:
+            for parcel in parcels(weights):
+                self._forget_with(parcel)  # evaluators are sent what the collectors' transport stored
             if request.version is None:
                 self._courier.offer(collector, weights.policy, parcels(weights))
             self._courier.request(collector, parcels(weights))
@@ -101,6 +110,10 @@ class DistributedTransport:
 
     def answer(self, asked: Asked, timeout: float) -> Returned | Failed | None:
         return asked.answer.result(timeout)
+
+    def read(self, stored: Stored) -> snapshots.Snapshot:
+        parcel: Parcel = stored.handle
+        return parcel.snapshot
 
     def seed_later_incarnations(self, seed: int) -> None:
         self._builds.seed_environments(seed)

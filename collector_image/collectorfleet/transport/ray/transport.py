@@ -116,6 +116,9 @@ class RayTransport:
         except ray.exceptions.RayActorError:
             return None
 
+    def read(self, stored: Stored) -> snapshots.Snapshot:
+        return _read(stored.handle)
+
     def seed_later_incarnations(self, seed: int) -> None:
         self._seed, self._seeds_environments = seed, True
 
@@ -174,11 +177,15 @@ class RayTransport:
 
 def _digest_of(handle: Any) -> str:
     # Of what lies in the store: a thread that trains in place may change the tensors it came from.
+    return snapshots.digest(_read(handle).arrays)
+
+
+def _read(handle: Any) -> snapshots.Snapshot:
     try:
         stored: snapshots.Snapshot = ray.get(handle)
     except ray.exceptions.RayError as error:
         raise InfrastructureError.of("reading stored weights", error) from error
-    return snapshots.digest(stored.arrays)
+    return stored
 
 
 def _handles(weights: Weights) -> tuple[Any, ...]:

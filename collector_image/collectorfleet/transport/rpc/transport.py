@@ -136,6 +136,10 @@ class RpcTransport:
     def answer(self, asked: Asked, timeout: float) -> Returned | Failed | None:
         return asked.answer.result(timeout)
 
+    def read(self, stored: Stored) -> snapshots.Snapshot:
+        parcel: Parcel = stored.handle
+        return parcel.snapshot
+
     def seed_later_incarnations(self, seed: int) -> None:
         self._builds.seed_environments(seed)
 

@@ -1,0 +1,159 @@
+"""Episodes of one version of the weights: each is played from its seed to its end."""
+
+from __future__ import annotations
+
+from functools import reduce
+from types import SimpleNamespace
+from typing import Any, Final
+
+import numpy as np
+import torch
+from tensordict import TensorDictBase
+from torch import Tensor, nn
+from torchrl.envs import Compose, EnvBase, StepCounter, TransformedEnv
+from torchrl.envs.utils import ExplorationType, _make_compatible_policy, set_exploration_type
+
+from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.evaluation.normalization import FrozenNormalization
+from collectorfleet.actor.factories import PolicyFactory
+from collectorfleet.actor.inbox import Inbox, Offer
+from collectorfleet.actor.normalization.environment import EnvironmentNormalization
+from collectorfleet.actor.normalization.search import transforms_of
+from collectorfleet.actor.origin import Origin, calling
+from collectorfleet.actor.rollouts import Rollout
+from collectorfleet.actor.seeds import seed_everything
+from collectorfleet.actor.target import WeightsTarget, target_of
+from collectorfleet.codec.settings import move_settings
+from collectorfleet.errors import InvalidOption
+from collectorfleet.messages import POLICY, Episodes, Request
+
+_POLICY_PREFIX: Final = ""
+
+
+class EpisodePlayer:
+    """An evaluator: answers each request with the episodes that begin with the request's seed.
+
+    An environment without a batch dimension plays one episode. One with ``n`` environments in a batch plays the first
+    episode of each of them, in the order of the rows.
+    """
+
+    loop = "Episodes"
+
+    def __init__(self, config: CollectorConfig, env: EnvBase) -> None:
+        device = config.options.get("device")
+        if device is not None:
+            env = env.to(device)
+        self._env = _limited(env, config.options.get("max_frames_per_traj"))
+        self._exploration = config.options.get("exploration_type", ExplorationType.DETERMINISTIC)
+        with calling(Origin.ENVIRONMENT):
+            self._normalization = FrozenNormalization(self._env, constants=not config.own_constants)
+        policy = config.policy if config.policy_factory is None else PolicyFactory(config.policy_factory)()
+        if isinstance(policy, nn.Module):
+            where = self._env.device or torch.device("cpu")
+            policy = policy.to(where)
+            move_settings(policy, where)
+            policy.eval()
+        with calling(Origin.POLICY):
+            self._act: Any = _make_compatible_policy(
+                policy,
+                self._env.observation_spec,
+                env=self._env,
+                fast_wrap=True,
+                trust_policy=config.options.get("trust_policy"),
+            )
+        inbox = Inbox(_target(policy, self._env, config), None, self._normalization)
+        self.inboxes = {POLICY: inbox}
+        # What the environment begins with concerns no collector.
+        self.normalization: EnvironmentNormalization | None = None
+
+    def run(self, request: Request, weights: Offer | None = None) -> Rollout:
+        """Play the episodes of ``request.seed`` with exactly ``request.version``, which ``weights`` are if given."""
+        if request.seed is None or request.version is None:
+            raise RuntimeError("an evaluator was asked for a rollout")
+        if weights is not None and weights.normalization is None and self._normalization.names:
+            raise InvalidOption(
+                f"evaluation: the evaluation environment keeps statistics ({', '.join(self._normalization.names)}), "
+                "and the training environment publishes none; give both the same transforms of observations"
+            )
+        inbox = self.inboxes[POLICY]
+        inbox.begin_rollout(request.version, exactly=weights)
+        try:
+            episodes = self._play(request.seed)
+        finally:
+            (segment,) = inbox.end_rollout()
+        if segment.version != request.version:
+            raise RuntimeError(f"version {segment.version} was loaded, and {request.version} was to be evaluated")
+        return Rollout(None, sum(episodes.lengths), request.version, None, episodes=episodes)
+
+    def cut_short(self, request_id: int) -> None:
+        """Episodes are played to their end."""
+
+    def _play(self, seed: int) -> Episodes:
+        seed_everything(seed)
+        env = self._env
+        with torch.no_grad(), set_exploration_type(self._exploration):
+            with calling(Origin.ENVIRONMENT):
+                env.set_seed(seed)
+                here = env.reset()
+            environments = env.batch_size.numel()
+            returns = np.zeros(environments)
+            lengths = np.zeros(environments, np.int64)
+            running = np.ones(environments, bool)
+            while True:
+                with calling(Origin.POLICY):
+                    here = self._act(here)
+                with calling(Origin.ENVIRONMENT):
+                    stepped = env.step(here)
+                returns[running] += _rewards(env, stepped)[running]
+                lengths[running] += 1
+                running &= ~_ends(env, stepped)
+                if not running.any():
+                    return Episodes(tuple(returns.tolist()), tuple(lengths.tolist()))
+                with calling(Origin.ENVIRONMENT):
+                    # Environments whose episode has ended step on until the last one ends, and count for nothing.
+                    here = env.maybe_reset(env.step_mdp(stepped))
+
+
+def _limited(env: EnvBase, frames: int | None) -> EnvBase:
+    """Return ``env`` with the training's limit on the frames of an episode, if there is one."""
+    if frames is None:
+        return env
+    if any(isinstance(one, StepCounter) and one.max_steps is not None for one in transforms_of(env)):
+        return env  # it has a limit of its own
+    return TransformedEnv(env, Compose(StepCounter(max_steps=frames)))
+
+
+def _rewards(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
+    """The reward of each environment in one step, float64: the mean over agents, if there are several."""
+    found = [
+        _by_environment(env, stepped.get(("next", key) if isinstance(key, str) else ("next", *key)))
+        for key in env.reward_keys
+    ]
+    return torch.cat(found, 1).double().mean(1).numpy()
+
+
+def _ends(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
+    """Whether the episode of each environment ends with this step: once all of its agents are done."""
+    root = stepped.get(("next", "done"), None)
+    if root is not None:
+        return _by_environment(env, root).any(1).numpy()
+    found = [
+        _by_environment(env, stepped.get(("next", *key)))
+        for key in env.done_keys
+        if not isinstance(key, str) and key[-1] == "done"
+    ]
+    return torch.cat(found, 1).all(1).numpy()
+
+
+def _by_environment(env: EnvBase, values: Tensor) -> Tensor:
+    """``[environments, numbers of each]`` on the CPU."""
+    return values.detach().cpu().reshape(env.batch_size.numel(), -1)
+
+
+def _target(policy: Any, env: EnvBase, config: CollectorConfig) -> WeightsTarget:
+    """What weights are loaded into, by the names that they have in a collector."""
+    modules: dict[str, nn.Module] = {_POLICY_PREFIX: policy} if isinstance(policy, nn.Module) else {}
+    # Paths of further models begin at TorchRL's collector, which has these two.
+    holder = SimpleNamespace(env=env, policy=policy)
+    modules |= {f"{path}:": reduce(getattr, path.split("."), holder) for path in config.models}
+    return target_of(modules)

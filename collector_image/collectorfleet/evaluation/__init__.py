@@ -1,0 +1,1 @@
+"""Evaluation beside training: actors of their own play whole episodes with published versions."""

@@ -1,0 +1,265 @@
+"""The evaluation thread: it alone talks to the evaluators, so that no batch waits for them.
+
+Read :meth:`EvaluationLoop.turn`: start evaluators, hand out episodes, wait for anything, accept or lose.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final
+
+from collectorfleet.codec.snapshot import Snapshot
+from collectorfleet.errors import UserCodeError, describe
+from collectorfleet.evaluation.result import EvaluationResult
+from collectorfleet.evaluation.state.evaluation import Candidate, EvaluationPlan, EvaluationState
+from collectorfleet.evaluation.state.evaluators import Evaluator
+from collectorfleet.evaluation.state.schedule import Schedule
+from collectorfleet.gather.outbox import Outbox
+from collectorfleet.gather.shared import Shared
+from collectorfleet.messages import (
+    Answer,
+    Applied,
+    Fault,
+    Lost,
+    Message,
+    Placed,
+    Raised,
+    ServiceLost,
+    Started,
+    Weights,
+)
+from collectorfleet.transport.interface import FleetTransport
+
+log = logging.getLogger("collectorfleet")
+
+# Deadlines and pauses are looked at this often; everything else wakes the thread by itself.
+_LONGEST_WAIT_SECONDS: Final = 0.5
+
+
+class EvaluationLoop:
+    """One thread that owns the evaluators' transport. ``changed`` guards the state, which anybody may read under it.
+
+    Args:
+        shared: the gather's: which versions there are, and where an error of the user's code ends the run.
+        transport: the evaluators', and nobody else's.
+        plan: what is evaluated.
+        restarts_environments: an environment that raises is a loss of its evaluator, and does not end the run.
+        keeps_best: the weights of the version with the highest mean return are kept in memory.
+        clock: seconds that only go on.
+    """
+
+    def __init__(
+        self,
+        shared: Shared,
+        transport: FleetTransport,
+        plan: EvaluationPlan,
+        *,
+        restarts_environments: bool,
+        keeps_best: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.state = EvaluationState(plan, clock())
+        self.results: list[EvaluationResult] = []
+        self.keeps_best = keeps_best
+        self.best: tuple[EvaluationResult, Snapshot] | None = None
+        self.changed = threading.Condition()
+        self._shared = shared
+        self._transport = transport
+        self._outbox = Outbox(transport)
+        self._restarts_environments = restarts_environments
+        self._clock = clock
+        self._schedule = Schedule(plan.interval)
+        # The gather thread puts them in while it holds its own lock, which this thread asks for while it holds its own.
+        self._due: queue.SimpleQueue[Candidate] = queue.SimpleQueue()
+        self._closed = False
+        self._listeners: list[Callable[[EvaluationResult], None]] = []
+        self._thread = threading.Thread(target=self._run, name="collectorfleet-evaluation", daemon=True)
+
+    # ---------------------------------------------------------------- any thread
+    def start(self) -> None:
+        self._thread.start()
+
+    def published(self, weights: Weights, frames: int) -> None:
+        """A version was published; returns at once. For the gather thread alone."""
+        if self._schedule.is_due(weights.version, frames, self._clock()):
+            self._due.put(Candidate(weights, frames))
+            self._transport.wake()
+
+    def listen(self, listener: Callable[[EvaluationResult], None]) -> None:
+        """Have ``listener`` called with each result, on the evaluation thread."""
+        with self.changed:
+            self._listeners.append(listener)
+
+    def finish(self, timeout: float | None) -> bool:
+        """Evaluate the newest version, and block until that is done or ``timeout`` seconds passed; False: they did.
+
+        Returns at once if the run has ended with an error.
+        """
+        with self._shared.changed:
+            newest, frames = self._shared.versions.newest, self._shared.gather.frames_handed_out
+        with self.changed:
+            self._take_due()
+            if newest is not None:
+                self.state.run_ended(Candidate(newest, frames))
+            self._transport.wake()
+            self.changed.wait_for(self._has_finished, timeout)
+            failure = self.state.nobody_comes(self._clock())
+            if failure is not None and not self._is_over:
+                log.warning("evaluation: %s", failure)
+                self.state.last_failure = failure
+            return self.state.idle
+
+    def _has_finished(self) -> bool:
+        return self.state.idle or self._is_over or self.state.nobody_comes(self._clock()) is not None
+
+    def close(self) -> None:
+        """End the evaluators; returns at once. May run in the garbage collector, and so takes no lock."""
+        self._closed = True
+        self._transport.wake()
+
+    def join(self, timeout: float | None) -> None:
+        """Block until the thread has ended, which it does once it was closed."""
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(timeout)
+
+    @property
+    def _is_over(self) -> bool:
+        return self._closed or self._shared.over
+
+    # ---------------------------------------------------------------- the evaluation thread
+    def _run(self) -> None:
+        try:
+            while not self._is_over:
+                self.turn()
+        except Exception as error:
+            log.exception("evaluation has ended, and the run goes on without it")
+            with self.changed:
+                self.state.last_failure = f"evaluation has ended: {describe(error)}"
+        finally:
+            self._closed = True
+            self._transport.close()
+            with self.changed:
+                self.changed.notify_all()
+
+    def turn(self) -> None:
+        """Do what there is to do, then wait for something to happen and note it."""
+        with self.changed:
+            now = self._clock()
+            for id_ in self.state.evaluators.to_start(now):
+                self._outbox.start(id_)
+            self._take_due()
+            if self._is_ready_to_begin():
+                for play in self.state.plays(now):
+                    self._outbox.submit(play.evaluator, play.request, play.weights)
+        self._outbox.say()
+        messages = self._transport.wait(_LONGEST_WAIT_SECONDS)
+        with self.changed:
+            now = self._clock()
+            for message in messages:
+                self._accept(message, now)
+            self._check(now)
+            running, result = self.state.running, self.state.result(now, datetime.now(UTC))
+            if result is not None and running is not None:
+                self._note(result, running.candidate.weights)
+            self.changed.notify_all()
+        self._outbox.say()
+        if result is not None:
+            self._announce(result)
+
+    def _take_due(self) -> None:
+        while not self._due.empty():
+            self.state.due(self._due.get())
+
+    def _is_ready_to_begin(self) -> bool:
+        """Whether versions have the statistics that collectors begin with, which the first collector tells."""
+        waits = self.state.pending
+        with self._shared.changed:
+            if self._shared.normalization.reported_by is None:
+                return False
+            if waits is not None:
+                # Versions that were published before that are given them now.
+                weights = self._shared.versions.completed(waits.weights)
+                self.state.pending = replace(waits, weights=weights)
+        return True
+
+    def _note(self, result: EvaluationResult, weights: Weights) -> None:
+        self.results.append(result)
+        if self.keeps_best and self.state.best is result:
+            self.best = (result, self._transport.read(weights.stored))
+        spread = "" if result.standard_error is None else f" +- {result.standard_error:.3g}"
+        log.info(
+            "evaluated version %d: mean return %.6g%s over %d episodes in %.1f s",
+            *(result.version, result.mean, spread, len(result.returns), result.seconds),
+        )
+
+    def _announce(self, result: EvaluationResult) -> None:
+        for listener in self._listeners:
+            listener(result)
+        with self._shared.changed:
+            if self.state.reached and not self._shared.gather.finished:
+                log.info("the run ends: its mean return has reached %g", self.state.plan.stop_at_return)
+                self._shared.gather.end()
+            self._shared.note_change(urgent=True)
+
+    # ---------------------------------------------------------------- what evaluators say
+    def _accept(self, message: Message, now: float) -> None:
+        one = self.state.evaluators.find(message.collector)
+        if one is None:  # of an incarnation that is gone
+            return
+        match message:
+            case Placed():
+                one.placed_at = now
+            case Started():
+                self.state.evaluators.built(one)
+            case Applied(version=version, digest=digest):
+                self._applied(one, version, digest, now)
+            case Answer():
+                self.state.answered(one, message)
+            case Raised():
+                self._raised(one, message, now)
+            case ServiceLost(error=error):
+                self._lost(one, str(error), now)
+            case Lost(cause=cause, fault=fault):
+                self._lost(one, f"{fault}: {cause}", now)
+
+    def _applied(self, one: Evaluator, version: int, digest: str, now: float) -> None:
+        running = self.state.running
+        if running is None or running.candidate.version != version:
+            return  # of an evaluation that ran out of time
+        if running.candidate.weights.digest == digest:
+            self.state.proven(one, version)
+        else:
+            cause = f"{Fault.WEIGHTS}: what it loaded as version {version} has another digest than what was published"
+            self._lost(one, cause, now)
+
+    def _raised(self, one: Evaluator, raised: Raised, now: float) -> None:
+        if raised.by_environment and self._restarts_environments:
+            self._lost(one, f"{Fault.ENVIRONMENT}: {raised.cause}", now)
+            return
+        where = f"{raised.where} of the evaluation (evaluator {one.name})"
+        with self._shared.changed:
+            self._shared.abort(UserCodeError(where, raised.cause, raised.traceback))
+
+    def _lost(self, one: Evaluator, cause: str, now: float) -> None:
+        log.warning("evaluator %s is started again: %s", one.name, cause)
+        if one.id is not None:
+            self._outbox.stop(one.id)
+        self.state.lost(one, cause, now)
+
+    def _check(self, now: float) -> None:
+        seconds = self.state.plan.build_seconds
+        for one in self.state.evaluators.too_long_building(now, seconds):
+            self._lost(one, f"{Fault.HUNG}: not built within {seconds:.0f} s (first_request_timeout)", now)
+        playing = [one for one in self.state.evaluators.places if one.playing is not None]
+        failure = self.state.out_of_time(now)
+        if failure is not None:
+            log.warning("evaluation failed: %s", failure)
+            for one in playing:
+                self._lost(one, f"{Fault.HUNG}: {failure}", now)
+            self.state.last_failure = failure

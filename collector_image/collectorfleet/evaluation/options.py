@@ -1,0 +1,89 @@
+"""How published versions are evaluated: an argument of :class:`~collectorfleet.FleetCollector`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from torchrl.envs.utils import ExplorationType
+
+from collectorfleet.errors import InvalidOption
+from collectorfleet.evaluation.state.schedule import Interval
+
+_DEFAULT_EVERY_VERSIONS: Final = 10
+_LARGEST_SEED: Final = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Evaluators: actors of their own that play whole episodes while the fleet trains.
+
+    An evaluation plays exactly one published version, and never delays a batch. A version that becomes due while
+    another is being evaluated waits; a newer one takes its place, and the older one counts as skipped. The last
+    version of a run is evaluated as well.
+
+    Args:
+        replicas: evaluators. Their number changes no result.
+        create_env_fn: builds the environment. None: as the collectors' environment, one for each evaluator.
+        create_env_kwargs: arguments of ``create_env_fn``. None: those of the collectors, if the factory is theirs.
+        exploration_type: how actions are taken from the policy's distribution.
+        every_versions: every version that is a multiple of it is due; 10 if none of the three intervals is given.
+        every_seconds: a version is due so many seconds after the one before was due.
+        every_frames: a version is due whenever so many more frames were handed out.
+        episodes: episodes of one evaluation: those that were started first, each played to its end.
+        seeds: their seeds in turn, from 0 to 2**31 - 1. Later turns have seeds that are derived from these.
+        timeout: an evaluation that takes longer fails.
+        stop_at_return: the iteration ends once an evaluation has this mean return.
+        keep_best: keep the weights of the version with the highest mean return, see
+            :meth:`~collectorfleet.FleetCollector.best_weights`.
+        device: where the environment and the policy are. None: where the environment is built, else the CPU.
+        threads: threads of torch in an evaluator.
+        remote_config: options of the evaluators' Ray actors. None: ``{"num_cpus": 0}``, so that no collector waits for
+            the place of an evaluator.
+
+    Raises:
+        InvalidOption: a value that cannot work.
+    """
+
+    replicas: int = 1
+    create_env_fn: Any = None
+    create_env_kwargs: Mapping[str, Any] | None = None
+    exploration_type: ExplorationType = ExplorationType.DETERMINISTIC
+    every_versions: int | None = None
+    every_seconds: float | None = None
+    every_frames: int | None = None
+    episodes: int = 10
+    seeds: Sequence[int] = (0,)
+    timeout: timedelta = timedelta(minutes=10)
+    stop_at_return: float | None = None
+    keep_best: bool = False
+    device: Any = None
+    threads: int = 1
+    remote_config: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("replicas", "every_versions", "every_seconds", "every_frames", "episodes", "threads"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise InvalidOption(f"evaluation.{name}: {value} is not above 0")
+        given = [name for name in ("every_versions", "every_seconds", "every_frames") if getattr(self, name)]
+        if len(given) > 1:
+            raise InvalidOption(f"evaluation: {' and '.join(given)} exclude each other; keep one of them")
+        if not self.seeds:
+            raise InvalidOption("evaluation.seeds: there is none; give at least one, such as 0")
+        for seed in self.seeds:
+            if not 0 <= seed <= _LARGEST_SEED:
+                raise InvalidOption(f"evaluation.seeds: {seed} is not from 0 to {_LARGEST_SEED}")
+        if self.timeout <= timedelta(0):
+            raise InvalidOption(f"evaluation.timeout: {self.timeout} is not above 0")
+
+    @property
+    def interval(self) -> Interval:
+        """Between two evaluations."""
+        if self.every_seconds is not None:
+            return Interval(seconds=float(self.every_seconds))
+        if self.every_frames is not None:
+            return Interval(frames=self.every_frames)
+        return Interval(versions=self.every_versions or _DEFAULT_EVERY_VERSIONS)

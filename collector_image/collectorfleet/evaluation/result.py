@@ -1,0 +1,64 @@
+"""What came of an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from math import sqrt
+from statistics import fmean, quantiles, stdev
+
+from collectorfleet.messages import Episodes
+
+
+@dataclass(frozen=True)
+class EvaluationResult:
+    """The episodes that one version of the weights played, from their first step to their last.
+
+    Args:
+        version: the version of the weights.
+        frames: frames handed out when that version was published.
+        returns: the sum of rewards of each episode, in the order of the episodes.
+        lengths: the frames of each episode, in the same order.
+        seconds: how long the evaluation took.
+        time: when it ended, in UTC.
+    """
+
+    version: int
+    frames: int
+    returns: tuple[float, ...] = field(repr=False)
+    lengths: tuple[int, ...] = field(repr=False)
+    seconds: float
+    time: datetime
+
+    @classmethod
+    def of(
+        cls, version: int, frames: int, episodes: Sequence[Episodes], count: int, seconds: float, time: datetime
+    ) -> EvaluationResult:
+        """Return the result of the first ``count`` of ``episodes``."""
+        returns = [value for one in episodes for value in one.returns]
+        lengths = [value for one in episodes for value in one.lengths]
+        return cls(version, frames, tuple(returns[:count]), tuple(lengths[:count]), seconds, time)
+
+    @property
+    def mean(self) -> float:
+        """The mean return."""
+        return fmean(self.returns)
+
+    @property
+    def standard_error(self) -> float | None:
+        """The standard error of the mean return; None for one episode."""
+        return stdev(self.returns) / sqrt(len(self.returns)) if len(self.returns) > 1 else None
+
+    @property
+    def quartiles(self) -> tuple[float, float, float]:
+        """The lower quartile, the median and the upper quartile of the returns, interpolated linearly."""
+        if len(self.returns) == 1:
+            return (self.returns[0],) * 3
+        lower, median, upper = quantiles(self.returns, n=4, method="inclusive")
+        return lower, median, upper
+
+    @property
+    def length_mean(self) -> float:
+        """The mean length of the episodes, in frames."""
+        return fmean(self.lengths)

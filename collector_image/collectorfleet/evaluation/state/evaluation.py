@@ -1,0 +1,225 @@
+"""The state of a fleet's evaluation: the version that waits, the one that is being played, and the results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from collectorfleet.evaluation.result import EvaluationResult
+from collectorfleet.evaluation.state.episodes import EpisodeList, seed_of
+from collectorfleet.evaluation.state.evaluators import Evaluator, Evaluators
+from collectorfleet.evaluation.state.schedule import Interval
+from collectorfleet.messages import Answer, CollectorId, Request, Weights
+
+
+@dataclass(frozen=True)
+class EvaluationPlan:
+    """What is evaluated, and how.
+
+    Args:
+        episodes: episodes of one evaluation.
+        seeds: their seeds, see :func:`seed_of`.
+        timeout_seconds: how long one evaluation may take.
+        build_seconds: how long an evaluator may take to build its environment and policy, once its process runs.
+        stop_at_return: the mean return at which the run has reached its goal; None: there is none.
+    """
+
+    replicas: int
+    interval: Interval
+    episodes: int
+    seeds: Sequence[int]
+    timeout_seconds: float
+    build_seconds: float
+    stop_at_return: float | None = None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A version that is to be evaluated, and how many frames were handed out when it was published."""
+
+    weights: Weights
+    frames: int
+
+    @property
+    def version(self) -> int:
+        return self.weights.version
+
+
+@dataclass
+class Running:
+    """The evaluation that is under way; ``began`` is in seconds of the loop's clock."""
+
+    candidate: Candidate
+    episodes: EpisodeList
+    began: float
+    numbers: dict[int, int] = field(default_factory=dict)  # of rollouts, by request
+
+
+@dataclass(frozen=True)
+class Play:
+    """An evaluator is to play a rollout; ``weights`` go along if it does not have them yet."""
+
+    evaluator: CollectorId
+    request: Request
+    weights: Weights | None
+
+
+class EvaluationState:
+    """Methods named for what happened change the state; ``now`` is in seconds of a clock that only goes on."""
+
+    def __init__(self, plan: EvaluationPlan, now: float) -> None:
+        self.plan = plan
+        self.evaluators = Evaluators(plan.replicas, now)
+        self.pending: Candidate | None = None
+        self.running: Running | None = None
+        self.newest: EvaluationResult | None = None
+        self.best: EvaluationResult | None = None
+        self.finished = 0
+        self.failed = 0
+        self.skipped = 0
+        self.reached = False
+        self.last_failure: str | None = None
+        self._next_request = 0
+
+    # ---------------------------------------------------------------- versions
+    def due(self, candidate: Candidate) -> None:
+        """This version waits for its evaluation; one that has waited until now is skipped."""
+        self.skipped += self.pending is not None
+        self.pending = candidate
+
+    def run_ended(self, last: Candidate) -> None:
+        """There will be no other version: this one is evaluated, whatever the interval says."""
+        under_way = self.running.candidate.version if self.running else None
+        evaluated = self.newest.version if self.newest else None
+        if last.version not in (under_way, evaluated) and (self.pending is None or self.pending.version < last.version):
+            self.due(last)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no version waits for its evaluation, and none is being played."""
+        return self.pending is None and self.running is None
+
+    # ---------------------------------------------------------------- episodes
+    def plays(self, now: float) -> Iterator[Play]:
+        """Yield what evaluators that wait are to play; the state has it as sent."""
+        for id_, one in self.evaluators.idle():
+            if self.running is None:
+                if self.pending is None:
+                    return
+                self.running = Running(self.pending, EpisodeList(self.plan.episodes), now)
+                self.pending = None
+            number = self.running.episodes.take()
+            if number is None:
+                return
+            yield self._play(id_, one, self.running, number)
+
+    def _play(self, id_: CollectorId, one: Evaluator, running: Running, number: int) -> Play:
+        weights = running.candidate.weights
+        request = Request(
+            self._next_request, 0, weights.version, weights.version, seed=seed_of(number, self.plan.seeds)
+        )
+        self._next_request += 1
+        running.numbers[request.id] = number
+        one.playing = request.id
+        along = None if one.sent == weights.version else weights
+        one.sent = weights.version
+        return Play(id_, request, along)
+
+    def answered(self, one: Evaluator, answer: Answer) -> None:
+        """An evaluator has played a rollout, which counts once its weights are proven."""
+        if one.playing == answer.request_id:
+            one.playing = None
+        self.evaluators.worked(one)
+        one.unproven.append(answer)
+        self._count_proven(one)
+
+    def proven(self, one: Evaluator, version: int) -> None:
+        """What an evaluator loaded is what was published as ``version``."""
+        one.loaded = version
+        self._count_proven(one)
+
+    def _count_proven(self, one: Evaluator) -> None:
+        proven = [answer for answer in one.unproven if answer.version == one.loaded]
+        one.unproven = [answer for answer in one.unproven if answer.version != one.loaded]
+        for answer in proven:
+            running = self.running
+            if running is None or answer.request_id not in running.numbers:
+                continue  # of an evaluation that ran out of time
+            number = running.numbers.pop(answer.request_id)
+            if answer.episodes is not None:
+                running.episodes.ended(number, answer.episodes)
+
+    def lost(self, one: Evaluator, cause: str, now: float) -> None:
+        """An evaluator is gone: what it played is played again."""
+        self.last_failure = f"evaluator {one.name}: {cause}"
+        if self.running is not None:
+            requests = [one.playing, *(answer.request_id for answer in one.unproven)]
+            for request in requests:
+                if request in self.running.numbers:
+                    self.running.episodes.lost(self.running.numbers.pop(request))
+        self.evaluators.lost(one, now)
+
+    # ---------------------------------------------------------------- ends
+    def result(self, now: float, time: datetime) -> EvaluationResult | None:
+        """Return the result of the evaluation that has just ended; None: none has. It counts from now on."""
+        running = self.running
+        if running is None or not running.episodes.finished:
+            return None
+        self.running = None
+        found = EvaluationResult.of(
+            running.candidate.version,
+            running.candidate.frames,
+            running.episodes.in_order(),
+            self.plan.episodes,
+            now - running.began,
+            time,
+        )
+        self.newest = found
+        self.finished += 1
+        if self.best is None or found.mean > self.best.mean:
+            self.best = found
+        goal = self.plan.stop_at_return
+        self.reached |= goal is not None and found.mean >= goal
+        return found
+
+    def out_of_time(self, now: float) -> str | None:
+        """Return why the evaluation that is under way has failed; None: it has not. It is dropped then."""
+        running = self.running
+        if running is None or now - running.began <= self.plan.timeout_seconds:
+            return None
+        self.running = None
+        self.failed += 1
+        self.last_failure = (
+            f"version {running.candidate.version}: {running.episodes.count} of {self.plan.episodes} episodes ended "
+            f"within {self.plan.timeout_seconds:g} s; play fewer episodes, limit their length, or allow more time"
+        )
+        return self.last_failure
+
+    def nobody_comes(self, now: float) -> str | None:
+        """Return why what is due will not be evaluated: there has been no evaluator for too long. None: it may be."""
+        since = self.evaluators.unavailable_since
+        if self.idle or since is None or now - since <= self.plan.build_seconds:
+            return None
+        cause = f"; {self.last_failure}" if self.last_failure else ""
+        return (
+            f"the last version was not evaluated: none of {self.plan.replicas} evaluators has been available for "
+            f"{now - since:.0f} s{cause}"
+        )
+
+    # ---------------------------------------------------------------- what a later run goes on from
+    def kept(self) -> dict[str, Any]:
+        """Return the counts and results as plain values."""
+        return {
+            "finished": self.finished,
+            "failed": self.failed,
+            "skipped": self.skipped,
+            "newest": self.newest,
+            "best": self.best,
+        }
+
+    def restored(self, kept: dict[str, Any]) -> None:
+        """Go on from the counts and results of an earlier run."""
+        self.finished, self.failed, self.skipped = kept["finished"], kept["failed"], kept["skipped"]
+        self.newest, self.best = kept["newest"], kept["best"]

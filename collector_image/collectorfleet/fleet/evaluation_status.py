@@ -1,0 +1,70 @@
+"""The evaluation as the fleet's status has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from collectorfleet.evaluation.loop import EvaluationLoop
+from collectorfleet.evaluation.result import EvaluationResult
+from collectorfleet.evaluation.state.evaluation import EvaluationState
+from collectorfleet_api.v1alpha1.report import BestEvaluation, EvaluationStatus
+
+_LONGEST_FAILURE = 300
+
+
+def evaluation_status(loop: EvaluationLoop) -> EvaluationStatus:
+    """Return what is true now. The caller does not hold the lock of the gather."""
+    with loop.changed:
+        return _status(loop.state)
+
+
+def _status(state: EvaluationState) -> EvaluationStatus:
+    newest, best, failure = state.newest, state.best, state.last_failure
+    return EvaluationStatus(
+        **({} if newest is None else _of_result(newest)),
+        best=None
+        if best is None
+        else BestEvaluation(version=best.version, frames=best.frames, return_mean=_six_digits(best.mean)),
+        running_version=state.running.candidate.version if state.running else None,
+        finished=state.finished,
+        failed=state.failed,
+        skipped=state.skipped,
+        replicas=state.plan.replicas,
+        available=state.evaluators.available,
+        restarts=state.evaluators.restarts,
+        stopped=True if state.reached else None,
+        last_failure=failure if failure is None or len(failure) <= _LONGEST_FAILURE else f"{failure[:297]}...",
+    )
+
+
+def _of_result(result: EvaluationResult) -> dict[str, Any]:
+    lower, median, upper = result.quartiles
+    error = result.standard_error
+    return {
+        "version": result.version,
+        "frames": result.frames,
+        "time": result.time,
+        "seconds": round(result.seconds, 3),
+        "episodes": len(result.returns),
+        "return_mean": _six_digits(result.mean),
+        "return_standard_error": None if error is None else _six_digits(error),
+        "return_min": _six_digits(min(result.returns)),
+        "return_lower_quartile": _six_digits(lower),
+        "return_median": _six_digits(median),
+        "return_upper_quartile": _six_digits(upper),
+        "return_max": _six_digits(max(result.returns)),
+        "length_mean": _six_digits(result.length_mean),
+        "length_min": min(result.lengths),
+        "length_max": max(result.lengths),
+        "summary": summary(result),
+    }
+
+
+def summary(result: EvaluationResult) -> str:
+    """Return the mean return and its standard error in few characters, such as ``471.2 ±4.1``."""
+    error = result.standard_error
+    return f"{result.mean:.4g}" if error is None else f"{result.mean:.4g} ±{error:.2g}"
+
+
+def _six_digits(value: float) -> float:
+    return float(f"{value:.6g}")

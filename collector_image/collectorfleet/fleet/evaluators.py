@@ -1,0 +1,96 @@
+"""What evaluates for a FleetCollector: evaluators behind a transport of their own, and the thread that asks them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.evaluation.loop import EvaluationLoop
+from collectorfleet.evaluation.options import Evaluation
+from collectorfleet.evaluation.state.evaluation import EvaluationPlan
+from collectorfleet.fleet.options import FleetOptions
+from collectorfleet.fleet.recipes import constants_differ
+from collectorfleet.fleet.weights import WeightsSource
+from collectorfleet.gather.shared import Shared
+from collectorfleet.policies.failure import OnEnvironmentError
+from collectorfleet.transport.distributed.launcher import LocalProcesses
+from collectorfleet.transport.distributed.transport import DistributedTransport
+from collectorfleet.transport.interface import FleetTransport, TransportKind
+from collectorfleet.transport.ray.transport import RayTransport
+from collectorfleet.transport.rpc.options import cuda_visible_devices
+
+# No collector waits for the place of an evaluator.
+_DEFAULT_REMOTE: Final = {"num_cpus": 0}
+# Options of collectors that evaluators have, too.
+_OF_COLLECTORS: Final = ("max_frames_per_traj", "trust_policy")
+
+
+def evaluation_loop(options: FleetOptions, source: WeightsSource, shared: Shared) -> EvaluationLoop | None:
+    """Return the thread that evaluates what ``shared`` publishes; None: the options ask for none."""
+    evaluation = options.evaluation
+    if evaluation is None:
+        return None
+    plan = EvaluationPlan(
+        evaluation.replicas,
+        evaluation.interval,
+        evaluation.episodes,
+        tuple(evaluation.seeds),
+        evaluation.timeout.total_seconds(),
+        options.first_request_timeout.total_seconds(),
+        evaluation.stop_at_return,
+    )
+    loop = EvaluationLoop(
+        shared,
+        _transport(options, evaluation, source),
+        plan,
+        keeps_best=evaluation.keep_best,
+        restarts_environments=options.on_environment_error == OnEnvironmentError.RESTART,
+    )
+    shared.on_publish = loop.published
+    return loop
+
+
+def _transport(options: FleetOptions, evaluation: Evaluation, source: WeightsSource) -> FleetTransport:
+    """Return a transport of the kind that collectors have; it shares nothing with theirs, so that no loss does harm."""
+    config = _config(options, evaluation)
+    policy = source.for_collectors()
+    if options.transport == TransportKind.RPC:
+        from collectorfleet.transport.rpc.transport import RpcTransport
+
+        visible = None if _is_on_a_gpu(evaluation) else cuda_visible_devices("cpu")
+        return RpcTransport(lambda _: config, lambda _: visible, options.tensorpipe_options, policy=policy, seed=0)
+    if options.transport == TransportKind.TORCH_DISTRIBUTED:
+        # Also where hosts hold the collectors: evaluators are processes of the driver's machine.
+        return DistributedTransport(lambda _: config, LocalProcesses(), policy=policy, seed=0)
+    remote: Mapping[str, Any] = evaluation.remote_config or _DEFAULT_REMOTE
+    return RayTransport(lambda _: config, lambda _: remote, policy=policy, seed=0)
+
+
+def _config(options: FleetOptions, evaluation: Evaluation) -> CollectorConfig:
+    """Return what every evaluator is made of, but for the policy, which is sent once for all."""
+    own = evaluation.create_env_fn is not None
+    given = options.keywords(0)
+    kwargs = evaluation.create_env_kwargs
+    if kwargs is None:
+        kwargs = {} if own else options.of_each("create_env_kwargs")[0] or {}
+    return CollectorConfig(
+        create_env=evaluation.create_env_fn if own else options.of_each("create_env_fn")[0],
+        policy=None,
+        frames_per_request=0,
+        policy_factory=options.of_each("policy_factory")[0],
+        create_env_kwargs=dict(kwargs),
+        options={
+            "exploration_type": evaluation.exploration_type,
+            "device": evaluation.device,
+            **{name: given.get(name) for name in _OF_COLLECTORS},
+        },
+        models=list(options.models or {}),
+        own_constants=constants_differ(options),
+        threads=evaluation.threads,
+        plays_episodes=True,
+    )
+
+
+def _is_on_a_gpu(evaluation: Evaluation) -> bool:
+    return str(evaluation.device).startswith("cuda")

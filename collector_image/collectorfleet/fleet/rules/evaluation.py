@@ -1,0 +1,46 @@
+"""Rules about what evaluators play, and with which policy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from collectorfleet.fleet.per_collector import is_list
+from collectorfleet.fleet.rules.rule import Rule, given, is_service
+
+if TYPE_CHECKING:
+    from collectorfleet.fleet.options import FleetOptions
+
+
+def _names_its_environment(options: FleetOptions) -> bool:
+    evaluation = options.evaluation
+    differ = is_list(options.create_env_fn) or is_list(options.create_env_kwargs)
+    return evaluation is None or evaluation.create_env_fn is not None or not differ
+
+
+EVALUATION: Final = (
+    Rule(
+        "evaluation-needs-a-policy",
+        "evaluation",
+        lambda options: options.evaluation is None or given(options, "policy") or given(options, "policy_factory"),
+        "without a policy collectors act at random and publish no version to evaluate; pass policy",
+    ),
+    Rule(
+        "evaluation-or-service",
+        "evaluation",
+        lambda options: options.evaluation is None or not is_service(options.policy),
+        "an inference service acts with its newest weights, and an evaluation plays one version; pass the module as "
+        "policy, or leave evaluation out",
+    ),
+    Rule(
+        "evaluation-of-one-policy",
+        "evaluation",
+        lambda options: options.evaluation is None or not is_list(options.policy_factory),
+        "collectors have policies of their own (policy_factory is a list), and evaluators play one; pass one factory",
+    ),
+    Rule(
+        "evaluation-of-one-environment",
+        "evaluation",
+        _names_its_environment,
+        "collectors have environments of their own; say which one evaluators play with Evaluation(create_env_fn=...)",
+    ),
+)
