@@ -188,6 +188,12 @@ def tensor_of(entry: Entry, array: Bytes) -> Tensor:
     return torch.from_numpy(array).view(entry.dtype).view(entry.shape)
 
 
+def tensors_by_name(snapshot: Snapshot) -> dict[str, Tensor]:
+    """Copies of the tensors of a snapshot."""
+    pairs = zip(snapshot.entries, snapshot.arrays, strict=True)
+    return {entry.name: tensor_of(entry, array).clone() for entry, array in pairs}
+
+
 def digest(arrays: Iterable[Bytes]) -> str:
     """``xxh3:...`` of the bytes, in their order; each array is asked for when those before it are done."""
     # Not cryptographic: this tells a mistake, not an attack, and takes a tenth of the time of SHA-256.

@@ -9,12 +9,13 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
-from collectorfleet.codec.snapshot import Snapshot
+from collectorfleet.codec.snapshot import Snapshot, take, tensors_by_name
 from collectorfleet.errors import UserCodeError, describe
 from collectorfleet.evaluation.result import EvaluationResult
 from collectorfleet.evaluation.state.evaluation import Candidate, EvaluationPlan, EvaluationState
@@ -40,6 +41,7 @@ log = logging.getLogger("collectorfleet")
 
 # Deadlines and pauses are looked at this often; everything else wakes the thread by itself.
 _LONGEST_WAIT_SECONDS: Final = 0.5
+_KEPT_RESULTS: Final = 10_000
 
 
 class EvaluationLoop:
@@ -65,7 +67,7 @@ class EvaluationLoop:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.state = EvaluationState(plan, clock())
-        self.results: list[EvaluationResult] = []
+        self.results: deque[EvaluationResult] = deque(maxlen=_KEPT_RESULTS)
         self.keeps_best = keeps_best
         self.best: tuple[EvaluationResult, Snapshot] | None = None
         self.changed = threading.Condition()
@@ -96,10 +98,11 @@ class EvaluationLoop:
         with self.changed:
             self._listeners.append(listener)
 
-    def finish(self, timeout: float | None) -> bool:
-        """Evaluate the newest version, and block until that is done or ``timeout`` seconds passed; False: they did.
+    def finish(self, timeout: float | None, stop_requested: Callable[[], bool]) -> bool:
+        """Evaluate the newest version, and block until that is done; return whether it is.
 
-        Returns at once if the run has ended with an error.
+        It is not if ``timeout`` seconds passed, somebody asked to stop, the run has ended with an error, or no
+        evaluator has been available for as long as one may take to build.
         """
         with self._shared.changed:
             newest, frames = self._shared.versions.newest, self._shared.gather.frames_handed_out
@@ -108,7 +111,7 @@ class EvaluationLoop:
             if newest is not None:
                 self.state.run_ended(Candidate(newest, frames))
             self._transport.wake()
-            self.changed.wait_for(self._has_finished, timeout)
+            self.changed.wait_for(lambda: self._has_finished() or stop_requested(), timeout)
             failure = self.state.nobody_comes(self._clock())
             if failure is not None and not self._is_over:
                 log.warning("evaluation: %s", failure)
@@ -117,6 +120,21 @@ class EvaluationLoop:
 
     def _has_finished(self) -> bool:
         return self.state.idle or self._is_over or self.state.nobody_comes(self._clock()) is not None
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the counts, the newest and the best result, and the best weights if they are kept."""
+        with self.changed:
+            best = self.best
+            weights = None if best is None else tensors_by_name(best[1])
+            return {**self.state.kept(), "best_weights": weights}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`state_dict` returned; before the first version is published."""
+        with self.changed:
+            self.state.restored(state)
+            weights = state.get("best_weights")
+            if self.keeps_best and self.state.best is not None and weights is not None:
+                self.best = (self.state.best, take(weights))
 
     def close(self) -> None:
         """End the evaluators; returns at once. May run in the garbage collector, and so takes no lock."""

@@ -9,7 +9,7 @@ import threading
 import time
 from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import ray
@@ -19,7 +19,7 @@ from torchrl.envs import EnvBase
 
 from collectorfleet.actor.normalization.environment import load
 from collectorfleet.codec import normalization as codec
-from collectorfleet.codec.snapshot import tensor_of
+from collectorfleet.codec.snapshot import tensors_by_name
 from collectorfleet.errors import CollectorClosed, InvalidOption
 from collectorfleet.evaluation.loop import EvaluationLoop
 from collectorfleet.evaluation.result import EvaluationResult
@@ -279,20 +279,35 @@ class FleetControl(BaseCollector):
         if best is None:
             return None
         result, snapshot = best
-        pairs = zip(snapshot.entries, snapshot.arrays, strict=True)
-        return result, {entry.name: tensor_of(entry, array).clone() for entry, array in pairs}
+        return result, tensors_by_name(snapshot)
 
-    def finish_evaluation(self, timeout: float | None = None) -> bool:
+    @property
+    def evaluates(self) -> bool:
+        """Whether published versions are evaluated."""
+        return self._engine.evaluation is not None
+
+    def evaluation_state(self) -> dict[str, Any]:
+        """Return counts, the newest and the best result, and the best weights if they are kept."""
+        return self._evaluation.state_dict()
+
+    def load_evaluation_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`evaluation_state` returned; nothing if it is empty."""
+        if state:
+            self._evaluation.load_state_dict(state)
+
+    def finish_evaluation(
+        self, timeout: float | None = None, *, stop_requested: Callable[[], bool] = lambda: False
+    ) -> bool:
         """Evaluate the policy as it is now, as the last version of the run, and block until that is done.
 
-        The end of the iteration does this by itself. Returns whether it was done within ``timeout`` seconds; an
-        evaluation has a time-out of its own as well.
+        The end of the iteration does this by itself. Returns whether it was done within ``timeout`` seconds, before
+        ``stop_requested`` said True, and before the time-out of the evaluation itself.
         """
         evaluation = self._engine.evaluation
         if evaluation is None or self._gather.over:
             return True
         self._publish_last()
-        return evaluation.finish(timeout)
+        return evaluation.finish(timeout, stop_requested)
 
     @property
     def _evaluation(self) -> EvaluationLoop:

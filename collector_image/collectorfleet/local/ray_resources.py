@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 
-from collectorfleet_api.names import COLLECTOR_RESOURCE, LEARNER_RESOURCE, group_resource
+from collectorfleet_api.names import COLLECTOR_RESOURCE, EVALUATOR_RESOURCE, LEARNER_RESOURCE, group_resource
 from collectorfleet_api.packing.learner_pods import LearnerPods
 from collectorfleet_api.packing.pods import pack_groups
+from collectorfleet_api.packing.quantity import whole_cpus
 from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 
 
 def ray_resources(spec: CollectorFleetSpec) -> dict[str, int]:
-    """Slots for each collector and group, the custom resources of a pod of its size, and slots for learners and replay
-    actors.
+    """Slots for each collector and group, the custom resources of a pod of its size, and slots for learners, replay
+    actors and evaluators.
 
     The spec is one that can be packed, as every validated one is.
     """
@@ -26,13 +27,17 @@ def ray_resources(spec: CollectorFleetSpec) -> dict[str, int]:
     learners = _learner_pods(spec)
     if learners is not None:
         found[LEARNER_RESOURCE] = learners.pods * learners.actors
+    if spec.evaluation is not None:
+        found[EVALUATOR_RESOURCE] = spec.evaluation.replicas
     return dict(found)
 
 
 def ray_cpus(spec: CollectorFleetSpec) -> int:
-    """One for each collector, and what learners count with."""
-    learners = _learner_pods(spec)
-    return spec.collectors.replicas + (learners.pods * learners.ray_cpus if learners is not None else 0)
+    """One for each collector, and what learners and evaluators count with."""
+    learners, evaluation = _learner_pods(spec), spec.evaluation
+    of_learners = learners.pods * learners.ray_cpus if learners is not None else 0
+    of_evaluators = evaluation.replicas * whole_cpus(evaluation.resources.cpu) if evaluation is not None else 0
+    return spec.collectors.replicas + of_learners + of_evaluators
 
 
 def _learner_pods(spec: CollectorFleetSpec) -> LearnerPods | None:

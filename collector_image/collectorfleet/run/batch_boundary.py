@@ -33,6 +33,11 @@ class BatchBoundary:
         # On the last batch, or on what it does after it: what is kept changes meanwhile.
         self._is_worked_on = False
 
+    @property
+    def stop_requested(self) -> bool:
+        """Whether the run is asked to stop."""
+        return self._stop.requested()
+
     def look_between(self, look: Callable[[], None]) -> None:
         """Call ``look`` before each batch is asked for, when the last one is worked off."""
         self._looks.append(look)

@@ -14,6 +14,7 @@ import torch
 from torchrl.envs.utils import ExplorationType
 
 from collectorfleet.run.derived_options import device_here, publishes_after_each_batch, remote_config, split
+from collectorfleet.run.evaluation_options import evaluation_of
 from collectorfleet.transport.interface import TransportKind
 from collectorfleet.user_code import Factory, Function
 from collectorfleet_api.packing.quantity import whole_cpus
@@ -142,6 +143,9 @@ def collector_options(spec: CollectorFleetSpec, gpu_per_collector: GpuPerCollect
     """
     names = spec.group_names
     options = _options(spec, gpu_per_collector[names[0]], ARGUMENTS)
+    evaluation = evaluation_of(spec)
+    if evaluation is not None:
+        options["evaluation"] = evaluation
     turns = spec.collectors.group_turns
     if not turns:
         return options

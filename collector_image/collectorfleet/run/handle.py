@@ -11,6 +11,7 @@ from collectorfleet.errors import InvalidOption
 if TYPE_CHECKING:
     from torchrl.record.loggers import Logger
 
+    from collectorfleet.evaluation.result import EvaluationResult
     from collectorfleet.run.learners.run_learners import RunLearners
 
 # A status has to stay small: it is one object in the API server.
@@ -40,6 +41,7 @@ class Run:
         self._started = time.monotonic()
         self._metrics: Mapping[str, float] = {}
         self._learners: RunLearners | None = None
+        self._evaluations: Callable[[], list[EvaluationResult]] | None = None
 
     def report(self, **metrics: Any) -> None:
         """Show numbers in ``status.progress.metrics``, the newest value of each name; ``driver.log`` gets them all.
@@ -94,6 +96,21 @@ class Run:
         from collectorfleet.run.log.report_logger import ReportLogger
 
         return ReportLogger(self.report)
+
+    def evaluations(self) -> list[EvaluationResult]:
+        """Return the results of ``spec.evaluation`` so far, in the order in which evaluations ended.
+
+        A run that was resumed has those since it was resumed.
+
+        Raises InvalidOption in a fleet without an evaluation.
+        """
+        if self._evaluations is None:
+            raise InvalidOption("run.evaluations: the fleet has none; add spec.evaluation")
+        return self._evaluations()
+
+    def evaluates_with(self, evaluations: Callable[[], list[EvaluationResult]]) -> None:
+        """What :meth:`evaluations` returns from now on."""
+        self._evaluations = evaluations
 
     @property
     def learners(self) -> RunLearners:

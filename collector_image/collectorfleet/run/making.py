@@ -16,7 +16,7 @@ from collectorfleet.run.batch_boundary import BatchBoundary
 from collectorfleet.run.checkpoint.checkpointer import Checkpointer
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.checkpoint.interface import Checkpoints, NoCheckpoints
-from collectorfleet.run.checkpoint.kept_normalization import NAME, KeptNormalization
+from collectorfleet.run.checkpoint.kept_from_collector import EVALUATION, NORMALIZATION, KeptFromCollector
 from collectorfleet.run.checkpoint.training_state import TrainingState
 from collectorfleet.run.endings import Way
 from collectorfleet.run.history import RunHistory
@@ -50,14 +50,16 @@ class Making:
         self._say = say
         self._spec = spec
         self._history = history
-        self._normalization = KeptNormalization()
+        self._normalization = KeptFromCollector()
+        self._evaluation = KeptFromCollector()
         # Which driver has the checkpoints by now, in a sentence; empty if this one has.
         self.taken_over = ""
         self.checkpoints: Checkpoints = NoCheckpoints()
         if folder:
             checkpoint = history.checkpoint
             state = TrainingState(checkpoint.state_file if checkpoint else None)
-            state.keep({NAME: self._normalization})
+            state.keep({NORMALIZATION: self._normalization})
+            state.keep({EVALUATION: self._evaluation})
             checkpointer = Checkpointer(folder, state, _interval(spec), partial(self._end, stop), stop.uninterrupted)
             stop.leave_time_for(checkpointer.seconds)
             self.checkpoints = checkpointer
@@ -101,6 +103,9 @@ class Making:
         if collector.num_collectors != replicas:
             collector.resize(replicas)
         self._normalization.follow(collector.normalization)
+        if collector.evaluates:
+            collector.load_evaluation_state(self._evaluation.saved)
+            self._evaluation.follow(collector.evaluation_state)
 
     def _end(self, stop: StopRequest, taken_over: str) -> None:
         """Ask for the end of a run whose checkpoints are another driver's now."""

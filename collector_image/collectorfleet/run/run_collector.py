@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tensordict import TensorDictBase
@@ -33,6 +33,13 @@ class RunCollector(FleetCollector):
 
     def iterator(self) -> Iterator[TensorDictBase | None]:
         return self._boundary.batches(super().iterator(), self.position)
+
+    def finish_evaluation(
+        self, timeout: float | None = None, *, stop_requested: Callable[[], bool] = lambda: False
+    ) -> bool:
+        return super().finish_evaluation(
+            timeout, stop_requested=lambda: self._boundary.stop_requested or stop_requested()
+        )
 
     def publish(self) -> Staged:
         self._boundary.before_publish(self.position())

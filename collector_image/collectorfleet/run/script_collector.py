@@ -10,6 +10,7 @@ from typing import Any, Final
 from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.collector import FleetCollector
 from collectorfleet.fleet.options import FleetOptions
+from collectorfleet.run.evaluation_options import evaluation_of_script
 from collectorfleet.run.making import Making
 from collectorfleet.run.resume_point import ResumePoint
 from collectorfleet.run.run_collector import RunCollector
@@ -106,6 +107,7 @@ class ScriptCollectors:
         scripts = {name: value for name, value in given.items() if name not in _OF_THE_FLEET}
         found = scripts | own | self._built | {"resume_from": self._making.resume_from(resume.position)}
         found.pop("ray_init_config", None)
+        found["evaluation"] = evaluation_of_script(given.get("evaluation"), self._fleets.get("evaluation"))
         found["num_collectors"] = _collectors_at_first(given, found["num_collectors"])
         return found
 

@@ -71,6 +71,8 @@ class Session:
         """The collector is there. On the main thread."""
         self.resume_point = resume_point
         self._collector = collector
+        if collector.evaluates:
+            self._run.evaluates_with(collector.evaluations)
         if self._size:
             collector.resize(*self._size)
         if self._drained:
@@ -144,6 +146,7 @@ class Session:
         if self._collector is not None and error is None:
             if way is Way.RETURNED:
                 self._collector.settle()
+                self._collector.finish_evaluation()
             if self._learners is not None:
                 self._learners.look(self._collector, now=True)
         match checkpoint_of(way, returned=error is None):

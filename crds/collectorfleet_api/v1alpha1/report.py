@@ -245,7 +245,7 @@ class EvaluationStatus(Model):
     failed: Count = Field(default=0, description="Evaluations that ran out of time.")
     skipped: Count = Field(
         default=0,
-        description="Versions that were due and not evaluated, because a newer one was due before evaluators were free.",
+        description="Versions that were due and not evaluated, because a newer one was due first.",
     )
     replicas: Count = Field(default=0, description="Evaluators asked for.")
     available: Count = Field(default=0, description="Evaluators that have built their environment.")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -210,16 +210,17 @@ class EvaluationState:
 
     # ---------------------------------------------------------------- what a later run goes on from
     def kept(self) -> dict[str, Any]:
-        """Return the counts and results as plain values."""
+        """Return the counts, the newest result and the best one as plain values."""
         return {
             "finished": self.finished,
             "failed": self.failed,
             "skipped": self.skipped,
-            "newest": self.newest,
-            "best": self.best,
+            "newest": None if self.newest is None else asdict(self.newest),
+            "best": None if self.best is None else asdict(self.best),
         }
 
-    def restored(self, kept: dict[str, Any]) -> None:
+    def restored(self, kept: Mapping[str, Any]) -> None:
         """Go on from the counts and results of an earlier run."""
         self.finished, self.failed, self.skipped = kept["finished"], kept["failed"], kept["skipped"]
-        self.newest, self.best = kept["newest"], kept["best"]
+        self.newest = None if kept["newest"] is None else EvaluationResult(**kept["newest"])
+        self.best = None if kept["best"] is None else EvaluationResult(**kept["best"])

@@ -1,15 +1,16 @@
-"""What the environments of a run have seen, in its checkpoints: kept as the policy is, without being named."""
+"""What the collector of a run knows and its checkpoints have: kept as the policy is, without being named."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-# No keyword of `run.keep` can be this.
-NAME: Final = "collector.normalization"
+# No keyword of `run.keep` can be one of these.
+NORMALIZATION: Final = "collector.normalization"
+EVALUATION: Final = "collector.evaluation"
 
 
-class KeptNormalization:
+class KeptFromCollector:
     """``saved`` is what a checkpoint has of it, for the collector to go on from; empty without one."""
 
     def __init__(self) -> None:
