@@ -16,6 +16,7 @@ EXAMPLES = ROOT / "examples"
 # These have tests of their own.
 ELSEWHERE = {
     "cartpole": "tests/run/test_run.py",
+    "evaluation": "tests/run/test_evaluation.py",
     "cartpole_job": "tests/run/test_processes.py",
     "groups": "tests/run/test_groups.py",
     "ppo_script": "tests/run/test_scripts.py",

@@ -155,5 +155,7 @@ def _target(policy: Any, env: EnvBase, config: CollectorConfig) -> WeightsTarget
     modules: dict[str, nn.Module] = {_POLICY_PREFIX: policy} if isinstance(policy, nn.Module) else {}
     # Paths of further models begin at TorchRL's collector, which has these two.
     holder = SimpleNamespace(env=env, policy=policy)
-    modules |= {f"{path}:": reduce(getattr, path.split("."), holder) for path in config.models}
+    for path in config.models:
+        module: Any = reduce(getattr, path.split("."), holder)
+        modules[f"{path}:"] = module
     return target_of(modules)

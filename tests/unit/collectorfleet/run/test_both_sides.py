@@ -47,6 +47,7 @@ OPTIONS_ONLY_IN_PYTHON = {
     "weight_sync_schemes": "refused",
     "weight_recv_schemes": "refused",
     "resume_from": "a restarted driver goes on by itself",
+    "evaluation": "one argument for all of spec.evaluation, see test_evaluation_options",
 }
 OTHER_DEFAULTS = {
     "collection.framesPerBatch": "a script says it, and not the manifest",
@@ -126,6 +127,9 @@ RULES_ONLY_IN_MANIFESTS = {
         "in Python LearnerFeed and FleetCollector are two objects, and their user's to put together",
     ),
     "learners-or-batches": "in Python it is the rule of replay buffers, which a feed's is one of",
+    "evaluation-one-interval": "Evaluation says it of its own arguments",
+    "evaluation-keeps-the-best": "in Python best_weights() returns them",
+    "evaluation-group-name": "about pods and the cluster",
     "split-trajs-or-trajs-per-batch": "it splits what traj_format='cat' leaves in one row",
 }
 RULES_ONLY_IN_PYTHON = {
@@ -149,6 +153,9 @@ RULES_ONLY_IN_PYTHON = {
         "known once the user's factory has built it, in the driver",
     ),
     "weights-have-one-way": "no fields of a manifest",
+    "evaluation-or-service": "known once the user's factory has built the policy, in the driver",
+    "evaluation-of-one-policy": "a manifest's policy is built in the driver",
+    "evaluation-of-one-environment": "without an environment of its own, spec.environment is the evaluators'",
     "hosts-leave-by-rank": "highest-indexes-leave says it of a manifest's",
     "launcher-of-a-gang": "transport-of-the-launcher says it of a manifest's",
     **dict.fromkeys(

@@ -1,0 +1,71 @@
+"""PPO on CartPole that ends when an evaluation says so: evaluators play whole episodes while the driver trains.
+
+The training function knows no goal. `spec.evaluation` has it: the iteration ends once the mean return of an evaluation
+reaches `stopWhen.returnMean`.
+"""
+
+import gymnasium
+import torch
+from gymnasium.vector import AutoresetMode
+from tensordict.nn import TensorDictModule
+from torch import nn
+from torchrl.envs import GymWrapper, InitTracker, TransformedEnv
+from torchrl.modules import ProbabilisticActor, ValueOperator
+from torchrl.objectives import ClipPPOLoss
+from torchrl.objectives.value import GAE
+
+
+def make_env(num_envs):
+    """Environments that step together. Collectors have 16 of them; evaluators have 10, one for each episode."""
+    envs = gymnasium.make_vec(
+        "CartPole-v1",
+        num_envs=num_envs,
+        vectorization_mode="sync",
+        vector_kwargs={"autoreset_mode": AutoresetMode.DISABLED},
+    )
+    return TransformedEnv(GymWrapper(envs, categorical_action_encoding=True), InitTracker())
+
+
+def mlp(outputs):
+    return nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, outputs))
+
+
+def make_policy():
+    """Called once, in the driver; collectors and evaluators get its weights."""
+    return ProbabilisticActor(
+        TensorDictModule(mlp(2), in_keys=["observation"], out_keys=["logits"]),
+        in_keys=["logits"],
+        distribution_class=torch.distributions.Categorical,
+        return_log_prob=True,
+    )
+
+
+def train(collector, run, *, lr=2e-3, epochs=8, minibatch=256):
+    """Train as long as there are batches."""
+    torch.set_num_threads(1)  # the networks are too small to share a step between cores
+    policy = collector.policy
+    critic = ValueOperator(mlp(1), in_keys=["observation"])
+    advantage = GAE(gamma=0.99, lmbda=0.95, value_network=critic, average_gae=True)
+    ppo = ClipPPOLoss(policy, critic, clip_epsilon=0.2, entropy_bonus=False, critic_coeff=0.5)
+    adam = torch.optim.Adam(ppo.parameters(), lr=lr, eps=1e-5)
+    run.keep(critic=critic, optimizer=adam)
+
+    for batch in collector:
+        with torch.no_grad():
+            advantage(batch)
+        frames = batch.reshape(-1)
+        for _ in range(epochs):
+            for index in torch.randperm(len(frames)).split(minibatch):
+                losses = ppo(frames[index])
+                loss = losses["loss_objective"] + losses["loss_critic"]
+                adam.zero_grad()
+                loss.backward()
+                nn.utils.clip_grad_norm_(ppo.parameters(), 0.5)
+                adam.step()
+        run.report(loss=loss.item(), **newest_evaluation(run))
+
+
+def newest_evaluation(run):
+    """What a training function may read: here, how many versions ago the newest result was made."""
+    results = run.evaluations()
+    return {"evaluated_version": results[-1].version} if results else {}

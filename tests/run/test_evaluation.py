@@ -1,0 +1,64 @@
+"""``collectorfleet run`` evaluates what it publishes, and goes on from the results of its checkpoint."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+from tests.cluster.binaries import ROOT
+from tests.manifests import changed
+from tests.run.run_process import run, write
+
+EXAMPLE = ROOT / "examples" / "evaluation.yaml"
+
+
+def test_the_example_evaluation_ends_at_its_return_and_a_resumed_run_keeps_the_best(tmp_path: Path) -> None:
+    fleet, code = yaml.safe_load_all(EXAMPLE.read_text())
+    checkpoints = tmp_path / "checkpoints"
+
+    def status(changes: dict[str, Any], *options: str) -> dict[str, Any]:
+        small = {
+            "spec.collection.framesPerBatch": 256,
+            "spec.environment.kwargs.num_envs": 4,
+            "spec.driver.train.kwargs": {"epochs": 1},
+            "spec.driver.checkpoint": {"claimName": "checkpoints"},
+            "spec.evaluation.everyVersions": 1,
+            "spec.evaluation.keepBest": True,
+        }
+        file = write(tmp_path, changed(fleet, small | changes), code)
+        done = run(file, "-o", "json", "--checkpoint", str(checkpoints), *options)
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    first = status({"spec.evaluation.stopWhen.returnMean": 1.0})
+    evaluation = first["evaluation"]
+    assert evaluation["stopped"]
+    assert first["progress"]["framesDelivered"] < 400_000
+    # The last version, too: it is newer than the one that reached the goal, or that one itself.
+    assert evaluation["version"] == first["weights"]["published"]
+    assert (evaluation["episodes"], evaluation["lengthMin"] > 0) == (10, True)
+    kept = saved(checkpoints)
+    assert kept["best"]["version"] == evaluation["best"]["version"]
+    assert sorted(kept["best_weights"]) == sorted(
+        f"module.0.module.{layer}.{kind}" for layer in (0, 2, 4) for kind in ("weight", "bias")
+    )
+
+    # A goal that nobody reaches: the best of the first run is still there, unless the second has a better one.
+    total = first["progress"]["framesDelivered"] + 512
+    second = status({"spec.evaluation.stopWhen.returnMean": 1e6, "spec.collection.totalFrames": total}, "--resume")[
+        "evaluation"
+    ]
+    assert "stopped" not in second
+    assert second["finished"] > evaluation["finished"]
+    assert second["best"]["returnMean"] >= evaluation["best"]["returnMean"]
+    assert second["version"] > evaluation["version"]
+
+
+def saved(checkpoints: Path) -> dict[str, Any]:
+    newest = max(checkpoints.glob("checkpoint-*")) / "state.pt"
+    found: dict[str, Any] = torch.load(newest, weights_only=False)["collector.evaluation"]
+    return found
