@@ -17,7 +17,7 @@ import threading
 import time
 import traceback
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import torch
 
@@ -47,6 +47,8 @@ from collectorfleet.messages import (
 )
 from collectorfleet.user_code import name_of
 
+_LOWEST_PRIORITY: Final = 19
+
 
 class CollectorServer:
     """One collector. Everything that it returns travels."""
@@ -74,6 +76,7 @@ class CollectorServer:
             torch.cuda.set_per_process_memory_fraction(fraction)
         try:
             if self._config.plays_episodes:
+                _give_way()
                 self._made = build_player(self._config, seeds)
                 found: tuple[str, ...] = ()
             else:
@@ -200,6 +203,12 @@ class CollectorServer:
         return Part(
             tensors.encode(rollout.batch, compact=self._config.compact_observations), segments, self._id.incarnation
         )
+
+
+def _give_way() -> None:
+    """Leave the cores of a shared machine to collectors and driver; of no effect between pods."""
+    # Of the calling thread, on Linux, and of those that it starts.
+    os.setpriority(os.PRIO_PROCESS, 0, _LOWEST_PRIORITY)
 
 
 def _pod() -> str:

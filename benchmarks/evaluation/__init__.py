@@ -1,0 +1,1 @@
+"""What evaluation costs the training beside it."""
