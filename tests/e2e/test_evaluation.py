@@ -1,0 +1,79 @@
+"""Evaluators on real nodes: their pods come and go, and neither the training nor the results notice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.cluster.client import Object
+from tests.cluster.cluster import Cluster
+from tests.e2e import fleets
+from tests.wait import eventually
+
+OF_EVALUATORS = "collectorfleet.dev/role=evaluator"
+
+
+def spec(claim: str, *, collectors: int = 1, suspend: bool = False) -> Object:
+    fleet = fleets.fleet(replicas=collectors)
+    fleet["spec"]["driver"]["checkpoint"] = {"claimName": claim, "everySeconds": 1}
+    fleet["spec"]["evaluation"] = {
+        "everyVersions": 2,
+        "episodes": 3,
+        "keepBest": True,
+        "resources": {"cpu": "100m", "memory": "1500Mi"},
+    }
+    fleet["spec"]["suspend"] = suspend
+    return fleet
+
+
+def evaluation(cluster: Cluster, namespace: str, after: Object | None, **conditions: Any) -> Object:
+    """Wait until two more evaluations have finished than ``after`` says, and the status has ``conditions``.
+
+    The first of the two may have begun before.
+    """
+    least = 1 if after is None else after["evaluation"]["finished"] + 2
+
+    def has_finished(found: Object) -> bool:
+        status = found["status"]
+        return status["evaluation"]["finished"] >= least and all(check(status) for check in conditions.values())
+
+    status: Object = cluster.wait_for("cfleet/fleet", has_finished, namespace, within=400)["status"]
+    assert status["evaluation"]["version"] <= status["weights"]["published"]
+    assert status["evaluation"]["episodes"] == 3
+    return status
+
+
+@pytest.mark.timeout(1200)
+def test_results_stay_true_while_evaluators_are_lost_and_the_fleet_is_scaled_and_suspended(
+    own_cluster: Cluster, namespace: str, claim: str
+) -> None:
+    cluster = own_cluster
+    cluster.apply([fleets.code(), spec(claim)], namespace)
+    first = evaluation(cluster, namespace, None)
+    assert first["replicas"] == 1  # evaluators are not collectors
+    [pod] = cluster.items("pods", namespace, OF_EVALUATORS)
+
+    cluster.kill_pod(pod["metadata"]["name"], namespace)
+    replaced = evaluation(cluster, namespace, first, restarted=lambda status: status["evaluation"]["restarts"] >= 1)
+    assert replaced["driverIncarnation"] == 1
+    assert replaced["driver"]["restarts"] == 0
+    assert [row["restarts"] for row in replaced["collectors"]] == [0]
+    assert replaced["progress"]["batches"] > first["progress"]["batches"]
+
+    cluster.apply(spec(claim, collectors=2), namespace)
+    scaled = evaluation(cluster, namespace, replaced, collectors=lambda status: status["replicas"] == 2)
+    assert scaled["driverIncarnation"] == 1
+
+    cluster.apply(spec(claim, collectors=2, suspend=True), namespace)
+    held = cluster.wait_for("cfleet/fleet", "Suspended", namespace, within=240)["status"]
+    eventually(
+        lambda: cluster.items("pods", namespace, OF_EVALUATORS),
+        until=lambda pods: not pods,
+        within=120,
+        what="no pod of an evaluator",
+    )
+
+    cluster.apply(spec(claim, collectors=2), namespace)
+    resumed = evaluation(cluster, namespace, held, next_driver=lambda status: status["driverIncarnation"] == 2)
+    assert resumed["evaluation"]["version"] > held["evaluation"]["version"]
+    assert resumed["evaluation"]["best"]["returnMean"] >= held["evaluation"]["best"]["returnMean"]
