@@ -5,13 +5,14 @@ Each is asked of the rules in Python and of the CRD on a real API server.
 
 from __future__ import annotations
 
-from tests.combinations import batches, code, groups, launchers, learners, resources, scripts, sinks
+from tests.combinations import batches, code, evaluation, groups, launchers, learners, resources, scripts, sinks
 from tests.combinations.together import GO_TOGETHER
 
 __all__ = ["GO_TOGETHER", "REFUSED"]
 
 REFUSED = [
     *learners.REFUSED,
+    *evaluation.REFUSED,
     *scripts.REFUSED,
     *groups.REFUSED,
     *launchers.REFUSED,

@@ -20,6 +20,18 @@ LEARNERS = {
     "split": "my_learners:split",
     "policies": [{"id": "red"}, {"id": "blue", "module": "module.blue", "kwargs": {"lr": 1e-4}}],
 }
+# Of every field of its own, but for one interval and a template.
+EVALUATION = {
+    "replicas": 2,
+    "resources": {"cpu": "1500m", "memory": "3Gi"},
+    "environment": {"factory": "my_envs:make_hard", "kwargs": {"level": 3}},
+    "explorationType": "Mode",
+    "everyVersions": 5,
+    "episodes": 20,
+    "seeds": [0, 1, 2],
+    "timeoutSeconds": 300,
+    "stopWhen": {"returnMean": 450},
+}
 DRA = {"mode": "DRA", "claimTemplate": "gpus"}
 # A fleet without Ray.
 JOB = {"spec.launcher": "Job", "spec.collection.transport": "TorchDistributed"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.combinations.parts import ARTIFACT, DRA, GATHER_ONLY, GIT, GROUPS, JOB, LEARNERS, RING
+from tests.combinations.parts import ARTIFACT, DRA, EVALUATION, GATHER_ONLY, GIT, GROUPS, JOB, LEARNERS, RING
 from tests.manifests import ABSENT
 
 GO_TOGETHER = [
@@ -40,6 +40,23 @@ GO_TOGETHER = [
         },
         id="learners without GPUs beside claims",
     ),
+    pytest.param({"spec.evaluation": {}}, id="evaluation with all defaults"),
+    pytest.param(
+        {
+            "spec.evaluation": {
+                **EVALUATION,
+                "keepBest": True,
+                "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"nodeSelector": {"pool": "cpu"}}},
+            },
+            "spec.driver.checkpoint": {"claimName": "runs"},
+        },
+        id="evaluation",
+    ),
+    pytest.param({"spec.evaluation": {"everySeconds": 60}}, id="evaluation every minute"),
+    pytest.param({"spec.evaluation": {"everyFrames": 100_000}, "spec.learners": LEARNERS}, id="evaluation of learners"),
+    pytest.param({**GATHER_ONLY, "spec.evaluation": {}}, id="evaluation of first weights"),
+    pytest.param({**JOB, "spec.evaluation": EVALUATION}, id="evaluation without Ray"),
+    pytest.param({"spec.evaluation": EVALUATION, "spec.collectors.groups": GROUPS}, id="evaluation beside groups"),
     pytest.param({"spec.collectors.groups": GROUPS}, id="groups"),
     pytest.param(
         {

@@ -177,6 +177,8 @@ def _not_restricted(fleet: CollectorFleet) -> Iterator[Problem]:
     ]
     if spec.learners is not None:
         templates.append((spec.learners.template, "spec.learners.template", "ray-worker"))
+    if spec.evaluation is not None:
+        templates.append((spec.evaluation.template, "spec.evaluation.template", "ray-worker"))
     for template, path, container in templates:
         yield from not_restricted(template, path, container, has_tree=has_tree)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
-from collectorfleet_api.rules.hash_defaults import without_defaults
+from collectorfleet_api.rules.hash_defaults import DEFAULTS, without_defaults
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 
@@ -30,9 +30,10 @@ _ALL: Final = frozenset(Part)
 _DRIVER: Final = frozenset({Part.DRIVER})
 _GROUP: Final = frozenset({Part.GROUP})
 _DRIVER_AND_GROUP: Final = _DRIVER | _GROUP
-_EVALUATORS: Final = frozenset({Part.EVALUATORS})
-_DRIVER_AND_EVALUATORS: Final = _DRIVER | _EVALUATORS
 _DRIVER_AND_LEARNERS: Final = _DRIVER | {Part.LEARNERS}
+_EVALUATORS: Final = frozenset({Part.EVALUATORS})
+_GROUP_AND_EVALUATORS: Final = _GROUP | _EVALUATORS
+_DRIVER_AND_EVALUATORS: Final = _DRIVER | _EVALUATORS
 
 # By path below `spec`, as manifests have it; a path stands for everything in it that has no line of its own.
 CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
@@ -67,7 +68,8 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "workers.gpu": _DRIVER_AND_GROUP | _DRIVER_AND_LEARNERS,
     "workers.collectorsPerPod": _DRIVER_AND_GROUP,
     "workers.customPerPod": _DRIVER_AND_GROUP,
-    "workers.template": _GROUP,
+    # That of evaluators is merged over it.
+    "workers.template": _GROUP_AND_EVALUATORS,
     "weights": _DRIVER,
     "replayBuffer": _DRIVER,
     "learners.factory": _DRIVER,
@@ -86,6 +88,7 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "learners.replay.resources": _DRIVER_AND_LEARNERS,
     "learners.template": _DRIVER_AND_LEARNERS,
     "evaluation": _DRIVER,
+    # No driver takes up evaluators that come or go: what makes more, or larger pods, starts the driver anew.
     "evaluation.replicas": _DRIVER_AND_EVALUATORS,
     "evaluation.resources": _DRIVER_AND_EVALUATORS,
     "evaluation.template": _EVALUATORS,
@@ -137,7 +140,9 @@ def _own(said: Any, path: str) -> Any:
     inner = {row.removeprefix(f"{path}.") for row in CONCERNS if row.startswith(f"{path}.")}
     if not inner or value is None:
         return value
-    return {key: one for key, one in value.items() if key not in inner} or None
+    rest = {key: one for key, one in value.items() if key not in inner}
+    # That an optional part is there says something, though all of it is at its default.
+    return rest if rest or DEFAULTS[path] is None else None
 
 
 def _at(said: Any, path: str) -> Any:

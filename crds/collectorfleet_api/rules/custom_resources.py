@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from collectorfleet_api.names import COLLECTOR_RESOURCE, LEARNER_RESOURCE
+from collectorfleet_api.names import COLLECTOR_RESOURCE, EVALUATOR_RESOURCE, LEARNER_RESOURCE
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
 
@@ -35,3 +35,5 @@ def _names(names: Iterable[str], path: str) -> Iterator[Problem]:
             yield Problem(path, f"{name} is what collectors are placed by; use another name")
         elif name == LEARNER_RESOURCE:
             yield Problem(path, f"{name} is what learners are placed by; use another name")
+        elif name == EVALUATOR_RESOURCE:
+            yield Problem(path, f"{name} is what evaluators are placed by; use another name")

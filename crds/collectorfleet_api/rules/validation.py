@@ -117,6 +117,8 @@ def _memory(fleet: CollectorFleet) -> Iterator[Problem]:
     learners = fleet.spec.learners
     if learners is not None:
         asked |= {"learners": learners.resources.memory, "learners.replay": learners.replay.resources.memory}
+    if fleet.spec.evaluation is not None:
+        asked["evaluation"] = fleet.spec.evaluation.resources.memory
     own = {f"collectors.groups[{index}]": group.resources.memory for index, group in enumerate(collectors.groups)}
     for part, memory in (asked | own).items():
         size_bytes = None if memory is None else parse_quantity(memory)
@@ -158,6 +160,8 @@ def _templates(fleet: CollectorFleet) -> Iterator[Problem]:
     yield from template_problems(fleet.spec.driver.template, "spec.driver.template")
     yield from template_problems(fleet.spec.workers.template, "spec.workers.template")
     yield from template_problems(fleet.spec.ray.head.template, "spec.ray.head.template")
+    if fleet.spec.evaluation is not None:
+        yield from template_problems(fleet.spec.evaluation.template, "spec.evaluation.template")
 
 
 def _network(fleet: CollectorFleet) -> Iterator[Problem]:

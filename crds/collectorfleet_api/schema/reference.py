@@ -82,8 +82,12 @@ def _changes() -> str:
 def _what_happens(concerned: frozenset[Part]) -> str:
     if not concerned:
         return "followed while the fleet runs, with both strategies"
-    if concerned == {Part.GROUP}:
-        return "workers are drained and replaced, `rollingUpdate.maxUnavailable` pods of a group at a time"
+    evaluators = "evaluator pods are replaced at once; the driver goes on, and repeats the evaluation"
+    workers = "workers are drained and replaced, `rollingUpdate.maxUnavailable` pods of a group at a time"
+    if concerned == {Part.EVALUATORS}:
+        return evaluators
+    if not concerned & {Part.DRIVER, Part.HEAD}:
+        return f"{workers}; evaluator pods are replaced at once"
     driver = "the driver ends at the end of a batch, and the next one goes on from its checkpoint"
     return f"{driver}, on the same RayCluster" if concerned == {Part.DRIVER} else f"{driver}, on a new RayCluster"
 

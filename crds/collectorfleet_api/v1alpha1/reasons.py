@@ -54,6 +54,7 @@ class Reason(StrEnum):
     HEAD_PENDING = "HeadPending"
     HEAD_STARTING = "HeadStarting"
     HEAD_UNSCHEDULABLE = "HeadUnschedulable"
+    EVALUATOR_UNSCHEDULABLE = "EvaluatorUnschedulable"
 
     # DriverRunning
     STARTING = "Starting"

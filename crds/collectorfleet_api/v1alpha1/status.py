@@ -33,12 +33,17 @@ class WorkerGroupStatus(Model):
 class RayClusterStatus(Model):
     name: str = Field(description="Name of the RayCluster.")
     head: str | None = Field(default=None, description="Name of the head pod.")
-    worker_pods: WorkerPods | None = Field(default=None, description="Worker pods, desired and ready.")
+    worker_pods: WorkerPods | None = Field(
+        default=None, description="Worker pods, desired and ready. Evaluator pods are counted in `groups` only."
+    )
     gpu_per_collector: float | None = Field(default=None, description="Share of a GPU that each collector gets.")
     surplus_gpu: float | None = Field(default=None, description="GPUs of the worker pods that no collector uses.")
     groups: list[WorkerGroupStatus] = Field(
         default_factory=list,
-        description="The same for each of `spec.collectors.groups`, and for the pods of learners, where there are any.",
+        description=(
+            "The same for each of `spec.collectors.groups`, and for the pods of learners and of evaluators, where "
+            "there are any."
+        ),
         json_schema_extra=BY_NAME,
     )
 

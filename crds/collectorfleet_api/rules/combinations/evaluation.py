@@ -49,6 +49,16 @@ EVALUATION: Final = (
         "the best weights are kept beside the checkpoints; set driver.checkpoint",
     ),
     Combination(
+        "evaluator-pods-need-ray",
+        "evaluation.template",
+        lambda spec: (
+            spec.has_ray or spec.evaluation is None or not {"metadata", "spec"} & spec.evaluation.template.keys()
+        ),
+        f"self.launcher == 'RayCluster' || !{_EVALUATES} || !has(self.evaluation.template) || "
+        "!(has(self.evaluation.template.metadata) || has(self.evaluation.template.spec))",
+        "with launcher Job evaluators are processes of the driver pod; use launcher RayCluster, or set driver.template",
+    ),
+    Combination(
         "evaluation-group-name",
         "collectors.groups",
         lambda spec: not _evaluates(spec) or all(group.name != EVALUATOR_GROUP for group in spec.collectors.groups),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.combinations.parts import LEARNERS
+from tests.combinations.parts import EVALUATION, LEARNERS
 from tests.manifests import fleet
 
 from collectorfleet_api.rules.concerns import CONCERNS, Part, fields_by_part
@@ -73,11 +73,15 @@ def test_only_what_the_fleet_follows_while_it_runs_concerns_nobody() -> None:
         pytest.param({"spec.driver.resources": {"cpu": 2}}, {Part.DRIVER}, id="driver"),
         pytest.param({"spec.environment.kwargs": {"seed": 1}}, {Part.DRIVER}, id="environment"),
         pytest.param({"spec.collection.framesPerBatch": 8000}, {Part.DRIVER}, id="collection"),
-        pytest.param({"spec.workers.template": {"spec": {}}}, {Part.GROUP}, id="worker template"),
+        pytest.param(
+            {"spec.workers.template": {"spec": {}}}, {Part.GROUP, Part.EVALUATORS}, id="worker template, under both"
+        ),
         pytest.param({"spec.collectors.resources.cpu": 2}, {Part.DRIVER, Part.GROUP}, id="resources"),
         pytest.param({"spec.workers.collectorsPerPod": 2}, {Part.DRIVER, Part.GROUP}, id="packing"),
         pytest.param({"spec.learners": LEARNERS}, {Part.DRIVER}, id="learners on pods of the default size"),
         pytest.param({"spec.learners": {**LEARNERS, "gpus": 2}}, {Part.DRIVER, Part.LEARNERS}, id="learners with GPUs"),
+        pytest.param({"spec.evaluation": {}}, {Part.DRIVER}, id="evaluators of the default size"),
+        pytest.param({"spec.evaluation": EVALUATION}, {Part.DRIVER, Part.EVALUATORS}, id="larger evaluators"),
         pytest.param(
             {"spec.workers.customPerPod": {"license": 2}}, {Part.DRIVER, Part.GROUP}, id="custom resources of a pod"
         ),
@@ -89,3 +93,23 @@ def test_only_what_the_fleet_follows_while_it_runs_concerns_nobody() -> None:
 def test_a_changed_field_is_seen_by_whom_it_concerns(changes: dict[str, Any], concerned: set[Part]) -> None:
     before, after = fields_by_part(fleet().spec), fields_by_part(fleet(changes).spec)
     assert {part for part in Part if before[part] != after[part]} == concerned
+
+
+@pytest.mark.parametrize(
+    ("changes", "concerned"),
+    [
+        pytest.param({"template": {"spec": {}}}, {Part.EVALUATORS}, id="their pods alone"),
+        pytest.param({"replicas": 2}, {Part.DRIVER, Part.EVALUATORS}, id="their number"),
+        pytest.param({"resources": {"memory": "3Gi"}}, {Part.DRIVER, Part.EVALUATORS}, id="their size"),
+        pytest.param({"episodes": 11}, {Part.DRIVER}, id="what they play"),
+    ],
+)
+def test_a_change_of_the_evaluation_is_seen_by_whom_it_concerns(changes: dict[str, Any], concerned: set[Part]) -> None:
+    before = fields_by_part(fleet({"spec.evaluation": {}}).spec)
+    after = fields_by_part(fleet({"spec.evaluation": changes}).spec)
+    assert {part for part in Part if before[part] != after[part]} == concerned
+
+
+def test_the_driver_sees_an_evaluation_of_which_only_pods_say_something() -> None:
+    plain, evaluated = fleet().spec, fleet({"spec.evaluation": {"template": {"spec": {}}}}).spec
+    assert fields_by_part(plain)[Part.DRIVER] != fields_by_part(evaluated)[Part.DRIVER]

@@ -1,0 +1,45 @@
+"""Of `spec.evaluation`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.combinations.parts import JOB
+from tests.manifests import ABSENT
+
+_INTERVALS = "everyVersions, everySeconds and everyFrames exclude each other; keep one of them"
+
+REFUSED = [
+    pytest.param(
+        {"spec.evaluation": {}, "spec.policy": ABSENT},
+        "spec.evaluation: without a policy collectors act at random and publish no version to evaluate; name the "
+        "policy's factory in spec.policy",
+        id="evaluation without a policy",
+    ),
+    pytest.param(
+        {"spec.evaluation": {"everyVersions": 10, "everySeconds": 60}},
+        f"spec.evaluation: {_INTERVALS}",
+        id="evaluation after versions and seconds",
+    ),
+    pytest.param(
+        {"spec.evaluation": {"everyVersions": 10, "everySeconds": 60, "everyFrames": 1000}},
+        f"spec.evaluation: {_INTERVALS}",
+        id="evaluation by three intervals",
+    ),
+    pytest.param(
+        {"spec.evaluation": {"keepBest": True}},
+        "spec.evaluation.keepBest: the best weights are kept beside the checkpoints; set driver.checkpoint",
+        id="the best weights without checkpoints",
+    ),
+    pytest.param(
+        {**JOB, "spec.evaluation": {"template": {"spec": {"nodeSelector": {"pool": "cpu"}}}}},
+        "spec.evaluation.template: with launcher Job evaluators are processes of the driver pod; use launcher "
+        "RayCluster, or set driver.template",
+        id="evaluator pods without Ray",
+    ),
+    pytest.param(
+        {"spec.evaluation": {}, "spec.collectors.groups": [{"name": "evaluators", "replicas": 4}]},
+        "spec.collectors.groups: evaluators is the name of the pods of spec.evaluation; use another",
+        id="a group that is called evaluators",
+    ),
+]

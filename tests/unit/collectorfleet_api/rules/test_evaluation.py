@@ -1,0 +1,104 @@
+"""``spec.evaluation``: what is wrong with its pods is said before one exists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.combinations.parts import EVALUATION
+from tests.manifests import fleet, manifest
+
+from collectorfleet_api.rules.advice import warnings
+from collectorfleet_api.rules.validation import read
+from collectorfleet_api.v1alpha1 import CollectorFleet
+
+
+def with_(**evaluation: Any) -> dict[str, Any]:
+    return {"spec.evaluation": {**EVALUATION, **evaluation}}
+
+
+def told(changes: dict[str, Any]) -> list[str]:
+    found = read(manifest(changes))
+    return [] if isinstance(found, CollectorFleet) else [str(problem) for problem in found]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        pytest.param(
+            with_(template={"nodeSelector": {"pool": "cpu"}}),
+            "spec.evaluation.template.nodeSelector: a pod template has metadata and spec, and this is neither; did you "
+            "mean spec.nodeSelector?",
+            id="a pod's field beside the spec",
+        ),
+        pytest.param(
+            with_(template={"spec": {"containers": [{"image": "mine:2"}]}}),
+            "spec.evaluation.template.spec.containers[0]: without a name it cannot be merged with ours; give it one",
+            id="a container without a name",
+        ),
+        pytest.param(
+            with_(resources={"memory": "2"}),
+            "spec.evaluation.resources.memory: 2 is 2 bytes, in which no process runs; write 2Gi",
+            id="two bytes",
+        ),
+        pytest.param(
+            {"spec.collectors.resources.custom": {"evaluator": 1}, "spec.workers.customPerPod": {"evaluator": 2}},
+            "spec.collectors.resources.custom: evaluator is what evaluators are placed by; use another name",
+            id="a custom resource with the name of evaluators' own",
+        ),
+        pytest.param(
+            with_(environment={"factory": "my_envs"}),
+            "spec.evaluation.environment.factory: ",
+            id="a factory that is no import path",
+        ),
+        pytest.param(with_(replicas=0), "spec.evaluation.replicas: ", id="no evaluator"),
+        pytest.param(with_(replicas=101), "spec.evaluation.replicas: ", id="more evaluators than there may be"),
+        pytest.param(with_(episodes=0), "spec.evaluation.episodes: ", id="no episode"),
+        pytest.param(with_(seeds=[]), "spec.evaluation.seeds: ", id="no seed"),
+        pytest.param(with_(seeds=[-1]), "spec.evaluation.seeds[0]: ", id="a negative seed"),
+        pytest.param(with_(seeds=[2**31]), "spec.evaluation.seeds[0]: ", id="a seed that no simulator takes"),
+        pytest.param(with_(everyVersions=0), "spec.evaluation.everyVersions: ", id="an interval of nothing"),
+        pytest.param(with_(stopWhen={}), "spec.evaluation.stopWhen.returnMean: ", id="a goal without a number"),
+        pytest.param(with_(episode=3), "spec.evaluation.episode: unknown field; did you mean episodes?", id="a typo"),
+    ],
+)
+def test_what_cannot_be_is_refused_where_it_was_written(changes: dict[str, Any], sentence: str) -> None:
+    found = told(changes)
+    assert found
+    assert found[0].startswith(sentence)
+
+
+def test_keyword_arguments_that_are_nested_too_deeply_are_refused() -> None:
+    value: Any = 1
+    for _ in range(64):
+        value = {"a": value}
+    (sentence,) = told(with_(environment={"kwargs": {"deep": value}}))
+    assert sentence.startswith("spec.evaluation.environment.kwargs.deep: nested more than 64 levels")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        pytest.param(
+            with_(template={"spec": {"hostNetwork": True}}),
+            "spec.evaluation.template.spec.hostNetwork: a namespace that enforces Pod Security restricted refuses the "
+            "pod; leave it out where that is so",
+            id="the node's network",
+        ),
+        pytest.param(
+            with_(environment={"kwargs": {"level": None}}),
+            "spec.evaluation.environment.kwargs.level: `kubectl apply` drops a null; leave it out, and give the "
+            "function that default",
+            id="a keyword that is null",
+        ),
+    ],
+)
+def test_what_is_hardly_meant_is_told(changes: dict[str, Any], sentence: str) -> None:
+    assert [str(one) for one in warnings(fleet(changes))] == [sentence]
+
+
+def test_every_tenth_version_is_evaluated_unless_an_interval_is_set() -> None:
+    for changes, versions in (({}, 10), ({"everyVersions": 3}, 3), ({"everySeconds": 9}, None)):
+        found = fleet({"spec.evaluation": changes}).spec.evaluation
+        assert found is not None
+        assert found.versions_between == versions
