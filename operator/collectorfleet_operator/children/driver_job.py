@@ -31,6 +31,7 @@ CONTAINER: Final = "driver"
 GENERATION_ANNOTATION: Final = f"{names.GROUP}/generation"
 _WORKERS: Final = f"{names.GROUP}/workers-template"
 _GROUPS: Final = f"{names.GROUP}/workers-templates-of-groups"
+_EVALUATORS: Final = f"{names.GROUP}/evaluators-template"
 _RESTARTS: Final = f"{names.GROUP}/restarts"
 _TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name, as templates may have it)
 _SPEC_VOLUME: Final = "spec"
@@ -137,6 +138,9 @@ def started_with(job: Object) -> Object | None:
     template = annotation(job, _WORKERS)
     if spec is not None and template is not None:
         spec.setdefault("workers", {})["template"] = json.loads(template)
+    of_evaluators = annotation(job, _EVALUATORS)
+    if spec is not None and of_evaluators is not None:
+        spec.setdefault("evaluation", {})["template"] = json.loads(of_evaluators)
     own = json.loads(annotation(job, _GROUPS) or "{}")
     for group in ((spec or {}).get("collectors") or {}).get("groups") or []:
         if group["name"] in own:
@@ -150,11 +154,12 @@ def has_taken_up_workers(job: Object) -> bool:
 
 
 def with_workers_of(job: Object, fleet: CollectorFleet) -> Object:
-    """A stored Job with the worker template of ``fleet``, of which its own pods see nothing."""
-    of_groups = templates_of_groups(fleet.spec)
+    """A stored Job with the templates of ``fleet`` for worker pods, of which its own pods see nothing."""
+    of_groups, evaluation = templates_of_groups(fleet.spec), fleet.spec.evaluation
     changed = {
         _WORKERS: json.dumps(fleet.spec.workers.template),
         **({_GROUPS: json.dumps(of_groups)} if of_groups else {}),
+        **({_EVALUATORS: json.dumps(evaluation.template)} if evaluation is not None else {}),
         **{key: value for key, value in hash_annotations(fleet.spec).items() if is_group_annotation(key)},
         GENERATION_ANNOTATION: str(fleet.metadata.generation),
     }
@@ -173,7 +178,7 @@ def _container(fleet: CollectorFleet) -> Object:
     return {
         "name": CONTAINER,
         "command": _command(fleet),
-        "resources": _resources(fleet.spec.driver.resources),
+        "resources": _resources(fleet),
         "ports": _ports(fleet),
         "env": _env(fleet),
         "volumeMounts": [
@@ -249,12 +254,18 @@ def _command(fleet: CollectorFleet) -> list[str]:
     return ["/bin/bash", "-c", f"{before} && exec {' '.join(drive)}"] if before else drive
 
 
-def _resources(resources: DriverResources) -> Object:
-    memory = _memory(resources)
+def _resources(fleet: CollectorFleet) -> Object:
+    own, evaluation = fleet.spec.driver.resources, fleet.spec.evaluation
+    cpus, size_bytes = parse_quantity(own.cpu), parse_quantity(own.memory)
+    if evaluation is not None and not fleet.spec.has_ray:
+        # Evaluators have no pods of their own there: they are processes of this one.
+        cpus += evaluation.replicas * parse_quantity(evaluation.resources.cpu)
+        size_bytes += evaluation.replicas * parse_quantity(evaluation.resources.memory)
+    memory = format_memory(size_bytes)
     limits: dict[str, Any] = {"memory": memory}
-    if resources.gpu:
-        limits[GPU_RESOURCE] = int(resources.gpu)
-    return {"requests": {"cpu": format_cpu(parse_quantity(resources.cpu)), "memory": memory}, "limits": limits}
+    if own.gpu:
+        limits[GPU_RESOURCE] = int(own.gpu)
+    return {"requests": {"cpu": format_cpu(cpus), "memory": memory}, "limits": limits}
 
 
 def _memory(resources: DriverResources) -> str:

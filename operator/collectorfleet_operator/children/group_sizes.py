@@ -17,6 +17,8 @@ from collectorfleet_operator.objects import Object, annotation
 
 # On the Job, for people: in its command it is one option of many.
 COLLECTORS_PER_POD: Final = f"{names.GROUP}/collectors-per-pod"
+# Groups that hold no collectors, with what they hold.
+_OTHERS: Final = {names.LEARNER_GROUP: "learner", names.EVALUATOR_GROUP: "evaluator"}
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,11 @@ def sizes_of(cluster: Object) -> dict[str, GroupSize]:
     if _is_job(cluster):
         return {names.WORKER_GROUP: GroupSize(int(cluster["spec"]["completions"]))}
     return {name: _size_of(group) for name, group in worker_groups(cluster).items()}
+
+
+def sizes_of_workers(cluster: Object) -> dict[str, GroupSize]:
+    """Return the sizes of the groups that the fleet does not collect without: all but that of evaluators."""
+    return {name: size for name, size in sizes_of(cluster).items() if name != names.EVALUATOR_GROUP}
 
 
 def resized(cluster: Object, sizes: Mapping[str, GroupSize]) -> Object:
@@ -59,8 +66,7 @@ def pods_text(cluster: Object) -> str:
     if len(groups) == 1:
         return ", ".join(map(_group_text, groups.values()))
     return ", ".join(
-        _group_text(group) if name == names.LEARNER_GROUP else f"{_group_text(group)} in {name}"
-        for name, group in groups.items()
+        _group_text(group) if name in _OTHERS else f"{_group_text(group)} in {name}" for name, group in groups.items()
     )
 
 
@@ -109,8 +115,9 @@ def _pods(sizes: Mapping[str, GroupSize]) -> dict[str, int]:
 
 
 def _group_text(group: Object) -> str:
-    if group["groupName"] == names.LEARNER_GROUP:
-        return f"{group['replicas']} learner pod{'s' * (group['replicas'] != 1)}"
+    other = _OTHERS.get(group["groupName"])
+    if other is not None:
+        return f"{group['replicas']} {other} pod{'s' * (group['replicas'] != 1)}"
     return _pods_text(int(group["replicas"]), collectors_per_pod(group))
 
 

@@ -57,7 +57,9 @@ def _hashes_of(this: _This) -> Mapping[str, str]:
     groups = {name: fields_by_part(spec_of_group(spec, name))[Part.GROUP] for name in spec.group_names}
     if spec.learners is not None:
         groups[names.LEARNER_GROUP] = {**fields[Part.LEARNERS], **_of_learner_pods(spec, spec.learners)}
-    return hashes | {f"{Part.GROUP}-{name}": _hash(found) for name, found in groups.items()}
+    if spec.evaluation is not None and spec.has_ray:
+        groups[names.EVALUATOR_GROUP] = fields[Part.EVALUATORS]
+    return hashes | {group_part(name): _hash(found) for name, found in groups.items()}
 
 
 def _of_learner_pods(spec: CollectorFleetSpec, learners: Learners) -> dict[str, Any]:
@@ -68,7 +70,12 @@ def _of_learner_pods(spec: CollectorFleetSpec, learners: Learners) -> dict[str, 
 
 def group_hash(spec: CollectorFleetSpec, name: str) -> str:
     """Of the fields that one worker group is made from."""
-    return hashes_of(spec)[f"{Part.GROUP}-{name}"]
+    return hashes_of(spec)[group_part(name)]
+
+
+def group_part(name: str) -> str:
+    """Return what the pods of one worker group are called among the parts of a fleet."""
+    return f"{Part.GROUP}-{name}"
 
 
 def is_group(part: str) -> bool:

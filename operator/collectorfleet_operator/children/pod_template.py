@@ -28,6 +28,7 @@ class PodRole(StrEnum):
     HEAD = "head"
     WORKER = "worker"
     LEARNER = "learner"
+    EVALUATOR = "evaluator"
     DRIVER = "driver"
 
 

@@ -15,6 +15,7 @@ from collectorfleet_operator.objects import Object
 _HEAD_GRACE_SECONDS: Final = 5
 # Kubernetes' own, and what most spot notices leave: collectors end their rollouts in it.
 _WORKER_GRACE_SECONDS: Final = 30
+_TOLD_THEIR_NAME: Final = (PodRole.WORKER, PodRole.EVALUATOR)
 # Ends Ray once no actor is left in the pod: a driver that was told takes its collectors off it. Ray's idle workers and
 # agents are told by their titles. In the background, because a hook that dies with its container has failed.
 _UNTIL_EMPTY: Final = """
@@ -42,10 +43,11 @@ def ray_pod_template(
         # KubeRay runs a container's own command before its `ray start`, in the same shell.
         container = {**container, "command": [before_ray_start]}
     is_worker = role is PodRole.WORKER
-    if is_worker:
+    if role in _TOLD_THEIR_NAME:
         # With the node's network, or a name of the template's, its host has another name than the pod.
         own_name = {"name": names.ENV_POD, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
         container = {**container, "env": [*container.get("env", []), own_name]}
+    if is_worker:
         container = {**container, "lifecycle": {"preStop": {"exec": {"command": ["/bin/bash", "-c", _UNTIL_EMPTY]}}}}
     return pod_template(
         fleet,

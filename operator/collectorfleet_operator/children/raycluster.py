@@ -1,5 +1,5 @@
-"""The RayCluster: a head without user code, groups of worker pods, and a group of learner pods for a fleet with
-learners.
+"""The RayCluster: a head without user code, groups of worker pods, and groups of learner pods and of evaluator pods for
+fleets that have them.
 
 One Ray CPU is one collector slot. So ``RAY_enable_worker_prestart`` starts one Ray worker for each CPU, and collectors
 will run in these processes. They import torch while the driver still starts.
@@ -16,6 +16,7 @@ from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.ray_settings import SYSTEM_CONFIG
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.built import BUILT, built_hash
+from collectorfleet_operator.children.evaluator_group import evaluator_groups
 from collectorfleet_operator.children.hashes import cluster_hash_annotations
 from collectorfleet_operator.children.learner_group import learner_groups
 from collectorfleet_operator.children.owner import manifest
@@ -47,6 +48,7 @@ def raycluster(fleet: CollectorFleet) -> Object:
             "workerGroupSpecs": [
                 *(worker_group(fleet, name, packing) for name, packing in groups.items()),
                 *learner_groups(fleet),
+                *evaluator_groups(fleet),
             ],
         },
     )

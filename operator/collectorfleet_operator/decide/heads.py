@@ -28,7 +28,7 @@ def is_in_use(seen: Observed) -> bool:
 
 
 def left_behind(seen: Observed) -> list[Object]:
-    """Worker pods whose Ray was started with an earlier head than there is now, and that nobody uses.
+    """Worker and evaluator pods whose Ray was started with an earlier head than there is now, and that nobody uses.
 
     Ray finds out by itself after one to two minutes, in which it holds what the next collectors need.
     """
@@ -38,7 +38,7 @@ def left_behind(seen: Observed) -> list[Object]:
     made = max(map(created_at, heads))
     return [
         pod
-        for pod in seen.workers()
+        for pod in (*seen.workers, *seen.evaluators)
         # Of the API server's two times the difference is exact; a kubelet's clock only tells a Ray that began again.
         if not is_terminating(pod)
         and created_at(pod) < made

@@ -21,8 +21,9 @@ def until_late(seen: Observed, now: datetime) -> timedelta | None:
     if not seen.is_usable(cluster) or not seen.present.spec.has_ray:
         return None
     wanted = sum(size.pods for size in sizes_of(cluster).values())
-    heads, workers = ([pod for pod in found if not is_terminating(pod)] for found in (seen.heads, seen.workers()))
-    if heads and len(workers) >= wanted:
+    of_groups = [*seen.workers, *seen.evaluators]
+    heads, made = ([pod for pod in found if not is_terminating(pod)] for found in (seen.heads, of_groups))
+    if heads and len(made) >= wanted:
         return None
     before = seen.fleet.status.condition(ConditionType.RAY_CLUSTER_READY) if seen.fleet.status else None
     # A condition that is true turns now.

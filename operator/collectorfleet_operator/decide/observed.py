@@ -36,8 +36,9 @@ from collectorfleet_operator.objects import (
     uid_of,
 )
 
-# What holds collectors, and what holds learners.
+# What holds collectors, and what holds learners: a fleet does not collect without them.
 _WORKERS: Final = (PodRole.WORKER, PodRole.LEARNER)
+_OF_GROUPS: Final = (*_WORKERS, PodRole.EVALUATOR)
 
 
 @dataclass(frozen=True)
@@ -146,17 +147,26 @@ class Observed:
     def heads(self) -> list[Object]:
         return self.belonging(pods.of_role(self.pods, PodRole.HEAD), self.cluster)
 
-    def workers(self, group: str | None = None) -> list[Object]:
-        """The worker pods of the present RayCluster or Job, those of learners too; of one group or of all."""
-        found = self.belonging(pods.of_role(self.pods, *_WORKERS), self.cluster)
+    @cached_property
+    def workers(self) -> list[Object]:
+        """Return the worker pods of the present RayCluster or Job: those of collectors, and those of learners."""
+        return self.belonging(pods.of_role(self.pods, *_WORKERS), self.cluster)
+
+    @cached_property
+    def evaluators(self) -> list[Object]:
+        """Return the evaluator pods of the present RayCluster."""
+        return self.belonging(pods.of_role(self.pods, PodRole.EVALUATOR), self.cluster)
+
+    def of_group(self, group: str) -> list[Object]:
+        """Return the pods of one group of the present RayCluster or Job."""
+        found = [*self.workers, *self.evaluators]
         # A Job is one group, and nobody labels its pods.
-        is_one = group is None or not self.present.spec.has_ray
-        return [pod for pod in found if is_one or label(pod, GROUP_LABEL) == group]
+        return [pod for pod in found if not self.present.spec.has_ray or label(pod, GROUP_LABEL) == group]
 
     @property
     def cluster_pods(self) -> list[Object]:
-        """Those of head and workers, of this RayCluster or Job and of earlier ones."""
-        return [*pods.of_role(self.pods, PodRole.HEAD), *pods.of_role(self.pods, *_WORKERS)]
+        """Those of head, workers and evaluators, of this RayCluster or Job and of earlier ones."""
+        return [*pods.of_role(self.pods, PodRole.HEAD), *pods.of_role(self.pods, *_OF_GROUPS)]
 
     @cached_property
     def driver_pods(self) -> list[Object]:

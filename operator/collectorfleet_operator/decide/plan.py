@@ -33,6 +33,7 @@ from collectorfleet_operator.decide.outcome import first_line, outcome
 from collectorfleet_operator.decide.outlived import until_deleted, what_runs_on
 from collectorfleet_operator.decide.retry import why_tried_again
 from collectorfleet_operator.decide.stopping import (
+    changed_pods,
     goes_on_as_it_ran,
     has_stopped,
     is_rolled,
@@ -151,7 +152,7 @@ def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
         yield delete(JOB, job, why)
     elif is_rolled(seen) and only_workers_changed(seen):
         generation = seen.fleet.metadata.generation
-        why = told(JOB, job, f"worker pods are of generation {generation} from now on")
+        why = told(JOB, job, f"{changed_pods(seen)} are of generation {generation} from now on")
         changed = with_workers_of(job, seen.fleet)
         yield Update(JOB, changed, uid_of(job), why)
         # In the same look: the watch's news of what the operator wrote itself are none.

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, assert_never
 
-from collectorfleet_operator.children.group_sizes import sizes_of
+from collectorfleet_api.names import EVALUATOR_GROUP
+from collectorfleet_operator.children.group_sizes import sizes_of_workers
 from collectorfleet_operator.children.placement import Placement, queue_it_began_in
 from collectorfleet_operator.children.workload import (
     counts_of,
@@ -20,6 +21,7 @@ from collectorfleet_operator.children.workload import (
     priority_class_of,
     queue_of,
     with_priority,
+    workers_of,
     workload,
 )
 from collectorfleet_operator.decide import pods
@@ -158,15 +160,23 @@ def flavors_of(found: Object) -> set[str]:
 
 
 def worker_pods(counts: Mapping[str, int]) -> int:
-    return sum(count for name, count in counts.items() if name.startswith("workers-"))
+    """Return how many worker pods there are of all groups; evaluator pods are none."""
+    return sum(count for name, count in counts.items() if name.startswith("workers-")) - evaluator_pods(counts)
+
+
+def evaluator_pods(counts: Mapping[str, int]) -> int:
+    return counts.get(workers_of(EVALUATOR_GROUP), 0)
 
 
 def is_everything_ready(seen: Observed) -> bool:
-    """Whether each pod that the quota is for is ready, which Kueue may be told to wait for."""
+    """Whether each pod that the quota is for is ready, which Kueue may be told to wait for.
+
+    Evaluators are not asked: what Kueue evicts, because they are late, collects without them.
+    """
     if seen.driver_phase != "Running" or not seen.is_usable(seen.cluster):
         return False
-    wanted = int(seen.present.spec.has_ray) + sum(size.pods for size in sizes_of(seen.cluster).values())
-    return sum(pods.is_ready(pod) for pod in (*seen.heads, *seen.workers()) if not is_terminating(pod)) >= wanted
+    wanted = int(seen.present.spec.has_ray) + sum(size.pods for size in sizes_of_workers(seen.cluster).values())
+    return sum(pods.is_ready(pod) for pod in (*seen.heads, *seen.workers) if not is_terminating(pod)) >= wanted
 
 
 def says_ready(found: Object) -> bool:

@@ -5,6 +5,9 @@ time. The driver says when it has left the pod. KubeRay then deletes the pod by 
 group's template. A pod that is not ready collects nothing and is replaced first: a corrected template would otherwise
 wait for the broken pods.
 
+An evaluator pod holds nothing that the driver has to leave, so it is replaced at once. All of them are replaced
+together: the driver repeats the evaluation for each loss.
+
 The driver leaves a pod that is being deleted from outside, for example by an eviction, within its grace period. KubeRay
 would count the pod until it is gone, so KubeRay gets its name and creates another at once.
 
@@ -18,7 +21,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from collectorfleet_api.conditions.condition import is_true
-from collectorfleet_api.names import LEARNER_GROUP
+from collectorfleet_api.names import EVALUATOR_GROUP, LEARNER_GROUP
 from collectorfleet_api.v1alpha1 import ConditionType, Orders
 from collectorfleet_operator.children.group_sizes import sizes_of, worker_groups
 from collectorfleet_operator.children.worker_group import GROUP_LABEL, template_label_of
@@ -30,14 +33,18 @@ from collectorfleet_operator.objects import Object, created_at, is_terminating, 
 _ALL: Final = 100  # percent
 
 
-def stale(seen: Observed) -> list[Object]:
-    """Worker pods that are not of their group's template, by name; those that are on their way out are not listed."""
+def stale(seen: Observed, desired: Object | None = None) -> list[Object]:
+    """Pods that are not of their group's template, by name; those that are on their way out are not listed.
+
+    ``desired``: the RayCluster that is about to be applied, whose templates count then.
+    """
     if not seen.is_usable(seen.cluster) or not seen.present.spec.has_ray:
         return []
-    wanted = {name: template_label_of(group["template"]) for name, group in worker_groups(seen.cluster).items()}
+    groups = worker_groups(desired or seen.cluster)
+    wanted = {name: template_label_of(group["template"]) for name, group in groups.items()}
     found = [
         pod
-        for pod in seen.workers()
+        for pod in (*seen.workers, *seen.evaluators)
         if not is_terminating(pod) and template_label_of(pod) != wanted.get(label(pod, GROUP_LABEL) or "")
     ]
     return sorted(found, key=name_of)
@@ -47,10 +54,11 @@ def to_drain(seen: Observed) -> list[str]:
     """The pods that the driver is to leave now: as many as may be unavailable at a time, until they are gone."""
     if not seen.is_usable(seen.cluster) or not seen.present.spec.has_ray:
         return []
-    old, sizes = stale(seen), sizes_of(seen.cluster)
+    old = [pod for pod in stale(seen) if label(pod, GROUP_LABEL) != EVALUATOR_GROUP]
+    sizes = sizes_of(seen.cluster)
     going = {name for size in sizes.values() for name in size.to_delete}
     # A change that is taken back gives those back that nobody deletes yet.
-    leaving = {name_of(pod) for pod in seen.workers() if is_terminating(pod) or name_of(pod) in going or pod in old}
+    leaving = {name_of(pod) for pod in seen.workers if is_terminating(pod) or name_of(pod) in going or pod in old}
     draining = [name for name in _asked(seen) if name in leaving]
     # Whatever may be unavailable at a time: these are going anyway, or are unavailable already.
     draining += [name_of(pod) for pod in evicted(seen) if name_of(pod) not in draining]
@@ -70,7 +78,7 @@ def evicted(seen: Observed) -> list[Object]:
     empty = seen.report.drained_pods if seen.report else []
     return [
         pod
-        for pod in seen.workers()
+        for pod in seen.workers
         if is_terminating(pod)
         and not is_marked(pod)
         and name_of(pod) not in empty
@@ -78,19 +86,22 @@ def evicted(seen: Observed) -> list[Object]:
     ]
 
 
-def to_replace(seen: Observed, group: str) -> list[str]:
+def to_replace(seen: Observed, group: str, desired: Object) -> list[str]:
     """The pods of a group that KubeRay is to put another one in the place of: nothing is left on them, or they go.
 
     A driver never says that it left a pod on which no collector ever was. Should one be on a pod that is not ready, it
     is left in the pod's grace, as in an eviction.
+
+    ``desired`` is the RayCluster that is about to be applied: nobody tells the operator of what it wrote itself, so
+    there may be no other look soon.
     """
     empty = set(seen.report.drained_pods if seen.report else []) & set(_asked(seen))
-    nobody_runs = seen.driver_phase != "Running"
-    going = [name_of(pod) for pod in seen.workers(group) if is_terminating(pod)]
+    nothing_to_leave = group == EVALUATOR_GROUP or seen.driver_phase != "Running"
+    going = [name_of(pod) for pod in seen.of_group(group) if is_terminating(pod)]
     return going + [
         name_of(pod)
-        for pod in stale(seen)
-        if label(pod, GROUP_LABEL) == group and (nobody_runs or name_of(pod) in empty or _is_broken(pod))
+        for pod in stale(seen, desired)
+        if label(pod, GROUP_LABEL) == group and (nothing_to_leave or name_of(pod) in empty or _is_broken(pod))
     ]
 
 
@@ -103,7 +114,7 @@ def moved_at(seen: Observed, asked: Orders | None, now: datetime) -> datetime:
     before = stored.condition(ConditionType.UP_TO_DATE) if stored else None
     began = before.last_transition_time if before is not None and not is_true(before) else None
     since = [orders.since for orders in (asked, stored.orders if stored else None) if orders]
-    return max([began or now, *since, *(created_at(pod) for pod in seen.workers())])
+    return max([began or now, *since, *(created_at(pod) for pod in seen.workers)])
 
 
 def until_overdue(seen: Observed, asked: Orders | None, now: datetime) -> timedelta | None:
@@ -131,7 +142,7 @@ def _unavailable(seen: Observed, group: str, wanted: int, draining: Sequence[str
     """Pods of the group that do not collect: missing, not ready, on their way out, or drained."""
     collecting = [
         pod
-        for pod in seen.workers(group)
+        for pod in seen.of_group(group)
         if pods.is_ready(pod) and not is_terminating(pod) and name_of(pod) not in draining
     ]
     return max(0, wanted - len(collecting))

@@ -35,6 +35,7 @@ def what_matters(fleet: Object) -> Object:
         "progress": _progress(status.get("progress") or {}),
         "weights": _weights(status.get("weights") or {}),
         "checkpoint": _without(status.get("checkpoint") or {}, _CHECKPOINT),
+        "evaluation": None,
         "collectors": sorted(
             (_without(one, _COLLECTOR) for one in status.get("collectors") or []), key=lambda one: str(one["name"])
         ),

@@ -7,7 +7,7 @@ fewest collectors go first, by name: KubeRay would choose any.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from collectorfleet_api.v1alpha1 import CollectorState
 from collectorfleet_operator.children.group_sizes import GroupSize, resized, sizes_of
@@ -28,7 +28,10 @@ def sized(seen: Observed, stored: Object, desired: Object) -> Object:
     present = sizes_of(stored)
     return resized(
         desired,
-        {name: _next_size(seen, name, present.get(name), size.pods) for name, size in sizes_of(desired).items()},
+        {
+            name: _next_size(seen, name, present.get(name), size.pods, to_replace(seen, name, desired))
+            for name, size in sizes_of(desired).items()
+        },
     )
 
 
@@ -38,7 +41,9 @@ def limited(desired: Object, most: Mapping[str, int]) -> Object:
     return resized(desired, sizes)
 
 
-def _next_size(seen: Observed, group: str, present: GroupSize | None, wanted: int) -> GroupSize:
+def _next_size(
+    seen: Observed, group: str, present: GroupSize | None, wanted: int, replaced: Sequence[str]
+) -> GroupSize:
     """How many pods of a group to ask KubeRay for, and the names of those that it shall delete.
 
     Names stay listed until their pods are gone: KubeRay counts a terminating pod as one that runs, and would delete
@@ -46,10 +51,10 @@ def _next_size(seen: Observed, group: str, present: GroupSize | None, wanted: in
     """
     if present is None:
         return GroupSize(wanted)
-    workers = seen.workers(group)
+    workers = seen.of_group(group)
     still_there = {name_of(pod) for pod in workers}
     going = tuple(name for name in present.to_delete if name in still_there)
-    going += tuple(name for name in to_replace(seen, group) if name not in going)
+    going += tuple(name for name in replaced if name not in going)
     if present.pods <= wanted:
         return GroupSize(wanted, going)
     if not _driver_has_drained(seen, group):

@@ -39,7 +39,7 @@ def known(seen: Observed) -> DriverReport | None:
 def _silent_nodes(seen: Observed, last_batch: datetime | None) -> dict[str, str]:
     """Nodes by the names of worker pods that have not answered since before the last batch."""
     found = {}
-    for pod in seen.workers():
+    for pod in seen.workers:
         since = turned_at(pod, "Ready") if does_not_answer(pod) else None
         if since is not None and (last_batch is None or last_batch < since):
             found[name_of(pod)] = node_of(pod)

@@ -29,7 +29,7 @@ from collectorfleet_api.v1alpha1 import (
     WorkerGroupStatus,
     WorkerPods,
 )
-from collectorfleet_operator.children.group_sizes import sizes_of
+from collectorfleet_operator.children.group_sizes import sizes_of, sizes_of_workers
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions import over, suspended, underway
@@ -146,15 +146,15 @@ def _collectors_job(seen: Observed) -> CollectorsJobStatus | None:
 
 
 def _worker_pods(seen: Observed, cluster: Object) -> WorkerPods:
-    ready = sum(pods.is_ready(pod) for pod in seen.workers() if not is_terminating(pod))
-    return WorkerPods(desired=sum(size.pods for size in sizes_of(cluster).values()), ready=ready)
+    ready = sum(pods.is_ready(pod) for pod in seen.workers if not is_terminating(pod))
+    return WorkerPods(desired=sum(size.pods for size in sizes_of_workers(cluster).values()), ready=ready)
 
 
 def _groups(seen: Observed, cluster: Object) -> list[WorkerGroupStatus]:
     packed = {} if isinstance(seen.groups, Refusal) else seen.groups
     found = []
     for name, size in sizes_of(cluster).items():
-        ready = sum(pods.is_ready(pod) for pod in seen.workers(name) if not is_terminating(pod))
+        ready = sum(pods.is_ready(pod) for pod in seen.of_group(name) if not is_terminating(pod))
         group = packed.get(name)
         gpus = group if group is not None and group.gpu_units else None
         found.append(

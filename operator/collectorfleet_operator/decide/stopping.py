@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, ConditionType, Orders, Reason, UpdateStrategyType
 from collectorfleet_operator.children.driver_job import CONTAINER, restarts_before
-from collectorfleet_operator.children.hashes import changed_parts, is_group
+from collectorfleet_operator.children.hashes import changed_parts, group_part, is_group
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.heads import has_collectors
 from collectorfleet_operator.decide.limits import idle, recorded
@@ -98,6 +98,12 @@ def is_rolled(seen: Observed) -> bool:
 def only_workers_changed(seen: Observed) -> bool:
     """Whether what changed is nothing that the driver or the head is made from."""
     return seen.is_usable(seen.job) and all(map(is_group, changed_parts(seen.job, seen.fleet.spec)))
+
+
+def changed_pods(seen: Observed) -> str:
+    """Return in words which pods change where only pods of worker groups do."""
+    changed = changed_parts(seen.job, seen.fleet.spec) if seen.is_usable(seen.job) else set()
+    return "evaluator pods" if changed == {group_part(names.EVALUATOR_GROUP)} else "worker pods"
 
 
 def why_held(seen: Observed) -> str:

@@ -313,7 +313,7 @@ class World:
         """Up to where all pods run and all collectors are available."""
         self.carry_out()
         self.make_pods()
-        self.run_pods("head", "worker", "learner", "driver")
+        self.run_pods("head", "worker", "learner", "evaluator", "driver")
         self.renew_lease()
         self.report(self.get(FLEET)["spec"]["collectors"]["replicas"])
 

@@ -20,6 +20,7 @@ from collectorfleet_operator.decide.queue import (
     Unqueued,
     Waiting,
     Withdrawn,
+    evaluator_pods,
     is_deactivated,
     queue_of_run,
     state,
@@ -66,8 +67,10 @@ def _waiting(seen: Observed, why: str) -> Finding:
 def _true(seen: Observed, found: Admitted) -> Finding:
     by = f"admitted by ClusterQueue {found.cluster_queue}"
     wanted = counts_of(workload(seen.present))
-    has = worker_pods(found.counts)
+    has, evaluators = worker_pods(found.counts), evaluator_pods(found.counts)
     text = f"{by} with {has} worker pod{'s' * (has != 1)}"
+    if evaluators:
+        text += f" and {evaluators} evaluator pod{'s' * (evaluators != 1)}"
     stored = seen.workload
     if any(count > found.counts.get(name, 0) for name, count in wanted.items()):
         text = (

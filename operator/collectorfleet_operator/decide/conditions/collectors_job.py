@@ -51,17 +51,17 @@ def _earlier(seen: Observed) -> str:
 
 def _pods(seen: Observed, job: Object) -> Finding:
     wanted = sum(size.pods for size in sizes_of(job).values())
-    found = staying(_newest_of_each(seen.workers(), wanted))
+    found = staying(_newest_of_each(seen.workers, wanted))
     ready = min(sum(map(pods.is_ready, found)), wanted)
     if ready >= wanted:
         return Finding(condition(_TYPE, True, Reason.READY, f"{ready} of {wanted} worker pods are ready"))
-    lost = lost_pods(seen)
+    lost = lost_pods(seen.workers)
     if lost:
         return hindered(_TYPE, Reason.NODE_LOST, lost)
     trouble = _problem(seen, job, found)
     if trouble is not None:
         return hindered(_TYPE, trouble.reason, trouble.message)
-    text = f"{ready} of {wanted} worker pods are ready{going(seen.workers())}"
+    text = f"{ready} of {wanted} worker pods are ready{going(seen.workers)}"
     if len(found) < wanted:
         # Longer with each pod of an index that is lost.
         text += f"; Kubernetes has made {len(found)} of them, and waits before it replaces one that was lost"

@@ -11,11 +11,15 @@ from collectorfleet_operator.decide.observed import Refused
 
 @dataclass(frozen=True)
 class Finding:
-    """``problem``: more than time is missing. ``needs_the_user``: it will not go away by itself."""
+    """``problem``: more than time is missing. ``needs_the_user``: it will not go away by itself.
+
+    ``is_needed``: False if the fleet collects without what is missing.
+    """
 
     condition: Condition
     problem: bool = False
     needs_the_user: bool = False
+    is_needed: bool = True
 
 
 def waiting(type_: ConditionType, reason: str, message: str) -> Finding:

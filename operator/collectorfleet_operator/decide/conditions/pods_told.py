@@ -19,9 +19,8 @@ def cluster_type(seen: Observed) -> ConditionType:
     return ConditionType.RAY_CLUSTER_READY if has_ray else ConditionType.COLLECTORS_JOB_READY
 
 
-def lost_pods(seen: Observed) -> str:
-    """Pods whose node is lost or silent, each by name; empty if there are none."""
-    found = [*seen.heads, *seen.workers()]
+def lost_pods(found: Sequence[Object]) -> str:
+    """Return which of the pods are on a node that is lost or silent, each by name; empty if none is."""
     told = [f"pod {name_of(pod)} is lost with node {node_of(pod)}" for pod in found if is_marked(pod)]
     told += [
         f"pod {name_of(pod)} does not answer: node {node_of(pod)} is silent"

@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Final
 
 from collectorfleet_api import names
-from collectorfleet_api.conditions.condition import condition, is_true
+from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
-from collectorfleet_operator.children.group_sizes import GroupSize, sizes_of
+from collectorfleet_operator.children.group_sizes import GroupSize, sizes_of_workers
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.conditions.evaluators import with_evaluators
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, stuck, waiting
 from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods, staying
 from collectorfleet_operator.decide.kuberay import is_late
@@ -63,16 +64,15 @@ def _earlier(seen: Observed) -> str | None:
 
 def _pods(seen: Observed, cluster: Object, late: str) -> Finding:
     """``late``: what is asked where KubeRay has not made all pods."""
-    heads, workers = staying(seen.heads), staying(seen.workers())
-    sizes = sizes_of(cluster)
+    heads, workers = staying(seen.heads), staying(seen.workers)
+    sizes = sizes_of_workers(cluster)
     wanted = sum(size.pods for size in sizes.values())
     ready_pods = {group: _ready_pods(seen, group, size) for group, size in sizes.items()}
     ready = sum(ready_pods.values())
     head_ready = any(map(pods.is_ready, heads))
     if head_ready and ready >= wanted:
-        text = f"the head and {ready} of {wanted} worker pods are ready"
-        return Finding(condition(_TYPE, True, Reason.READY, text))
-    lost = lost_pods(seen)
+        return with_evaluators(seen, cluster, f"{ready} of {wanted} worker pods", late)
+    lost = lost_pods([*seen.heads, *seen.workers])
     if lost:
         return hindered(_TYPE, Reason.NODE_LOST, lost)
     found = _problem(seen, cluster, heads, workers, list(sizes))
@@ -84,7 +84,7 @@ def _pods(seen: Observed, cluster: Object, late: str) -> Finding:
         return waiting(_TYPE, Reason.HEAD_PENDING, f"KubeRay has not made the head pod yet{late}")
     if not head_ready:
         return waiting(_TYPE, Reason.HEAD_STARTING, f"head pod {name_of(heads[0])} is not ready yet")
-    text = f"{ready} of {wanted} worker pods are ready{_lacking(sizes, ready_pods)}{going(seen.workers())}"
+    text = f"{ready} of {wanted} worker pods are ready{_lacking(sizes, ready_pods)}{going(seen.workers)}"
     if len(workers) < wanted:
         text += f"; KubeRay has made {len(workers)} of them{late}"
     return waiting(_TYPE, Reason.WORKERS_STARTING, text)
@@ -107,7 +107,7 @@ def _secret_taken(cluster: Object) -> str:
 
 def _ready_pods(seen: Observed, group: str, size: GroupSize) -> int:
     # One that is to go may still be ready.
-    return min(sum(map(pods.is_ready, staying(seen.workers(group)))), size.pods)
+    return min(sum(map(pods.is_ready, staying(seen.of_group(group)))), size.pods)
 
 
 def _problem(
@@ -127,4 +127,4 @@ def _of_workers(seen: Observed, workers: Sequence[Object], groups: Sequence[str]
     """The commonest problem of the worker pods; of each group by its name, where there are several."""
     if len(groups) == 1:
         return [pods.common_problem(workers, "worker pods")]
-    return [pods.common_problem(staying(seen.workers(name)), f"worker pods of group {name}") for name in groups]
+    return [pods.common_problem(staying(seen.of_group(name)), f"worker pods of group {name}") for name in groups]

@@ -6,13 +6,15 @@ from typing import Final
 
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.conditions.outcome import Over
+from collectorfleet_api.names import EVALUATOR_GROUP
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
 from collectorfleet_operator.children.driver_job import GENERATION_ANNOTATION
+from collectorfleet_operator.children.worker_group import GROUP_LABEL
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.retry import runs_another_spec
 from collectorfleet_operator.decide.rolling import stale
-from collectorfleet_operator.decide.stopping import is_rolled, only_workers_changed, why_held
-from collectorfleet_operator.objects import Object, annotation, name_of
+from collectorfleet_operator.decide.stopping import changed_pods, is_rolled, only_workers_changed, why_held
+from collectorfleet_operator.objects import Object, annotation, label, name_of
 
 _TYPE: Final = ConditionType.UP_TO_DATE
 
@@ -30,9 +32,9 @@ def up_to_date(seen: Observed) -> Condition:
     if not seen.is_usable(seen.job):
         text = f"generation {seen.fleet.metadata.generation} of the spec does not run yet"
         return condition(_TYPE, False, Reason.PENDING, text)
-    old = len(stale(seen))
+    old = _replaced(seen)
     if old:
-        text = f"{old} of {len(seen.workers())} worker pods are yet to be replaced by those of the changed template"
+        text = f"{old} are yet to be replaced by those of the changed template"
         return condition(_TYPE, False, Reason.UPDATING, text)
     return _true(seen)
 
@@ -54,6 +56,16 @@ def up_to_date_after(seen: Observed, end: Over) -> Condition:
     return condition(_TYPE, False, end.reason, "; ".join([text, *seen.problems]))
 
 
+def _replaced(seen: Observed) -> str:
+    """Return the pods that are to be replaced, in words: ``1 of 4 worker pods``; empty if none is."""
+    old = stale(seen)
+    counts = (
+        (sum(label(pod, GROUP_LABEL) != EVALUATOR_GROUP for pod in old), len(seen.workers), "worker"),
+        (sum(label(pod, GROUP_LABEL) == EVALUATOR_GROUP for pod in old), len(seen.evaluators), "evaluator"),
+    )
+    return " and ".join(f"{count} of {of} {what} pods" for count, of, what in counts if count)
+
+
 def _true(seen: Observed) -> Condition:
     text = f"generation {seen.fleet.metadata.generation} of the spec is what there is"
     return condition(_TYPE, True, Reason.UP_TO_DATE, text)
@@ -71,7 +83,7 @@ def _changed(seen: Observed, job: Object) -> Condition:
         text = f"{runs}, and generation {generation} waits, or what was learned would be lost: {held}; {delete}"
         return condition(_TYPE, False, Reason.CHECKPOINT_NEEDED, text)
     if only_workers_changed(seen):
-        text = f"worker pods are about to be replaced by those of generation {generation}"
+        text = f"{changed_pods(seen)} are about to be replaced by those of generation {generation}"
         return condition(_TYPE, False, Reason.UPDATING, text)
     text = f"{runs}, and ends at the end of a batch to go on with generation {generation}"
     return condition(_TYPE, False, Reason.UPDATING, text)

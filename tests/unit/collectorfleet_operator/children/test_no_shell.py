@@ -105,6 +105,7 @@ MANIFESTS: dict[str, dict[str, Any]] = {
             "template": template("ray-worker"),
         },
     },
+    "evaluation": {"spec.evaluation": {"environment": FACTORY, "template": template("ray-worker")}},
     "a group": {
         "spec.collectors": {
             "replicas": 4,

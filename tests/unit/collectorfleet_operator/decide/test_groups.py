@@ -30,7 +30,7 @@ def sizes(world: World) -> dict[str, GroupSize]:
 
 
 def pods_of(world: World, group: str) -> list[str]:
-    return [name_of(pod) for pod in world.seen().workers(group)]
+    return [name_of(pod) for pod in world.seen().of_group(group)]
 
 
 def test_each_group_goes_by_its_own_collectors() -> None:

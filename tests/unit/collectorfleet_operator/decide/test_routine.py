@@ -70,6 +70,9 @@ reports = st.fixed_dictionaries(
             },
             counts,
         ),
+        "evaluation": st.builds(
+            lambda count: {"version": count, "returnMean": count / 2, "finished": count, "failed": count}, counts
+        ),
         "checkpoint": st.fixed_dictionaries({"frames": counts}, optional={"failure": st.just("disk full")}),
     },
 )
@@ -124,6 +127,7 @@ GROWN: Object = {
         "collectors": {"desired": 2, "available": 2, "summary": "2/2"},
     },
     "weights": {"published": 9, "acknowledged": 9, "digest": "b"},
+    "evaluation": {"version": 8, "returnMean": 12.5, "summary": "12.5 ± 0.3", "runningVersion": 9},
 }
 
 

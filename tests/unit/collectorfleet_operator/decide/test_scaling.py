@@ -103,11 +103,11 @@ def test_each_group_names_its_own_pods() -> None:
     world.start()
     stored = with_a_second_group(world, pods=3)
     seen = world.seen()
-    assert (len(seen.workers()), len(seen.workers(names.WORKER_GROUP)), len(seen.workers("large"))) == (5, 2, 3)
+    assert (len(seen.workers), len(seen.of_group(names.WORKER_GROUP)), len(seen.of_group("large"))) == (5, 2, 3)
     sizes = sizes_of(sized(seen, stored, resized(stored, {"large": GroupSize(1)})))
     assert sizes[names.WORKER_GROUP] == GroupSize(2)
     assert sizes["large"].pods == 1
-    assert set(sizes["large"].to_delete) < {name_of(pod) for pod in seen.workers("large")}
+    assert set(sizes["large"].to_delete) < {name_of(pod) for pod in seen.of_group("large")}
     assert len(sizes["large"].to_delete) == 2
 
 

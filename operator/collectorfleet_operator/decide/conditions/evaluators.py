@@ -1,0 +1,61 @@
+"""What ``RayClusterReady`` says of evaluator pods once head and workers are ready. Pure.
+
+The fleet collects without its evaluators, so nothing that is said here makes it unready.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from collectorfleet_api import names
+from collectorfleet_api.conditions.condition import condition
+from collectorfleet_api.v1alpha1 import ConditionType, Reason
+from collectorfleet_operator.children.group_sizes import sizes_of
+from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.conditions.finding import Finding, hindered, waiting
+from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods, staying
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.warnings import newest_about
+from collectorfleet_operator.objects import Object, uid_of
+
+_TYPE: Final = ConditionType.RAY_CLUSTER_READY
+
+
+def with_evaluators(seen: Observed, cluster: Object, workers: str, late: str) -> Finding:
+    """Return the condition of a RayCluster whose head and ``workers``, in words, are ready.
+
+    ``late``: what is asked where KubeRay has not made all pods.
+    """
+    size = sizes_of(cluster).get(names.EVALUATOR_GROUP)
+    if size is None:
+        return _ready(f"the head and {workers}")
+    found = staying(seen.evaluators)
+    ready = min(sum(map(pods.is_ready, found)), size.pods)
+    if ready >= size.pods:
+        return _ready(f"the head, {workers} and {ready} of {size.pods} evaluator pods")
+    trouble = _problem(seen, cluster, found)
+    if trouble is None:
+        text = f"the head and {workers} are ready, and {ready} of {size.pods} evaluator pods{going(seen.evaluators)}"
+        if len(found) < size.pods:
+            text += f"; KubeRay has made {len(found)} of them{late}"
+        trouble = waiting(_TYPE, Reason.WORKERS_STARTING, text)
+    return replace(trouble, is_needed=False)
+
+
+def _ready(what: str) -> Finding:
+    return Finding(condition(_TYPE, True, Reason.READY, f"{what} are ready"))
+
+
+def _problem(seen: Observed, cluster: Object, found: list[Object]) -> Finding | None:
+    lost = lost_pods(seen.evaluators)
+    if lost:
+        return hindered(_TYPE, Reason.NODE_LOST, lost)
+    common = pods.common_problem(found, "evaluator pods")
+    if common is not None:
+        is_unschedulable = common.reason == pods.UNSCHEDULABLE
+        reason = Reason.EVALUATOR_UNSCHEDULABLE if is_unschedulable else common.reason
+        return hindered(_TYPE, reason, common.message)
+    unready = {uid_of(pod) for pod in found if not pods.is_ready(pod)} | {uid_of(cluster)}
+    warned = newest_about(seen, unready, _TYPE)
+    return None if warned is None else hindered(_TYPE, warned.reason, warned.message)

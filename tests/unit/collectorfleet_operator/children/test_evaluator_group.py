@@ -1,0 +1,141 @@
+"""The pods that hold evaluators."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.combinations.parts import EVALUATION, GROUPS, JOB, LEARNERS
+from tests.unit.collectorfleet_operator.children.fleets import cluster, driver, env, fleet, group
+
+from collectorfleet_api import names
+from collectorfleet_operator.children.driver_job import driver_job, started_with, with_workers_of
+from collectorfleet_operator.children.group_sizes import pods_text, worker_groups
+from collectorfleet_operator.children.hashes import hashes_of
+from collectorfleet_operator.children.network_policy import network_policy
+from collectorfleet_operator.children.raycluster import raycluster
+from collectorfleet_operator.children.worker_group import template_label_of
+from collectorfleet_operator.children.workload import counts_of, workload
+from collectorfleet_operator.objects import Object, label
+
+FAST = {"spec": {"nodeSelector": {"pool": "fast"}}}
+
+
+def with_(**evaluation: Any) -> dict[str, Any]:
+    return {"spec.evaluation": {**EVALUATION, **evaluation}}
+
+
+def evaluators(changes: dict[str, Any] | None = None) -> Object:
+    return worker_groups(cluster(changes or with_()))["evaluators"]
+
+
+def requests(template: Object) -> Object:
+    found: Object = template["spec"]["containers"][0]["resources"]
+    return found
+
+
+def test_one_pod_is_one_evaluator_with_what_ray_needs_beside_it() -> None:
+    made = evaluators()
+    assert made["replicas"] == 2
+    params = made["rayStartParams"]
+    assert (params["num-cpus"], params["num-gpus"], params["resources"]) == ("2", "0", "'{\"evaluator\": 1}'")
+    # 1.5 CPU and 200m for Ray; 3 GiB, 512 MiB for Ray and 512 MiB for its object store.
+    assert requests(made["template"]) == {"requests": {"cpu": "1700m", "memory": "4Gi"}, "limits": {"memory": "4Gi"}}
+    assert params["object-store-memory"] == str(512 * 2**20)
+
+
+def test_evaluator_pods_hold_no_collectors_and_no_gpu() -> None:
+    gpus = {"spec.collectors.resources.gpu": 1, "spec.collectors.devices": {"device": "cuda"}}
+    made = cluster(with_() | gpus)
+    assert '"collector"' not in evaluators()["rayStartParams"]["resources"]
+    assert '"evaluator"' not in group(made)["rayStartParams"]["resources"]
+    template = worker_groups(made)["evaluators"]["template"]
+    assert label(template, names.ROLE_LABEL) == "evaluator"
+    assert env(template)["NVIDIA_VISIBLE_DEVICES"] == "void"
+    assert "nvidia.com/gpu" not in requests(template)["limits"]
+
+
+def test_an_evaluator_knows_its_pod_and_is_not_waited_for_when_the_pod_ends() -> None:
+    (container,) = evaluators()["template"]["spec"]["containers"]
+    assert {"name": names.ENV_POD, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}} in container["env"]
+    assert "lifecycle" not in container
+    assert evaluators()["template"]["spec"]["terminationGracePeriodSeconds"] == 5
+
+
+def test_the_template_of_workers_is_merged_first_and_that_of_evaluators_over_it() -> None:
+    workers = {
+        "metadata": {"labels": {"team": "robotics"}},
+        "spec": {"nodeSelector": {"pool": "slow", "arch": "amd64"}, "priorityClassName": "high"},
+    }
+    own = {"spec": {"nodeSelector": {"pool": "fast"}, "priorityClassName": None}}
+    template = evaluators(with_(template=own) | {"spec.workers.template": workers})["template"]
+    assert template["spec"]["nodeSelector"] == {"pool": "fast", "arch": "amd64"}
+    assert template["metadata"]["labels"]["team"] == "robotics"
+    assert "priorityClassName" not in template["spec"]
+
+
+def test_a_groups_own_template_is_not_that_of_evaluators() -> None:
+    own = [GROUPS[0], {**GROUPS[1], "workers": {"template": FAST}}]
+    made = cluster(with_() | {"spec.collectors.groups": own})
+    assert set(worker_groups(made)) == {"fast", "big", "evaluators"}
+    assert "nodeSelector" not in worker_groups(made)["evaluators"]["template"]["spec"]
+
+
+@pytest.mark.parametrize(
+    "changes", [with_(template=FAST), with_() | {"spec.workers.template": FAST}], ids=["their own", "that of workers"]
+)
+def test_the_pods_know_which_template_they_were_made_from(changes: dict[str, Any]) -> None:
+    assert template_label_of(evaluators(changes)["template"]) != template_label_of(evaluators()["template"])
+
+
+def test_the_pods_are_counted_by_name() -> None:
+    assert pods_text(cluster(with_())) == "4 worker pods for 1 collector each in collectors, 2 evaluator pods"
+    both = cluster(with_(replicas=1) | {"spec.learners": {**LEARNERS, "maxPolicies": 2}})
+    assert pods_text(both).endswith("2 learner pods, 1 evaluator pod")
+
+
+def test_the_network_policy_of_a_fleet_is_about_evaluator_pods_too() -> None:
+    made = network_policy(fleet({"spec.networkPolicy": {}}))
+    assert made is not None
+    assert made["spec"]["podSelector"]["matchLabels"].items() <= evaluators()["template"]["metadata"]["labels"].items()
+
+
+def test_a_queue_is_asked_for_the_evaluator_pods_too() -> None:
+    queued = with_() | {"metadata.labels": {names.QUEUE_LABEL: "team"}}
+    made = workload(fleet(queued))
+    assert counts_of(made) == {"driver": 1, "head": 1, "workers-collectors": 4, "workers-evaluators": 2}
+    pod = next(one for one in made["spec"]["podSets"] if one["name"] == "workers-evaluators")["template"]
+    assert requests(pod)["requests"] == {"cpu": "1700m", "memory": "4Gi"}
+
+
+def test_without_ray_evaluators_are_part_of_the_driver_pod() -> None:
+    # 2 CPU and 4 GiB of the driver, and two evaluators of 1.5 CPU and 3 GiB.
+    changes = {**JOB, **with_(), "spec.driver.resources": {"cpu": 2, "memory": "4Gi"}}
+    assert requests(driver(changes)) == {"requests": {"cpu": "5", "memory": "10Gi"}, "limits": {"memory": "10Gi"}}
+    with_ray = {key: value for key, value in changes.items() if key not in JOB}
+    assert requests(driver(with_ray))["requests"] == {"cpu": "2", "memory": "4Gi"}
+
+
+def test_without_ray_evaluators_have_no_pods_that_a_change_could_make_anew() -> None:
+    assert set(hashes_of(fleet({**JOB, **with_()}).spec)) == {"driver", "head", "group-collectors"}
+    assert hashes_of(fleet(with_()).spec).keys() - hashes_of(fleet().spec).keys() == {"group-evaluators"}
+
+
+def test_a_fleet_without_evaluation_has_the_same_cluster_as_ever() -> None:
+    assert list(worker_groups(cluster())) == ["collectors"]
+
+
+def test_a_driver_that_goes_on_knows_the_template_that_its_evaluators_have_now() -> None:
+    before, after = fleet(with_()), fleet(with_(template=FAST))
+    job = with_workers_of(driver_job(before), after)
+    spec = started_with(job)
+    assert spec is not None
+    assert spec["evaluation"]["template"] == FAST
+    assert spec == json.loads(json.dumps(after.spec.to_wire()))
+    # What the driver itself reads stays what it was started with.
+    assert job["spec"] == driver_job(before)["spec"]
+
+
+def test_the_same_cluster_is_made_of_the_same_evaluation() -> None:
+    assert raycluster(fleet(with_())) == raycluster(fleet(with_()))
