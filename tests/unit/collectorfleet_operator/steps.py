@@ -21,6 +21,11 @@ FIELDS = st.sampled_from(
         {"spec.collectors.resources": {"gpu": 0.25}, "spec.collectors.replicas": 6},
         {"spec.driver.train.kwargs": {"lr": 0.1}},
         {"spec.suspend": True},
+        {"spec.evaluation": {"replicas": 2}},
+        {
+            "spec.evaluation": {"replicas": 2, "template": {"spec": {"nodeSelector": {"pool": "fast"}}}},
+            "spec.updateStrategy": {"type": "RollingUpdate"},
+        },
         {"spec.networkPolicy": {"egress": []}},
         {"spec.updateStrategy": {"type": "RollingUpdate"}, "spec.driver.checkpoint": {"claimName": "runs"}},
     ]
@@ -47,7 +52,7 @@ def take(world: World, what: str, *values: Any) -> None:
         case "pods":
             world.make_pods()
         case "run":
-            world.run_pods("head", "worker", "driver")
+            world.run_pods("head", "worker", "evaluator", "driver")
         case "wait":
             world.seconds += values[0]
         case "report":
@@ -66,7 +71,7 @@ def take(world: World, what: str, *values: Any) -> None:
             world.end_driver(64, "boom")
             world.end_job("Failed")
         case "tidy" if cluster is None:
-            world.collect(*world.pods("head"), *world.pods("worker"))
+            world.collect(*world.pods("head"), *world.pods("worker"), *world.pods("evaluator"))
         case "job" if job is not None:
             world.collect(job, *world.pods("driver"))
         case "cluster" if cluster is not None:
