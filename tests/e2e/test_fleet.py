@@ -65,6 +65,7 @@ def test_the_example_trains_to_its_reward_and_leaves_nothing_behind(cluster: Cli
         "STALENESS",
         "FRAMES",
         "FPS",
+        "EVAL",
         "DONE",
         "PHASE",
         "AGE",

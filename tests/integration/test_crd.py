@@ -83,6 +83,7 @@ def test_kubectl_get_shows_how_a_fleet_is(control_plane: ControlPlane, namespace
                 "framesPerSecond": 1234.5,
                 "collectors": {"desired": 16, "available": 15, "summary": "15/16"},
             },
+            "evaluation": {"version": 400, "returnMean": 312.4, "summary": "312.4±5.1"},
         },
     )
     header, row = control_plane.kubectl("get", "cfleet", "-n", namespace).splitlines()
@@ -94,11 +95,12 @@ def test_kubectl_get_shows_how_a_fleet_is(control_plane: ControlPlane, namespace
         "STALENESS",
         "FRAMES",
         "FPS",
+        "EVAL",
         "DONE",
         "PHASE",
         "AGE",
     ]
-    assert row.split()[:-1] == ["cheetah", "True", "15/16", "410", "2", "81200", "1234.5", "Collecting"]
+    assert row.split()[:-1] == ["cheetah", "True", "15/16", "410", "2", "81200", "1234.5", "312.4±5.1", "Collecting"]
     wide = control_plane.kubectl("get", "torchrl", "-o", "wide", "-n", namespace)
     assert wide.splitlines()[0].split()[-6:] == ["MODE", "PUBLISHED", "OF", "GROUPS", "RESTARTS", "REASON"]
     assert wide.split()[-4:] == ["Sync", "412", "1", "AllAvailable"]
