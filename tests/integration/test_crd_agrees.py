@@ -65,9 +65,21 @@ CHOICES: dict[str, list[Any]] = {
         *({"models": [{"path": path, "factory": "a:b"}] * times} for path, times in (("m", 2), ("m:n", 1))),
     ],
     "spec.replayBuffer": [{"factory": "a:b"}, {}, None],
+    "spec.evaluation": [
+        *({}, None, [], {"replicas": 0}, {"replicas": 100}, {"replicas": 101}, {"keepBest": True}, {"keepBest": None}),
+        *({"resources": resources} for resources in ({"cpu": "500m"}, {"memory": "x"}, {"gpu": 1}, {})),
+        *({"environment": environment} for environment in ({"factory": "a:b"}, {"factory": "a"}, {"kwargs": {"a": 1}})),
+        *({"explorationType": kind} for kind in ("Mode", "mode")),
+        *({"everyVersions": 10, **more} for more in ({}, {"everySeconds": 60}, {"everySeconds": 60, "everyFrames": 1})),
+        *({"everyFrames": value} for value in (0, 1, 1.5)),
+        *({"episodes": value} for value in (0, 1, 100_000, 100_001)),
+        *({"seeds": value} for value in ([], [0], [-1], [2**31 - 1], [2**31], [0, 0], [0] * 1001, ["0"])),
+        *({"stopWhen": value} for value in ({}, {"returnMean": 450}, {"returnMean": -0.5}, {"returnMean": "450"})),
+        *({"template": value} for value in ({}, {"spec": {"nodeSelector": {}}}, {"metadata": {}}, {"spec": []})),
+    ],
     "spec.collectors.groups": [
         *([], None, [{"name": "a", "replicas": 4}], [{"name": "a", "replicas": 3}], [{"name": "head", "replicas": 4}]),
-        *([{"name": name, "replicas": 4}] for name in ("A", "a-", "a" * 30, "a" * 31, "")),
+        *([{"name": name, "replicas": 4}] for name in ("evaluators", "A", "a-", "a" * 30, "a" * 31, "")),
         *([{"name": "a", "replicas": 3}, {"name": name}] for name in ("a", "b")),
         [{"name": f"g{index}"} for index in range(18)],
         *(
@@ -144,7 +156,7 @@ CHOICES: dict[str, list[Any]] = {
 OPTIONS = sorted(
     path
     for path in CHOICES
-    if path.startswith(("spec.collection.", "spec.weights", "spec.replayBuffer", "spec.output"))
+    if path.startswith(("spec.collection.", "spec.weights", "spec.replayBuffer", "spec.output", "spec.evaluation"))
     or path
     in ("spec.driver", "spec.collectors.class", "spec.collectors.numWorkersPerCollector", "spec.collectors.devices")
 )
