@@ -19,7 +19,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleet
 
 @dataclass(frozen=True)
 class _Pod:
-    """A pod template of a child, and the templates that people wrote for it: a group's own comes first."""
+    """A pod template of a child, and the templates that people wrote for it: the one that is merged last is first."""
 
     template: dict[str, Any]
     written: list[Written]
@@ -75,6 +75,8 @@ def _templates(fleet: CollectorFleet) -> dict[str, Written]:
     }
     if spec.learners is not None:
         found["learners"] = Written(spec.learners.template, "spec.learners.template")
+    if spec.evaluation is not None:
+        found["evaluators"] = Written(spec.evaluation.template, "spec.evaluation.template")
     return found
 
 
@@ -97,6 +99,10 @@ def _pods(fleet: CollectorFleet, templates: dict[str, Written]) -> Iterator[_Pod
             yield _Pod(spec["headGroupSpec"]["template"], [templates["head"]])
             for group in spec["workerGroupSpecs"]:
                 name = group["groupName"]
-                part = "learners" if name == names.LEARNER_GROUP else "workers"
-                written = [own[name]] if name in own else []
-                yield _Pod(group["template"], [*written, templates[part]])
+                if name == names.LEARNER_GROUP:
+                    written = [templates["learners"]]
+                elif name == names.EVALUATOR_GROUP:
+                    written = [templates["evaluators"], templates["workers"]]
+                else:
+                    written = [*([own[name]] if name in own else []), templates["workers"]]
+                yield _Pod(group["template"], written)

@@ -70,6 +70,29 @@ def worker(**container: Any) -> dict[str, Any]:
             id="of learners",
         ),
         pytest.param(
+            {"spec.evaluation": {"template": worker(**UNMOUNTED)}},
+            ["spec.evaluation.template.spec.containers[0].volumeMounts[0].name"],
+            id="of evaluators",
+        ),
+        pytest.param(
+            {
+                "spec.workers.template": worker(resources={"requests": {"cpu": 8}}),
+                "spec.evaluation": {"template": worker(resources={"limits": {"cpu": 4}})},
+            },
+            ["spec.evaluation.template.spec.containers[0].resources.limits.cpu"],
+            id="of evaluators with workers",
+        ),
+        pytest.param(
+            {"spec.workers.template": worker(**UNMOUNTED), "spec.evaluation": {}},
+            ["spec.workers.template.spec.containers[0].volumeMounts[0].name"],
+            id="once for workers and evaluators",
+        ),
+        pytest.param(
+            {"spec.evaluation": {"template": {"spec": {"nodeSelector": {"a": 1}}}}},
+            ["spec.evaluation.template.spec.nodeSelector.a"],
+            id="of evaluators alone",
+        ),
+        pytest.param(
             {
                 "spec.workers.template": {
                     "spec": {"volumes": [{"name": "a", "emptyDir": {}}, {"name": "b", "secret": {"secretName": ""}}]}
