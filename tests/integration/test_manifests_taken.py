@@ -12,7 +12,7 @@ from tests.cluster.binaries import ROOT
 from tests.cluster.client import Object, manifest_text
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.errors import KubernetesError
-from tests.combinations.parts import JOB
+from tests.combinations.parts import EVALUATION, JOB
 from tests.integration.played import Pods
 from tests.manifests import manifest
 from tests.pod_templates import SPECS
@@ -44,6 +44,8 @@ KINDS: dict[str, dict[str, Any]] = {
         },
     },
     "without-ray": {**JOB, "spec.workers.gpu.perPod": 2},
+    "evaluators": {"spec.evaluation": EVALUATION},
+    "evaluators-without-ray": {**JOB, "spec.evaluation": EVALUATION},
     "config-map": {"spec.code.configMap": "code"},
     "archive": {"spec.code": {"archive": {"configMap": "code", "sha256": SHA}, "path": "src"}},
     "git": {
@@ -73,6 +75,11 @@ def of_kind(name: str) -> Object:
     if any(path.startswith("spec.workers.gpu") for path in changes):
         changes["spec.collectors.resources.gpu"] = 0.5
     return manifest({"spec.collectors.replicas": 2, **changes}, name)
+
+
+def roles_of(name: str) -> list[str]:
+    found = ["worker", "driver"] if "spec.launcher" in KINDS[name] else ["head", "worker", "driver"]
+    return [*found, "evaluator"] if name == "evaluators" else found
 
 
 def all_children(namespace: str) -> list[Object]:
@@ -140,7 +147,7 @@ def test_every_kind_of_pod_fits_the_restricted_pod_security_standard(
     control_plane.apply([of_kind(name) for name in KINDS], namespace)
     for name in KINDS:
         pods = Pods(control_plane, namespace, name)
-        for role in ("worker", "driver") if name == "without-ray" else ("head", "worker", "driver"):
+        for role in roles_of(name):
             # As KubeRay and the Job controller make them, init containers of both included.
             eventually(lambda pods=pods, role=role: pods.of(role), within=60, what=f"{role} of {name}")  # type: ignore[misc]
 

@@ -148,17 +148,22 @@ def test_only_the_container_that_fetches_a_tree_sees_its_secret(source: dict[str
         pytest.param({"secret": "lab-ca", "key": "ca.pem"}, {"secret": {"secretName": "lab-ca"}}, id="Secret"),
     ],
 )
-@pytest.mark.parametrize("role", ["head", "worker", "learner", "driver"])
+@pytest.mark.parametrize("role", ["head", "worker", "learner", "evaluator", "driver"])
 def test_a_private_authority_is_mounted_where_code_is_fetched_and_nowhere_else(
     role: str, authority: dict[str, str], volume: Object
 ) -> None:
     git = {"repository": "https://git.lab/lab.git", "commit": "a" * 40}
-    changes = {"spec.code": {"git": git, "certificateAuthority": authority}, "spec.learners": LEARNERS}
+    changes = {
+        "spec.code": {"git": git, "certificateAuthority": authority},
+        "spec.learners": LEARNERS,
+        "spec.evaluation": {},
+    }
     pods = worker_groups(cluster(changes))
     pod = {
         "head": head(cluster(changes)),
         "worker": worker(cluster(changes)),
         "learner": pods["learners"]["template"],
+        "evaluator": pods["evaluators"]["template"],
         "driver": driver(changes),
     }[role]["spec"]
     assert {"name": "code-ca", **volume} in pod["volumes"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.collectorfleet_operator.children.fleets import cluster, fleet, head, worker
+from tests.combinations.parts import EVALUATION, LEARNERS
+from tests.unit.collectorfleet_operator.children.fleets import cluster, fleet, head
 
 from collectorfleet_api import names
 from collectorfleet_operator.children.group_sizes import worker_groups
@@ -17,9 +18,11 @@ def test_the_head_gives_collectors_nothing_to_run_on() -> None:
 
 
 def test_ray_checks_tokens_and_pods_hold_none_of_kubernetes() -> None:
-    made = cluster()
+    made = cluster({"spec.evaluation": EVALUATION, "spec.learners": LEARNERS})
     assert made["spec"]["authOptions"] == {"mode": "token"}
-    for template in (head(made), worker(made)):
+    of_groups = [one["template"] for one in worker_groups(made).values()]
+    assert len(of_groups) == 3
+    for template in (head(made), *of_groups):
         assert template["spec"]["automountServiceAccountToken"] is False
 
 
