@@ -35,7 +35,7 @@ def raycluster_ready(seen: Observed, now: datetime) -> Finding:
         return stuck(_TYPE, Reason.KUBERAY_MISSING, _INSTALL)
     found, refused = _as_seen(seen, now), next((one for one in seen.refused if one.holds_collectors), None)
     # What is refused of one that is ready keeps nothing of it from running, and is told by Stalled.
-    if refused is not None and not is_true(found.condition):
+    if refused is not None and found.is_needed and not is_true(found.condition):
         return not_written(_TYPE, refused)
     return found
 

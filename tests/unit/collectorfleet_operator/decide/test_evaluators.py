@@ -10,13 +10,14 @@ from tests.unit.collectorfleet_operator.decide.test_queue import admit, queued
 from tests.unit.collectorfleet_operator.world import DRIVER, World, kinds, running, started, told
 
 from collectorfleet_api import names
-from collectorfleet_api.v1alpha1 import OperatorStatus, WorkerPods
+from collectorfleet_api.v1alpha1 import OperatorStatus, Reason, WorkerPods
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.group_sizes import sizes_of, worker_groups
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide.actions import Delete
 from collectorfleet_operator.decide.events import story
+from collectorfleet_operator.decide.observed import Refused
 from collectorfleet_operator.decide.rolling import stale
 from collectorfleet_operator.objects import has_condition, name_of, uid_of
 
@@ -105,6 +106,16 @@ def test_evaluators_that_fit_nowhere_are_not_why_collectors_are_missing(report: 
     status = world.look()
     assert told(status, "RayClusterReady")[1] == "EvaluatorUnschedulable"
     assert told(status, "Ready")[1:] == told(status, "CollectorsAvailable")[1:]
+
+
+def test_a_refused_change_is_not_why_evaluators_are_missing() -> None:
+    world = collecting()
+    unschedulable(world)
+    refused = Refused(RAYCLUSTER, Reason.REFUSED, "update RayCluster cheetah: quota", holds_collectors=True)
+    status = world.look(refused=[refused])
+    assert told(status, "RayClusterReady")[1] == "EvaluatorUnschedulable"
+    assert told(status, "Stalled")[:2] == ("True", "Refused")
+    assert told(status, "Ready")[0] == "True"
 
 
 def test_collectors_that_fit_nowhere_are_told_before_evaluators() -> None:
