@@ -77,6 +77,7 @@ def build_player(config: CollectorConfig, seeds: Seeds = ALONE) -> EpisodePlayer
     """Build environment and policy of an evaluator. Blocks, and raises, as the user's code does."""
     with calling(Origin.ENVIRONMENT):
         env = environments(config, None, seeds)
+        seed_workers(env, seeds)
     return EpisodePlayer(config, env)
 
 

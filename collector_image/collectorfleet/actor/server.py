@@ -68,7 +68,9 @@ class CollectorServer:
 
         Blocks for as long as the user's code takes.
         """
-        seeds = Seeds(int(seed) % 2**64, self._id.index, self._id.generation)
+        # What an evaluator builds does not depend on how many there are.
+        index = 0 if self._config.plays_episodes else self._id.index
+        seeds = Seeds(int(seed) % 2**64, index, self._id.generation)
         seeds.seed_process()
         torch.set_num_threads(self._config.threads)
         fraction = self._config.gpu_fraction

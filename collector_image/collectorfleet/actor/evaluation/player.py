@@ -70,20 +70,29 @@ class EpisodePlayer:
         """Play the episodes of ``request.seed`` with exactly ``request.version``, which ``weights`` are if given."""
         if request.seed is None or request.version is None:
             raise RuntimeError("an evaluator was asked for a rollout")
-        if weights is not None and weights.normalization is None and self._normalization.names:
-            raise InvalidOption(
-                f"evaluation: the evaluation environment keeps statistics ({', '.join(self._normalization.names)}), "
-                "and the training environment publishes none; give both the same transforms of observations"
-            )
+        with calling(Origin.OPTIONS):
+            self._check_normalization(weights)
         inbox = self.inboxes[POLICY]
         inbox.begin_rollout(request.version, exactly=weights)
         try:
+            self._normalization.begin_episodes()
             episodes = self._play(request.seed)
         finally:
             (segment,) = inbox.end_rollout()
         if segment.version != request.version:
             raise RuntimeError(f"version {segment.version} was loaded, and {request.version} was to be evaluated")
         return Rollout(None, sum(episodes.lengths), request.version, None, episodes=episodes)
+
+    def _check_normalization(self, weights: Offer | None) -> None:
+        if weights is None:
+            return
+        if weights.normalization is not None:
+            self._normalization.check(weights.normalization)
+        elif self._normalization.names:
+            raise InvalidOption(
+                f"evaluation: the evaluation environment keeps statistics ({', '.join(self._normalization.names)}), "
+                "and the training environment publishes none; give both the same transforms of observations"
+            )
 
     def cut_short(self, request_id: int) -> None:
         """Episodes are played to their end."""
@@ -98,7 +107,7 @@ class EpisodePlayer:
             environments = env.batch_size.numel()
             returns = np.zeros(environments)
             lengths = np.zeros(environments, np.int64)
-            running = np.ones(environments, bool)
+            running, done = np.ones(environments, bool), np.zeros((environments, 1), bool)
             while True:
                 with calling(Origin.POLICY):
                     here = self._act(here)
@@ -106,7 +115,8 @@ class EpisodePlayer:
                     stepped = env.step(here)
                 returns[running] += _rewards(env, stepped)[running]
                 lengths[running] += 1
-                running &= ~_ends(env, stepped)
+                done = done | _done(env, stepped)
+                running &= ~done.all(1)
                 if not running.any():
                     return Episodes(tuple(returns.tolist()), tuple(lengths.tolist()))
                 with calling(Origin.ENVIRONMENT):
@@ -116,7 +126,7 @@ class EpisodePlayer:
 
 def _limited(env: EnvBase, frames: int | None) -> EnvBase:
     """Return ``env`` with the training's limit on the frames of an episode, if there is one."""
-    if frames is None:
+    if frames is None or frames <= 0:
         return env
     if any(isinstance(one, StepCounter) and one.max_steps is not None for one in transforms_of(env)):
         return env  # it has a limit of its own
@@ -132,17 +142,17 @@ def _rewards(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
     return torch.cat(found, 1).double().mean(1).numpy()
 
 
-def _ends(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
-    """Whether the episode of each environment ends with this step: once all of its agents are done."""
+def _done(env: EnvBase, stepped: TensorDictBase) -> np.ndarray:
+    """Whether each environment is done with this step, or each of its agents where the environment does not say."""
     root = stepped.get(("next", "done"), None)
     if root is not None:
-        return _by_environment(env, root).any(1).numpy()
+        return _by_environment(env, root).any(1, keepdim=True).numpy()
     found = [
         _by_environment(env, stepped.get(("next", *key)))
         for key in env.done_keys
         if not isinstance(key, str) and key[-1] == "done"
     ]
-    return torch.cat(found, 1).all(1).numpy()
+    return torch.cat(found, 1).numpy()
 
 
 def _by_environment(env: EnvBase, values: Tensor) -> Tensor:

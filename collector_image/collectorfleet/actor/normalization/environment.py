@@ -54,9 +54,7 @@ class EnvironmentNormalization:
             proofs = {}
             for name, one in given.items():
                 loaded = [kept.load(one) for kept in self._kept[name]]
-                proofs[name] = Running(
-                    1.0, one.updates, next((sums for sums in loaded if _differ(sums, one)), one.sums)
-                )
+                proofs[name] = Running(1.0, one.updates, next((sums for sums in loaded if differ(sums, one)), one.sums))
             self._base = self._read()
         return snapshots.digest(codec.encode(proofs).arrays)
 
@@ -112,5 +110,6 @@ def load(env: EnvBase, normalization: Normalization) -> None:
             there.load(one)
 
 
-def _differ(sums: Mapping[str, Array], travelled: Running) -> bool:
+def differ(sums: Mapping[str, Array], travelled: Running) -> bool:
+    """Return whether what an environment has is not what travelled."""
     return any(sums[name] is not value for name, value in travelled.sums.items())

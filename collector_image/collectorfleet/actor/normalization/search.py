@@ -47,6 +47,8 @@ def transforms_of(env: EnvBase) -> Iterator[Transform]:
             yield from transforms_of(env.base_env)
             yield from _flat(env.transform)
         case SerialEnv():
+            if env.is_closed:
+                env.start()
             for inner in env._envs:
                 yield from transforms_of(inner)
 
