@@ -21,6 +21,7 @@ from collectorfleet.evaluation.result import EvaluationResult
 from collectorfleet.evaluation.state.evaluation import Candidate, EvaluationPlan, EvaluationState
 from collectorfleet.evaluation.state.evaluators import Evaluator
 from collectorfleet.evaluation.state.schedule import Schedule
+from collectorfleet.gather.awake import AwakeClock
 from collectorfleet.gather.outbox import Outbox
 from collectorfleet.gather.shared import Shared
 from collectorfleet.messages import (
@@ -66,7 +67,9 @@ class EvaluationLoop:
         keeps_best: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.state = EvaluationState(plan, clock())
+        # Deadlines concern nobody while the driver is stopped.
+        self._awake = AwakeClock(clock)
+        self.state = EvaluationState(plan, self._awake())
         self.results: deque[EvaluationResult] = deque(maxlen=_KEPT_RESULTS)
         self.keeps_best = keeps_best
         self.best: tuple[EvaluationResult, Snapshot] | None = None
@@ -79,6 +82,7 @@ class EvaluationLoop:
         self._schedule = Schedule(plan.interval)
         # The gather thread puts them in while it holds its own lock, which this thread asks for while it holds its own.
         self._due: queue.SimpleQueue[Candidate] = queue.SimpleQueue()
+        self._latest: Candidate | None = None  # of all that were published
         self._closed = False
         self._listeners: list[Callable[[EvaluationResult], None]] = []
         self._thread = threading.Thread(target=self._run, name="collectorfleet-evaluation", daemon=True)
@@ -89,8 +93,9 @@ class EvaluationLoop:
 
     def published(self, weights: Weights, frames: int) -> None:
         """A version was published; returns at once. For the gather thread alone."""
+        self._latest = latest = Candidate(weights, frames)
         if self._schedule.is_due(weights.version, frames, self._clock()):
-            self._due.put(Candidate(weights, frames))
+            self._due.put(latest)
             self._transport.wake()
 
     def listen(self, listener: Callable[[EvaluationResult], None]) -> None:
@@ -104,22 +109,21 @@ class EvaluationLoop:
         It is not if ``timeout`` seconds passed, somebody asked to stop, the run has ended with an error, or no
         evaluator has been available for as long as one may take to build.
         """
-        with self._shared.changed:
-            newest, frames = self._shared.versions.newest, self._shared.gather.frames_handed_out
         with self.changed:
+            latest = self._latest
             self._take_due()
-            if newest is not None:
-                self.state.run_ended(Candidate(newest, frames))
+            if latest is not None:
+                self.state.run_ended(latest)
             self._transport.wake()
             self.changed.wait_for(lambda: self._has_finished() or stop_requested(), timeout)
-            failure = self.state.nobody_comes(self._clock())
+            failure = self.state.nobody_comes(self._awake())
             if failure is not None and not self._is_over:
                 log.warning("evaluation: %s", failure)
                 self.state.last_failure = failure
             return self.state.idle
 
     def _has_finished(self) -> bool:
-        return self.state.idle or self._is_over or self.state.nobody_comes(self._clock()) is not None
+        return self.state.idle or self._is_over or self.state.nobody_comes(self._awake()) is not None
 
     def state_dict(self) -> dict[str, Any]:
         """Return the counts, the newest and the best result, and the best weights if they are kept."""
@@ -168,7 +172,7 @@ class EvaluationLoop:
     def turn(self) -> None:
         """Do what there is to do, then wait for something to happen and note it."""
         with self.changed:
-            now = self._clock()
+            now = self._awake()
             for id_ in self.state.evaluators.to_start(now):
                 self._outbox.start(id_)
             self._take_due()
@@ -178,7 +182,7 @@ class EvaluationLoop:
         self._outbox.say()
         messages = self._transport.wait(_LONGEST_WAIT_SECONDS)
         with self.changed:
-            now = self._clock()
+            now = self._awake()
             for message in messages:
                 self._accept(message, now)
             self._check(now)
@@ -247,12 +251,7 @@ class EvaluationLoop:
                 self._lost(one, f"{fault}: {cause}", now)
 
     def _applied(self, one: Evaluator, version: int, digest: str, now: float) -> None:
-        running = self.state.running
-        if running is None or running.candidate.version != version:
-            return  # of an evaluation that ran out of time
-        if running.candidate.weights.digest == digest:
-            self.state.proven(one, version)
-        else:
+        if not self.state.applied(one, version, digest):
             cause = f"{Fault.WEIGHTS}: what it loaded as version {version} has another digest than what was published"
             self._lost(one, cause, now)
 
@@ -281,3 +280,5 @@ class EvaluationLoop:
             for one in playing:
                 self._lost(one, f"{Fault.HUNG}: {failure}", now)
             self.state.last_failure = failure
+        elif (failure := self.state.not_finite()) is not None:
+            log.warning("evaluation failed: %s", failure)

@@ -26,7 +26,8 @@ class Evaluation:
 
     Args:
         replicas: evaluators. Their number changes no result.
-        create_env_fn: builds the environment. None: as the collectors' environment, one for each evaluator.
+        create_env_fn: builds the environment. None: as the collectors' environment, one for each evaluator. A factory
+            that takes ``collector_index`` gets 0 in every evaluator.
         create_env_kwargs: arguments of ``create_env_fn``. None: those of the collectors, if the factory is theirs.
         exploration_type: how actions are taken from the policy's distribution.
         every_versions: every version that is a multiple of it is due; 10 if none of the three intervals is given.
@@ -76,6 +77,11 @@ class Evaluation:
         for seed in self.seeds:
             if not 0 <= seed <= _LARGEST_SEED:
                 raise InvalidOption(f"evaluation.seeds: {seed} is not from 0 to {_LARGEST_SEED}")
+        repeated = next((seed for seed in self.seeds if list(self.seeds).count(seed) > 1), None)
+        if repeated is not None:
+            raise InvalidOption(
+                f"evaluation.seeds: {repeated} is there twice, and its episodes would count twice; give each seed once"
+            )
         if self.timeout <= timedelta(0):
             raise InvalidOption(f"evaluation.timeout: {self.timeout} is not above 0")
 

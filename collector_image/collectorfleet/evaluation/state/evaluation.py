@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from math import isfinite
 from typing import Any
 
 from collectorfleet.evaluation.result import EvaluationResult
 from collectorfleet.evaluation.state.episodes import EpisodeList, seed_of
 from collectorfleet.evaluation.state.evaluators import Evaluator, Evaluators
 from collectorfleet.evaluation.state.schedule import Interval
-from collectorfleet.messages import Answer, CollectorId, Request, Weights
+from collectorfleet.messages import Answer, CollectorId, Request, Weights, digest_of
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ class EvaluationState:
         self.skipped = 0
         self.reached = False
         self.last_failure: str | None = None
+        self._failed_version: int | None = None
         self._next_request = 0
 
     # ---------------------------------------------------------------- versions
@@ -90,10 +92,12 @@ class EvaluationState:
         self.pending = candidate
 
     def run_ended(self, last: Candidate) -> None:
-        """There will be no other version: this one is evaluated, whatever the interval says."""
+        """There will be no other version: this one is evaluated, whatever the interval says, unless it was tried."""
         under_way = self.running.candidate.version if self.running else None
         evaluated = self.newest.version if self.newest else None
-        if last.version not in (under_way, evaluated) and (self.pending is None or self.pending.version < last.version):
+        if last.version in (under_way, evaluated, self._failed_version):
+            return
+        if self.pending is None or self.pending.version < last.version:
             self.due(last)
 
     @property
@@ -124,7 +128,7 @@ class EvaluationState:
         running.numbers[request.id] = number
         one.playing = request.id
         along = None if one.sent == weights.version else weights
-        one.sent = weights.version
+        one.sent, one.proof = weights.version, weights.proof
         return Play(id_, request, along)
 
     def answered(self, one: Evaluator, answer: Answer) -> None:
@@ -135,10 +139,18 @@ class EvaluationState:
         one.unproven.append(answer)
         self._count_proven(one)
 
-    def proven(self, one: Evaluator, version: int) -> None:
-        """What an evaluator loaded is what was published as ``version``."""
+    def applied(self, one: Evaluator, version: int, digest: str) -> bool:
+        """An evaluator has loaded ``version``; returns False if that is not what was published.
+
+        Blocks until the digest of what was published is computed.
+        """
+        if one.sent != version:
+            return True  # it was sent another since, and what it played with this one does not count any more
+        if digest_of(one.proof) != digest:
+            return False
         one.loaded = version
         self._count_proven(one)
+        return True
 
     def _count_proven(self, one: Evaluator) -> None:
         proven = [answer for answer in one.unproven if answer.version == one.loaded]
@@ -189,12 +201,30 @@ class EvaluationState:
         running = self.running
         if running is None or now - running.began <= self.plan.timeout_seconds:
             return None
+        return self._has_failed(
+            running,
+            f"{running.episodes.count} of {self.plan.episodes} episodes ended within {self.plan.timeout_seconds:g} s; "
+            "play fewer episodes, limit their length, or allow more time",
+        )
+
+    def not_finite(self) -> str | None:
+        """Return why the evaluation that has ended has no result: a return is no number. It is dropped then."""
+        running = self.running
+        if running is None or not running.episodes.finished:
+            return None
+        returns = [value for one in running.episodes.in_order() for value in one.returns][: self.plan.episodes]
+        bad = next(((number, value) for number, value in enumerate(returns) if not isfinite(value)), None)
+        if bad is None:
+            return None
+        return self._has_failed(
+            running, f"the return of episode {bad[0]} is {bad[1]}; look for rewards that are not finite"
+        )
+
+    def _has_failed(self, running: Running, why: str) -> str:
         self.running = None
         self.failed += 1
-        self.last_failure = (
-            f"version {running.candidate.version}: {running.episodes.count} of {self.plan.episodes} episodes ended "
-            f"within {self.plan.timeout_seconds:g} s; play fewer episodes, limit their length, or allow more time"
-        )
+        self._failed_version = running.candidate.version
+        self.last_failure = f"version {running.candidate.version}: {why}"
         return self.last_failure
 
     def nobody_comes(self, now: float) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from collectorfleet.messages import Answer, CollectorId
+from collectorfleet.messages import Answer, CollectorId, Proof
 
 # The pause before an evaluator is started again doubles with each loss in a row.
 FIRST_PAUSE_SECONDS: Final = 1.0
@@ -24,6 +24,7 @@ class Evaluator:
     playing: int | None = None  # the request that it works on
     loaded: int | None = None  # the version that it has proven
     sent: int | None = None  # the version that it was sent last
+    proof: Proof = ()  # of that version: what it has to say once it has loaded it
     unproven: list[Answer] = field(default_factory=list)
     losses: int = 0  # in a row
     again_at: float = 0.0

@@ -44,7 +44,7 @@ class Versions:
         self.failures = 0
         self.last_failure: WeightsFailure | None = None
         self.unproven = 0  # failures in a row that left no collector with proven weights
-        self._first_normalization: Stored | None = None
+        self._first_normalization: tuple[int, Stored] | None = None  # of versions up to this one
         self._kept: dict[int, Weights] = {}
         self._proofs: OrderedDict[int, set[Proof]] = OrderedDict()
         self._unacknowledged: deque[int] = deque()
@@ -61,7 +61,8 @@ class Versions:
 
     def normalized(self, normalization: Stored) -> None:
         """The first collector says what its environment keeps: nobody has loaded the versions before that."""
-        self._first_normalization = normalization
+        if self.newest is not None:
+            self._first_normalization = (self.newest.version, normalization)
         self._kept = {version: replace(weights, normalization=normalization) for version, weights in self._kept.items()}
         if self.newest is not None:
             self.newest = self._kept[self.newest.version]
@@ -78,9 +79,10 @@ class Versions:
 
     def completed(self, weights: Weights) -> Weights:
         """Return published weights with the statistics of their version, once the first collector has told them."""
-        if weights.normalization is not None:
+        first = self._first_normalization
+        if first is None or weights.version > first[0]:
             return weights
-        return self._kept.get(weights.version) or replace(weights, normalization=self._first_normalization)
+        return replace(weights, normalization=first[1])
 
     def weights(self, version: int) -> Weights:
         """Of a version that was not released."""
