@@ -104,8 +104,8 @@ class FleetCollector(FleetControl):
             # Kept until it is handed over: whoever is interrupted before that gets it with the next call.
             found = self._taken = self._taken or self._gather.next()
             if found is None:
-                self.settle()
                 self.finish_evaluation()
+                self.settle()
                 self.shutdown()
                 return
             batch = self._assembler.batch(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import time
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -63,15 +64,16 @@ class Engine:
             self.nodes.start()
 
     def stop(self, timeout: float | None) -> None:
-        """End the collectors; blocks for at most ``timeout`` seconds."""
+        """End collectors and evaluators; blocks for at most ``timeout`` seconds."""
         if self.nodes is not None:
             self.nodes.stop()
         self.consumer.close()
         if self.evaluation is not None:
             self.evaluation.close()
+        until = None if timeout is None else time.monotonic() + timeout
         self.loop.join(timeout)
         if self.evaluation is not None:
-            self.evaluation.join(timeout)
+            self.evaluation.join(None if until is None else max(0.0, until - time.monotonic()))
 
     @property
     def spilled_bytes(self) -> int | None:

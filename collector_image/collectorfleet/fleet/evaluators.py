@@ -63,7 +63,7 @@ def _transport(options: FleetOptions, evaluation: Evaluation, source: WeightsSou
     if options.transport == TransportKind.TORCH_DISTRIBUTED:
         # Also where hosts hold the collectors: evaluators are processes of the driver's machine.
         return DistributedTransport(lambda _: config, LocalProcesses(), policy=policy, seed=0)
-    remote: Mapping[str, Any] = evaluation.remote_config or _DEFAULT_REMOTE
+    remote: Mapping[str, Any] = _DEFAULT_REMOTE if evaluation.remote_config is None else evaluation.remote_config
     return RayTransport(lambda _: config, lambda _: remote, policy=policy, seed=0)
 
 
@@ -86,7 +86,8 @@ def _config(options: FleetOptions, evaluation: Evaluation) -> CollectorConfig:
             **{name: given.get(name) for name in _OF_COLLECTORS},
         },
         models=list(options.models or {}),
-        own_constants=constants_differ(options),
+        # Processes of a collector keep their constants for themselves, and publish none.
+        own_constants=constants_differ(options) or options.has_processes,
         threads=evaluation.threads,
         plays_episodes=True,
     )
