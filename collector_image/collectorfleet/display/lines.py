@@ -11,8 +11,8 @@ from collectorfleet_api.v1alpha1 import DriverReport
 
 
 class ProgressLines:
-    """Use as a context manager: while inside, ``say`` gets a line every ``every_seconds`` if frames came, and one at
-    the end."""
+    """Use as a context manager: while inside, ``say`` gets a line every ``every_seconds`` if frames or results of
+    evaluations came, and one at the end."""
 
     def __init__(self, report: Callable[[], DriverReport], say: Callable[[str], None], *, every_seconds: float) -> None:
         self._report = report
@@ -39,7 +39,8 @@ class ProgressLines:
     def _show(self) -> None:
         report = self._report()
         progress = report.progress
-        seen = progress and (progress.batches, progress.collectors, progress.metrics)
+        evaluated = report.evaluation and report.evaluation.finished
+        seen = progress and (progress.batches, progress.collectors, progress.metrics, evaluated)
         if seen != self._shown:
             self._say(progress_line(report, time.monotonic() - self._started))
         self._shown = seen

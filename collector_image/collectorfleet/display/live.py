@@ -69,6 +69,7 @@ def _totals(name: str, report: DriverReport, elapsed_seconds: float) -> Table:
         ("weights", versions),
         ("staleness", text.staleness(weights.staleness)),
         ("episodes", text.ended(progress.episodes) if progress.episodes else text.UNKNOWN),
+        *([("evaluation", text.evaluations(report.evaluation))] if report.evaluation else []),
         ("metrics", text.metrics(progress.metrics)),
         ("collectors", text.collectors(progress)),
     ):

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from collectorfleet.display.plain import plain
-from collectorfleet_api.v1alpha1 import DriverReport, EpisodesStatus, Progress, Staleness, WeightsStatus, course
+from collectorfleet_api.v1alpha1 import (
+    DriverReport,
+    EpisodesStatus,
+    EvaluationStatus,
+    Progress,
+    Staleness,
+    WeightsStatus,
+    course,
+)
 
 UNKNOWN = "-"
 
@@ -21,6 +29,7 @@ def progress_line(report: DriverReport, elapsed_seconds: float) -> str:
         f"staleness {staleness(weights.staleness)}",
         f"collectors {collectors(progress)}",
         *([f"return {episodes(progress.episodes)}"] if progress.episodes else []),
+        *([f"evaluation {newest}"] if (newest := evaluation(report.evaluation)) else []),
         *(f"{name} {metric(value)}" for name, value in sorted(progress.metrics.items())),
     ]
     return plain("  ".join(parts))
@@ -84,6 +93,27 @@ def ended(seen: EpisodesStatus) -> str:
     """``1,204 ended  return 87.1 (91 frames), mean of the last 100``"""
     newest = f"the last {seen.averaged}" if seen.averaged < seen.ended else "all"
     return f"{seen.ended:,} ended  return {episodes(seen)}, mean of {newest}"
+
+
+def evaluation(seen: EvaluationStatus | None) -> str | None:
+    """Return the newest result and the best one: ``471.2 ±4.1 (version 120, best 480)``; None without a result."""
+    if seen is None or seen.summary is None:
+        return None
+    best = f", best {metric(seen.best.return_mean)}" if seen.best else ""
+    return f"{seen.summary} (version {number(seen.version)}{best})"
+
+
+def evaluations(seen: EvaluationStatus) -> str:
+    """Return the same with counts, and the newest failure: ``471.2 ±4.1 (version 120, best 480)  12 finished``."""
+    unsuccessful = ((seen.failed, "failed"), (seen.skipped, "skipped"))
+    counts = [f"{seen.finished} finished", *(f"{count} {what}" for count, what in unsuccessful if count)]
+    parts = [
+        evaluation(seen) or UNKNOWN,
+        ", ".join(counts),
+        f"evaluators {seen.available}/{seen.replicas}",
+        *([f"newest failure: {seen.last_failure}"] if seen.last_failure else []),
+    ]
+    return "  ".join(parts)
 
 
 def metric(value: float) -> str:

@@ -70,6 +70,7 @@ from collectorfleet_api.v1alpha1.reasons import (
     Reason,
 )
 from collectorfleet_api.v1alpha1.report import (
+    BestEvaluation,
     CheckpointStatus,
     CollectorCounts,
     CollectorState,
@@ -122,6 +123,7 @@ from collectorfleet_api.v1alpha1.workers import Workers
 __all__ = [
     "Archive",
     "Artifact",
+    "BestEvaluation",
     "CertificateAuthority",
     "Checkpoint",
     "CheckpointStatus",

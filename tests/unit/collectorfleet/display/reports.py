@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from collectorfleet_api.v1alpha1 import (
+    BestEvaluation,
     CollectorCounts,
     CollectorState,
     CollectorStatus,
     DriverReport,
+    EvaluationStatus,
     Progress,
     Staleness,
     WeightsStatus,
@@ -28,3 +32,19 @@ def report(collectors: int = 2) -> DriverReport:
             CollectorStatus(name=f"c{i}", state=CollectorState.READY, applied_version=9) for i in range(collectors)
         ],
     )
+
+
+def evaluation(**changed: Any) -> EvaluationStatus:
+    """Two of three evaluations have finished; the first one was better."""
+    found = EvaluationStatus(
+        version=120,
+        return_mean=471.2,
+        return_standard_error=4.1,
+        best=BestEvaluation(version=100, frames=1000, return_mean=480.0),
+        finished=2,
+        failed=1,
+        replicas=2,
+        available=2,
+        summary="471.2 ±4.1",
+    )
+    return found.model_copy(update=changed)

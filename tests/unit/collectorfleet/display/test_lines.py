@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.unit.collectorfleet.display.reports import evaluation
 from tests.wait import eventually
 
 from collectorfleet.display.lines import ProgressLines
@@ -35,3 +36,13 @@ def test_there_is_a_line_for_news_and_none_for_silence() -> None:
         batches = 2
         wait_for_looks(3)
     assert [line.split("  ")[1] for line in lines] == ["frames 100", "frames 200"]
+
+
+def test_a_result_of_an_evaluation_is_news_while_no_batch_comes() -> None:
+    lines: list[str] = []
+    seen = DriverReport(progress=Progress(batches=1))
+    with ProgressLines(lambda: seen, lines.append, every_seconds=0.01):
+        eventually(lambda: lines, within=10, every=0.01, what="a line")
+        seen = seen.model_copy(update={"evaluation": evaluation()})
+        eventually(lambda: len(lines) == 2, within=10, every=0.01, what="a line with the evaluation")
+    assert lines[1].endswith("evaluation 471.2 ±4.1 (version 120, best 480)")

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.cluster.binaries import ROOT
+from tests.unit.collectorfleet.display.reports import evaluation
 
 from collectorfleet.display import summary
 from collectorfleet_api.v1alpha1 import CollectorFleet
@@ -63,6 +64,28 @@ def test_collectors_of_groups_have_theirs_beside_them_and_the_fleet_a_line_for_a
     lines = summary.lines(found.model_copy(update={"status": grouped}), (), datetime.now(UTC))
     assert "groups fast 1/1, big 0/1" in [" ".join(line.split()) for line in lines]
     assert next(line for line in lines if line.startswith("c0 ")).split()[:2] == ["c0", "fast"]
+
+
+def evaluating() -> CollectorFleet:
+    found = fleet("running")
+    assert found.status is not None
+    return found.model_copy(update={"status": found.status.model_copy(update={"evaluation": evaluation()})})
+
+
+def test_a_fleet_that_evaluates_has_its_newest_result_and_another_has_no_line_for_it() -> None:
+    lines = summary.lines(evaluating(), (), datetime.now(UTC))
+    (line,) = (one for one in lines if one.startswith("evaluation "))
+    assert line.endswith("  471.2 ±4.1 (version 120, best 480)  2 finished, 1 failed  evaluators 2/2")
+    assert "evaluation" not in shown("running")
+
+
+def test_the_overview_has_a_column_for_evaluations_if_a_fleet_evaluates() -> None:
+    now = datetime.now(UTC)
+    header, first, second = summary.overview([evaluating(), fleet("running")], now)
+    assert header.split()[-1] == "evaluation"
+    assert first.endswith("471.2 ±4.1")
+    assert second.endswith("-")
+    assert "evaluation" not in summary.overview([fleet("running")], now)[0]
 
 
 @pytest.mark.parametrize("path", sorted(FLEETS.glob("*.json")), ids=lambda path: path.stem)

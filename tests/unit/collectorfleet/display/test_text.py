@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.unit.collectorfleet.display.reports import report
+from tests.unit.collectorfleet.display.reports import evaluation, report
 
-from collectorfleet.display.text import ended, how_far, progress_line
-from collectorfleet_api.v1alpha1 import DriverReport, EpisodesStatus, Progress
+from collectorfleet.display.text import ended, evaluations, how_far, progress_line
+from collectorfleet_api.v1alpha1 import DriverReport, EpisodesStatus, EvaluationStatus, Progress
 
 
 def test_a_line_has_every_number_that_a_person_watches() -> None:
@@ -22,6 +22,21 @@ def test_episodes_are_in_the_line_once_one_has_ended() -> None:
     )
     assert ended(seen) == "1,204 ended  return 87.12 (91 frames), mean of the last 100"
     assert ended(seen.model_copy(update={"ended": 100})).endswith("mean of all")
+
+
+def test_the_newest_evaluation_is_in_the_line_once_one_has_finished() -> None:
+    line = progress_line(DriverReport(evaluation=evaluation()), 1)
+    assert line.endswith("  collectors -  evaluation 471.2 ±4.1 (version 120, best 480)")
+    assert "evaluation" not in progress_line(DriverReport(evaluation=EvaluationStatus(replicas=2)), 1)
+
+
+def test_evaluations_have_their_counts_and_the_newest_failure() -> None:
+    seen = evaluation(last_failure="evaluator e0: Died: killed")
+    assert evaluations(seen) == (
+        "471.2 ±4.1 (version 120, best 480)  2 finished, 1 failed  evaluators 2/2  "
+        "newest failure: evaluator e0: Died: killed"
+    )
+    assert evaluations(EvaluationStatus(replicas=2)) == "-  0 finished  evaluators 0/2"
 
 
 def test_what_is_unknown_is_a_dash() -> None:
