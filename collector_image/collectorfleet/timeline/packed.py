@@ -9,6 +9,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from collectorfleet.timeline.evaluations import halved
 from collectorfleet.timeline.timeline import Timeline
 
 # Of 1 MiB that an object may have. Most timelines are a tenth of it.
@@ -16,7 +17,8 @@ MOST_BYTES: Final = 100_000
 
 
 def pack(timeline: Timeline) -> bytes:
-    """At most 100 kB: of a timeline that does not fit, every second point goes, and the older half of all else."""
+    """At most 100 kB: of a timeline that does not fit, every second point and evaluation is dropped, and the older half of the
+    rest."""
     packed = _compressed(timeline)
     while len(packed) > MOST_BYTES:
         timeline = _halved(timeline)
@@ -50,6 +52,7 @@ def _halved(timeline: Timeline) -> Timeline:
             "series": {name: [values[i] for i in kept] for name, values in timeline.series.items()},
             "every": 2 * timeline.every,
             "lives": {name: spans[len(spans) // 2 :] for name, spans in timeline.lives.items()},
+            "evaluations": halved(timeline.evaluations),
             "happened": timeline.happened[left_out:],
             "left_out": timeline.left_out + left_out,
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from collectorfleet.timeline.evaluations import Evaluations
 from collectorfleet.timeline.points import Points
 from collectorfleet.timeline.timeline import Happened, Span, Timeline
 from collectorfleet_api.v1alpha1 import CollectorStatus, DriverReport
@@ -25,6 +26,7 @@ class Recorder:
         self._fleet, self._began, self._total = fleet, begun.began, begun.total_frames
         self._points = Points(begun.times, begun.series, begun.every)
         self._lives = {name: list(spans) for name, spans in begun.lives.items()}
+        self._evaluations = Evaluations(begun.evaluations)
         self._happened = list(begun.happened)
         self._left_out = begun.left_out
         self._known: dict[str, tuple[int, str | None]] = {}  # restarts and last error of each collector
@@ -37,6 +39,8 @@ class Recorder:
         if report.progress is not None:
             self._total = report.progress.total_frames
         self._points.add(now, dict(_numbers(report)))
+        if report.evaluation is not None:
+            self._evaluations.note(report.evaluation)
         for row in report.collectors:
             if row.name in self._lives or len(self._lives) < MOST_LIVES:
                 self._live(row, now)
@@ -56,6 +60,7 @@ class Recorder:
             every=self._points.every,
             total_frames=self._total,
             lives={name: list(spans) for name, spans in self._lives.items()},
+            evaluations=list(self._evaluations.results),
             happened=list(self._happened),
             left_out=self._left_out,
             ended=self._ended,

@@ -23,8 +23,31 @@ class Happened(Model):
     collector: str | None = None
 
 
+class Evaluated(Model):
+    """The result of one evaluation, which ended at ``time``.
+
+    ``frames`` were handed out when ``version`` was published. ``standard_error`` is that of ``return_mean``; one
+    episode has none.
+    """
+
+    time: float
+    version: int
+    frames: int
+    return_mean: float
+    standard_error: float | None = None
+    episodes: int | None = None
+
+    @property
+    def key(self) -> tuple[float, int]:
+        """By which results are ordered and told apart."""
+        return self.time, self.version
+
+
 class Timeline(Model):
-    """Times are seconds since the epoch. ``series`` are as long as ``times``, see :class:`.points.Points`."""
+    """Times are seconds since the epoch. ``series`` are as long as ``times``, see :class:`.points.Points`.
+
+    ``evaluations`` are in the order of their ends, see :class:`.evaluations.Evaluations`.
+    """
 
     fleet: str
     began: float
@@ -33,6 +56,7 @@ class Timeline(Model):
     every: float = 0.0
     total_frames: int | None = None
     lives: dict[str, list[Span]] = Field(default_factory=dict)
+    evaluations: list[Evaluated] = Field(default_factory=list)
     happened: list[Happened] = Field(default_factory=list)
     left_out: Count = 0  # of what happened, the oldest
     ended: str | None = None  # in its own words

@@ -7,10 +7,11 @@ import random
 
 import pytest
 
+from collectorfleet.timeline.evaluations import MOST_EVALUATIONS
 from collectorfleet.timeline.packed import MOST_BYTES, pack, unpack
 from collectorfleet.timeline.points import MOST_POINTS, MOST_SERIES
 from collectorfleet.timeline.recorder import MOST_HAPPENED, MOST_LIVES, MOST_SPANS
-from collectorfleet.timeline.timeline import Happened, Span, Timeline
+from collectorfleet.timeline.timeline import Evaluated, Happened, Span, Timeline
 
 
 def noise() -> str:
@@ -31,6 +32,10 @@ def largest() -> Timeline:
             for i in range(MOST_LIVES)
         },
         happened=[Happened(time=random.random(), what=noise(), collector="c1") for _ in range(MOST_HAPPENED)],
+        evaluations=[
+            Evaluated(time=float(i), version=i, frames=100 * i, return_mean=random.random(), standard_error=0.1)
+            for i in range(MOST_EVALUATIONS)
+        ],
     )
 
 
@@ -41,6 +46,7 @@ def test_what_fits_comes_back_as_it_was() -> None:
         times=[2.0, 3.25],
         series={"return": [None, 1.0]},
         lives={"c0": [Span(state="Ready", begin=2.0, end=3.25)]},
+        evaluations=[Evaluated(time=2.5, version=3, frames=600, return_mean=87.5)],
         happened=[Happened(time=3.0, what="lost", collector="c0")],
         ended="completed: all frames",
     )
@@ -57,6 +63,8 @@ def test_the_largest_is_cut_to_what_an_object_may_cost_and_keeps_its_ends() -> N
     assert {len(values) for values in found.series.values()} == {len(found.times)}
     assert found.happened == run.happened[-len(found.happened) :]
     assert found.left_out + len(found.happened) == len(run.happened)
+    assert (found.evaluations[0], found.evaluations[-1]) == (run.evaluations[0], run.evaluations[-1])
+    assert max(run.evaluations, key=lambda one: one.return_mean) in found.evaluations
     assert found.lives["c7"] == run.lives["c7"][-len(found.lives["c7"]) :]
 
 
