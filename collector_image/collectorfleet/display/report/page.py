@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from html import escape
 
 from collectorfleet.display.report import ticks
+from collectorfleet.display.report.evaluations import best_of, evaluations, spread
 from collectorfleet.display.report.lives import lives
 from collectorfleet.display.report.plot import Frame, Line, plot
 from collectorfleet.display.report.style import STYLE
@@ -48,6 +49,10 @@ def _facts(run: Timeline) -> Iterator[tuple[str, str]]:
         yield "frames/s, all in all", ticks.number(frames / seconds)
     if (returned := _last(run, "return")) is not None:
         yield "mean return, last 100 episodes", ticks.number(returned)
+    if run.evaluations:
+        newest, best = run.evaluations[-1], best_of(run.evaluations)
+        yield f"newest evaluation, version {newest.version}", spread(newest)
+        yield f"best evaluation, version {best.version}", spread(best)
     if (version := _last(run, "published")) is not None:
         yield "weights version", f"{version:.0f}"
     if (stale := _last(run, "staleness")) is not None:
@@ -67,6 +72,7 @@ def _plots(run: Timeline) -> Iterator[str]:
         [line("return", "c1", "mean")],
         band=(_series(run, "return min"), _series(run, "return max")),
     )
+    yield evaluations(run.evaluations)
     yield plot("Frames per second, over the last 30 s", frame, [line("frames per second", "c1", "frames/s")])
     yield plot(
         "Share of the time spent waiting",

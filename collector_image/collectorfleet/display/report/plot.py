@@ -11,10 +11,10 @@ from typing import Final
 from collectorfleet.display.report import ticks
 
 WIDTH: Final = 760
-_HEIGHT: Final = 210
+HEIGHT: Final = 210
 LEFT: Final = 62
 RIGHT: Final = 132
-_TOP, _BOTTOM = 12, 26
+TOP, BOTTOM = 12, 26
 _LEAST_APART: Final = 15  # of two names at the right
 
 Values = Sequence[float | None]
@@ -57,16 +57,8 @@ def plot(
     if not known:
         return ""
     rows = ticks.of_numbers(min(0.0, *known) if min(known) >= 0 else min(known), max(known), whole=whole)
-    least, most = rows[0].at, rows[-1].at
-
-    def y(value: float) -> float:
-        return round(_TOP + (_HEIGHT - _TOP - _BOTTOM) * (most - value) / (most - least), 1)
-
-    parts = [f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(row.at)}" y2="{y(row.at)}"/>' for row in rows]
-    parts += [
-        f'<text class="tick" x="{LEFT - 7}" y="{y(row.at) + 4}" text-anchor="end">{row.text}</text>' for row in rows
-    ]
-    parts += [*time_axis(frame, _HEIGHT - _BOTTOM), *marks(frame, _TOP, _HEIGHT - _BOTTOM)]
+    y = scale_of(rows)
+    parts = [*value_axis(rows, y), *time_axis(frame, HEIGHT - BOTTOM), *marks(frame, TOP, HEIGHT - BOTTOM)]
     if band is not None:
         parts += [_area(run, frame, y) for run in _runs([frame.times, *band])]
     for line in lines:
@@ -76,7 +68,22 @@ def plot(
             for run in _runs([frame.times, line.values])
         ]
     parts += _names(lines, y)
-    return figure(title, _HEIGHT, parts, key([(line.name, line.color) for line in lines]))
+    return figure(title, HEIGHT, parts, key([(line.name, line.color) for line in lines]))
+
+
+def scale_of(rows: Sequence[ticks.Tick]) -> Scale:
+    """Return the height of a value between the first and the last of ``rows``."""
+    least, most = rows[0].at, rows[-1].at
+    return lambda value: round(TOP + (HEIGHT - TOP - BOTTOM) * (most - value) / (most - least), 1)
+
+
+def value_axis(rows: Sequence[ticks.Tick], y: Scale) -> list[str]:
+    """A line across the plot for each tick, with its text at the left."""
+    lines = [f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(row.at)}" y2="{y(row.at)}"/>' for row in rows]
+    texts = [
+        f'<text class="tick" x="{LEFT - 7}" y="{y(row.at) + 4}" text-anchor="end">{row.text}</text>' for row in rows
+    ]
+    return [*lines, *texts]
 
 
 def figure(title: str, height: int, parts: Iterable[str], key: str = "") -> str:

@@ -29,6 +29,8 @@ polyline.c1{stroke:var(--c1)}polyline.c2{stroke:var(--c2)}polyline.c3{stroke:var
 .key .Starting{color:var(--starting)}.key .Joining{color:var(--joining)}.key .Ready{color:var(--ready)}
 .key .Retired{color:var(--retired)}.key .Failed{color:var(--failed)}
 text.c1{fill:var(--c1)}text.c2{fill:var(--c2)}text.c3{fill:var(--c3)}
+.point.c1{fill:var(--c1)}.point.c2{fill:var(--c2)}
+.error{stroke-width:1.4;stroke-opacity:.5}.error.c1{stroke:var(--c1)}.error.c2{stroke:var(--c2)}
 .band{fill:var(--c1);fill-opacity:.14}
 .state{fill:var(--retired)}.Starting{fill:var(--starting)}.Joining{fill:var(--joining)}.Ready{fill:var(--ready)}.Failed{fill:var(--failed)}
 table{border-collapse:collapse;width:100%;font-size:14px}

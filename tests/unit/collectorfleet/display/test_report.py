@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from collectorfleet.display.report import ticks
 from collectorfleet.display.report.page import page
-from collectorfleet.timeline.timeline import Happened, Span, Timeline
+from collectorfleet.timeline.timeline import Evaluated, Happened, Span, Timeline
 
 EVIL = '<script>alert("x")</script>&'
 RUN = Timeline(
@@ -23,6 +24,11 @@ RUN = Timeline(
     total_frames=1000,
     lives={"c10": [Span(state=EVIL, begin=1_700_000_001, end=1_700_000_003)], "c2": []},
     happened=[Happened(time=1_700_000_002, what=EVIL, collector=EVIL), Happened(time=1_700_000_003, what="again")],
+    evaluations=[
+        Evaluated(time=1_700_000_002, version=5, frames=100, return_mean=-20.0, standard_error=4.0, episodes=20),
+        Evaluated(time=1_700_000_003, version=10, frames=200, return_mean=87.5, standard_error=2.0, episodes=20),
+        Evaluated(time=1_700_000_004, version=15, frames=300, return_mean=60.0),
+    ],
     left_out=7,
     ended=f"failed: {EVIL}",
 )
@@ -76,6 +82,7 @@ def test_whatever_a_name_or_a_cause_is_it_is_text() -> None:
             "polyline",
             "polygon",
             "rect",
+            "circle",
             "title",
         }
 
@@ -95,6 +102,48 @@ def test_a_hole_in_the_numbers_is_a_hole_in_the_line() -> None:
     assert len(reported.findall("polyline")) == 2
 
 
+def evaluations(*results: Evaluated) -> ET.Element:
+    """The plot of these results."""
+    (svg,) = svgs(Timeline(fleet="f", began=0.0, evaluations=list(results)))
+    return svg
+
+
+def test_each_evaluation_is_a_point_with_its_version_and_its_standard_error() -> None:
+    svg = evaluations(*RUN.evaluations)
+    assert [title.text for title in svg.iter("title")] == [
+        "version 5: -20 ±4 over 20 episodes, at 100 frames",
+        "version 10: 87.5 ±2 over 20 episodes, at 200 frames",
+        "version 15: 60, at 300 frames",
+    ]
+    bars = [line for line in svg.findall("line") if "error" in line.attrib["class"]]
+    assert len(bars) == 2, "one episode has no standard error"
+    texts = [text.text for text in svg.findall("text")]
+    assert {"v5", "v10", "v15", "newest 60", "best 87.5 ±2"} <= set(texts)
+    assert [circle.attrib["class"] for circle in svg.findall("circle")] == ["point c1", "point c2", "point c1"]
+
+
+def test_the_head_has_the_newest_and_the_best_evaluation() -> None:
+    words = parsed(RUN).words
+    assert words[words.index("newest evaluation, version 15") + 1] == "60"
+    assert words[words.index("best evaluation, version 10") + 1] == "87.5 ±2"
+    assert "evaluation" not in page(ONE)
+
+
+def test_a_driver_that_resumed_with_fewer_frames_begins_another_line() -> None:
+    again = Evaluated(time=1_700_000_009, version=17, frames=150, return_mean=70.0)
+    more = again.model_copy(update={"version": 19, "frames": 250})
+    assert len(evaluations(*RUN.evaluations, again, more).findall("polyline")) == 2
+
+
+def test_versions_of_many_evaluations_do_not_lie_on_each_other() -> None:
+    first = RUN.evaluations[0]
+    many = [first.model_copy(update={"version": n, "frames": 100 * n, "return_mean": float(n)}) for n in range(400)]
+    texts = evaluations(*many).findall("text")
+    places = sorted(float(text.attrib["x"]) for text in texts if (text.text or "").startswith("v"))
+    assert len(places) >= 5
+    assert min(after - before for before, after in pairwise(places)) >= 40
+
+
 def test_a_page_too_narrow_for_the_names_at_the_lines_has_them_above() -> None:
     versions = Timeline(
         fleet="f",
@@ -112,8 +161,8 @@ def test_everything_is_inside_of_its_plot() -> None:
     for svg in [*svgs(RUN), *svgs(ONE)]:
         _, _, width, height = map(float, svg.attrib["viewBox"].split())
         for element in svg.iter():
-            across = [float(element.attrib[name]) for name in ("x", "x1", "x2") if name in element.attrib]
-            down = [float(element.attrib[name]) for name in ("y", "y1", "y2") if name in element.attrib]
+            across = [float(element.attrib[name]) for name in ("x", "x1", "x2", "cx") if name in element.attrib]
+            down = [float(element.attrib[name]) for name in ("y", "y1", "y2", "cy") if name in element.attrib]
             for pair in element.attrib.get("points", "").split():
                 x, _, y = pair.partition(",")
                 across.append(float(x))
