@@ -70,11 +70,12 @@ class Prometheus(Component):
 
 @contextmanager
 def training(folder: Path, metrics_port: int) -> Iterator[None]:
-    """The example trains on this machine, without an end, and keeps checkpoints."""
+    """The example trains on this machine, without an end, keeps checkpoints and evaluates every version that it can."""
     fleet, code = yaml.safe_load_all((ROOT / "examples/cartpole.yaml").read_text())
     fleet["spec"]["driver"]["train"]["kwargs"] = {"goal": 10**6}
     fleet["spec"]["driver"]["checkpoint"] = {"claimName": "kept", "everySeconds": 1}
     fleet["spec"]["collection"]["totalFrames"] = 10**9
+    fleet["spec"]["evaluation"] = {"everyVersions": 1, "episodes": 2, "keepBest": True}
     options = ("--metrics-port", str(metrics_port), "--checkpoint", str(folder / "checkpoints"))
     run = start(write(folder, fleet, code), *options)
     try:

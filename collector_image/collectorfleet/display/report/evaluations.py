@@ -7,7 +7,7 @@ from html import escape
 from typing import Final
 
 from collectorfleet.display.report import ticks
-from collectorfleet.display.report.plot import BOTTOM, HEIGHT, LEFT, RIGHT, WIDTH, figure, scale_of, value_axis
+from collectorfleet.display.report.plot import BOTTOM, HEIGHT, LEFT, RIGHT, WIDTH, figure, key, scale_of, value_axis
 from collectorfleet.timeline.timeline import Evaluated
 
 _TITLE: Final = "Mean return of evaluations over frames, with standard error and weights version"
@@ -33,7 +33,7 @@ def evaluations(results: Sequence[Evaluated]) -> str:
     for one in results:
         parts += _point(one, x, y, "c2" if one is best else "c1")
     parts += [*_versions(results, best, x, y), *_names(results[-1], best, y)]
-    return figure(_TITLE, HEIGHT, parts)
+    return figure(_TITLE, HEIGHT, parts, key([("mean", "c1"), ("best", "c2")]))
 
 
 def best_of(results: Sequence[Evaluated]) -> Evaluated:
@@ -98,8 +98,8 @@ def _versions(results: Sequence[Evaluated], best: Evaluated, x: Scale, y: Scale)
 
 
 def _names(newest: Evaluated, best: Evaluated, y: Scale) -> Iterator[str]:
-    """The newest result beside its height at the right, and the best one above or below."""
-    shown = [("c1", "newest", newest), *([("c2", "best", best)] if best is not newest else [])]
+    """The best and the newest result at the right, each at its height; once if they are the same."""
+    shown = [("c2", "best", best), *([("c1", "newest", newest)] if best is not newest else [])]
     lowest = 0.0
     for color, name, one in sorted(shown, key=lambda found: y(found[2].return_mean)):
         lowest = max(y(one.return_mean) + 4, lowest + 15)

@@ -59,6 +59,11 @@ def test_values_are_those_of_the_status_and_descriptions_those_of_the_reference(
     assert found["collectorfleet_staleness_mean_versions"] == 1.235
     assert found["collectorfleet_last_batch_timestamp_seconds"] == NOON.timestamp()
     assert found["collectorfleet_checkpoint_frames"] == 3800
+    assert found["collectorfleet_evaluation_return_mean"] == 120.5
+    assert found["collectorfleet_evaluation_return_standard_error"] == 3.5
+    assert found["collectorfleet_evaluation_timestamp_seconds"] == NOON.timestamp()
+    assert found["collectorfleet_evaluations_failed_total"] == 1
+    assert found["collectorfleet_evaluators_available"] == 1
     assert len(found) == len(COUNTERS) + len(GAUGES) + len(OF_GROUPS) + 1
     assert description("weights.staleness.max") == "Largest staleness."
 
