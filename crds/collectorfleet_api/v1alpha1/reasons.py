@@ -43,6 +43,7 @@ class Reason(StrEnum):
     WRITE_FAILED = "WriteFailed"  # Reconciling gives it too, and Admitted, as it does NameTaken and Refused
     CONTAINER_FAILED = "ContainerFailed"
     NODE_LOST = "NodeLost"
+    CHILD_SUSPENDED = "ChildSuspended"
 
     # RayClusterReady or CollectorsJobReady
     READY = "Ready"

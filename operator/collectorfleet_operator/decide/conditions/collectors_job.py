@@ -11,6 +11,7 @@ from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.collectors_job import INDEX_LABEL
 from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, waiting
 from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods, staying
 from collectorfleet_operator.decide.observed import Observed, Warned
@@ -35,6 +36,9 @@ def _as_seen(seen: Observed) -> Finding:
         return waiting(_TYPE, Reason.WAITING_FOR_DELETION, earlier)
     if seen.cluster is None:
         return waiting(_TYPE, Reason.PENDING, "the collectors' Job is not made yet")
+    suspended = why_suspended(seen.cluster)
+    if suspended:
+        return hindered(_TYPE, Reason.CHILD_SUSPENDED, suspended)
     return _pods(seen, seen.cluster)
 
 

@@ -10,6 +10,7 @@ from collectorfleet_api.conditions.outcome import Pending, Running, Underway
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, waiting
 from collectorfleet_operator.decide.hung import how_it_is_replaced
 from collectorfleet_operator.decide.lost import LOST_AFTER, TAKES_LEASE_WITHIN, is_lost
@@ -69,6 +70,9 @@ def _driver(seen: Observed, job: Object) -> Finding:
 
 
 def _no_pod(seen: Observed, job: Object) -> Finding:
+    suspended = why_suspended(job)
+    if suspended:
+        return hindered(_TYPE, Reason.CHILD_SUSPENDED, suspended)
     warned = newest_about(seen, (uid_of(job),), _TYPE)
     if warned:
         return hindered(_TYPE, warned.reason, warned.message)

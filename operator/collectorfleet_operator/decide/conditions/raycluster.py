@@ -12,6 +12,7 @@ from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.group_sizes import GroupSize, sizes_of_workers
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
 from collectorfleet_operator.decide.conditions.evaluators import with_evaluators
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, stuck, waiting
 from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods, staying
@@ -46,6 +47,9 @@ def _as_seen(seen: Observed, now: datetime) -> Finding:
         return waiting(_TYPE, Reason.WAITING_FOR_DELETION, earlier)
     if seen.cluster is None:
         return waiting(_TYPE, Reason.PENDING, "the RayCluster is not made yet")
+    suspended = why_suspended(seen.cluster)
+    if suspended:
+        return hindered(_TYPE, Reason.CHILD_SUSPENDED, suspended)
     return _pods(seen, seen.cluster, "; is its operator running?" if is_late(seen, now) else "")
 
 
