@@ -44,7 +44,12 @@ def until_next_deadline(seen: Observed, now: datetime) -> timedelta | None:
 def until_next_deadline_after(seen: Observed, now: datetime) -> timedelta | None:
     """The same of a run that is over, or suspended."""
     end = expires(seen)
-    waits = (retry_after(seen), _still(end - now) if end is not None else None, until_given_up(seen, now))
+    waits = (
+        retry_after(seen),
+        _still(end - now) if end is not None else None,
+        until_given_up(seen, now),
+        _still(until_deleted(seen, now)),
+    )
     return min((wait for wait in waits if wait is not None), default=None)
 
 

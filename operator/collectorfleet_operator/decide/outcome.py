@@ -15,7 +15,7 @@ from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.limits import deadline_exceeded, expires, recorded
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.decide.outlived import what_runs_on
+from collectorfleet_operator.decide.outlived import ENDS_WITHIN, what_runs_on
 from collectorfleet_operator.decide.retry import recorded_failure, why_tried_again
 from collectorfleet_operator.decide.stopping import has_stopped, why_suspended_idle
 from collectorfleet_operator.objects import Object, has_condition
@@ -31,6 +31,7 @@ _TROUBLE: Final = re.compile(r"error|fatal|fail|lost|abort|killed", re.IGNORECAS
 # Exit codes with which a driver leaves a message; others are those of the user's code, or of Ray's.
 _OF_DRIVERS: Final = (names.EXIT_INFRASTRUCTURE, names.EXIT_USER_ERROR, names.EXIT_STOPPED)
 _TRACEBACK: Final = "Traceback (most recent call last)"
+_LATER: Final = f"{ENDS_WITHIN.seconds} s after the driver's end"
 _WITHOUT_A_JOB: Final = "set spec.suspend to true and back"
 
 
@@ -70,6 +71,12 @@ def _outcome_of(seen: Observed, job: Object, now: datetime) -> Outcome:
     return Failed(late, Reason.DEADLINE_EXCEEDED) if late else Running()
 
 
+def is_recorded(seen: Observed) -> bool:
+    """Whether the stored status says that the run completed, so that its Job is no longer needed to know it."""
+    before = _previous(seen)
+    return before is not None and is_true(before)
+
+
 def _late(seen: Observed, now: datetime) -> str:
     """Which deadline is over, and what stood in the way; empty if none is."""
     before = recorded(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED)
@@ -86,7 +93,9 @@ def _late(seen: Observed, now: datetime) -> str:
 def _completed(seen: Observed) -> str:
     progress = seen.report.progress if seen.report else None
     frames = f" after {progress.frames_delivered} frames in {progress.batches} batches" if progress else ""
-    return f"the driver finished{frames}; {_cluster(seen)}, Job {_job_name(seen)} is kept for its log{_runs_on(seen)}"
+    runs_on = what_runs_on(seen.driver_pod) if seen.driver_pod is not None else ""
+    log = f"is deleted {_LATER}: {runs_on}" if runs_on else "is kept for its log"
+    return f"the driver finished{frames}; {_cluster(seen)}, Job {_job_name(seen)} {log}"
 
 
 def _failed(seen: Observed, job: Object) -> str:
@@ -112,7 +121,7 @@ def _failed(seen: Observed, job: Object) -> str:
 
 def _runs_on(seen: Observed) -> str:
     found = what_runs_on(seen.driver_pod) if seen.driver_pod is not None else ""
-    return f"; {found}" if found else ""
+    return f"; {found}, and the pod is deleted {_LATER}" if found else ""
 
 
 def _cluster(seen: Observed) -> str:

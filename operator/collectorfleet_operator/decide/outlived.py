@@ -1,6 +1,6 @@
 """A driver's pod that other containers keep running once the driver has ended, as a log shipper or a mesh proxy does.
 
-Its Job waits for the whole pod: it would never try again. A sidecar that is an init container with restartPolicy Always
+Its Job waits for the whole pod, which keeps its GPU and its quota, and would never try again. A sidecar that is an init container with restartPolicy Always
 ends with the driver by itself, and is none of these. Pure.
 """
 
@@ -28,9 +28,9 @@ def what_runs_on(pod: Object) -> str:
 
 
 def until_deleted(seen: Observed, now: datetime) -> timedelta | None:
-    """How long the pod of a driver that failed is left to what runs on in it; None where nothing does."""
+    """Return how long the pod of a driver that ended is left to what runs on in it; None if nothing does."""
     pod = seen.driver_pod
-    if pod is None or is_terminating(pod) or seen.driver_phase != "Failed" or not what_runs_on(pod):
+    if pod is None or is_terminating(pod) or not what_runs_on(pod):
         return None
     ended = pods.ended_at(pod, CONTAINER)
     return ended + ENDS_WITHIN - now if ended is not None else timedelta(0)

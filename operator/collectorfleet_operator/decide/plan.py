@@ -29,8 +29,8 @@ from collectorfleet_operator.decide.hung import until_replaced
 from collectorfleet_operator.decide.limits import has_delivered, recorded
 from collectorfleet_operator.decide.lost_nodes import given_up, node_of
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.decide.outcome import first_line, outcome
-from collectorfleet_operator.decide.outlived import until_deleted, what_runs_on
+from collectorfleet_operator.decide.outcome import first_line, is_recorded, outcome
+from collectorfleet_operator.decide.outlived import ENDS_WITHIN, until_deleted, what_runs_on
 from collectorfleet_operator.decide.retry import why_tried_again
 from collectorfleet_operator.decide.stopping import (
     changed_pods,
@@ -116,6 +116,21 @@ def _clear_up(seen: Observed, end: Over, now: datetime) -> Iterator[Action]:
             yield delete(JOB, seen.job, end.message)
         elif _would_run_again(seen, end, seen.job):
             yield delete(JOB, seen.job, "the fleet completed, and its Job would start another driver")
+        else:
+            yield from _end_what_outlives_the_run(seen, end, seen.job, now)
+
+
+def _end_what_outlives_the_run(seen: Observed, end: Over, job: Object, now: datetime) -> Iterator[Action]:
+    left, pod = until_deleted(seen, now), seen.driver_pod
+    if pod is None or left is None or left > timedelta(0):
+        return
+    why = f"{what_runs_on(pod)} {ENDS_WITHIN.seconds} s after the driver's end"
+    if isinstance(end, Failed):
+        # Its Job fails with it, and says how.
+        yield delete(POD, pod, why)
+    elif is_recorded(seen):
+        # Without its pod alone the Job would start another driver.
+        yield delete(JOB, job, why)
 
 
 def _would_run_again(seen: Observed, end: Over, job: Object) -> bool:

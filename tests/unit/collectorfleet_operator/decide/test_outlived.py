@@ -38,7 +38,7 @@ def test_a_driver_that_raised_has_failed_by_its_own_words() -> None:
     found = outcome(world.seen(), world.now)
     assert isinstance(found, Failed)
     assert found.message.startswith("no such game; the RayCluster is deleted, Job cheetah-driver and its pods are kept")
-    assert KEPT in found.message
+    assert f"{KEPT}, and the pod is deleted 60 s after the driver's end" in found.message
     assert kinds(world.carry_out()) == ["Delete RayCluster"]
 
 
@@ -46,9 +46,45 @@ def test_a_driver_that_is_done_completes_its_fleet() -> None:
     world = ended(0)
     found = outcome(world.seen(), world.now)
     assert isinstance(found, Completed)
-    assert found.message.endswith(f"Job cheetah-driver is kept for its log; {KEPT}")
+    assert found.message.endswith(f"Job cheetah-driver is deleted 60 s after the driver's end: {KEPT}")
     assert told(world.look(world.now), "Ready")[:2] == ("True", "Completed")
     assert kinds(world.carry_out()) == ["Delete RayCluster"]
+    assert world.plan().actions == ()
+
+
+def test_what_outlives_a_completed_fleet_keeps_neither_gpu_nor_quota() -> None:
+    world = ended(0)
+    world.look(world.now)
+    world.carry_out()
+    assert world.plan().actions == ()
+    assert world.plan().again_after == timedelta(seconds=10)
+    world.seconds = 60
+    (gone,) = world.carry_out()
+    assert isinstance(gone, Delete)
+    assert (gone.kind, gone.why) == (JOB, f"Job cheetah-driver: {KEPT} 60 s after the driver's end")
+    world.collect(*world.pods("driver"))
+    assert told(world.look(world.now), "Ready")[:2] == ("True", "Completed")
+    assert "shipper" in told(world.look(world.now), "Ready")[2]
+    assert world.plan().actions == ()
+
+
+def test_the_job_stays_until_the_status_says_that_its_run_completed() -> None:
+    world = ended(0)
+    world.seconds = 60
+    assert kinds(world.plan().actions) == ["Delete RayCluster"]
+    world.look(world.now)
+    assert kinds(world.plan().actions) == ["Delete RayCluster", "Delete Job"]
+
+
+def test_what_outlives_a_failed_driver_goes_and_the_fleet_stays_failed() -> None:
+    world = ended(64, "no such game")
+    before = told(world.look(world.now), "Ready")
+    world.carry_out()
+    assert world.plan().again_after == timedelta(seconds=10)
+    world.seconds = 60
+    assert kinds(world.carry_out()) == ["Delete Pod"]
+    world.end_job("Failed")
+    assert told(world.look(world.now), "Ready") == before
     assert world.plan().actions == ()
 
 
