@@ -16,6 +16,7 @@ from collectorfleet.display.lines import ProgressLines
 from collectorfleet.imports import without_collections
 from collectorfleet.pod.early_stop import driver_has_begun
 from collectorfleet.pod.hosts import hosts_of
+from collectorfleet.pod.process_exit import counted_exits
 from collectorfleet.pod.ray_node import RayNode
 from collectorfleet.pod.reporter import Reporter
 from collectorfleet.pod.settings import TERMINATION_LOG, DriverSettings
@@ -47,7 +48,7 @@ def drive(settings: DriverSettings) -> int:
     """Drive the fleet to its end; returns the exit code."""
     log_milestone(Milestone.PYTHON)
     stop = StopRequest(settings.grace_seconds)
-    with stop_on_signals(stop):
+    with stop_on_signals(stop), counted_exits():
         driver_has_begun()
         ended = supervise(lambda: _until_ray_is_told_to_end(settings, stop), stop)
     _announce(ended)

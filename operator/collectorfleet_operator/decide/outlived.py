@@ -1,7 +1,7 @@
 """A driver's pod that other containers keep running once the driver has ended, as a log shipper or a mesh proxy does.
 
-Its Job waits for the whole pod, which keeps its GPU and its quota, and would never try again. A sidecar that is an init container with restartPolicy Always
-ends with the driver by itself, and is none of these. Pure.
+Its Job waits for the whole pod, which keeps its GPUs and its quota, and would never try again. A sidecar that is an
+init container with restartPolicy Always ends with the driver by itself, and is none of these. Pure.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from collectorfleet.pod.early_stop import end_at_once_on_sigterm
 from collectorfleet.pod.settings import DriverSettings
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.stop import StopRequest
-from collectorfleet_api.names import EXIT_SIGTERM
+from collectorfleet_api.names import EXIT_INFRASTRUCTURE, EXIT_SIGTERM
 
 
 def drive(**env: str) -> subprocess.CompletedProcess[str]:
@@ -73,6 +73,45 @@ def test_a_sigterm_that_ray_handles_is_no_failure(
     assert drives.drive(SETTINGS) == EXIT_SIGTERM
     assert "stopped: SIGTERM" in caplog.messages
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def drive_code(*lines: str) -> subprocess.CompletedProcess[str]:
+    """Drive in a process of its own, with a run that consists of these lines."""
+    before = [
+        *("import os, sys", "from collectorfleet.pod import drive as drives"),
+        *("from collectorfleet.pod.settings import DriverSettings", "def run(settings, stop):"),
+    ]
+    after = [
+        *(
+            "drives._drive = run",
+            "settings = DriverSettings(namespace='lab', name='cheetah', uid='1', pod='p', spec={})",
+        ),
+        "os._exit(drives.drive(settings))",
+    ]
+    return subprocess.run(
+        [sys.executable, "-c", "\n".join([*before, *(f"    {line}" for line in lines), *after])],
+        env={"PYTHONPATH": f"{ROOT}/crds:{ROOT}/collector_image"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("code", [0, 7, 64, 65, 143])
+def test_code_that_ends_the_process_of_the_driver_fails_whatever_its_exit_code(code: int) -> None:
+    """0 completed the fleet; 65 and 143 restarted the driver without end, because the Job counts neither."""
+    done = drive_code(f"os._exit({code})")
+    assert done.returncode == EXIT_INFRASTRUCTURE
+    assert f"failed: code in the driver called os._exit({code}): return from the training function" in done.stderr
+
+
+def test_processes_that_code_of_the_driver_forks_end_as_they_ask() -> None:
+    done = drive_code(
+        *("if not (child := os.fork()):", "    os._exit(7)"),
+        *("_, status = os.waitpid(child, 0)", "assert os.waitstatus_to_exitcode(status) == 7"),
+        "return drives.Completed('done')",
+    )
+    assert done.returncode == 0
 
 
 def test_a_sigterm_when_the_run_is_over_changes_nothing_of_how_it_ended(monkeypatch: pytest.MonkeyPatch) -> None:
