@@ -93,7 +93,9 @@ def _phase_underway(seen: Observed, conditions: Mapping[str, Condition]) -> Phas
         return Phase.SUSPENDING
     if is_true(conditions[ConditionType.READY]):
         return Phase.COLLECTING
-    if is_true(conditions[ConditionType.STALLED]) and not seen.pods:
+    stalled = conditions[ConditionType.STALLED]
+    # What is only late is still tried.
+    if is_true(stalled) and stalled.reason != Reason.PROGRESS_DEADLINE_EXCEEDED and not seen.pods:
         return Phase.FAILED
     progress = seen.report.progress if seen.report else None
     if progress is not None and progress.batches:

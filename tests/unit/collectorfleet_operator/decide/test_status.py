@@ -25,6 +25,16 @@ def test_every_condition_is_there_from_the_first_look() -> None:
     assert told(seen, "Stalled")[:2] == ("False", "Progressing")
 
 
+def test_a_fleet_has_not_failed_while_its_driver_is_still_tried() -> None:
+    """A quota on pods, for example, lets the Job make none."""
+    world = World()
+    world.carry_out()
+    world.seconds = 600
+    seen = world.look(world.now)
+    assert told(seen, "Stalled")[:2] == ("True", "ProgressDeadlineExceeded")
+    assert seen.phase is Phase.PENDING
+
+
 def test_gpus_that_no_collector_uses_are_told() -> None:
     world = World({"spec.collectors": {"replicas": 5, "resources": {"gpu": 0.25}}})
     world.carry_out()
