@@ -10,10 +10,12 @@ that the pod was deleted and the driver wrote its checkpoint: another driver res
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any, Final
 
 from collectorfleet_api import names
 from collectorfleet_api.packing.quantity import format_cpu, format_memory, parse_quantity
+from collectorfleet_api.times import parse_time
 from collectorfleet_api.v1alpha1 import CollectorFleet, Driver, DriverResources
 from collectorfleet_operator.children.checkpoints import checkpoint_mounts, checkpoint_volumes
 from collectorfleet_operator.children.code import import_code_first
@@ -23,7 +25,7 @@ from collectorfleet_operator.children.hashes import hash_annotations, is_group_a
 from collectorfleet_operator.children.owner import manifest
 from collectorfleet_operator.children.pod_template import PodRole, pod_template
 from collectorfleet_operator.children.token_secret import token_name
-from collectorfleet_operator.objects import Kind, Object, annotation, metadata
+from collectorfleet_operator.objects import Kind, Object, annotation, created_at, metadata
 
 JOB: Final = Kind("batch/v1", "Job", "jobs")
 CONTAINER: Final = "driver"
@@ -33,6 +35,8 @@ _WORKERS: Final = f"{names.GROUP}/workers-template"
 _GROUPS: Final = f"{names.GROUP}/workers-templates-of-groups"
 _EVALUATORS: Final = f"{names.GROUP}/evaluators-template"
 _RESTARTS: Final = f"{names.GROUP}/restarts"
+# When the first Job of the same start was made.
+_BEGAN: Final = f"{names.GROUP}/began"
 _TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name, as templates may have it)
 _SPEC_VOLUME: Final = "spec"
 _SHM_VOLUME: Final = "shm"
@@ -79,6 +83,7 @@ def started_again(fleet: CollectorFleet, before: Object, restarts: int) -> Objec
     job["metadata"]["annotations"] |= {
         GENERATION_ANNOTATION: annotation(before, GENERATION_ANNOTATION) or str(fleet.metadata.generation),
         _RESTARTS: str(restarts),
+        _BEGAN: annotation(before, _BEGAN) or str(metadata(before).get("creationTimestamp", "")),
     }
     return job
 
@@ -86,6 +91,11 @@ def started_again(fleet: CollectorFleet, before: Object, restarts: int) -> Objec
 def restarts_before(job: Object) -> int:
     """How many driver pods were lost under earlier Jobs of the same start."""
     return int(annotation(job, _RESTARTS) or 0)
+
+
+def run_began_at(job: Object) -> datetime:
+    """Return when the first Job was made that runs this start of the fleet."""
+    return parse_time(annotation(job, _BEGAN)) or created_at(job)
 
 
 def _failure_rules(fleet: CollectorFleet) -> list[Object]:

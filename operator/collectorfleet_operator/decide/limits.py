@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.v1alpha1 import CollectorFleetStatus, Condition, ConditionType, DriverReport, Reason
+from collectorfleet_operator.children.driver_job import run_began_at
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.objects import Object, created_at, ended_at, name_of, started_at
 
@@ -106,8 +107,8 @@ def code_is_newer(seen: Observed) -> bool:
 
 
 def has_delivered(seen: Observed, job: Object) -> bool:
-    """Whether a driver of this Job has handed out a batch, be it one whose pod is gone."""
-    return _delivered_since(seen.last_report, created_at(job))
+    """Whether a driver of this start has handed out a batch, even if its pod or its Job is gone."""
+    return _delivered_since(seen.last_report, run_began_at(job))
 
 
 def _has_delivered_itself(seen: Observed, job: Object) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.manifests import ABSENT
+from tests.unit.collectorfleet_operator.decide.test_lost_nodes import evict
 from tests.unit.collectorfleet_operator.world import DRIVER, World, condition, kinds, later, running, told
 
 from collectorfleet_api import names
@@ -62,6 +63,23 @@ def test_a_held_edit_stays_held_when_only_the_pod_of_the_driver_is_lost() -> Non
     policy = world.seen().present.spec.policy
     assert policy is not None
     assert policy.factory == "my_policy:other"
+
+
+def test_a_held_edit_stays_held_when_the_node_of_the_driver_is_lost() -> None:
+    """The operator then makes the Job anew, and the next driver has delivered no batch."""
+    world = running()
+    world.edit({"spec.policy": {"factory": "my_policy:other"}})
+    for seconds in (80, 160):
+        world.seconds = seconds
+        evict(world, world.pods("driver")[0], grace=30)
+        assert "Create Job" in kinds(world.carry_out())
+        world.make_pods()
+        world.run_pods("driver")
+        progress = {**world.get(FLEET)["status"]["progress"], "batches": 0, "framesDelivered": 0}
+        world.report(0, driverIncarnation=2, progress=progress)
+        world.renew_lease()
+        assert kinds(world.plan().actions) == []
+        assert told(world.look(world.now), "UpToDate")[1] == "RestartNeeded"
 
 
 def changed(strategy: dict[str, Any], changes: dict[str, Any]) -> World:
