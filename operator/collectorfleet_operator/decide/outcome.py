@@ -154,7 +154,7 @@ def _last_words(ended: pods.Exit) -> str:
         return f"its process was ended by {_SILENT[ended.code]}; the last that it wrote: {lines[-1]}"
     aborted = any(_NATIVE.search(line) for line in lines)
     if ended.code < _KILLED and not aborted:
-        is_message = ended.code in _OF_DRIVERS and _is_message(lines)
+        is_message = ended.code in _OF_DRIVERS and _is_message(ended.message, lines)
         return lines[0] if is_message else _of_log(ended.code, lines)
     # A process that aborts prints its stack behind its error.
     told = [line for line in lines if not _STACK.match(line)]
@@ -162,13 +162,23 @@ def _last_words(ended: pods.Exit) -> str:
         code = f"with exit code {ended.code}; its log has the reason above the stack"
         return f"its process ended in code that is not Python's, {code}"
     told = told or lines
-    return next((line for line in reversed(told) if _TROUBLE.search(line)), told[-1]).strip()
+    error = next((line for line in reversed(told) if _TROUBLE.search(line)), None)
+    return error.strip() if error else f"{_aborted(ended.code)}; the last line of its log: {told[-1].strip()}"
 
 
-def _is_message(lines: list[str]) -> bool:
+def _aborted(code: int) -> str:
+    known = {_KILLED + one: one.name for one in signal.Signals}
+    how = f"by {known[code]}" if code in known else f"with exit code {code}"
+    return f"its process was ended {how} and without an error message"
+
+
+def _is_message(text: str, lines: list[str]) -> bool:
     """Whether these are what a driver left as its message, and not the end of its log, which may begin anywhere."""
+    if len(lines) == 1:
+        # A log ends with the end of a line. A driver that cannot begin prints its error, and leaves no message.
+        return not text.endswith("\n") or lines[0].startswith("error: ")
     # Drivers of earlier releases leave out the blank line.
-    return len(lines) == 1 or not lines[1].strip() or lines[1].startswith(_TRACEBACK)
+    return not lines[1].strip() or lines[1].startswith(_TRACEBACK)
 
 
 def _of_log(code: int, lines: list[str]) -> str:

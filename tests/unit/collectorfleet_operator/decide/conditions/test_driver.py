@@ -98,6 +98,19 @@ TRACEBACK = 'Traceback (most recent call last):\n  File "x.py"\n    y()\n'
             "it ended with exit code 7 and without an exception; the last line of its log: 7",
             id="a log of one line",
         ),
+        pytest.param(
+            1,
+            "version 15\n",
+            "it ended with exit code 1 and without an exception; the last line of its log: version 15",
+            id="a log of one line, and an exit code of the driver's",
+        ),
+        pytest.param(1, "error: X: 'y' is no z\n", "error: X: 'y' is no z", id="a driver that cannot begin"),
+        pytest.param(
+            139,
+            "7\nversion 15\n",
+            "its process was ended by SIGSEGV and without an error message; the last line of its log: version 15",
+            id="a signal, and a log without an error",
+        ),
     ],
 )
 def test_a_driver_that_failed_is_told_by_its_message_or_by_the_exception_in_its_log(
