@@ -41,7 +41,7 @@ class Delete:
     """Delete the child with this uid, and no other, and what it owns.
 
     ``at_once``: without waiting for what it owns, or for the kubelet of a node that is lost. ``grace_seconds``: how
-    long a pod has to end; None: as long as it asked for.
+    long a pod has to end; None: as long as it asked for. ``announced``: whether an Event says so, if it is a pod.
     """
 
     kind: Kind
@@ -50,6 +50,7 @@ class Delete:
     why: str
     at_once: bool = False
     grace_seconds: int | None = None
+    announced: bool = True
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final, assert_never
+from typing import assert_never
 
 from collectorfleet_api.conditions.outcome import Completed, Failed, Over, Pending, Running, Suspended
 from collectorfleet_api.v1alpha1 import ConditionType, Reason, WhenFinished
@@ -24,6 +24,7 @@ from collectorfleet_operator.children.workload import WORKLOAD, holds
 from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus, Update
 from collectorfleet_operator.decide.deadlines import until_next_deadline, until_next_deadline_after
+from collectorfleet_operator.decide.deleted_cluster import GRACE_SECONDS, unused_pods
 from collectorfleet_operator.decide.heads import left_behind
 from collectorfleet_operator.decide.hung import until_replaced
 from collectorfleet_operator.decide.limits import has_delivered, recorded
@@ -44,9 +45,6 @@ from collectorfleet_operator.decide.stopping import (
 )
 from collectorfleet_operator.decide.upkeep import as_admitted, delete, given, kind_of, put_right, tend, told
 from collectorfleet_operator.objects import Object, controller_uid, has_condition, metadata, name_of, uid_of
-
-# Nothing in a pod that is left behind is worth waiting for: the least that leaves the kubelet to end it.
-_GRACE_SECONDS: Final = 1
 
 
 @dataclass(frozen=True)
@@ -158,6 +156,7 @@ def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
             yield from _free_the_cluster(seen, why)
             yield from _leave_the_queue(seen, why)
         else:
+            yield from _end_unused_pods(seen)
             yield from _start(seen, now)
         return
     again = tuple(_beside_the_next_head(seen, now))
@@ -196,6 +195,7 @@ def _keep_up(seen: Observed, now: datetime) -> Iterator[Action]:
     yield from _end_what_hangs(seen)
     if seen.running is not None and queue.is_placed(seen):
         yield from _leave_the_last_head(seen)
+        yield from _end_unused_pods(seen)
         yield from tend(seen)
         yield from _tell_ready(seen, now)
 
@@ -217,7 +217,14 @@ def _end_what_hangs(seen: Observed) -> Iterator[Action]:
 def _leave_the_last_head(seen: Observed) -> Iterator[Action]:
     for pod in left_behind(seen):
         why = told(POD, pod, "its Ray was started with a head that is gone")
-        yield Delete(POD, name_of(pod), uid_of(pod), why, grace_seconds=_GRACE_SECONDS)
+        yield Delete(POD, name_of(pod), uid_of(pod), why, grace_seconds=GRACE_SECONDS)
+
+
+def _end_unused_pods(seen: Observed) -> Iterator[Action]:
+    for pod in unused_pods(seen):
+        why = told(POD, pod, "it is ended at once, because its RayCluster or Job was deleted and no driver uses it")
+        # Somebody else's deletion is only made quicker.
+        yield Delete(POD, name_of(pod), uid_of(pod), why, grace_seconds=GRACE_SECONDS, announced=False)
 
 
 def _with_driver(seen: Observed, job: Object, changed: Object) -> Observed:

@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from collectorfleet_api import names
-from collectorfleet_api.v1alpha1 import CollectorFleetSpec, ConditionType, Orders, Reason, UpdateStrategyType
+from collectorfleet_api.v1alpha1 import ConditionType, Orders, Reason, UpdateStrategyType
 from collectorfleet_operator.children.driver_job import CONTAINER, restarts_before
 from collectorfleet_operator.children.hashes import changed_parts, group_part, is_group
 from collectorfleet_operator.decide import pods
+from collectorfleet_operator.decide.deleted_cluster import takes_the_driver_with_it
 from collectorfleet_operator.decide.heads import has_collectors
 from collectorfleet_operator.decide.limits import idle, recorded
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.queue import why_withdrawn
+from collectorfleet_operator.decide.resuming import kept_at, resumes
 from collectorfleet_operator.decide.rolling import to_drain
 from collectorfleet_operator.objects import Object, created_at, has_condition, is_terminating, name_of
 
@@ -31,6 +33,7 @@ class Stop:
     why: str  # a clause: "spec.suspend is true"
     frees_pods: bool = True  # nothing takes its place, and a driver that does not end by itself is ended
     is_recorded: bool = True  # by the status; what it does not say yet is not carried out
+    is_waited_for: bool = True  # the driver may end its batch
 
 
 def stop_wanted(seen: Observed, now: datetime) -> Stop | None:
@@ -50,6 +53,8 @@ def stop_wanted(seen: Observed, now: datetime) -> Stop | None:
         return Stop(Reason.UPDATING, f"generation {generation} of the spec takes its place", frees_pods=False)
     if _outlives_its_head(seen):
         return Stop(Reason.HEAD_STARTING, "its Ray head is going, and Ray ends with it", frees_pods=False)
+    if takes_the_driver_with_it(seen):
+        return Stop(Reason.HEAD_STARTING, "its RayCluster was deleted", frees_pods=False, is_waited_for=False)
     return None
 
 
@@ -59,7 +64,7 @@ def _outlives_its_head(seen: Observed) -> bool:
     Collectors answer it for that long, and a checkpoint needs no head: asked now, it loses nothing.
     """
     pod = seen.driver_pod
-    if pod is None or why_not_asked(seen) or not _goes_on(seen.present.spec) or not seen.present.spec.has_ray:
+    if pod is None or why_not_asked(seen) or not resumes(seen.present.spec) or not seen.present.spec.has_ray:
         return False
     if seen.asked_to_end_since is None and not has_collectors(seen):
         return False  # it waits for the next head
@@ -115,9 +120,9 @@ def why_held(seen: Observed) -> str:
         return ""
     runs, stored = seen.present.spec, seen.fleet.spec
     for spec, whose in ((runs, "the spec that runs"), (stored, "the changed spec")):
-        if not _goes_on(spec):
+        if not resumes(spec):
             return f"{whose} has no driver.checkpoint"
-    if _kept_at(runs) != _kept_at(stored):
+    if kept_at(runs) != kept_at(stored):
         return "driver.checkpoint is another place in the changed spec"
     failure = seen.report.checkpoint.failure if seen.report and seen.report.checkpoint else None
     return f"the newest checkpoint could not be written ({failure})" if failure else ""
@@ -160,6 +165,8 @@ def why_end(seen: Observed, stop: Stop, now: datetime) -> str:
         return ""
     if has_stopped(seen):
         return "its driver ended at the end of a batch"
+    if not stop.is_waited_for:
+        return "its driver would fail"
     not_asked = why_not_asked(seen)
     if not_asked:
         return not_asked
@@ -192,16 +199,6 @@ def why_not_asked(seen: Observed) -> str:
     if not seen.has_progress:
         return "it has delivered no batch"
     return ""
-
-
-def _goes_on(spec: CollectorFleetSpec) -> bool:
-    """Whether a driver of this spec takes up where an earlier one ended."""
-    return spec.driver.checkpoint is not None or (spec.driver.train is None and spec.output is not None)
-
-
-def _kept_at(spec: CollectorFleetSpec) -> object:
-    at = spec.driver.checkpoint
-    return (at.claim_name, at.sub_path) if at is not None else (spec.output and spec.output.path)
 
 
 def _drained_since(seen: Observed, drained: list[str]) -> datetime | None:

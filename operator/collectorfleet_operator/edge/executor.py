@@ -100,13 +100,13 @@ class Executor:
             case SetStatus(kind, stored, status, why):
                 self._cache.put(kind, await self._kube.set_status(kind, stored, status))
                 log.info("%s: %s", key, why)
-            case Delete(kind, name, uid, why, at_once, grace):
+            case Delete(kind, name, uid, why, at_once, grace, announced):
                 await self._kube.delete(kind, Key(key.namespace, name), uid, at_once=at_once, grace_seconds=grace)
                 child = child_named(kind, name, key.name)
                 if child is not None and child.news is not News.WATCHED:
                     self._forget(kind, Key(key.namespace, name))
                 log.info("%s: deleted %s", key, why)
-                return deleted(why, uid) if child is None or child.announced else None
+                return deleted(why, uid) if (announced if child is None else child.announced) else None
         return None
 
     async def _update(self, key: Key, action: Update) -> bool:

@@ -72,7 +72,7 @@ def _ready(
     if seen.problems and not seen.spec_is_held:
         return condition(ConditionType.READY, False, Reason.INVALID_SPEC, "; ".join(seen.problems))
     required = [driver, Finding(collectors)]
-    if not is_true(collectors) and cluster.is_needed:
+    if cluster.is_needed and not (is_true(collectors) and seen.is_usable(seen.cluster)):
         # A lost worker pod alone does not make a fleet unready, but it explains one that is.
         required.insert(0, cluster)
     # A problem explains more than waiting: a driver that cannot pull its image before a head that starts.

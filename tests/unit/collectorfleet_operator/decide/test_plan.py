@@ -22,6 +22,7 @@ from collectorfleet_operator.children.role import ROLE
 from collectorfleet_operator.children.role_binding import ROLE_BINDING
 from collectorfleet_operator.children.service_account import SERVICE_ACCOUNT
 from collectorfleet_operator.decide.actions import Action, Delete, Update
+from collectorfleet_operator.decide.deleted_cluster import takes_the_driver_with_it
 from collectorfleet_operator.decide.plan import Plan, plan
 from collectorfleet_operator.decide.stopping import is_overdue, why_not_asked
 from collectorfleet_operator.objects import name_of
@@ -204,6 +205,8 @@ class TestChangedSpec:
             world.collect(world.get(kind, key))
             if kind == RAYCLUSTER:
                 world.collect(*world.pods("head"), *world.pods("worker"))
+                # The driver would fail with it.
+                assert kinds(world.carry_out()) == ["Delete Job", "Create Job"]
             assert kinds(world.carry_out()) == [f"Create {kind.kind}"]
             assert world.get(kind, key)["metadata"].get("annotations") == before[kind]
 
@@ -222,8 +225,7 @@ class TestChangedSpec:
         world.collect(world.get(JOB, DRIVER), *world.pods("driver"))
         assert kinds(world.carry_out()) == ["Delete RayCluster"]
         # KubeRay finds pods by name: the old ones would be taken for the new cluster's.
-        assert world.carry_out() == ()
-        world.collect(*world.pods("head"), *world.pods("worker"))
+        assert kinds(world.carry_out()) == ["Delete Pod"] * 5
         assert kinds(world.carry_out()) == ["Create Job", "Create RayCluster"]
         template = world.get(RAYCLUSTER)["spec"]["headGroupSpec"]["template"]
         assert template["spec"]["containers"][0]["image"] == "ghcr.io/you/cheetah:2.0"
@@ -286,6 +288,7 @@ def test_children_of_a_deleted_fleet_of_the_same_name_are_waited_for() -> None:
     # Accounts are not watched: whether the old ones are still there is found out when they are made.
     assert world.plan().actions == ()
     world.collect(world.get(RAYCLUSTER), world.get(JOB, DRIVER))
+    assert kinds(world.carry_out()) == ["Delete Pod"] * 5
     assert world.plan().actions == ()
     world.collect(*world.cache.of_fleet(POD, KEY))
     assert kinds(world.plan().actions) == EVERYTHING
@@ -324,7 +327,8 @@ def test_a_pod_named_for_deletion_exists_and_a_driver_with_progress_keeps_its_jo
         names = set(map(name_of, world.pods("worker")))
         seen = world.seen()
         has_ended = bool((seen.job or {}).get("status"))
-        waited_for = not (has_ended or why_not_asked(seen) or is_overdue(seen, world.now))
+        is_lost = why_not_asked(seen) or takes_the_driver_with_it(seen)
+        waited_for = not (has_ended or is_lost or is_overdue(seen, world.now))
         actions = world.carry_out()
         for action in actions:
             if isinstance(action, Update) and action.kind == RAYCLUSTER:
