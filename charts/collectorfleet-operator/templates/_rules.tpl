@@ -45,7 +45,7 @@
   verbs: [get, list, create, patch]
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [roles, rolebindings]
-  verbs: [get, list, create, patch]
+  verbs: [get, list, watch, create, patch]
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [get, list, create, patch]

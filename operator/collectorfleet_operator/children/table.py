@@ -119,8 +119,9 @@ CHILDREN: Final = (
     RAYCLUSTER_CHILD,
     Child(SERVICE, names.driver_name, lambda fleet: None if fleet.spec.has_ray else driver_service(fleet)),
     COLLECTORS_CHILD,
-    Child(ROLE, names.driver_name, role),
-    Child(ROLE_BINDING, names.driver_name, role_binding),
+    # Watched, because a driver without its rights can neither report nor hold its Lease.
+    Child(ROLE, names.driver_name, role, news=News.WATCHED),
+    Child(ROLE_BINDING, names.driver_name, role_binding, news=News.WATCHED),
     LEASE_CHILD,
     Child(CONFIG_MAP, names.timeline_name, timeline, metadata_alone=True),
 )

@@ -18,7 +18,6 @@ from collectorfleet_operator.children.table import (
     RAYCLUSTER_CHILD,
     WORKLOAD_CHILD,
     Child,
-    News,
 )
 from collectorfleet_operator.children.token_secret import SECRET, token_secret
 from collectorfleet_operator.decide import queue
@@ -95,8 +94,8 @@ def _keep(seen: Observed, child: Child) -> Iterator[Action]:
             yield delete(child.kind, stored, "the fleet asks for none")
         return
     desired = as_admitted(seen, child, built)
-    # One of a deleted fleet may be listed although it is gone, where its kind is not watched.
-    if stored is None or (child.news is not News.WATCHED and not seen.is_ours(stored)):
+    # One of a deleted fleet may be known although it is gone. Any other is in the way, which the API server finds out.
+    if stored is None or not seen.is_ours(stored):
         yield Create(child.kind, given(seen, desired), told(child.kind, desired, child.summary(desired)))
     elif seen.is_usable(stored):
         if child is RAYCLUSTER_CHILD:
