@@ -31,6 +31,7 @@ class Reason(StrEnum):
     # Ready, Reconciling, Stalled
     COLLECTING = "Collecting"
     PROGRESSING = "Progressing"
+    FIRST_BATCH_PENDING = "FirstBatchPending"
     INVALID_SPEC = "InvalidSpec"  # UpToDate gives it too
     PROGRESS_DEADLINE_EXCEEDED = "ProgressDeadlineExceeded"
     INTERNAL_ERROR = "InternalError"

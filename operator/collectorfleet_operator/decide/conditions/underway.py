@@ -81,7 +81,12 @@ def _ready(
         # Without it there is nothing else.
         required.insert(0, quota)
     found = ready(run, [one.condition for one in required])
-    return found.model_copy(update={"message": collectors.message}) if is_true(found) else found
+    if not is_true(found):
+        return found
+    if not seen.has_progress:
+        text = f"{collectors.message}; the driver has not delivered a batch yet"
+        return condition(ConditionType.READY, False, Reason.FIRST_BATCH_PENDING, text)
+    return found.model_copy(update={"message": collectors.message})
 
 
 def _suspended(seen: Observed, now: datetime) -> Condition:

@@ -29,6 +29,23 @@ def test_ready_when_enough_collectors_are_available_although_a_worker_pod_is_not
     assert seen.replicas == 3
 
 
+@pytest.mark.parametrize("of_an_earlier_start", [False, True])
+def test_a_fleet_is_not_ready_before_its_first_batch(of_an_earlier_start: bool) -> None:
+    world = running()
+    if of_an_earlier_start:
+        world.look()
+    there = {"desired": 4, "available": 4, "summary": "4/4"}
+    world.report(4, driverIncarnation=2, progress={"batches": 0, "framesDelivered": 0, "collectors": there})
+    seen = world.look()
+    assert told(seen, "CollectorsAvailable")[0] == "True"
+    text = "4 of 4 collectors run acknowledged weights; the driver has not delivered a batch yet"
+    assert told(seen, "Ready") == ("False", "FirstBatchPending", text)
+    assert told(seen, "Reconciling")[:2] == ("True", "FirstBatchPending")
+    assert seen.phase is Phase.STARTING
+    world.report(4)
+    assert told(world.look(), "Ready")[0] == "True"
+
+
 def test_a_fleet_as_its_spec_asks_reconciles_no_more() -> None:
     seen = running().look()
     assert told(seen, "Ready")[0] == "True"
