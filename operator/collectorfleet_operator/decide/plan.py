@@ -27,12 +27,12 @@ from collectorfleet_operator.decide.deadlines import until_next_deadline, until_
 from collectorfleet_operator.decide.deleted_cluster import GRACE_SECONDS, unused_pods
 from collectorfleet_operator.decide.heads import left_behind
 from collectorfleet_operator.decide.hung import until_replaced
-from collectorfleet_operator.decide.limits import has_delivered, recorded
+from collectorfleet_operator.decide.limits import recorded
 from collectorfleet_operator.decide.lost_nodes import given_up, node_of
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import first_line, is_recorded, outcome
 from collectorfleet_operator.decide.outlived import ENDS_WITHIN, until_deleted, what_runs_on
-from collectorfleet_operator.decide.retry import why_tried_again
+from collectorfleet_operator.decide.replacing import why_replaced
 from collectorfleet_operator.decide.stopping import (
     changed_pods,
     goes_on_as_it_ran,
@@ -162,7 +162,7 @@ def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
     again = tuple(_beside_the_next_head(seen, now))
     if again:
         yield from again
-    elif why := _why_stop(seen, now) or _why_replace(seen, job):
+    elif why := _why_stop(seen, now) or why_replaced(seen, job):
         yield delete(JOB, job, why)
     elif is_rolled(seen) and only_workers_changed(seen):
         generation = seen.fleet.metadata.generation
@@ -306,20 +306,3 @@ def _why_stop(seen: Observed, now: datetime) -> str:
         why = why_end(seen, stop, now)
         return f"{stop.why}; {why}" if why else ""
     return "its driver ended at the end of a batch, and is to go on" if has_stopped(seen) else ""
-
-
-def _why_replace(seen: Observed, job: Object) -> str:
-    """Why a changed spec takes the place of what runs; empty if it does not.
-
-    A spec is held only for the sake of progress. A failed run has nothing but its log to lose. A run without a batch
-    may hang because of the very mistake that the change corrects.
-    """
-    if seen.problems:
-        return ""
-    if has_condition(job, "Failed"):
-        again = why_tried_again(seen)
-        return f"it failed, and {again}" if again else ""
-    # A driver that starts over reports no batch at first; an earlier one of this Job may have delivered.
-    if not seen.spec_is_held or seen.has_progress or has_delivered(seen, job):
-        return ""
-    return f"it has delivered no batch, and generation {seen.fleet.metadata.generation} of the spec is another try"

@@ -16,19 +16,25 @@ from tests.integration.played import manifest
 from tests.wait import eventually
 
 ON = ("--set", "statusPolicy.enabled=true")
+OFF = ("--set", "statusPolicy.enabled=false")
 POLICY = "ValidatingAdmissionPolicy"
 ORDERS = {"drainPods": ["worker"], "driver": "driver", "since": "2026-01-01T00:00:00Z"}
 # The rights of each driver in its own namespace, whatever its account is called.
 DRIVER = "a-driver"
 
 
-def test_there_is_a_policy_only_if_that_is_asked_for(helm: Helm) -> None:
-    assert of_kind(rendered(helm), POLICY) == []
-    objects = rendered(helm, *ON)
+@pytest.mark.parametrize("words", [(), ON], ids=["by default", "as asked for"])
+def test_a_release_for_the_whole_cluster_has_a_policy(helm: Helm, words: tuple[str, ...]) -> None:
+    objects = rendered(helm, *words)
     assert only(objects, f"{POLICY}Binding")["spec"]["policyName"] == only(objects, POLICY)["metadata"]["name"]
 
 
+def test_a_release_for_the_whole_cluster_has_no_policy_if_that_is_asked_for(helm: Helm) -> None:
+    assert of_kind(rendered(helm, *OFF), POLICY) == []
+
+
 def test_a_release_of_some_namespaces_has_nothing_cluster_wide(helm: Helm) -> None:
+    assert of_kind(rendered(helm, watchNamespaces=["a"]), POLICY) == []
     with pytest.raises(HelmError, match=r"statusPolicy.enabled: the policy is cluster-wide"):
         rendered(helm, *ON, watchNamespaces=["a"])
 
@@ -49,7 +55,7 @@ def test_a_driver_cannot_say_what_is_the_operators_to_say(
     cluster_helm: Helm, plane: ControlPlane, namespaces: Namespaces
 ) -> None:
     system, here = namespaces("status-policy"), namespaces("lab")
-    install(cluster_helm, system, *ON)
+    install(cluster_helm, system)
     served(plane)
     plane.apply(manifest(replicas=1), here)
     plane.kubectl("create", "serviceaccount", DRIVER, "-n", here)

@@ -11,6 +11,7 @@ from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
 from collectorfleet_operator.children.driver_job import GENERATION_ANNOTATION
 from collectorfleet_operator.children.worker_group import GROUP_LABEL
 from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.replacing import why_replaced
 from collectorfleet_operator.decide.retry import runs_another_spec
 from collectorfleet_operator.decide.rolling import stale
 from collectorfleet_operator.decide.stopping import changed_pods, is_rolled, only_workers_changed, why_held
@@ -74,6 +75,10 @@ def _true(seen: Observed) -> Condition:
 def _changed(seen: Observed, job: Object) -> Condition:
     """Of a spec that can be run, beside a driver that was made from another."""
     generation, delete = seen.fleet.metadata.generation, f"delete Job {name_of(job)} to start over with it"
+    replaced = why_replaced(seen, job)
+    if replaced:
+        # The news of the Job's deletion come later than this status.
+        return condition(_TYPE, False, Reason.UPDATING, f"Job {name_of(job)} is replaced: {replaced}")
     runs = f"the driver runs {_generation(job)}"
     if not is_rolled(seen):
         text = f"{runs}, and generation {generation} waits (spec.updateStrategy is OnDelete): {delete}"

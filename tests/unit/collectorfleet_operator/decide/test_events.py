@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.collectorfleet_operator.world import KEY, NOON, World, later, running
+from tests.unit.collectorfleet_operator.world import KEY, NOON, World, kinds, later, running
 
 from collectorfleet_api.v1alpha1 import CollectorFleet, Reason
 from collectorfleet_operator.children.owner import FLEET
@@ -39,6 +39,25 @@ def test_a_good_run_is_told_in_four_steps() -> None:
     assert told(world) == ["Normal Completed"]
     world.carry_out()
     assert told(world) == []
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["delivered no batch", "failed"])
+def test_nobody_is_asked_to_delete_a_job_that_the_operator_deletes(ended: bool) -> None:
+    """The operator writes the status before it hears that the Job is being deleted."""
+    world = World()
+    world.carry_out()
+    world.make_pods()
+    if ended:
+        world.run_pods("head", "worker", "driver")
+        world.end_driver(64, "no such game")
+        world.end_job("Failed")
+    world.look()
+    world.edit({"spec.image": "ghcr.io/you/cheetah:2.0"})
+    assert "Delete Job" in kinds(world.plan().actions)
+    (change,) = [one for one in changes(world, 10) if one.reason in ("RestartNeeded", "Updating")]
+    assert change.reason == "Updating"
+    assert change.message.startswith("Job cheetah-driver is replaced: it ")
+    assert change.message.endswith("generation 2 of the spec is another try")
 
 
 def test_a_failure_is_told_once_with_its_cause() -> None:
