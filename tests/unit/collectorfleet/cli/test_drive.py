@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from tests.cluster.binaries import ROOT
+from tests.manifests import manifest
+from tests.ports import reserve_ports
 from tests.wait import eventually
 
 from collectorfleet.pod import drive as drives
@@ -17,6 +20,7 @@ from collectorfleet.pod.early_stop import end_at_once_on_sigterm
 from collectorfleet.pod.settings import DriverSettings
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.stop import StopRequest
+from collectorfleet_api import names
 from collectorfleet_api.names import EXIT_INFRASTRUCTURE, EXIT_SIGTERM
 
 
@@ -57,6 +61,33 @@ def test_a_driver_that_is_ended_while_it_still_imports_ends_at_once_and_in_order
         assert process.wait(30) == EXIT_SIGTERM
         assert process.stderr is not None
         assert process.stderr.read() == "stopped: SIGTERM, before the driver had begun\n"
+
+
+def test_a_driver_that_cannot_reach_the_api_server_ends_in_order_when_its_pod_is_deleted(tmp_path: Path) -> None:
+    """The Job does not count a deleted pod, whatever kept its driver from starting."""
+    (port,) = reserve_ports(1)
+    nowhere = {"server": f"http://127.0.0.1:{port}"}
+    config = {
+        "apiVersion": "v1", "kind": "Config", "current-context": "it",
+        "clusters": [{"name": "it", "cluster": nowhere}],
+        "users": [{"name": "it", "user": {"token": "t"}}],
+        "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+    }
+    kubeconfig, spec, log = (tmp_path / name for name in ("kubeconfig", "spec", "log"))
+    kubeconfig.write_text(json.dumps(config))
+    spec.write_text(json.dumps(manifest()["spec"]))
+    env = {
+        "PYTHONPATH": f"{ROOT}/crds:{ROOT}/collector_image", "KUBECONFIG": str(kubeconfig),
+        names.ENV_NAMESPACE: "lab", names.ENV_NAME: "cheetah", names.ENV_UID: "1", names.ENV_POD: "driver",
+        names.ENV_SPEC: str(spec), names.ENV_POD_IP: "127.0.0.1",
+    }
+    words = [sys.executable, "-m", "collectorfleet.cli", "drive"]
+    with log.open("wb") as said, subprocess.Popen(words, env=env, stderr=said) as process:
+        eventually(lambda: "cannot read the fleet, trying on" in log.read_text(), within=60, what="it tries")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == EXIT_SIGTERM
+    assert "stopped: SIGTERM" in log.read_text()
+    assert "Traceback" not in log.read_text()
 
 
 SETTINGS = DriverSettings(namespace="lab", name="cheetah", uid="1", pod="driver", spec={})
