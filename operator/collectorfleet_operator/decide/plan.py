@@ -32,6 +32,7 @@ from collectorfleet_operator.decide.lost_nodes import given_up, node_of
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import first_line, is_recorded, outcome
 from collectorfleet_operator.decide.outlived import ENDS_WITHIN, until_deleted, what_runs_on
+from collectorfleet_operator.decide.pods_ready import tell_ready
 from collectorfleet_operator.decide.replacing import why_replaced
 from collectorfleet_operator.decide.stopping import (
     changed_pods,
@@ -197,7 +198,7 @@ def _keep_up(seen: Observed, now: datetime) -> Iterator[Action]:
         yield from _leave_the_last_head(seen)
         yield from _end_unused_pods(seen)
         yield from tend(seen)
-        yield from _tell_ready(seen, now)
+        yield from tell_ready(seen, now)
 
 
 def _end_what_outlives_its_driver(seen: Observed, now: datetime) -> Iterator[Action]:
@@ -288,15 +289,6 @@ def _leave_the_queue(seen: Observed, why: str) -> Iterator[Action]:
     """Quota is held for as long as there are pods that it is for."""
     if seen.is_usable(seen.workload) and not queue.in_use(seen):
         yield delete(WORKLOAD, seen.workload, why)
-
-
-def _tell_ready(seen: Observed, now: datetime) -> Iterator[Action]:
-    """Kueue may be told to take back what is not ready in time."""
-    found = seen.workload
-    if not seen.is_usable(found) or queue.says_ready(found) or not has_condition(found, "Admitted"):
-        return
-    if queue.is_everything_ready(seen):
-        yield SetStatus(WORKLOAD, found, queue.status_ready(found, now), told(WORKLOAD, found, "all pods are ready"))
 
 
 def _why_stop(seen: Observed, now: datetime) -> str:

@@ -183,9 +183,9 @@ def says_ready(found: Object) -> bool:
     return has_condition(found, "PodsReady")
 
 
-def status_ready(found: Object, now: datetime) -> Object:
-    """The status of a Workload all of whose pods are ready."""
-    return {"conditions": _with(found, now, ("PodsReady", True, "PodsReady", "all pods of the fleet are ready"))}
+def status_ready(found: Object, now: datetime, why: str) -> Object:
+    """Return the status of a Workload that Kueue has no longer to wait for; ``why`` is a sentence."""
+    return {"conditions": _with(found, now, ("PodsReady", True, "PodsReady", why))}
 
 
 def status_given_back(found: Object, now: datetime) -> Object:

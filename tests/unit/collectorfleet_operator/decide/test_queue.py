@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide import queue
-from collectorfleet_operator.decide.actions import Create, Delete, SetStatus
+from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus
 from collectorfleet_operator.decide.deadlines import LOOK_FOR_MISSING_AFTER
 from collectorfleet_operator.objects import Object, has_condition, name_of
 
@@ -182,6 +183,56 @@ def test_kueue_is_told_once_that_all_pods_are_ready(launcher: dict[str, Any]) ->
     world = admitted(launcher)
     assert has_condition(world.get(WORKLOAD), "PodsReady")
     assert world.plan().actions == ()
+
+
+def ready_message(world: World) -> str:
+    """What Kueue was told beside ``PodsReady``; empty if it was not."""
+    found = world.get(WORKLOAD)
+    return queue.message_of(found, "PodsReady") if has_condition(found, "PodsReady") else ""
+
+
+def with_a_pod_that_never_starts(replicas: int = 4, min_available: int = 3) -> World:
+    """An admitted fleet of one pod a collector, all of whose pods but one worker run."""
+    collectors = {"spec.collectors.replicas": replicas, "spec.collectors.minAvailable": min_available}
+    world = queued(collectors | {"spec.workers.collectorsPerPod": 1})
+    admit(world)
+    world.carry_out()
+    world.make_pods()
+    world.run_pods("head", "worker", "driver")
+    world.set_pod(world.pods("worker")[-1], phase="Pending")
+    world.renew_lease()
+    return world
+
+
+def test_kueue_does_not_evict_a_fleet_that_collects_with_some_of_its_pods_pending() -> None:
+    world = with_a_pod_that_never_starts(replicas=4, min_available=3)
+    world.report(2)
+    assert kinds(world.carry_out()) == []
+    world.report(3)
+    assert kinds(world.carry_out()) == ["SetStatus Workload"]
+    assert told(world.look(), "Ready")[0] == "True"
+    assert ready_message(world) == "the fleet is Ready: 3 of 4 collectors run acknowledged weights"
+    assert world.plan().actions == ()
+
+
+def test_kueue_is_told_nothing_of_a_fleet_that_is_not_ready_and_lacks_a_pod() -> None:
+    world = with_a_pod_that_never_starts(replicas=4, min_available=4)
+    world.report(3)
+    assert world.plan().actions == ()
+    assert ready_message(world) == ""
+
+
+def test_a_fleet_whose_pods_are_ready_keeps_its_quota_while_its_environments_start() -> None:
+    world = queued()
+    admit(world)
+    world.carry_out()
+    world.make_pods()
+    world.run_pods("head", "worker", "driver")
+    world.renew_lease()
+    world.report(0)
+    assert kinds(world.carry_out()) == ["SetStatus Workload"]
+    assert told(world.look(), "Ready")[0] == "False"
+    assert ready_message(world) == "all pods of the fleet are ready"
 
 
 def test_an_evicted_fleet_ends_at_a_batch_and_gives_its_quota_back_when_its_pods_are_gone() -> None:
@@ -391,6 +442,12 @@ def take_or_say(world: World, what: str, *values: Any) -> None:
             take(world, what, *values)
 
 
+def gives_back(actions: Sequence[Action]) -> bool:
+    """Whether Kueue may give the fleet's quota to another Workload from then on."""
+    deleted = any(one.kind == WORKLOAD and isinstance(one, Delete) for one in actions)
+    return deleted or any(isinstance(one, SetStatus) and "admission" in one.status for one in actions)
+
+
 @given(st.lists(st.one_of(STEPS.map(lambda steps: steps[:1]), KUEUE_STEPS.map(lambda one: [(one,)])), max_size=14))
 @settings(max_examples=80, deadline=None)
 def test_nothing_is_made_without_quota_and_a_plan_comes_to_an_end(drawn: list[list[tuple[Any, ...]]]) -> None:
@@ -407,6 +464,5 @@ def test_nothing_is_made_without_quota_and_a_plan_comes_to_an_end(drawn: list[li
             may_run = isinstance(queue.state(before), queue.Admitted | queue.Unqueued)
             made = [one.kind for one in actions if isinstance(one, Create)]
             assert may_run or not {JOB, RAYCLUSTER} & set(made)
-            given_back = [one for one in actions if one.kind == WORKLOAD and isinstance(one, Delete | SetStatus)]
-            assert not given_back or not queue.in_use(before) or queue.is_everything_ready(before)
+            assert not gives_back(actions) or not queue.in_use(before)
         assert world.plan().actions == ()

@@ -1,0 +1,48 @@
+"""What Kueue is told of the pods of an admitted fleet. Pure.
+
+Kueue evicts a Workload that does not say ``PodsReady`` in time: after 30 minutes by default, from Kueue 0.19 on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from collectorfleet_api.conditions.condition import is_true
+from collectorfleet_api.conditions.outcome import Pending, Running
+from collectorfleet_api.v1alpha1 import Condition, ConditionType
+from collectorfleet_operator.children.workload import WORKLOAD
+from collectorfleet_operator.decide import queue
+from collectorfleet_operator.decide.actions import Action, SetStatus
+from collectorfleet_operator.decide.conditions.underway import conditions_of
+from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.outcome import outcome
+from collectorfleet_operator.decide.upkeep import told
+from collectorfleet_operator.objects import has_condition
+
+
+def tell_ready(seen: Observed, now: datetime) -> Iterator[Action]:
+    """Say ``PodsReady`` once; it stays true until the quota is given back."""
+    found = seen.workload
+    if not seen.is_usable(found) or queue.says_ready(found) or not has_condition(found, "Admitted"):
+        return
+    why = _why_ready(seen, now)
+    if why:
+        yield SetStatus(WORKLOAD, found, queue.status_ready(found, now, why), told(WORKLOAD, found, why))
+
+
+def _why_ready(seen: Observed, now: datetime) -> str:
+    """Why the quota is in use as it should be; empty if it is not yet."""
+    if queue.is_everything_ready(seen):
+        # Environments may start for longer than Kueue waits.
+        return "all pods of the fleet are ready"
+    # With minAvailable below all collectors, a fleet works although some of its pods never start.
+    ready = _ready(seen, now)
+    return f"the fleet is Ready: {ready.message}" if ready is not None and is_true(ready) else ""
+
+
+def _ready(seen: Observed, now: datetime) -> Condition | None:
+    run = outcome(seen, now)
+    if not isinstance(run, Pending | Running):
+        return None
+    return next(one for one in conditions_of(seen, run, now) if one.type == ConditionType.READY)
