@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -19,7 +19,10 @@ _LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Kind:
-    """A resource of the API server: what a manifest says, and how its URL is spelled."""
+    """A resource of the API server: what a manifest says, and how its URL is spelled.
+
+    ``api_version`` names the newest version that this operator knows. ``Kube.as_served`` names the one that is served.
+    """
 
     api_version: str
     kind: str
@@ -34,6 +37,10 @@ class Kind:
     @property
     def version(self) -> str:
         return self.api_version.rpartition("/")[2]
+
+    def at(self, version: str) -> Kind:
+        """Return the same resource in another version of its group."""
+        return replace(self, api_version=f"{self.group}/{version}")
 
     @property
     def full_name(self) -> str:

@@ -47,6 +47,10 @@ class Api:
         self._client: kubernetes.client.ApiClient | None = None
         self._kinds: dict[str, Kind] = {}
 
+    def forget_kinds(self) -> None:
+        """Find out anew which kinds are served, and in which versions."""
+        self._kinds = {}
+
     def get(self, kind: str, name: str, namespace: str | None) -> Object:
         """One object; KubernetesError with ``(NotFound)`` in its message if it does not exist."""
         served = self._kind(kind)

@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # Folders of ``tools/`` with other pins, in the place of the usual ones: that is how tests/versions runs other tests.
 OTHER_KUBERNETES, OTHER_KUBERAY = "COLLECTORFLEET_TEST_KUBERNETES", "COLLECTORFLEET_TEST_KUBERAY"
+OTHER_KUEUE = "COLLECTORFLEET_TEST_KUEUE"
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ ARGOCD = Tool(
 )
 FLUX = tuple(Tool(f"flux-{kind}") for kind in ("source", "kustomize", "helm"))
 # Queues with quota.
-KUEUE = Tool("kueue")
+KUEUE = Tool(os.environ.get(OTHER_KUEUE, "kueue"))
 # The verdict of Flux and Helm 4 on an object's conditions, as a command.
 KSTATUS = Tool("kstatus")
 # A registry on loopback.

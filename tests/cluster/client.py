@@ -62,6 +62,7 @@ class Client:
         names = [name for files in folders for one in files for name in self.apply(one, output="name").split()]
         for name in names:
             self.wait_for(name, "Established")
+        self._api.forget_kinds()
 
     def delete(self, target: str, namespace: str | None = None, *, wait: bool = True) -> None:
         """Delete ``kind/name`` and block until it is gone; one that is not there is fine."""

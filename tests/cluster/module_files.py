@@ -78,7 +78,9 @@ PROMETHEUS_OPERATOR = ModuleFiles(
     "github.com/prometheus-operator/prometheus-operator",
     tuple(f"{_PROMETHEUS_CRDS}/monitoring.coreos.com_{kind}.yaml" for kind in ("podmonitors", "prometheusrules")),
 )
-KUEUE = ModuleFiles("kueue", "sigs.k8s.io/kueue", ("config",))
+KUEUE = ModuleFiles(binaries.KUEUE.name, "sigs.k8s.io/kueue", ("config",))
+# The oldest and the newest that are supported: their CRDs serve other versions.
+KUEUE_OLDEST, KUEUE_NEWEST = (ModuleFiles(pins, KUEUE.module, KUEUE.parts) for pins in ("kueue-0.14", "kueue"))
 ARGOCD = ModuleFiles(
     "argocd",
     "github.com/argoproj/argo-cd/v3",

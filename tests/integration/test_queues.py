@@ -2,77 +2,150 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.cluster import module_files
 from tests.cluster.client import Object, condition
 from tests.cluster.control_plane import ControlPlane
-from tests.integration import played
+from tests.cluster.module_files import KUEUE_NEWEST, KUEUE_OLDEST
+from tests.integration import kueue_crds, played
 from tests.integration.operator_process import operator
 from tests.integration.played import Pods, manifest, message, told
 from tests.wait import eventually
 
 from collectorfleet_api import names
 
-API = "kueue.x-k8s.io/v1beta1"
-KINDS = ("workloads", "resourceflavors", "workloadpriorityclasses")
 FLAVOR = {"nodeLabels": {"pool": "spot"}}
 
 
+@dataclass(frozen=True)
+class Queues:
+    """A namespace whose fleets an operator serves that knows of queues; ``version`` is of Kueue's API."""
+
+    plane: ControlPlane
+    namespace: str
+    version: str
+
+    @property
+    def api(self) -> str:
+        return f"{kueue_crds.GROUP}/{self.version}"
+
+    @property
+    def workload(self) -> tuple[str, str]:
+        """As kubectl takes it, whatever other versions there are."""
+        return f"workloads.{self.version}.{kueue_crds.GROUP}", "fleet"
+
+    def stored(self) -> Object:
+        found = self.plane.kubectl("get", *self.workload, "-n", self.namespace, "--show-managed-fields", "-o", "json")
+        read: Object = json.loads(found)
+        return read
+
+    def written_in(self) -> set[str]:
+        """The versions in which the operator wrote the Workload last."""
+        fields = self.stored()["metadata"]["managedFields"]
+        ours = [one for one in fields if one["manager"] == names.OPERATOR_MANAGER and one["operation"] == "Apply"]
+        return {one["apiVersion"] for one in ours}
+
+    def say(self, told: dict[str, str], **status: object) -> None:
+        """Conditions that Kueue writes, beside those that are there."""
+        kept = [one for one in self.stored().get("status", {}).get("conditions", []) if one["type"] not in told]
+        time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        new = [
+            {
+                "type": type_,
+                "status": word,
+                "reason": "Played",
+                "message": f"{type_} is {word}",
+                "lastTransitionTime": time,
+            }
+            for type_, word in told.items()
+        ]
+        patch = json.dumps({"status": {"conditions": [*kept, *new], **status}})
+        options = ("-n", self.namespace, "--subresource=status", "--type=merge", "-p", patch)
+        self.plane.kubectl("patch", *self.workload, *options)
+
+    def admit(self) -> None:
+        pod_sets = self.stored()["spec"]["podSets"]
+        assignments = [{"name": one["name"], "count": one["count"], "flavors": {"cpu": "spot"}} for one in pod_sets]
+        admission = {"clusterQueue": "lab", "podSetAssignments": assignments}
+        self.say({"QuotaReserved": "True", "Admitted": "True"}, admission=admission)
+
+    def add_flavor_and_priority(self) -> None:
+        self.plane.apply(
+            {"apiVersion": self.api, "kind": "ResourceFlavor", "metadata": {"name": "spot"}, "spec": FLAVOR}
+        )
+        urgent = {"apiVersion": self.api, "kind": "WorkloadPriorityClass", "metadata": {"name": "urgent"}, "value": 7}
+        self.plane.apply(urgent)
+
+
 @pytest.fixture
-def queues(control_plane: ControlPlane, fleet_crd: None, namespace: str, tmp_path: Path) -> Iterator[str]:
-    """A namespace whose fleets an operator serves that knows of queues."""
-    if reason := module_files.KUEUE.missing():
-        pytest.skip(f"left out the queues: {reason}")
-    bases = module_files.KUEUE.folder() / "config/components/crd/bases"
-    for kind in KINDS:
-        control_plane.apply_crds(bases / f"kueue.x-k8s.io_{kind}.yaml")
+def kueue_can_be_had(control_plane: ControlPlane) -> Iterator[None]:
+    """The CRDs of both Kueues can be had; at the end none is installed."""
+    for kueue in (KUEUE_OLDEST, KUEUE_NEWEST):
+        if reason := kueue.missing():
+            pytest.skip(f"left out the queues: {reason}")
+    try:
+        yield
+    finally:
+        kueue_crds.remove(control_plane)
+
+
+@contextlib.contextmanager
+def operator_of_queues(plane: ControlPlane, folder: Path, namespace: str) -> Iterator[None]:
     arguments = ("--queues", "--namespace", namespace)
-    with operator(control_plane, tmp_path, *arguments, account=control_plane.kubeconfig):
-        yield namespace
+    with operator(plane, folder, *arguments, account=plane.kubeconfig):
+        yield
 
 
-def say(plane: ControlPlane, namespace: str, told: dict[str, str], **status: object) -> None:
-    """Conditions that Kueue writes, beside those that are there."""
-    stored = plane.get("workload/fleet", namespace)
-    kept = [one for one in stored.get("status", {}).get("conditions", []) if one["type"] not in told]
-    time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    new = [
-        {"type": type_, "status": word, "reason": "Played", "message": f"{type_} is {word}", "lastTransitionTime": time}
-        for type_, word in told.items()
+@pytest.fixture(
+    params=[
+        pytest.param((KUEUE_OLDEST, "v1beta1"), id="oldest Kueue"),
+        pytest.param((KUEUE_NEWEST, "v1beta2"), id="newest Kueue"),
     ]
-    patch = json.dumps({"status": {"conditions": [*kept, *new], **status}})
-    options = ("-n", namespace, "--subresource=status", "--type=merge", "-p", patch)
-    plane.kubectl("patch", "workload/fleet", *options)
+)
+def queues(
+    request: pytest.FixtureRequest,
+    control_plane: ControlPlane,
+    fleet_crd: None,
+    kueue_can_be_had: None,
+    namespace: str,
+    tmp_path: Path,
+) -> Iterator[Queues]:
+    kueue, version = request.param
+    kueue_crds.install(control_plane, kueue)
+    with operator_of_queues(control_plane, tmp_path, namespace):
+        yield Queues(control_plane, namespace, version)
 
 
-def admit(plane: ControlPlane, namespace: str) -> None:
-    pod_sets = plane.get("workload/fleet", namespace)["spec"]["podSets"]
-    assignments = [{"name": one["name"], "count": one["count"], "flavors": {"cpu": "spot"}} for one in pod_sets]
-    admission = {"clusterQueue": "lab", "podSetAssignments": assignments}
-    say(plane, namespace, {"QuotaReserved": "True", "Admitted": "True"}, admission=admission)
+def queued_fleet(priority: str = "", **spec: Any) -> Object:
+    fleet = manifest(replicas=1, **spec)
+    fleet["metadata"]["labels"] = {names.QUEUE_LABEL: "team"}
+    if priority:
+        fleet["metadata"]["labels"][names.PRIORITY_LABEL] = priority
+    return fleet
 
 
-def test_a_fleet_waits_for_its_workload_runs_and_gives_the_quota_back(control_plane: ControlPlane, queues: str) -> None:
-    plane, namespace = control_plane, queues
-    plane.apply({"apiVersion": API, "kind": "ResourceFlavor", "metadata": {"name": "spot"}, "spec": FLAVOR})
-    urgent = {"apiVersion": API, "kind": "WorkloadPriorityClass", "metadata": {"name": "urgent"}, "value": 7}
-    plane.apply(urgent)
-    fleet = manifest(replicas=1)
-    fleet["metadata"]["labels"] = {names.QUEUE_LABEL: "team", names.PRIORITY_LABEL: "urgent"}
-    plane.apply(fleet, namespace)
+def test_a_fleet_waits_for_its_workload_runs_and_gives_the_quota_back(queues: Queues) -> None:
+    plane, namespace = queues.plane, queues.namespace
+    queues.add_flavor_and_priority()
+    plane.apply(queued_fleet("urgent"), namespace)
     seen = plane.wait_for("cfleet/fleet", lambda f: told(f, "Admitted") == ("False", "WaitingForQuota"), namespace)
     assert "LocalQueue team" in message(seen, "Ready")
-    workload = plane.get("workload/fleet", namespace)
+    workload = queues.stored()
+    assert queues.written_in() == {queues.api}
     assert (workload["spec"]["priority"], workload["spec"]["queueName"]) == (7, "team")
     assert [one["name"] for one in workload["spec"]["podSets"]] == ["driver", "head", "workers-collectors"]
+    by_name, by_reference = workload["spec"].get("priorityClassName"), workload["spec"].get("priorityClassRef", {})
+    assert by_name == "urgent" or by_reference.get("name") == "urgent"
     assert plane.items("jobs,rayclusters,pods", namespace) == []
 
-    admit(plane, namespace)
+    queues.admit()
     pods = Pods(plane, namespace)
     for role in ("head", "worker", "driver"):
         pods.run(role, 1)
@@ -81,7 +154,7 @@ def test_a_fleet_waits_for_its_workload_runs_and_gives_the_quota_back(control_pl
     plane.wait_for("cfleet/fleet", "Ready", namespace)
     plane.wait_for("workload/fleet", "PodsReady", namespace)
 
-    say(plane, namespace, {"Evicted": "True"})
+    queues.say({"Evicted": "True"})
     seen = plane.wait_for("cfleet/fleet", lambda f: f["status"]["orders"]["stopAtBatch"], namespace)
     assert told(seen, "Ready") == ("False", "QuotaTakenBack")
     (driver,) = pods.of("driver")
@@ -94,9 +167,40 @@ def test_a_fleet_waits_for_its_workload_runs_and_gives_the_quota_back(control_pl
     assert "admission" not in given_back["status"]
     assert pods.of("head") + pods.of("worker") + pods.of("driver") == []
 
-    say(plane, namespace, {"Evicted": "False"})
-    admit(plane, namespace)
+    queues.say({"Evicted": "False"})
+    queues.admit()
     pods.wait("driver", 1)
     plane.kubectl("patch", "cfleet/fleet", "-n", namespace, "--type=merge", "-p", '{"spec":{"suspend":true}}')
     plane.wait_for("cfleet/fleet", "Suspended", namespace)
     eventually(lambda: plane.items("workloads", namespace), until=lambda left: not left, within=30, what="it is gone")
+
+
+def test_a_fleet_keeps_its_place_in_the_queue_while_kueue_is_installed_and_upgraded(
+    control_plane: ControlPlane, fleet_crd: None, kueue_can_be_had: None, namespace: str, tmp_path: Path
+) -> None:
+    plane = control_plane
+    old, new = Queues(plane, namespace, "v1beta1"), Queues(plane, namespace, "v1beta2")
+    with operator_of_queues(plane, tmp_path, namespace):
+        # Without a priority, whose fields only Kueue's own webhook converts.
+        plane.apply(queued_fleet(workers={"collectorsPerPod": 1}), namespace)
+        plane.wait_for("cfleet/fleet", lambda f: told(f, "Admitted") == ("False", "KueueMissing"), namespace)
+
+        kueue_crds.install(plane, KUEUE_OLDEST)
+        plane.wait_for("cfleet/fleet", lambda f: told(f, "Admitted") == ("False", "WaitingForQuota"), namespace)
+        assert old.written_in() == {old.api}
+        uid = old.stored()["metadata"]["uid"]
+
+        # As Kueue 0.20 is to do.
+        kueue_crds.install(plane, KUEUE_NEWEST, unserved="v1beta1")
+        plane.kubectl("scale", "-n", namespace, "cfleet/fleet", "--replicas=3")
+        eventually(
+            lambda: [one["count"] for one in new.stored()["spec"]["podSets"]],
+            until=lambda counts: counts == [1, 1, 3],
+            within=60,
+            what="a Workload of three workers",
+        )
+        assert new.written_in() == {new.api}
+        assert new.stored()["metadata"]["uid"] == uid
+        new.add_flavor_and_priority()
+        new.admit()
+        Pods(plane, namespace).wait("driver", 1)

@@ -26,7 +26,7 @@ from collectorfleet_operator.children.role import ROLE, role
 from collectorfleet_operator.children.role_binding import ROLE_BINDING, role_binding
 from collectorfleet_operator.children.service_account import SERVICE_ACCOUNT, service_account
 from collectorfleet_operator.children.timeline import CONFIG_MAP, timeline
-from collectorfleet_operator.children.workload import WORKLOAD, queue_of, workload
+from collectorfleet_operator.children.workload import NEWEST_KUEUE, WORKLOAD, queue_of, workload
 from collectorfleet_operator.objects import Key, Kind, Object
 
 
@@ -73,7 +73,7 @@ def _immutable(_stored: Object, _asked: Object) -> str:
 WORKLOAD_CHILD: Final = Child(
     WORKLOAD,
     names.workload_name,
-    lambda fleet: workload(fleet) if queue_of(fleet) else None,
+    lambda fleet: workload(fleet, NEWEST_KUEUE) if queue_of(fleet) else None,
     summary=lambda made: f"waits in LocalQueue {made['spec']['queueName']}",
     news=News.WATCHED,
     announced=True,

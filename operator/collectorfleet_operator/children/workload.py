@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Final
+from collections.abc import Collection
+from enum import StrEnum
+from typing import Final, assert_never
 
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
@@ -18,11 +20,23 @@ from collectorfleet_operator.children.owner import manifest
 from collectorfleet_operator.children.raycluster import raycluster
 from collectorfleet_operator.objects import Kind, Object, annotation
 
-WORKLOAD: Final = Kind("kueue.x-k8s.io/v1beta1", "Workload", "workloads")
-FLAVOR: Final = Kind("kueue.x-k8s.io/v1beta1", "ResourceFlavor", "resourceflavors", namespaced=False)
-PRIORITY_CLASS: Final = Kind(
-    "kueue.x-k8s.io/v1beta1", "WorkloadPriorityClass", "workloadpriorityclasses", namespaced=False
-)
+
+class KueueVersion(StrEnum):
+    """The versions of Kueue's API that this operator knows, newest first.
+
+    Kueue 0.14 serves v1beta1 alone, and 0.15 to 0.19 serve both. Kueue 0.20 is to serve v1beta2 alone.
+    """
+
+    V1BETA2 = "v1beta2"
+    V1BETA1 = "v1beta1"
+
+
+KUEUE: Final = "kueue.x-k8s.io"
+NEWEST_KUEUE: Final = KueueVersion.V1BETA2
+_API: Final = f"{KUEUE}/{NEWEST_KUEUE}"
+WORKLOAD: Final = Kind(_API, "Workload", "workloads")
+FLAVOR: Final = Kind(_API, "ResourceFlavor", "resourceflavors", namespaced=False)
+PRIORITY_CLASS: Final = Kind(_API, "WorkloadPriorityClass", "workloadpriorityclasses", namespaced=False)
 
 DRIVER: Final = "driver"
 HEAD: Final = "head"
@@ -30,6 +44,11 @@ _PODS_HASH: Final = f"{names.GROUP}/pods-hash"
 # What Kueue goes by: how much a pod asks for, and which nodes take it.
 _POD: Final = ("nodeSelector", "affinity", "tolerations", "runtimeClassName", "overhead", "resources", "resourceClaims")
 _CONTAINER: Final = ("name", "image", "resources", "restartPolicy")
+
+
+def newest_served(versions: Collection[str]) -> KueueVersion | None:
+    """Return the newest version that both sides know; None if there is none."""
+    return next((version for version in KueueVersion if version in versions), None)
 
 
 def queue_of(fleet: CollectorFleet) -> str:
@@ -47,12 +66,12 @@ def workers_of(group: str) -> str:
     return f"workers-{group}"
 
 
-def workload(fleet: CollectorFleet) -> Object:
-    """Without its priority, which is a number that only the cluster knows."""
+def workload(fleet: CollectorFleet, version: KueueVersion) -> Object:
+    """Return the Workload without its priority, which is a number that only the cluster knows."""
     pod_sets = _pod_sets(fleet)
     made = manifest(
         fleet,
-        WORKLOAD,
+        WORKLOAD.at(version),
         names.workload_name(fleet.metadata.name),
         spec={"queueName": queue_of(fleet), "podSets": pod_sets},
     )
@@ -60,14 +79,9 @@ def workload(fleet: CollectorFleet) -> Object:
     return made
 
 
-def with_priority(made: Object, name: str, value: int) -> Object:
-    """The Workload of a fleet with a WorkloadPriorityClass."""
-    priority = {
-        "priorityClassName": name,
-        "priorityClassSource": "kueue.x-k8s.io/workloadpriorityclass",
-        "priority": value,
-    }
-    return {**made, "spec": {**made["spec"], **priority}}
+def with_priority(made: Object, name: str, value: int, version: KueueVersion) -> Object:
+    """Return the Workload of a fleet with a WorkloadPriorityClass."""
+    return {**made, "spec": {**made["spec"], **_priority_class(name, version), "priority": value}}
 
 
 def counts_of(made: Object) -> dict[str, int]:
@@ -80,6 +94,16 @@ def holds(stored: Object, wanted: Object) -> bool:
     have, want = counts_of(stored), counts_of(wanted)
     is_enough = have.keys() == want.keys() and all(want[name] <= have[name] for name in want)
     return is_enough and annotation(stored, _PODS_HASH) == annotation(wanted, _PODS_HASH)
+
+
+def _priority_class(name: str, version: KueueVersion) -> Object:
+    match version:
+        case KueueVersion.V1BETA2:
+            return {"priorityClassRef": {"group": KUEUE, "kind": PRIORITY_CLASS.kind, "name": name}}
+        case KueueVersion.V1BETA1:
+            return {"priorityClassName": name, "priorityClassSource": f"{KUEUE}/workloadpriorityclass"}
+        case _:
+            assert_never(version)
 
 
 def _pod_sets(fleet: CollectorFleet) -> list[Object]:

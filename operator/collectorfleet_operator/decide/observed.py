@@ -23,6 +23,7 @@ from collectorfleet_operator.children.table import (
     Child,
 )
 from collectorfleet_operator.children.worker_group import GROUP_LABEL
+from collectorfleet_operator.children.workload import NEWEST_KUEUE, KueueVersion
 from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.lost import TAKES_LEASE_WITHIN, is_lost
 from collectorfleet_operator.objects import (
@@ -86,6 +87,8 @@ class Observed:
     kuberay_installed: bool = True
     # Why no fleet can wait in a queue here, in a sentence; empty if it can.
     why_no_queues: str = ""
+    # The version of Kueue's API that is written.
+    kueue: KueueVersion = NEWEST_KUEUE
     # Kueue's objects that belong to no namespace, by name: those that a fleet with a queue refers to, and that exist.
     flavors: Mapping[str, Object] = field(default_factory=dict)
     priority_class: Object | None = None

@@ -85,7 +85,7 @@ def state(seen: Observed) -> State:
         if runs:
             return Withdrawn("Kueue has taken its quota back")
         return Waiting(_why_pending(found), asks=True)
-    if not runs and not holds(found, workload(seen.present)):
+    if not runs and not holds(found, workload(seen.present, seen.kueue)):
         return Withdrawn("the quota that it has is for other pods")
     missing = sorted(flavors_of(found) - seen.flavors.keys())
     if missing and not runs:
@@ -119,10 +119,12 @@ def is_placed(seen: Observed) -> bool:
 
 def asked_for(seen: Observed) -> Object | None:
     """The Workload that the fleet is to wait with; None where its priority is not known."""
-    made, name = workload(seen.present), priority_class_of(seen.fleet)
+    made, name = workload(seen.present, seen.kueue), priority_class_of(seen.fleet)
     if not name:
         return made
-    return with_priority(made, name, int(seen.priority_class["value"])) if seen.priority_class is not None else None
+    if seen.priority_class is None:
+        return None
+    return with_priority(made, name, int(seen.priority_class["value"]), seen.kueue)
 
 
 def lacks(seen: Observed) -> bool:

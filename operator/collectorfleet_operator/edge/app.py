@@ -19,11 +19,10 @@ from typing import Any
 
 import aiohttp
 
-from collectorfleet_api import names
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import PROVIDERS, WATCHED
-from collectorfleet_operator.children.workload import WORKLOAD
+from collectorfleet_operator.children.workload import KUEUE, WORKLOAD
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import (
@@ -42,6 +41,7 @@ from collectorfleet_operator.edge.metrics.requests import tracing
 from collectorfleet_operator.edge.metrics.state import State
 from collectorfleet_operator.edge.reconcile import Reconciler
 from collectorfleet_operator.edge.resync import Resync
+from collectorfleet_operator.edge.served_kueue import ServedKueue, why_no_queues
 from collectorfleet_operator.edge.server_clock import ServerClock
 from collectorfleet_operator.edge.settings import Settings
 from collectorfleet_operator.edge.ticks import (
@@ -136,6 +136,10 @@ class Process:
     def events(self) -> EventWriter:
         return EventWriter(self.kube, self.now)
 
+    @cached_property
+    def kueue(self) -> ServedKueue:
+        return ServedKueue(self.kube, is_used=self.settings.queues)
+
 
 class Session:
     """One life of cache, queue and watches."""
@@ -148,10 +152,12 @@ class Session:
         settings = process.settings
         self._unserved = set() if settings.queues else {WORKLOAD}
         provided = [kind for kind in PROVIDERS if kind not in self._unserved]
+        kueue = process.kueue.version
+        self._kube = process.kube.in_versions({KUEUE: kueue})
         self._resync = Resync(
-            process.kube, self._cache, process.freshness, settings.scopes, process.now, self._look_at, provided
+            self._kube, self._cache, process.freshness, settings.scopes, process.now, self._look_at, provided
         )
-        self._reconciler = Reconciler(process.kube, self._cache, process.now, process.events, settings.propagation)
+        self._reconciler = Reconciler(self._kube, self._cache, process.now, process.events, settings.propagation, kueue)
         self._reconciler.warnings = self._resync.warnings
         self._reconciler.code_changes = self._resync.code_changes
         reconcile = process.instruments.timed(self._reconcile)
@@ -171,7 +177,7 @@ class Session:
             what = (kind.full_name, whose, PROVIDERS[kind])
             log.warning("no %s in this Kubernetes: %s wait until %s is installed", *what)
         self._reconciler.kuberay_is_missing = RAYCLUSTER in missing
-        self._reconciler.why_no_queues = _why_no_queues(missing, self._unserved)
+        self._reconciler.why_no_queues = why_no_queues(missing, self._unserved)
         kinds = [kind for kind in WATCHED if kind not in missing | self._unserved]
         for kind in kinds:
             self._process.freshness.heard(kind)
@@ -203,11 +209,13 @@ class Session:
     async def _first_lists(self) -> set[Kind] | None:
         """Fill the cache and queue every fleet; returns the kinds that are not served.
 
-        None if the process is told to stop before there is anything.
+        None if the process is told to stop before there is anything, or if the next session is to begin instead.
         """
         said, refused = "", 0
         while not self._stop.is_set():
             try:
+                if await self._kueue_has_changed():
+                    return None
                 missing = await self._resync.list_everything()
             except KubeError as error:
                 if not isinstance(error, UnavailableError):
@@ -230,6 +238,7 @@ class Session:
         steps = [
             Step(self._resync.list_often),
             Step(self._resync.list_all, TICKS_PER_FULL_LIST),
+            Step(self._process.kueue.has_changed, TICKS_PER_FULL_LIST),
             # Where there is no KubeRay, fleets wait for it.
             Step(partial(self._served_kinds_changed, missing), 1 if RAYCLUSTER in missing else TICKS_PER_FULL_LIST),
         ]
@@ -255,11 +264,23 @@ class Session:
             raise refusal
         return now_missing != missing
 
+    async def _kueue_has_changed(self) -> bool:
+        """Of a refusal the ticks tell: it keeps fleets without a queue from nothing."""
+        with contextlib.suppress(RefusedError):
+            return await self._process.kueue.has_changed()
+        return False
+
     async def _watch(self, kinds: Iterable[Kind]) -> None:
         process = self._process
         take_signals = partial(_on_signals, process.stop)
         await watch(
-            kinds, process.settings, self._take_news, self._take_beginning, self._over, process.trace, take_signals
+            {kind: self._kube.as_served(kind) for kind in kinds},
+            process.settings,
+            self._take_news,
+            self._take_beginning,
+            self._over,
+            process.trace,
+            take_signals,
         )
 
     def _take_news(self, kind: Kind, event: str | None, obj: Object) -> None:
@@ -291,12 +312,6 @@ class Session:
             watch_ages=self._process.freshness.watch_ages(),
             fleets=self._cache.summaries(),
         )
-
-
-def _why_no_queues(missing: set[Kind], unserved: set[Kind]) -> str:
-    if WORKLOAD in unserved:
-        return f"the operator serves no queues: set kueue.enabled of its chart, or remove label {names.QUEUE_LABEL}"
-    return f"this Kubernetes has no {WORKLOAD.full_name}: install Kueue" if WORKLOAD in missing else ""
 
 
 def _tenant_of(key: Key) -> str:

@@ -23,7 +23,13 @@ from kubernetes.aio.dynamic.resource import Resource
 from collectorfleet_api import names
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.workload import WORKLOAD
-from collectorfleet_operator.edge.errors import NotFoundError, NotLeadingError, UnavailableError, from_answer
+from collectorfleet_operator.edge.errors import (
+    NotFoundError,
+    NotLeadingError,
+    NotServedError,
+    UnavailableError,
+    from_answer,
+)
 from collectorfleet_operator.edge.listing import Incomplete, Listing, Unchanged
 from collectorfleet_operator.edge.readable import object_of
 from collectorfleet_operator.objects import Key, Kind, Object, metadata, name_of, namespace_of
@@ -36,6 +42,7 @@ _PIECE_BYTES: Final = 2**16
 # The version of the empty store: an apply about it meets an object of another version, or none, and makes it.
 _MERGED: Final = "application/merge-patch+json"
 _OF_NO_OBJECT: Final = "1"
+_NEWEST: Final[Mapping[str, str]] = {}
 _METADATA_ALONE: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
 
@@ -53,12 +60,19 @@ class _PlainJson(client.ApiClient):
 class Kube:
     """A connection. Every method raises a KubeError, and UnavailableError after ten seconds without an answer.
 
-    Nothing is written unless ``may_write`` says so at that moment.
+    Nothing is written unless ``may_write`` says so at that moment. ``versions``, by group: those that are asked for in
+    the place of the newest ones that this operator knows.
     """
 
-    def __init__(self, api: client.ApiClient, may_write: Callable[[], bool] = lambda: True) -> None:
+    def __init__(
+        self,
+        api: client.ApiClient,
+        may_write: Callable[[], bool] = lambda: True,
+        versions: Mapping[str, str] = _NEWEST,
+    ) -> None:
         self._api = api
         self._may_write = may_write
+        self._versions = versions
         self._dynamic = DynamicClient(api)
         self._resources: dict[Kind, Resource] = {}
 
@@ -83,7 +97,24 @@ class Kube:
 
     def only_while(self, may_write: Callable[[], bool]) -> Kube:
         """The same connection, for who may lose the right to write."""
-        return Kube(self._api, may_write)
+        return Kube(self._api, may_write, self._versions)
+
+    def in_versions(self, versions: Mapping[str, str]) -> Kube:
+        """The same connection, for an API server that serves these versions of some groups."""
+        return Kube(self._api, self._may_write, versions)
+
+    def as_served(self, kind: Kind) -> Kind:
+        """Return the kind in the version that is asked for."""
+        return kind.at(self._versions[kind.group]) if kind.group in self._versions else kind
+
+    async def versions(self, group: str) -> frozenset[str]:
+        """Return the versions in which the API server serves a group; none where it does not."""
+        what = f"get the versions of {group}"
+        try:
+            found = await self._ask(what, self._dynamic.request("get", f"/apis/{group}", **_OPTIONS))
+        except NotServedError:
+            return frozenset()
+        return frozenset(one["version"] for one in found["versions"])
 
     async def list(
         self,
@@ -112,12 +143,13 @@ class Kube:
             header_params=headers,
             **_LIST,
         )
+        served = self.as_served(kind)
         with _errors_of(f"list {kind.full_name}", LIST_SECONDS):
             async with await request as answer:
                 async for item in into.read(_pieces(answer)):
                     if not isinstance(item, Unchanged):
                         # Items of a list do not say what they are, or that they are metadata, of which none is null.
-                        item |= {"apiVersion": kind.api_version, "kind": kind.kind}
+                        item |= {"apiVersion": served.api_version, "kind": kind.kind}
                     yield item
 
     async def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
@@ -162,7 +194,8 @@ class Kube:
         ConflictError if it is not the one that was ``seen`` any more.
         """
         identity = {key: metadata(seen)[key] for key in ("name", "namespace", "uid", "resourceVersion")}
-        body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": identity, "status": status}
+        served = self.as_served(kind)
+        body = {"apiVersion": served.api_version, "kind": kind.kind, "metadata": identity, "status": status}
         return await self._write(
             f"set status of {kind} {namespace_of(seen)}/{name_of(seen)}",
             lambda: self._resource(kind).status.patch(
@@ -211,7 +244,7 @@ class Kube:
             self._resources[kind] = Resource(
                 prefix="apis" if kind.group else "api",
                 group=kind.group,
-                api_version=kind.version,
+                api_version=self.as_served(kind).version,
                 kind=kind.kind,
                 name=kind.plural,
                 namespaced=kind.namespaced,

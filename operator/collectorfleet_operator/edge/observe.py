@@ -17,6 +17,7 @@ from collectorfleet_operator.children.driver_job import CONTAINER, JOB, started_
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.propagation import NOTHING, Propagation
 from collectorfleet_operator.children.table import CHILDREN, DRIVER_CHILD, LEASE_CHILD, Child
+from collectorfleet_operator.children.workload import NEWEST_KUEUE, KueueVersion
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.decide.pods import began_at
 from collectorfleet_operator.edge.cache import Cache
@@ -45,6 +46,7 @@ def observe(
     wrong: Sequence[str],
     kuberay_installed: bool,
     why_no_queues: str = "",
+    kueue: KueueVersion = NEWEST_KUEUE,
     flavors: Mapping[str, Object] | None = None,
     priority_class: Object | None = None,
     propagation: Propagation = NOTHING,
@@ -69,6 +71,7 @@ def observe(
         problems=wrong,
         kuberay_installed=kuberay_installed,
         why_no_queues=why_no_queues,
+        kueue=kueue,
         flavors=flavors or {},
         priority_class=priority_class,
         propagation=propagation,

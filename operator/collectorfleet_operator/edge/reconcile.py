@@ -16,6 +16,7 @@ from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.propagation import NOTHING, Propagation
 from collectorfleet_operator.children.table import WORKLOAD_CHILD
+from collectorfleet_operator.children.workload import NEWEST_KUEUE, KueueVersion
 from collectorfleet_operator.decide.acted_on import says_what_to_do
 from collectorfleet_operator.decide.error_status import internal_error, invalid
 from collectorfleet_operator.decide.events import WARNING, Change, ignored, story
@@ -52,10 +53,12 @@ class Reconciler:
         now: Callable[[], datetime],
         events: EventWriter,
         propagation: Propagation = NOTHING,
+        kueue: KueueVersion = NEWEST_KUEUE,
     ) -> None:
         self._cache = cache
         self._now = now
         self._propagation = propagation
+        self._kueue = kueue
         self._executor = Executor(kube, cache)
         self._status = StatusWriter(kube)
         self._events = events
@@ -149,6 +152,7 @@ class Reconciler:
             propagation=self._propagation,
             refused=result.refused,
             why_no_queues=self.why_no_queues,
+            kueue=self._kueue,
             **queued,
             warnings=self.warnings.get(key, ()),
             code_changed_at=self.code_changes.get(key),

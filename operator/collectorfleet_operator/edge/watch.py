@@ -8,7 +8,7 @@ learns that a watch began, and lists what came before.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
 
 import aiohttp
@@ -35,7 +35,7 @@ _NOTHING: Final = "metadata.name=-"
 
 
 async def watch(
-    kinds: Iterable[Kind],
+    kinds: Mapping[Kind, Kind],
     settings: Settings,
     news: OnNews,
     began: OnBegin,
@@ -45,6 +45,8 @@ async def watch(
 ) -> None:
     """Call ``news`` with the kind, the type of event and the object, until ``stop`` is set.
 
+    ``kinds`` has each kind with the version of it that the API server serves.
+
     ``began`` is called with the full name of a kind whose watch begins: at the start, and whenever it cannot continue
     from its last version. ``news`` is not called for earlier changes.
 
@@ -52,18 +54,17 @@ async def watch(
     ``take_signals`` is called once kopf has put its own handlers of signals in place. After a signal, kopf waits five
     seconds for other tasks than its own. Returns on an earlier signal.
     """
-    kinds = list(kinds)
     registry = kopf.OperatorRegistry()
     kopf.on.login(registry=registry)(_login(trace, began))
-    for kind in kinds:
-        _subscribe(registry, kind, news)
+    for kind, served in kinds.items():
+        _subscribe(registry, kind, served, news)
     ready = asyncio.Event()
     asked = asyncio.create_task(ready.wait())
     asked.add_done_callback(lambda waited: None if waited.cancelled() else take_signals())
     try:
         await kopf.operator(
             registry=registry,
-            settings=_settings(kinds),
+            settings=_settings(kinds.values()),
             clusterwide=not settings.namespaces,
             namespaces=settings.namespaces,
             ready_flag=ready,
@@ -120,8 +121,8 @@ def _without_lists(began: OnBegin) -> aiohttp.ClientMiddlewareType:
     return ask
 
 
-def _subscribe(registry: kopf.OperatorRegistry, kind: Kind, news: OnNews) -> None:
-    @kopf.on.event(kind.group, kind.version, kind.plural, registry=registry, id=kind.plural)
+def _subscribe(registry: kopf.OperatorRegistry, kind: Kind, served: Kind, news: OnNews) -> None:
+    @kopf.on.event(served.group, served.version, served.plural, registry=registry, id=kind.plural)
     async def on_event(event: Any, **_: Any) -> None:
         news(kind, event["type"], event["object"])
 

@@ -40,14 +40,14 @@ NAME = "cheetah"
 KEY = Key("default", NAME)
 DRIVER = Key("default", f"{NAME}-driver")
 COLLECTORS = Key("default", f"{NAME}-collectors")
-KINDS = {(kind.api_version, kind.kind): kind for kind in LISTED}
+KINDS = {(kind.group, kind.kind): kind for kind in LISTED}
 # Longer than a Lease may be quiet.
 LONG_SECONDS = 600.0
 CONTAINERS = {"head": "ray-head", "worker": "ray-worker", "driver": "driver"}
 
 
 def kind_of(obj: Object) -> Kind:
-    return KINDS[obj["apiVersion"], obj["kind"]]
+    return KINDS[obj["apiVersion"].rpartition("/")[0], obj["kind"]]
 
 
 class World:

@@ -66,7 +66,7 @@ def _waiting(seen: Observed, why: str) -> Finding:
 
 def _true(seen: Observed, found: Admitted) -> Finding:
     by = f"admitted by ClusterQueue {found.cluster_queue}"
-    wanted = counts_of(workload(seen.present))
+    wanted = counts_of(workload(seen.present, seen.kueue))
     has, evaluators = worker_pods(found.counts), evaluator_pods(found.counts)
     text = f"{by} with {has} worker pod{'s' * (has != 1)}"
     if evaluators:
@@ -78,6 +78,6 @@ def _true(seen: Observed, found: Admitted) -> Finding:
             f"started; to ask for them, {_BACK_IN_LINE}"
         )
         return Finding(condition(_TYPE, True, Reason.ADMITTED_FOR_FEWER, text))
-    if stored is not None and not holds(stored, workload(seen.present)):
+    if stored is not None and not holds(stored, workload(seen.present, seen.kueue)):
         text = f"{text}, whose templates have changed since: to have Kueue count them as they are, {_BACK_IN_LINE}"
     return Finding(condition(_TYPE, True, Reason.ADMITTED, text))

@@ -17,7 +17,7 @@ from collectorfleet_api.v1alpha1 import Phase
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.children.workload import WORKLOAD
+from collectorfleet_operator.children.workload import WORKLOAD, KueueVersion
 from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus
 from collectorfleet_operator.decide.deadlines import LOOK_FOR_MISSING_AFTER
@@ -408,7 +408,30 @@ def test_a_priority_is_the_number_of_its_class() -> None:
     assert found.again_after is None
     (asks,) = found.actions
     spec = asks.manifest["spec"]  # type: ignore[union-attr]
-    assert (spec["priority"], spec["priorityClassName"]) == (100, "urgent")
+    assert (spec["priority"], spec["priorityClassRef"]["name"]) == (100, "urgent")
+
+
+def test_an_upgrade_of_kueue_changes_no_workload_that_waits_or_runs() -> None:
+    priority: Object = {"metadata": {"name": "urgent"}, "value": 100}
+    world = World()
+    world.flavors["spot"] = SPOT
+    label(world, **{names.PRIORITY_LABEL: "urgent"})
+    world.carry_out(kueue=KueueVersion.V1BETA1, priority_class=priority)
+    waits = world.get(WORKLOAD)
+    assert waits["apiVersion"] == "kueue.x-k8s.io/v1beta1"
+    assert waits["spec"]["priorityClassName"] == "urgent"
+
+    # What Kueue's conversion makes of it.
+    del waits["spec"]["priorityClassName"], waits["spec"]["priorityClassSource"]
+    reference = {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": "urgent"}
+    spec = {**waits["spec"], "priorityClassRef": reference, "active": True}
+    world.store({**waits, "apiVersion": "kueue.x-k8s.io/v1beta2", "spec": spec})
+    assert world.plan(priority_class=priority).actions == ()
+    admit(world)
+    world.start()
+    assert kinds(world.carry_out()) == ["SetStatus Workload"]
+    assert world.plan(priority_class=priority).actions == ()
+    assert told(world.look(), "Admitted")[:2] == ("True", "Admitted")
 
 
 def test_a_fleet_without_a_queue_has_no_such_condition() -> None:

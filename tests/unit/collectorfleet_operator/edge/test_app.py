@@ -22,13 +22,14 @@ from collectorfleet_operator.objects import Kind
 class Played:
     """A session that listed everything a minute ago, and a fleet that is not ready."""
 
-    def __init__(self) -> None:
+    def __init__(self, *arguments: str, kueue: frozenset[str] | None = frozenset()) -> None:
         self.seconds = 0.0
         self.lists = PlayedLists(running())
+        self.lists.kueue = kueue
         freshness = Freshness(lambda: self.seconds)
         self.health = Health(lambda: self.seconds, freshness)
-        process = Process(
-            from_arguments([]),
+        self.process = Process(
+            from_arguments(arguments),
             self.lists,  # type: ignore[arg-type]
             aiohttp.TraceConfig(),
             self.health,
@@ -37,13 +38,18 @@ class Played:
             asyncio.Event(),
             lambda: NOON,
         )
-        self.session = Session(process)
+        self.session = Session(self.process)
         self.lists_of_state = self.session._ticks(set())
         self.tick()
         self.seconds = 60.0
 
-    def tick(self) -> None:
-        asyncio.run(self.lists_of_state.tick(everything=True))
+    def tick(self) -> bool:
+        """Whether the session is to end."""
+        return asyncio.run(self.lists_of_state.tick(everything=True))
+
+    def begin(self) -> set[Kind] | None:
+        """What the first lists of a session find; None if another session is to begin instead."""
+        return asyncio.run(self.session._first_lists())
 
 
 @pytest.mark.parametrize(
@@ -69,3 +75,43 @@ def test_warnings_that_are_not_listed_are_said_once_and_asked_for_less_often(cap
     assert pauses == [2, 4, 8, 16, 30, 30]
     assert played.health.age_seconds == 60.0
     assert caplog.messages == ["the API server does not answer: list Event: no answer"]
+
+
+BOTH = frozenset({"v1beta1", "v1beta2"})
+OLD = frozenset({"v1beta1"})
+
+
+def test_a_session_on_an_old_kueue_gives_way_to_one_that_writes_its_version() -> None:
+    played = Played("--queues")
+    played.lists.kueue = OLD
+    assert played.begin() is None
+    assert played.process.kueue.version == "v1beta1"
+    played.session = Session(played.process)
+    assert played.begin() == set()
+
+
+def test_an_upgrade_of_kueue_ends_the_session_and_a_repeated_answer_does_not() -> None:
+    played = Played("--queues", kueue=BOTH)
+    assert not played.tick()
+    played.lists.kueue = OLD
+    assert played.tick()
+    assert not played.tick()
+    played.lists.kueue = frozenset({"v1beta2"})
+    assert played.tick()
+    assert played.process.kueue.version == "v1beta2"
+
+
+@pytest.mark.parametrize(
+    "kueue", [frozenset(), frozenset({"v1"}), None], ids=["none", "of an unknown version", "refused"]
+)
+def test_fleets_without_a_queue_are_served_whatever_kueue_there_is(kueue: frozenset[str] | None) -> None:
+    played = Played("--queues", kueue=kueue)
+    assert played.begin() == set()
+    assert not played.tick()
+    assert played.health.age_seconds == 0.0
+
+
+def test_an_operator_that_serves_no_queues_does_not_ask_for_kueue() -> None:
+    played = Played(kueue=OLD)
+    assert played.begin() == set()
+    assert played.process.kueue.version == "v1beta2"

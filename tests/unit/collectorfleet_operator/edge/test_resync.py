@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -45,7 +45,16 @@ class PlayedLists:
         self.breaks_off: set[Kind] = set()
         self.code_changed_at = "2026-07-01T12:00:00Z"
         self.asked_for: list[str] = []
+        self.kueue: frozenset[str] | None = frozenset()  # None: refused
         self.version = 1000
+
+    def in_versions(self, _: Mapping[str, str]) -> PlayedLists:
+        return self
+
+    async def versions(self, group: str) -> frozenset[str]:
+        if self.kueue is None:
+            raise RefusedError(f"get the versions of {group}", "forbidden")
+        return self.kueue
 
     async def list(
         self, kind: Kind, namespace: str | None, into: Listing, **options: Any
