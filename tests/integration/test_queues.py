@@ -175,6 +175,25 @@ def test_a_fleet_waits_for_its_workload_runs_and_gives_the_quota_back(queues: Qu
     eventually(lambda: plane.items("workloads", namespace), until=lambda left: not left, within=30, what="it is gone")
 
 
+def test_kueue_is_told_that_a_fleet_works_although_a_pod_of_it_is_pending(queues: Queues) -> None:
+    plane, namespace = queues.plane, queues.namespace
+    queues.add_flavor_and_priority()
+    fleet = queued_fleet(workers={"collectorsPerPod": 1})
+    fleet["spec"]["collectors"] |= {"replicas": 2, "minAvailable": 1}
+    plane.apply(fleet, namespace)
+    plane.wait_for("workload/fleet", lambda found: bool(found["spec"]["podSets"]), namespace)
+    queues.admit()
+    pods = Pods(plane, namespace)
+    pods.wait("worker", 2)
+    for role in ("head", "driver"):
+        pods.run(role, 1)
+    played.report(plane, namespace, available=1)
+    plane.wait_for("cfleet/fleet", "Ready", namespace)
+    found = plane.wait_for("workload/fleet", "PodsReady", namespace)
+    told_kueue = (condition(found, "PodsReady") or {})["message"]
+    assert told_kueue == "the fleet is Ready: 1 of 2 collectors run acknowledged weights"
+
+
 def test_a_fleet_keeps_its_place_in_the_queue_while_kueue_is_installed_and_upgraded(
     control_plane: ControlPlane, fleet_crd: None, kueue_can_be_had: None, namespace: str, tmp_path: Path
 ) -> None:

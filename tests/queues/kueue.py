@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import yaml
 from tests.cluster import binaries, module_files
 from tests.cluster.client import Client, Object
@@ -9,8 +11,8 @@ from tests.cluster.cluster import Cluster
 from tests.cluster.images import Image, Layer
 
 NAMESPACE = "kueue-system"
-_IMAGE = "registry.k8s.io/kueue/kueue:v0.14.0"
-_API = "kueue.x-k8s.io/v1beta1"
+_IMAGE = f"registry.k8s.io/kueue/kueue:{binaries.pinned(binaries.KUEUE.name, module_files.KUEUE.module)}"
+_GROUP = "kueue.x-k8s.io"
 # A label that every node of the test cluster has.
 FLAVOR_LABELS = {"kubernetes.io/os": "linux"}
 
@@ -52,18 +54,27 @@ def add_queue(client: Client, namespace: str, memory: str) -> None:
         "resourceGroups": [group],
         "preemption": {"withinClusterQueue": "LowerPriority"},
     }
+    api = f"{_GROUP}/{newest_version()}"
     client.apply(
         [
-            {"apiVersion": _API, "kind": "ResourceFlavor", **flavor},
-            {"apiVersion": _API, "kind": "ClusterQueue", "metadata": {"name": namespace}, "spec": spec},
+            {"apiVersion": api, "kind": "ResourceFlavor", **flavor},
+            {"apiVersion": api, "kind": "ClusterQueue", "metadata": {"name": namespace}, "spec": spec},
             *(
-                {"apiVersion": _API, "kind": "WorkloadPriorityClass", "metadata": {"name": name}, "value": value}
+                {"apiVersion": api, "kind": "WorkloadPriorityClass", "metadata": {"name": name}, "value": value}
                 for name, value in (("low", 1), ("high", 1000))
             ),
         ]
     )
     local = {"metadata": {"name": "team"}, "spec": {"clusterQueue": namespace}}
-    client.apply({"apiVersion": _API, "kind": "LocalQueue", **local}, namespace)
+    client.apply({"apiVersion": api, "kind": "LocalQueue", **local}, namespace)
+
+
+@functools.cache
+def newest_version() -> str:
+    """The newest version of its API that this Kueue serves, in which it also stores."""
+    crd = module_files.KUEUE.folder() / f"config/components/crd/bases/{_GROUP}_workloads.yaml"
+    versions = yaml.safe_load(crd.read_text())["spec"]["versions"]
+    return next(str(version["name"]) for version in versions if version["storage"])
 
 
 def _configure(deployment: Object) -> None:

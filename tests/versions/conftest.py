@@ -9,8 +9,8 @@ import pytest
 from benchmarks.common import tables
 
 _BEGIN, _END = "<!-- written by make test-versions -->", "<!-- end of what it wrote -->"
-_KEY = 4  # columns that say what was run
-_HEADER = ("Kubernetes", "KubeRay", "Ray", "tests", "passed", "left out")
+_KEY = 5  # columns that say what was run
+_HEADER = ("Kubernetes", "KubeRay", "Ray", "Kueue", "tests", "passed", "left out")
 
 Row = tuple[str, ...]
 

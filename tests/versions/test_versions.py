@@ -1,8 +1,8 @@
-"""The project's own tests with other versions of Kubernetes, KubeRay and Ray than the pinned ones.
+"""The project's own tests with other versions of Kubernetes, KubeRay, Ray and Kueue than the pinned ones.
 
-Each combination is a run of pytest of its own: a Kubernetes or KubeRay by the folder of ``tools/`` that pins it, a Ray
-by a folder before the installed packages. Kubelets are never newer than their API server, so another Kubernetes is a
-control plane, and pods are played; another KubeRay and another Ray run on real nodes.
+Each combination is a run of pytest of its own: a Kubernetes, KubeRay or Kueue by the folder of ``tools/`` that pins it,
+a Ray by a folder before the installed packages. Kubelets are never newer than their API server, so another Kubernetes
+is a control plane, and pods are played; another KubeRay, Ray and Kueue run on real nodes.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ DATA_PLANE = ("tests/contract", "tests/runtime")
 # Older Rays forget processes that they have ended.
 LEFT_BEHIND = "ignore:subprocess:ResourceWarning"
 NODES = ("tests/e2e/test_fleet.py", "tests/e2e/test_outages.py")
+QUEUES = ("tests/queues",)
 
 
 @dataclass(frozen=True)
@@ -36,14 +37,17 @@ class Combination:
     kubernetes: str = "kubernetes"
     kuberay: str = "kuberay"
     ray: str = ""
+    kueue: str = ""  # no tests run a Kueue without one
 
     def __str__(self) -> str:
-        return " ".join((self.kubernetes, self.kuberay, self.ray, *self.tests)).replace("tests/", "")
+        return " ".join((self.kubernetes, self.kuberay, self.ray, self.kueue, *self.tests)).replace("tests/", "")
 
-    def row(self) -> tuple[str, str, str]:
+    def row(self) -> tuple[str, str, str, str]:
         kubernetes = binaries.pinned(self.kubernetes, "k8s.io/kubernetes")
         kuberay = binaries.pinned(self.kuberay, "github.com/ray-project/kuberay/ray-operator")
-        return kubernetes.removeprefix("v"), kuberay.removeprefix("v"), self.ray or importlib.metadata.version("ray")
+        kueue = binaries.pinned(self.kueue, "sigs.k8s.io/kueue") if self.kueue else "-"
+        ray = self.ray or importlib.metadata.version("ray")
+        return kubernetes.removeprefix("v"), kuberay.removeprefix("v"), ray, kueue.removeprefix("v")
 
 
 COMBINATIONS = (
@@ -53,6 +57,8 @@ COMBINATIONS = (
     Combination(NODES, kuberay="kuberay-1.5"),
     Combination(DATA_PLANE, ray="2.52.1"),
     Combination(NODES, ray="2.52.1"),
+    Combination(QUEUES, kueue="kueue-0.14"),
+    Combination(QUEUES, kueue="kueue"),
 )
 
 
@@ -67,6 +73,8 @@ def test_the_tests_pass_with_other_versions(
     combination: Combination, rays: Path, passed: list[tuple[str, ...]], tmp_path: Path
 ) -> None:
     tools = [binaries.kubernetes(combination.kubernetes), binaries.Tool(combination.kuberay)]
+    if combination.kueue:
+        tools.append(binaries.Tool(combination.kueue))
     if reason := binaries.missing(tools):
         pytest.skip(f"left out {combination}: {reason}")
     for tool in tools:
@@ -76,6 +84,7 @@ def test_the_tests_pass_with_other_versions(
         **os.environ,
         binaries.OTHER_KUBERNETES: combination.kubernetes,
         binaries.OTHER_KUBERAY: combination.kuberay,
+        **({binaries.OTHER_KUEUE: combination.kueue} if combination.kueue else {}),
         # Older ones warn, and a warning fails a test, until they are told to do as newer ones do.
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
         "PYTHONPATH": str(installed(combination.ray, rays)) if combination.ray else "",
