@@ -7,6 +7,7 @@ from tests.combinations.parts import EVALUATION, LEARNERS
 from tests.unit.collectorfleet_operator.children.fleets import cluster, fleet, head
 
 from collectorfleet_api import names
+from collectorfleet_api.v1alpha1.update_strategy import UpdateStrategyType
 from collectorfleet_operator.children.group_sizes import worker_groups
 from collectorfleet_operator.children.raycluster import raycluster
 
@@ -38,3 +39,10 @@ def test_all_collectors_of_a_fleet_are_in_one_group() -> None:
 def test_a_spec_that_no_pod_can_hold_is_not_built() -> None:
     with pytest.raises(ValueError, match="more than one GPU and not whole"):
         raycluster(fleet({"spec.collectors.resources.gpu": 1.5}))
+
+
+@pytest.mark.parametrize("strategy", list(UpdateStrategyType), ids=str)
+def test_kuberay_is_not_asked_to_delete_all_pods_of_a_changed_spec(strategy: UpdateStrategyType) -> None:
+    # With upgradeStrategy: Recreate it would delete all of them; the operator replaces a few at a time.
+    made = cluster({"spec.updateStrategy": {"type": strategy.value}})
+    assert "upgradeStrategy" not in made["spec"]
