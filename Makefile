@@ -96,11 +96,11 @@ test-gitops: $(READY) ## Run fleets from a git repository by Argo CD and Flux on
 	$(PY) -m pytest tests/gitops $(PYTEST)
 
 .PHONY: test-queues
-test-queues: $(READY) ## Run fleets in a queue of Kueue's on a real cluster (builds Kueue: Go, 4 minutes; 10 minutes)
+test-queues: $(READY) ## Run fleets in a queue of Kueue's on a real cluster (builds Kueue: Go, 6 minutes; 10 minutes)
 	$(PY) -m pytest tests/queues $(PYTEST)
 
 .PHONY: test-versions
-test-versions: $(READY) ## Run tests with the oldest and newest Kubernetes, KubeRay and Ray (builds them: Go, 15 minutes; an hour)
+test-versions: $(READY) ## Run tests with the oldest and newest Kubernetes, KubeRay, Ray and Kueue (builds them: Go, 20 minutes; an hour)
 	$(PY) -m pytest tests/versions -s $(PYTEST)
 
 .PHONY: test-images
