@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from collectorfleet.errors import (
-    CollectorClosed,
-    CollectorFleetError,
-    InfrastructureError,
-    InvalidOption,
-    TooFewCollectors,
-    UserCodeError,
-)
-from collectorfleet.user_code import Factory
-
+# Not imported from typing: whatever is imported here, the command line imports before it handles Ctrl-C.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from collectorfleet.env_pool import EnvPool
+    from collectorfleet.errors import (
+        CollectorClosed,
+        CollectorFleetError,
+        InfrastructureError,
+        InvalidOption,
+        TooFewCollectors,
+        UserCodeError,
+    )
     from collectorfleet.evaluation.options import Evaluation
     from collectorfleet.evaluation.result import EvaluationResult
     from collectorfleet.fleet.collector import FleetCollector
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collectorfleet.learners.shards import LearnerShards
     from collectorfleet.run.current import current_run
     from collectorfleet.transport.distributed.hosts import CollectorHosts
+    from collectorfleet.user_code import Factory
 
 __all__ = [
     "CollectorClosed",
@@ -46,43 +47,32 @@ __all__ = [
     "current_run",
 ]
 
+_MODULES: Final = {
+    "CollectorClosed": "errors",
+    "CollectorFleetError": "errors",
+    "CollectorHosts": "transport.distributed.hosts",
+    "DistributedCollector": "fleet.distributed",
+    "DistributedSyncCollector": "fleet.distributed",
+    "EnvPool": "env_pool",
+    "Evaluation": "evaluation.options",
+    "EvaluationResult": "evaluation.result",
+    "Factory": "user_code",
+    "FleetCollector": "fleet.collector",
+    "InfrastructureError": "errors",
+    "InvalidOption": "errors",
+    "LearnerFeed": "learners.feed",
+    "LearnerShards": "learners.shards",
+    "RPCCollector": "fleet.distributed",
+    "TooFewCollectors": "errors",
+    "UserCodeError": "errors",
+    "current_run": "run.current",
+}
+
 
 def __getattr__(name: str) -> Any:
-    # These need torch or Gymnasium, which take seconds to import: the command line does without it where it can.
-    if name in ("DistributedCollector", "DistributedSyncCollector", "RPCCollector"):
-        from collectorfleet.fleet import distributed
+    # Some of these need torch or Gymnasium, which take seconds to import: the command line avoids that where it can.
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        return getattr(distributed, name)
-    if name == "CollectorHosts":
-        from collectorfleet.transport.distributed.hosts import CollectorHosts
-
-        return CollectorHosts
-    if name == "EnvPool":
-        from collectorfleet.env_pool import EnvPool
-
-        return EnvPool
-    if name == "Evaluation":
-        from collectorfleet.evaluation.options import Evaluation
-
-        return Evaluation
-    if name == "EvaluationResult":
-        from collectorfleet.evaluation.result import EvaluationResult
-
-        return EvaluationResult
-    if name == "FleetCollector":
-        from collectorfleet.fleet.collector import FleetCollector
-
-        return FleetCollector
-    if name == "LearnerFeed":
-        from collectorfleet.learners.feed import LearnerFeed
-
-        return LearnerFeed
-    if name == "LearnerShards":
-        from collectorfleet.learners.shards import LearnerShards
-
-        return LearnerShards
-    if name == "current_run":
-        from collectorfleet.run.current import current_run
-
-        return current_run
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from typing import Final
 
-from collectorfleet_operator.edge.app import run
-from collectorfleet_operator.edge.garbage import SetAside
-from collectorfleet_operator.edge.logs import log_to
-from collectorfleet_operator.edge.settings import from_arguments
+from collectorfleet_api.extras import Needs
+
+NEEDS: Final = Needs("operator", ("aiohttp", "kopf", "kubernetes", "prometheus_client"))
+# As of the command line, if a package is not installed.
+_UNAVAILABLE: Final = 69
 
 
-def main() -> None:
+def main() -> int:
+    if problem := NEEDS.problem("python -m collectorfleet_operator"):
+        print(f"error: {problem}", file=sys.stderr)
+        return _UNAVAILABLE
+    from collectorfleet_operator.edge.app import run
+    from collectorfleet_operator.edge.garbage import SetAside
+    from collectorfleet_operator.edge.logs import log_to
+    from collectorfleet_operator.edge.settings import from_arguments
+
     settings = from_arguments()
     log_to(sys.stderr, settings.log_format, verbose=settings.verbose)
     SetAside().begin()
     asyncio.run(run(settings))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

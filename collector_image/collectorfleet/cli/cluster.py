@@ -4,54 +4,74 @@ from __future__ import annotations
 
 import argparse
 import logging
+import sys
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from collectorfleet.cli.extras import CLUSTER
+from collectorfleet.cli.completion import complete_contexts, complete_names, complete_namespaces
+from collectorfleet.cli.extras import CLUSTER, require
 
 if TYPE_CHECKING:
-    from collectorfleet.client import Fleets
+    from collectorfleet.client import Connection, Fleets
 
 
 def add_options(command: argparse.ArgumentParser, *, name: bool = True) -> None:
     """The fleet, and where it is looked for: as kubectl has them."""
     if name:
         complete_names(command.add_argument("name", metavar="NAME", help="name of the fleet"))
-    command.add_argument("-n", "--namespace", metavar="NS", help="namespace; default: that of the kubeconfig's context")
-    command.add_argument("--context", metavar="NAME", help="context of the kubeconfig")
+    complete_namespaces(
+        command.add_argument(
+            "-n", "--namespace", metavar="NS", help="namespace; default: that of the kubeconfig's context"
+        )
+    )
+    complete_contexts(command.add_argument("--context", metavar="NAME", help="context of the kubeconfig"))
     command.add_argument("--kubeconfig", metavar="FILE", help="default: KUBECONFIG, or ~/.kube/config")
 
 
-def complete_names(argument: argparse.Action) -> None:
-    """Let shells complete the argument by the fleets that are there."""
-    argument.completer = _names  # type: ignore[attr-defined]  # as argcomplete has it
+def add_selection(command: argparse.ArgumentParser) -> None:
+    """One fleet, or several of them: as ``kubectl get`` has them."""
+    add_options(command, name=False)
+    complete_names(
+        command.add_argument(
+            "name", metavar="NAME", nargs="?", help="name of the fleet; default: all fleets of the namespace"
+        )
+    )
+    command.add_argument("-A", "--all-namespaces", action="store_true", help="the fleets of all namespaces")
+    command.add_argument("-l", "--selector", metavar="LABELS", help="only fleets with these labels: team=a,stage!=test")
 
 
-def _names(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
-    if CLUSTER.missing():
-        return []
-    from collectorfleet.client import ClusterError
+def check_selection(options: argparse.Namespace) -> None:
+    """Exit with a usage error if the options select by name and in another way, too."""
+    if options.name is not None and options.all_namespaces:
+        options.usage_error("NAME and -A/--all-namespaces exclude each other; use -n NS to choose the namespace")
+    if options.name is not None and options.selector is not None:
+        options.usage_error("NAME and -l/--selector exclude each other")
 
-    try:
-        found = _fleets(parsed_args).list()
-        return [fleet.metadata.name for fleet in found if fleet.metadata.name.startswith(prefix)]
-    except ClusterError:
-        return []  # a shell shows no sentence in the middle of a line
+
+def print_none_found(fleets: Fleets, options: argparse.Namespace) -> None:
+    """Say that there are no fleets, in kubectl's words."""
+    print(
+        "No resources found" if options.all_namespaces else f"No resources found in {fleets.namespace} namespace.",
+        file=sys.stderr,
+    )
 
 
 def with_fleets(options: argparse.Namespace, work: Callable[[Fleets], int]) -> int:
     """Carry out ``work`` on the fleets that the options name. Raises ClusterError, or NotInstalled."""
-    CLUSTER.require(options.prog)
-    return work(_fleets(options))
+    require(CLUSTER, options.prog)
+    from collectorfleet.client import Fleets
+
+    return work(Fleets(connection(options)))
 
 
-def _fleets(options: argparse.Namespace) -> Fleets:
+def connection(options: argparse.Namespace) -> Connection:
+    """Connect to the cluster that the options name. Raises InvalidKubeconfig."""
     from urllib3.exceptions import InsecureRequestWarning
 
-    from collectorfleet.client import Fleets, connect
+    from collectorfleet.client import connect
 
     # What a request raises says enough; and a kubeconfig without TLS verification is its owner's choice.
     logging.getLogger("urllib3").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", category=InsecureRequestWarning)
-    return Fleets(connect(options.namespace, context=options.context, kubeconfig=options.kubeconfig))
+    return connect(options.namespace, context=options.context, kubeconfig=options.kubeconfig)

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from collectorfleet.cli.extras import RUNTIME
+from collectorfleet.cli.extras import RUNTIME, require
 from collectorfleet.errors import InvalidOption
 from collectorfleet_api.names import ENV_POD, EXIT_INFRASTRUCTURE
 
@@ -48,7 +48,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _collect(options: argparse.Namespace) -> int:
-    RUNTIME.require(options.prog)
+    require(RUNTIME, options.prog)
     if options.rank is None:
         raise InvalidOption(f"--rank: which of the hosts is this? Give a number from 0, or set {_RANK}")
     if not _token_in(options.token_file):

@@ -14,10 +14,13 @@ else:
 
 
 class Commands(_Action):
-    """The ``action`` for subparsers whose options have ``prog``, such as ``collectorfleet run``."""
+    """The ``action`` for subparsers whose options have ``prog``, such as ``collectorfleet run``, and ``usage_error``.
+
+    The latter prints a sentence below the usage of the command, and exits.
+    """
 
     def add_parser(self, name: str, **options: Any) -> argparse.ArgumentParser:
         """Add one command, as argparse does."""
         made = super().add_parser(name, **{**options, "help": mark(name, options["help"])})
-        made.set_defaults(prog=made.prog)
+        made.set_defaults(prog=made.prog, usage_error=made.error)
         return made

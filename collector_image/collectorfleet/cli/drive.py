@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from collectorfleet.cli.extras import RUNTIME
+from collectorfleet.cli.extras import RUNTIME, require
 from collectorfleet_api.names import EXIT_INFRASTRUCTURE, EXIT_USER_ERROR
 
 
@@ -16,7 +16,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _drive(options: argparse.Namespace) -> int:
-    RUNTIME.require(options.prog)
+    require(RUNTIME, options.prog)
     from collectorfleet.errors import InvalidOption
     from collectorfleet.pod.drive import drive
     from collectorfleet.pod.pod_logs import log_as_asked

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from collectorfleet.cli import cluster
+from collectorfleet.cli.completion import complete_names
 from collectorfleet.errors import CollectorFleetError, InvalidOption
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         ),
     )
     cluster.add_options(report, name=False)
-    cluster.complete_names(
+    complete_names(
         report.add_argument(
             "run", metavar="RUN", help="name of a fleet, or the folder of `collectorfleet run --checkpoint`"
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from collectorfleet.cli import manifests
-from collectorfleet.cli.extras import RUNTIME
+from collectorfleet.cli.extras import RUNTIME, require
 from collectorfleet.errors import InvalidOption
 from collectorfleet_api.manifests.files import Manifests
 from collectorfleet_api.names import EXIT_USER_ERROR
@@ -41,7 +41,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def _run(options: argparse.Namespace) -> int:
     if options.resume and options.checkpoint is None:
         raise InvalidOption("--resume: name the folder to go on from with --checkpoint DIR")
-    RUNTIME.require(options.prog)
+    require(RUNTIME, options.prog)
     out: TextIO = sys.stdout
     status_out: TextIO | None = None
     if options.output == "json":

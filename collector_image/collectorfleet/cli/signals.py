@@ -2,18 +2,24 @@
 
 While the program imports or exits, they end it at once: an exception there could be raised in any line of any library.
 While a command runs, they raise, so that the command can restore the terminal and remove its temporary files.
+
+This module imports as little as it can: Ctrl-C shows a traceback until :func:`end_at_once` is called.
 """
 
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
-from typing import Final, NoReturn
 
-_MESSAGES: Final = {signal.SIGINT: b"interrupted\n", signal.SIGTERM: b"terminated\n"}
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from types import FrameType
+    from typing import Final, NoReturn
+else:
+    # What `signal` itself is made of. `signal` also imports enum and collections: longer than all imports before.
+    import _signal as signal
+
+_MESSAGES: Final[dict[int, bytes]] = {signal.SIGINT: b"interrupted\n", signal.SIGTERM: b"terminated\n"}
 
 
 def end_at_once() -> None:
@@ -26,21 +32,24 @@ def end_at_once() -> None:
             signal.signal(number, _end)
 
 
-@contextmanager
-def raising() -> Iterator[None]:
+class Raising:
     """Within it, Ctrl-C raises KeyboardInterrupt and SIGTERM raises SystemExit, if they ended the process before."""
-    own = [number for number in _MESSAGES if signal.getsignal(number) is _end]
-    for number in own:
-        signal.signal(number, _raise)
-    try:
-        yield
-    finally:
-        for number in own:
+
+    def __init__(self) -> None:
+        self._own: list[int] = []
+
+    def __enter__(self) -> None:
+        self._own = [number for number in _MESSAGES if signal.getsignal(number) is _end]
+        for number in self._own:
+            signal.signal(number, _raise)
+
+    def __exit__(self, *_: object) -> None:
+        for number in self._own:
             signal.signal(number, _end)
 
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:
-    os.write(2, _MESSAGES[signal.Signals(number)])
+    os.write(2, _MESSAGES[number])
     os._exit(128 + number)
 
 

@@ -1,41 +1,118 @@
-"""``collectorfleet status NAME``"""
+"""``collectorfleet status [NAME]``"""
 
 from __future__ import annotations
 
 import argparse
-import json
+import itertools
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from collectorfleet.cli import cluster
+from collectorfleet.cli import cluster, output
 from collectorfleet.cli.release import difference
 
 if TYPE_CHECKING:
-    from collectorfleet.client import Fleets
+    from collectorfleet.client import Change, Fleets
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     status = commands.add_parser(
         "status",
         help="how a fleet on a cluster is doing, and why it is not Ready",
-        description="The summary of a fleet, its collectors and its last Events.",
+        description="The summary of a fleet, its collectors and its last Events; without NAME, a line for each fleet.",
     )
-    cluster.add_options(status)
-    status.add_argument("-o", "--output", choices=["json"], help="for programs")
-    status.set_defaults(command=lambda options: cluster.with_fleets(options, lambda fleets: _status(fleets, options)))
+    cluster.add_selection(status)
+    status.add_argument(
+        "-o",
+        "--output",
+        choices=output.FORMATS,
+        help="json or yaml for programs, names alone, or more columns and rows",
+    )
+    status.add_argument(
+        "-w", "--watch", action="store_true", help="a line for each fleet, then a line for each change until Ctrl-C"
+    )
+    status.set_defaults(command=_command)
+
+
+def _command(options: argparse.Namespace) -> int:
+    cluster.check_selection(options)
+    return cluster.with_fleets(options, lambda fleets: _status(fleets, options))
 
 
 def _status(fleets: Fleets, options: argparse.Namespace) -> int:
+    if options.watch:
+        return _watch(fleets, options)
+    if options.name is None:
+        _list(fleets, options)
+    else:
+        _one(fleets, options)
+    if note := difference(fleets.release()):
+        print(note, file=sys.stderr)
+    return 0
+
+
+def _one(fleets: Fleets, options: argparse.Namespace) -> None:
     from collectorfleet.client.events import happened
     from collectorfleet.display import summary
 
     fleet = fleets.get(options.name)
+    if options.output == output.NAME:
+        print(output.name_of(fleet))
+        return
     events = happened(fleets.events(options.name))
-    if options.output == "json":
-        print(json.dumps(summary.data(fleet, events), indent=2))
+    if options.output in output.DATA:
+        print(output.document(summary.data(fleet, events), options.output))
     else:
-        print("\n".join(summary.lines(fleet, events, datetime.now(UTC))))
-    if note := difference(fleets.release()):
-        print(note, file=sys.stderr)
+        rows = {"most_rows": None} if options.output == output.WIDE else {}
+        print("\n".join(summary.lines(fleet, events, datetime.now(UTC), **rows)))
+
+
+def _list(fleets: Fleets, options: argparse.Namespace) -> None:
+    from collectorfleet.client import Change
+    from collectorfleet.display import summary
+
+    found = fleets.list(selector=options.selector, all_namespaces=options.all_namespaces)
+    if options.output in output.DATA:
+        print(output.document({"items": [summary.data(fleet) for fleet in found]}, options.output))
+    elif not found:
+        cluster.print_none_found(fleets, options)
+    else:
+        _Printed(options).add([Change(fleet) for fleet in found])
+
+
+def _watch(fleets: Fleets, options: argparse.Namespace) -> int:
+    printed = _Printed(options)
+    news = fleets.watch(options.name, selector=options.selector, all_namespaces=options.all_namespaces)
+    first = next(news, ())
+    if not first:
+        cluster.print_none_found(fleets, options)
+    for changes in itertools.chain([first], news):
+        printed.add(changes)
     return 0
+
+
+class _Printed:
+    """Fleets on stdout, one after another, in the format that the options name."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        from collectorfleet.display.overview import Overview
+
+        self._format = options.output
+        self._overview = Overview(namespaces=options.all_namespaces, wide=options.output == output.WIDE)
+
+    def add(self, changes: Sequence[Change]) -> None:
+        """Print what is new, flushed: a pipe may have a reader who waits for it."""
+        if lines := self._lines(changes):
+            print("\n".join(lines), flush=True)
+
+    def _lines(self, changes: Sequence[Change]) -> list[str]:
+        from collectorfleet.display import summary
+
+        if self._format == output.NAME:
+            return [output.name_of(change.fleet) for change in changes]
+        if self._format in output.DATA:
+            return [
+                output.document(summary.data(change.fleet), self._format, is_one_of_many=True) for change in changes
+            ]
+        return self._overview.lines([(change.fleet, change.is_deleted) for change in changes], datetime.now(UTC))

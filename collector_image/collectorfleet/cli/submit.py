@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from collectorfleet.cli import cluster, manifests
-from collectorfleet.cli.extras import CLUSTER
+from collectorfleet.cli.extras import CLUSTER, require
 from collectorfleet.errors import InvalidOption
 from collectorfleet_api.names import EXIT_USER_ERROR
 from collectorfleet_api.v1alpha1 import CollectorFleet
@@ -53,7 +53,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _submit(options: argparse.Namespace) -> int:
-    CLUSTER.require(options.prog)
+    require(CLUSTER, options.prog)
     file = options.filename or options.folder / manifests.MANIFEST
     found = manifests.read(str(file))
     if found is None:

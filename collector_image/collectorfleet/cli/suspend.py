@@ -6,6 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from collectorfleet.cli import cluster
+from collectorfleet.errors import CollectorFleetError
+from collectorfleet_api.v1alpha1 import CollectorFleet, Phase
 
 if TYPE_CHECKING:
     from collectorfleet.client import Fleets
@@ -27,12 +29,31 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _stop(fleets: Fleets, name: str) -> int:
+    from collectorfleet.display.summary import in_a_sentence, is_over
+
+    found = fleets.get(name)
+    # A run that failed is suspended all the same: once it is resumed, it is tried again.
+    if is_over(found) and not _has_failed(found):
+        print(f"fleet {name} is over already: {in_a_sentence(found)}")
+        return 0
     fleets.stop(name)
-    print(f"fleet {name} is being suspended; `status {name}` says how far it is")
+    if is_over(found):
+        print(f"fleet {name} is over already: {in_a_sentence(found)}; `resume {name}` tries it again")
+    else:
+        print(f"fleet {name} is being suspended; `status {name}` says how far it is")
     return 0
 
 
 def _resume(fleets: Fleets, name: str) -> int:
-    fleets.resume(name)
+    from collectorfleet.display.summary import in_a_sentence, is_over
+
+    found = fleets.resume(name)
+    if is_over(found):
+        retry = f"; `stop {name}`, then `resume {name}` try it again" if _has_failed(found) else ""
+        raise CollectorFleetError(f"fleet {name} is over already: {in_a_sentence(found)}{retry}")
     print(f"fleet {name} goes on; `status {name}` says how far it is")
     return 0
+
+
+def _has_failed(fleet: CollectorFleet) -> bool:
+    return fleet.status is not None and fleet.status.phase is Phase.FAILED

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from collectorfleet.cli import cluster
-from collectorfleet.cli.extras import TOP
+from collectorfleet.cli.extras import TOP, require
 
 if TYPE_CHECKING:
     from collectorfleet.client import Fleets
@@ -23,43 +23,52 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         description="Frames, weights and collectors of a fleet, or a line for each fleet; redrawn until Ctrl-C, or "
         "until the fleet has ended.",
     )
-    cluster.add_options(top, name=False)
-    cluster.complete_names(
-        top.add_argument("name", metavar="NAME", nargs="?", help="name of the fleet; default: all of the namespace")
-    )
+    cluster.add_selection(top)
     top.add_argument("--once", action="store_true", help="print it once, without a terminal")
-    top.set_defaults(command=lambda options: cluster.with_fleets(options, lambda fleets: _top(fleets, options)))
+    top.set_defaults(command=_command)
+
+
+def _command(options: argparse.Namespace) -> int:
+    cluster.check_selection(options)
+    return cluster.with_fleets(options, lambda fleets: _top(fleets, options))
 
 
 def _top(fleets: Fleets, options: argparse.Namespace) -> int:
-    TOP.require(options.prog)
-    from rich.console import RenderableType
+    require(TOP, options.prog)
     from rich.live import Live
     from rich.text import Text
 
-    from collectorfleet.display import summary
     from collectorfleet.display.console import console
 
-    def shown() -> tuple[RenderableType, bool]:
-        now = datetime.now(UTC)
-        if options.name is None:
-            return Text("\n".join(summary.overview(fleets.list(), now))), False
-        fleet = fleets.get(options.name)
-        return Text("\n".join(summary.lines(fleet, (), now))), summary.has_ended(fleet)
-
     drawn_on = console()
-    if options.once or not drawn_on.is_terminal:
-        print(shown()[0])
+    lines, ended = _shown(fleets, options)
+    if not lines:
+        cluster.print_none_found(fleets, options)
         return 0
-    drawn, ended = shown()
-    live = Live(drawn, console=drawn_on, auto_refresh=False)
+    if options.once or not drawn_on.is_terminal:
+        print("\n".join(lines))
+        return 0
+    live = Live(Text("\n".join(lines)), console=drawn_on, auto_refresh=False)
     try:
         # Not `with live`: Ctrl-C while it starts would leave the cursor hidden.
         live.start(refresh=True)
         while not ended:
             time.sleep(EVERY_SECONDS)
-            drawn, ended = shown()
-            live.update(drawn, refresh=True)
+            lines, ended = _shown(fleets, options)
+            live.update(Text("\n".join(lines)), refresh=True)
     finally:
         live.stop()
     return 0
+
+
+def _shown(fleets: Fleets, options: argparse.Namespace) -> tuple[list[str], bool]:
+    """Return what to draw, nothing if there are no fleets, and whether nothing more comes of it."""
+    from collectorfleet.display import summary
+    from collectorfleet.display.overview import Overview
+
+    now = datetime.now(UTC)
+    if options.name is None:
+        found = fleets.list(selector=options.selector, all_namespaces=options.all_namespaces)
+        return Overview(namespaces=options.all_namespaces).lines([(one, False) for one in found], now), False
+    fleet = fleets.get(options.name)
+    return summary.lines(fleet, (), now), summary.has_ended(fleet)

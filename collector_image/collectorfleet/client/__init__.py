@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collectorfleet.client.changes import Change
 from collectorfleet.client.connection import Connection, connect
 from collectorfleet.client.errors import (
     AccessDenied,
@@ -18,6 +19,7 @@ from collectorfleet.client.tree import Tree, pack
 
 __all__ = [
     "AccessDenied",
+    "Change",
     "ClusterError",
     "ClusterUnavailable",
     "Connection",

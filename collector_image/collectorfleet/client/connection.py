@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,6 +93,14 @@ def connect(namespace: str | None = None, *, context: str | None = None, kubecon
         if "://" not in configuration.host:
             raise ConfigException(f"server: {configuration.host} has no scheme; write https://{configuration.host}")
     return Connection(CheckedClient(configuration), namespace or of_context or _DEFAULT, str(chosen["name"]))
+
+
+def contexts(kubeconfig: str | None = None) -> Sequence[str]:
+    """Return the names of the contexts. Raises InvalidKubeconfig if there is no such file."""
+    files = kubeconfig or os.environ.get("KUBECONFIG") or _DEFAULT_FILE
+    with _explained(f"kubeconfig {files}"):
+        found, _ = config.list_kube_config_contexts(files)
+        return [str(one["name"]) for one in found]
 
 
 @contextmanager

@@ -5,16 +5,16 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, Final
 
-from kubernetes import client, watch
-from urllib3.exceptions import HTTPError
+from kubernetes import client
 
+from collectorfleet.client.changes import Change, await_change, changes
 from collectorfleet.client.conditions import condition_is_true, last_word, stalled
 from collectorfleet.client.connection import Connection, connect
-from collectorfleet.client.errors import ClusterError, ClusterUnavailable, FleetStalled, explained
+from collectorfleet.client.errors import ClusterError, ClusterUnavailable, FleetStalled
 from collectorfleet.client.events import time_of
+from collectorfleet.client.fleet_requests import FleetRequests, Object, Selection
 from collectorfleet.client.logs import LogLine, read_lines
 from collectorfleet.client.release import cluster_release
 from collectorfleet.client.submission import Submission
@@ -25,11 +25,8 @@ from collectorfleet.timeline.timeline import Timeline
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet, ConditionType
 
-Object = dict[str, Any]
-
 REQUEST_SECONDS: Final = 30
-# A watch that breaks is opened again; this often at least, so that one that hangs unnoticed costs no more.
-_WATCH_SECONDS: Final = 60
+_RETRY_SECONDS: Final = 1.0
 
 
 class Fleets:
@@ -48,22 +45,27 @@ class Fleets:
     * FleetRejected: the API server calls the fleet invalid.
     """
 
-    def __init__(self, connection: Connection | None = None, *, namespace: str | None = None) -> None:
-        """The cluster and namespace of kubectl, where no ``connection`` is given."""
+    def __init__(
+        self,
+        connection: Connection | None = None,
+        *,
+        namespace: str | None = None,
+        request_seconds: float = REQUEST_SECONDS,
+    ) -> None:
+        """The cluster and namespace of kubectl, where no ``connection`` is given.
+
+        ``request_seconds`` is the timeout of each request.
+        """
         self._connection = connection or connect(namespace)
         self.namespace = namespace or self._connection.namespace
-        # What they return depends on what they are told, which their types leave out.
-        self._custom: Any = client.CustomObjectsApi(self._connection.api)
+        self._seconds = request_seconds
+        # What it returns depends on what it is told, which its types leave out.
         self._core: Any = client.CoreV1Api(self._connection.api)
+        self._requests = FleetRequests(self._connection, self.namespace, request_seconds)
+        self._explained = self._requests.explained
         self._submission = Submission(
-            self._connection.api, self.namespace, self._explained, request_seconds=REQUEST_SECONDS
+            self._connection.api, self.namespace, self._explained, request_seconds=request_seconds
         )
-        self._of_fleets = {
-            "group": names.GROUP,
-            "version": names.VERSION,
-            "namespace": self.namespace,
-            "plural": names.PLURAL,
-        }
 
     def submit(self, fleet: CollectorFleet | Mapping[str, Any], *beside: Mapping[str, Any]) -> CollectorFleet:
         """Create the fleet, or change the one of that name; ``beside`` are ConfigMaps, applied before it.
@@ -104,29 +106,41 @@ class Fleets:
 
     def stored(self, name: str) -> Object:
         """The fleet as the API server has it."""
-        with self._explained():
-            found = self._custom.get_namespaced_custom_object(
-                **self._of_fleets, name=name, _request_timeout=REQUEST_SECONDS
-            )
-        return self._of_kind(names.KIND, found)
+        return self._requests.get(name)
 
     def release(self) -> str | None:
         """The release of CollectorFleet that the cluster has; None if it does not tell."""
         return cluster_release(self._connection)
 
-    def list(self) -> Sequence[CollectorFleet]:
-        """All fleets of the namespace, by name."""
-        with self._explained():
-            found = self._custom.list_namespaced_custom_object(**self._of_fleets, _request_timeout=REQUEST_SECONDS)
-        stored = self._of_kind(f"{names.KIND}List", found)["items"]
-        return sorted(map(self._parsed, stored), key=lambda fleet: fleet.metadata.name)
+    def list(self, *, selector: str | None = None, all_namespaces: bool = False) -> Sequence[CollectorFleet]:
+        """All fleets of the namespace, or of all namespaces, by namespace and name.
+
+        ``selector`` is one of labels, as kubectl has it: ``team=a,stage!=test``.
+        """
+        stored, _ = self._requests.list(Selection(labels=selector, all_namespaces=all_namespaces))
+        return sorted(map(self._parsed, stored), key=lambda fleet: (fleet.metadata.namespace, fleet.metadata.name))
+
+    def watch(
+        self, name: str | None = None, *, selector: str | None = None, all_namespaces: bool = False
+    ) -> Iterator[Sequence[Change]]:
+        """Yield all fleets, as :meth:`list` selects them, then those that change; without an end.
+
+        The first item may be empty. ``name`` is the name of the only fleet to watch.
+
+        Raises:
+            FleetNotFound: there is no fleet ``name`` when it begins.
+            ClusterUnavailable: also in the middle, if the API server goes away.
+        """
+        if name is not None:
+            self.stored(name)
+        yield from changes(self._requests, Selection(name, selector, all_namespaces), self._parsed)
 
     def events(self, name: str, last: int = 5) -> Sequence[client.CoreV1Event]:
         """The newest Events about the fleet, oldest of them first."""
         about = f"involvedObject.kind={names.KIND},involvedObject.name={name}"
         with self._explained():
             found = self._core.list_namespaced_event(
-                self.namespace, field_selector=about, _request_timeout=REQUEST_SECONDS
+                self.namespace, field_selector=about, _request_timeout=self._seconds
             ).items
         return sorted(found, key=lambda event: str(time_of(event)))[-last:]
 
@@ -142,7 +156,7 @@ class Fleets:
         with self._explained():
             try:
                 stored = self._core.read_namespaced_config_map(
-                    names.timeline_name(name), self.namespace, _request_timeout=REQUEST_SECONDS
+                    names.timeline_name(name), self.namespace, _request_timeout=self._seconds
                 )
             except client.exceptions.NotFoundException:
                 return None
@@ -161,45 +175,55 @@ class Fleets:
     ) -> CollectorFleet:
         """Block until a condition is True, or a function of the fleet is; returns the fleet.
 
+        An API server that does not answer is asked again until the time is over.
+
         Raises:
             FleetStalled: it waits for its user, or has failed, so that the condition does not come.
-            TimeoutError: not within ``timeout`` seconds; the message has what the fleet said last.
+            TimeoutError: not within ``timeout`` seconds; the message has what the fleet said last, or why the API
+                server did not answer.
         """
         holds = condition if callable(condition) else condition_is_true(condition)
         deadline = time.monotonic() + timeout
         while True:
-            fleet = self.get(name)
-            if holds(fleet):
-                return fleet
-            if message := stalled(fleet):
-                raise FleetStalled(f"fleet {name}: {message}")
-            if time.monotonic() >= deadline:
-                raise TimeoutError(f"fleet {name}: not {condition} within {timeout:g} s; {last_word(fleet)}")
-            self._next_change(fleet, min(deadline - time.monotonic(), _WATCH_SECONDS))
+            seen = self._seen(name, deadline)
+            if isinstance(seen, CollectorFleet):
+                if holds(seen):
+                    return seen
+                if message := stalled(seen):
+                    raise FleetStalled(f"fleet {name}: {message}")
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise _late(f"fleet {name}: not {condition} within {timeout:g} s", seen)
+            if isinstance(seen, CollectorFleet):
+                await_change(self._requests, seen, left)
+            else:
+                time.sleep(min(_RETRY_SECONDS, left))
+
+    def _seen(self, name: str, deadline: float) -> CollectorFleet | ClusterUnavailable:
+        within = min(max(deadline - time.monotonic(), _RETRY_SECONDS), self._seconds)
+        try:
+            return self._parsed(self._requests.get(name, within=within))
+        except ClusterUnavailable as error:
+            return error
 
     def scale(self, name: str, collectors: int) -> None:
         """Run that many collectors from now on, without a restart of the others."""
-        with self._explained():
-            found = self._custom.patch_namespaced_custom_object_scale(
-                **self._of_fleets,
-                name=name,
-                body={"spec": {"replicas": collectors}},
-                _request_timeout=REQUEST_SECONDS,
-            )
-        self._of_kind("Scale", found)
+        self._requests.scale(name, collectors)
 
-    def stop(self, name: str) -> None:
-        """Suspend the fleet: a checkpoint where it has one, then no pods; :meth:`resume` goes on from there."""
-        self._suspend(name, suspended=True)
+    def stop(self, name: str) -> CollectorFleet:
+        """Suspend the fleet: a checkpoint where it has one, then no pods; :meth:`resume` goes on from there.
 
-    def resume(self, name: str) -> None:
-        """Go on with a fleet that was stopped."""
-        self._suspend(name, suspended=False)
+        Returns the fleet as it is stored then. The operator has not looked at it yet.
+        """
+        return self._parsed(self._requests.patch(name, {"suspend": True}))
+
+    def resume(self, name: str) -> CollectorFleet:
+        """Go on with a fleet that was stopped; returns it as :meth:`stop` does."""
+        return self._parsed(self._requests.patch(name, {"suspend": False}))
 
     def delete(self, name: str) -> None:
         """Delete the fleet with everything that runs; returns at once."""
-        with self._explained():
-            self._custom.delete_namespaced_custom_object(**self._of_fleets, name=name, _request_timeout=REQUEST_SECONDS)
+        self._requests.delete(name)
 
     def logs(self, name: str, *, follow: bool = False, since_seconds: int | None = None) -> Iterator[LogLine]:
         """What driver and collectors printed, oldest first, each line with who printed it.
@@ -222,46 +246,9 @@ class Fleets:
                 since_seconds=since_seconds,
                 _preload_content=False,
                 # A driver that is followed may print nothing for hours.
-                _request_timeout=None if follow else REQUEST_SECONDS,
+                _request_timeout=None if follow else self._seconds,
             )
             yield from read_lines(answer.stream(decode_content=True))
-
-    def _suspend(self, name: str, *, suspended: bool) -> None:
-        with self._explained():
-            found = self._custom.patch_namespaced_custom_object(
-                **self._of_fleets,
-                name=name,
-                body={"spec": {"suspend": suspended}},
-                _content_type="application/merge-patch+json",
-                _request_timeout=REQUEST_SECONDS,
-            )
-        self._of_kind(names.KIND, found)
-
-    def _next_change(self, fleet: CollectorFleet, seconds: float) -> None:
-        """Block until the fleet is another than this one, or for so long."""
-        watched = watch.Watch()
-        try:
-            for _ in watched.stream(
-                self._custom.list_namespaced_custom_object,
-                **self._of_fleets,
-                field_selector=f"metadata.name={fleet.metadata.name}",
-                resource_version=fleet.metadata.resource_version,
-                timeout_seconds=max(1, int(seconds)),
-                _request_timeout=seconds + REQUEST_SECONDS,
-            ):
-                return
-        except (client.ApiException, HTTPError, ValueError):
-            time.sleep(min(1.0, max(seconds, 0.0)))  # what it was about, the next request says
-        finally:
-            watched.stop()
-
-    def _explained(self) -> AbstractContextManager[None]:
-        return explained(self._connection, self.namespace)
-
-    def _of_kind(self, kind: str, found: object) -> Object:
-        if isinstance(found, dict) and found.get("kind") == kind:
-            return found
-        raise ClusterUnavailable(f"the cluster of {self._connection.place} answered with something else than a {kind}")
 
     def _parsed(self, stored: Object) -> CollectorFleet:
         try:
@@ -271,6 +258,12 @@ class Fleets:
                 f"a fleet of namespace {self.namespace} cannot be read; use a client of the version of the cluster's "
                 f"CRD: {one_sentence(str(error))}"
             ) from error
+
+
+def _late(what: str, seen: CollectorFleet | ClusterUnavailable) -> TimeoutError:
+    made = TimeoutError(f"{what}; {last_word(seen) if isinstance(seen, CollectorFleet) else seen}")
+    made.__cause__ = seen if isinstance(seen, ClusterUnavailable) else None
+    return made
 
 
 def _body(fleet: CollectorFleet | Mapping[str, Any]) -> Object:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from collectorfleet.display import text
-from collectorfleet.display.plain import plain
+from collectorfleet.display.columns import ago, columns
 from collectorfleet_api.v1alpha1 import (
     CollectorFleet,
     CollectorFleetStatus,
@@ -19,7 +19,6 @@ from collectorfleet_api.v1alpha1 import (
     Phase,
     Progress,
     WeightsStatus,
-    course,
 )
 
 MOST_ROWS: Final = 20
@@ -47,16 +46,21 @@ class Happened:
     message: str
 
 
-def lines(fleet: CollectorFleet, events: Iterable[Happened], now: datetime) -> list[str]:
-    """The summary, the conditions that are not as usual, a row for each collector, the last Events."""
+def lines(
+    fleet: CollectorFleet, events: Iterable[Happened], now: datetime, *, most_rows: int | None = MOST_ROWS
+) -> list[str]:
+    """The summary, the conditions that are not as usual, a row for each collector, the last Events.
+
+    ``most_rows`` limits the collectors; None: all of them.
+    """
     status = fleet.status or CollectorFleetStatus()
     about = [("fleet", _title(fleet, status, now)), *_facts(status, now), *_unusual(status)]
     shown = columns(about)
-    if rows := status.collectors[:MOST_ROWS]:
+    if rows := status.collectors[:most_rows]:
         shown += ["", *_collectors(rows)]
     if len(status.collectors) > len(rows):
         shown.append(f"and {len(status.collectors) - len(rows)} more collectors")
-    if said := [(_ago(one.time, now), "Warning" if one.warning else "", one.reason, one.message) for one in events]:
+    if said := [(ago(one.time, now), "Warning" if one.warning else "", one.reason, one.message) for one in events]:
         shown += ["", *columns([("event", "", "", ""), *said])]
     return shown
 
@@ -69,8 +73,8 @@ def in_a_sentence(fleet: CollectorFleet) -> str:
     return ", ".join(filter(None, [status.phase.value if status.phase else "", why]))
 
 
-def data(fleet: CollectorFleet, events: Iterable[Happened]) -> dict[str, Any]:
-    """The same for programs: the status as it is stored, and what is made of it."""
+def data(fleet: CollectorFleet, events: Iterable[Happened] | None = None) -> dict[str, Any]:
+    """The same for programs: the status as it is stored, what is made of it, and the Events, if they were read."""
     status = fleet.status or CollectorFleetStatus()
     progress = status.progress or Progress()
     return {
@@ -80,24 +84,8 @@ def data(fleet: CollectorFleet, events: Iterable[Happened]) -> dict[str, Any]:
         "percent": text.percent(progress),
         "secondsLeft": text.seconds_left(progress),
         "status": status.to_wire(),
-        "events": [
-            {
-                "time": one.time.isoformat() if one.time else None,
-                "warning": one.warning,
-                "reason": one.reason,
-                "message": one.message,
-            }
-            for one in events
-        ],
+        **({} if events is None else {"events": [_event(one) for one in events]}),
     }
-
-
-def overview(fleets: Iterable[CollectorFleet], now: datetime) -> list[str]:
-    """A line for each fleet; with its newest evaluation, if one of them evaluates."""
-    fleets = list(fleets)
-    evaluates = any(one.status is not None and one.status.evaluation is not None for one in fleets)
-    header = (*_FLEET, *(["evaluation"] if evaluates else []))
-    return columns([header, *((*_fleet(one, now), *([_evaluation(one)] if evaluates else [])) for one in fleets)])
 
 
 def has_ended(fleet: CollectorFleet) -> bool:
@@ -105,44 +93,24 @@ def has_ended(fleet: CollectorFleet) -> bool:
     return fleet.status is not None and fleet.status.phase in (Phase.COMPLETED, Phase.FAILED)
 
 
-def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows under each other, each column as wide as its longest cell; the last one as it is.
-
-    Cells may be what a user wrote: no character of theirs controls the terminal.
-    """
-    rows = [[plain(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
-    return ["  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows]
-
-
-_FLEET: Final = ("fleet", "phase", "collectors", "weights", "frames", "done", "frames/s", "left", "age")
-
-
-def _fleet(fleet: CollectorFleet, now: datetime) -> tuple[str, ...]:
-    status = fleet.status or CollectorFleetStatus()
-    progress, weights = status.progress or Progress(), status.weights or WeightsStatus()
-    share, left = text.percent(progress), text.seconds_left(progress)
+def is_over(fleet: CollectorFleet) -> bool:
+    """Whether the run that its newest spec asks for has ended."""
     return (
-        fleet.metadata.name,
-        status.phase.value if status.phase else text.UNKNOWN,
-        text.collectors(progress),
-        text.number(weights.published),
-        f"{progress.frames_delivered:,}",
-        text.UNKNOWN if share is None else f"{share:.0f} %",
-        text.rate(progress),
-        text.UNKNOWN if left is None else course.duration(left),
-        _ago(fleet.metadata.creation_timestamp, now),
+        has_ended(fleet) and fleet.status is not None and fleet.status.observed_generation == fleet.metadata.generation
     )
 
 
-def _evaluation(fleet: CollectorFleet) -> str:
-    """``471.2 ±4.1``, as kubectl's column has it."""
-    evaluation = fleet.status.evaluation if fleet.status else None
-    return (evaluation and evaluation.summary) or text.UNKNOWN
+def _event(one: Happened) -> dict[str, Any]:
+    return {
+        "time": one.time.isoformat() if one.time else None,
+        "warning": one.warning,
+        "reason": one.reason,
+        "message": one.message,
+    }
 
 
 def _title(fleet: CollectorFleet, status: CollectorFleetStatus, now: datetime) -> str:
-    age = _ago(fleet.metadata.creation_timestamp, now)
+    age = ago(fleet.metadata.creation_timestamp, now)
     phase = status.phase.value if status.phase else "nobody has looked at it yet"
     return f"{fleet.metadata.namespace}/{fleet.metadata.name}  {phase}  {age} old"
 
@@ -164,7 +132,7 @@ def _facts(status: CollectorFleetStatus, now: datetime) -> list[tuple[str, str]]
     if status.progress and status.progress.metrics:
         facts.append(("metrics", text.metrics(status.progress.metrics)))
     if status.checkpoint:
-        age = _ago(status.checkpoint.time, now)
+        age = ago(status.checkpoint.time, now)
         failure = f"; then {status.checkpoint.failure}" if status.checkpoint.failure else ""
         facts.append(("checkpoint", f"{status.checkpoint.frames:,} frames, {age} ago{failure}"))
     if status.driver and status.driver.restarts:
@@ -219,7 +187,3 @@ def _collector(row: CollectorStatus) -> tuple[str, ...]:
         row.pod or text.UNKNOWN,
         row.last_error or "",
     )
-
-
-def _ago(then: datetime | None, now: datetime) -> str:
-    return course.duration(max(now - then, timedelta()).total_seconds()) if then else text.UNKNOWN

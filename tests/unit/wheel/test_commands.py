@@ -114,6 +114,21 @@ def test_the_exit_code_of_a_missing_extra_is_69(environment: Environment, extra:
         assert (done.returncode, done.stderr) == (69, f"{sentence}pip install 'collectorfleet[client]'\n")
 
 
+def test_the_operator_names_its_extra_where_that_is_missing(environment: Environment, extra: str | None) -> None:
+    done = environment.run("python", "-m", "collectorfleet_operator", "--help")
+    if extra == "operator":
+        assert (done.returncode, done.stderr) == (0, "")
+        return
+    assert done.returncode == ExitCode.UNAVAILABLE
+    said = re.fullmatch(
+        r"error: python -m collectorfleet_operator needs packages that are not installed \((.+)\): "
+        r"pip install 'collectorfleet\[operator\]'\n",
+        done.stderr,
+    )
+    assert said, done.stderr
+    assert "kopf" in said[1]
+
+
 def test_the_version_is_printed(environment: Environment) -> None:
     done = environment.run("collectorfleet", "--version")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"collectorfleet {PROJECT['version']}\n", "")

@@ -18,6 +18,7 @@ FLEET: Final[dict[str, Any]] = json.loads((ROOT / "tests/data/fleets/running.jso
 NAME: Final = FLEET["metadata"]["name"]
 NAMESPACE: Final = FLEET["metadata"]["namespace"]
 CONTEXT: Final = "played"
+NAMESPACES: Final = ("default", "default-2", NAMESPACE)
 LOG: Final = b"(c0 pid=7) hello\nstarted\n"
 
 
@@ -40,7 +41,7 @@ class Request(BaseHTTPRequestHandler):
 
     def serve(self) -> None:
         """Answer as an API server does."""
-        path = self.path.partition("?")[0]
+        path, _, query = self.path.partition("?")
         if path.endswith("/log"):
             self.send(200, LOG, "text/plain")
         elif path.endswith("/events"):
@@ -49,12 +50,27 @@ class Request(BaseHTTPRequestHandler):
             self.send_json(not_found("configmaps", path.rpartition("/")[2]), 404)
         elif "/configmaps/" in path:
             self.send_json({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "code"}})
+        elif path.endswith("/namespaces"):
+            self.send_json({"kind": "NamespaceList", "items": [{"metadata": {"name": one}} for one in NAMESPACES]})
+        elif path.endswith("/collectorfleets") and "watch=true" in query:
+            self.stream()
         elif path.endswith("/collectorfleets"):
-            self.send_json({"kind": "CollectorFleetList", "items": [self.server.fleet]})
+            version = {"resourceVersion": str(len(self.server.events))}
+            items = [self.server.fleet] if self.server.fleet else []
+            self.send_json({"kind": "CollectorFleetList", "metadata": version, "items": items})
         elif path.endswith("/scale"):
             self.send_json({"kind": "Scale"})
         else:
             self.send_json(self.server.fleet)
+
+    def stream(self) -> None:
+        """Send the events of a watch that are there, and end it."""
+        events, self.server.events = self.server.events, []
+        body = b"".join(json.dumps(event).encode() + b"\n" for event in events)
+        self.send(200, body, "application/json")
+        if not events:
+            self.server.watched_in_vain.set()
+            self.server.released.wait(60)
 
     def send_json(self, content: object, status: int = 200) -> None:
         self.send(status, json.dumps(content).encode(), "application/json")
@@ -80,7 +96,9 @@ class ApiServer(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Request)
-        self.fleet: Mapping[str, Any] = FLEET
+        self.fleet: Mapping[str, Any] | None = FLEET
+        self.events: list[dict[str, Any]] = []  # of the next watch
+        self.watched_in_vain = threading.Event()
         self.answer: Answer = Request.serve
         self.requests: list[str] = []
         self.released = threading.Event()

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from tests.cluster.binaries import ROOT
 
-from collectorfleet.cli.extras import NEEDED_BY, Needs, NotInstalled, is_installed
+from collectorfleet.cli.extras import NEEDED_BY, NotInstalled, require
+from collectorfleet_api.extras import Needs, is_installed
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 # What a command works without: one completes words for a shell, the other writes a log if the user asks for it.
@@ -26,7 +27,7 @@ def test_the_modules_are_those_of_the_packages_in_the_extra(extra: str) -> None:
 
 def test_all_that_is_missing_is_named() -> None:
     with pytest.raises(NotInstalled) as refused:
-        Needs("runtime", ("torsh", "json", "rey")).require("collectorfleet run")
+        require(Needs("runtime", ("torsh", "json", "rey")), "collectorfleet run")
     assert str(refused.value) == (
         "collectorfleet run needs packages that are not installed (torsh, rey): pip install 'collectorfleet[runtime]'"
     )

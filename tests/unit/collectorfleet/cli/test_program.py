@@ -75,11 +75,17 @@ def in_a_request(env: dict[str, str], folder: Path, server: ApiServer, path: str
     return lambda: any(path in one for one in server.requests)
 
 
+def in_a_watch(env: dict[str, str], folder: Path, server: ApiServer, path: str) -> Callable[[], bool]:
+    return server.watched_in_vain.is_set
+
+
 MOMENTS: dict[str, tuple[list[str], Callable[..., Callable[[], bool]], str]] = {
+    "the program imports its first library": (["--version"], in_an_import, "traceback"),
     "status imports pydantic": (["status", NAME], in_an_import, "pydantic"),
     "status imports its client": (["status", NAME], in_an_import, "kubernetes"),
     "status waits for an answer": (["status", NAME], in_a_request, "collectorfleets"),
     "top waits for an answer": (["top"], in_a_request, "collectorfleets"),
+    "status -w waits for a change": (["status", "-w"], in_a_watch, "watch=true"),
     "logs -f waits for a line": (["logs", "-f", NAME], in_a_request, "/log"),
 }
 

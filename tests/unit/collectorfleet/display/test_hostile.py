@@ -17,6 +17,7 @@ from tests.unit.collectorfleet.display.reports import report
 
 from collectorfleet.display import summary
 from collectorfleet.display.live import table
+from collectorfleet.display.overview import Overview
 from collectorfleet.display.plain import plain
 from collectorfleet.display.report.files import write_page
 from collectorfleet.display.text import progress_line
@@ -88,7 +89,7 @@ def status_of(text: str) -> str:
 
 
 def overview_of(text: str) -> str:
-    return "\n".join(summary.overview([fleet_with(text)], datetime.now(UTC)))
+    return "\n".join(Overview(namespaces=True, wide=True).lines([(fleet_with(text), False)], datetime.now(UTC)))
 
 
 DISPLAYS: dict[str, tuple[Callable[[str], str], int]] = {

@@ -10,6 +10,7 @@ from tests.cluster.binaries import ROOT
 from tests.unit.collectorfleet.display.reports import evaluation
 
 from collectorfleet.display import summary
+from collectorfleet.display.overview import Overview
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
 FLEETS = ROOT / "tests/data/fleets"
@@ -91,7 +92,7 @@ def test_the_overview_has_a_column_for_evaluations_if_a_fleet_evaluates() -> Non
 @pytest.mark.parametrize("path", sorted(FLEETS.glob("*.json")), ids=lambda path: path.stem)
 def test_every_state_has_a_line_in_the_overview(path: str) -> None:
     found = [fleet(one.stem) for one in sorted(FLEETS.glob("*.json"))]
-    assert len(summary.overview(found, datetime.now(UTC))) == len(found) + 1
+    assert len(Overview().lines([(one, False) for one in found], datetime.now(UTC))) == len(found) + 1
 
 
 def test_a_fleet_that_nobody_looked_at_says_so() -> None:

@@ -1,0 +1,50 @@
+"""One run of the program: a command inside of its boundary."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final
+
+from collectorfleet.cli.boundary import exit_code_of
+from collectorfleet.cli.signals import Raising
+from collectorfleet_api.extras import is_installed
+
+_DEBUG: Final = "--debug"
+
+
+def run(words: Sequence[str], prog: str) -> int:
+    """Run one command, and leave signals and streams as they are; returns the exit code."""
+    return exit_code_of(lambda: _run(words, prog, nullcontext), with_traceback=_DEBUG in words)
+
+
+def run_in_own_process(words: Sequence[str], prog: str) -> int:
+    """Run the command of this process; returns the exit code. Signals already end the process at once."""
+    _print_any_text()
+    # The log of a driver's pod has the traceback: nobody can start the driver again with --debug.
+    with_traceback = _DEBUG in words or words[:1] == ["drive"]
+    return exit_code_of(lambda: _run(words, prog, Raising), with_traceback=with_traceback)
+
+
+def _run(words: Sequence[str], prog: str, signals_in_command: Callable[[], AbstractContextManager[None]]) -> int:
+    from collectorfleet.cli.parser import parser
+
+    made = parser(prog)
+    if "_ARGCOMPLETE" in os.environ and is_installed("argcomplete"):
+        import argcomplete
+
+        argcomplete.autocomplete(made, always_complete_options=False)
+    options = made.parse_args(words)
+    with signals_in_command():
+        code: int = options.command(options)
+        return code
+
+
+def _print_any_text() -> None:
+    """Let text that the terminal's encoding does not have be printed as escapes, instead of ending the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

@@ -1,0 +1,18 @@
+"""The namespaces of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kubernetes import client
+
+from collectorfleet.client.connection import Connection
+from collectorfleet.client.errors import explained
+
+
+def namespaces(connection: Connection, *, request_seconds: float) -> Sequence[str]:
+    """Return their names. Raises a ClusterError, such as AccessDenied for an account that may not list them."""
+    api: Any = client.CoreV1Api(connection.api)
+    with explained(connection, connection.namespace):
+        return [one.metadata.name for one in api.list_namespace(_request_timeout=request_seconds).items]

@@ -1,0 +1,56 @@
+"""`stop` and `resume` of a fleet whose run is over already."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.cluster.binaries import ROOT
+from tests.unit.collectorfleet.cli.played_api import NAME, ApiServer
+
+from collectorfleet.cli.exit_codes import ExitCode
+from collectorfleet.cli.main import main
+
+Said = pytest.CaptureFixture[str]
+
+
+def fleet(state: str, **metadata: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((ROOT / f"tests/data/fleets/{state}.json").read_text())["fleet"]
+    return {**found, "metadata": {**found["metadata"], **metadata}}
+
+
+def changes(lab: ApiServer) -> list[str]:
+    return [request for request in lab.requests if not request.startswith("GET")]
+
+
+def test_a_fleet_that_has_completed_is_not_said_to_be_suspended(lab: ApiServer, capsys: Said) -> None:
+    lab.fleet = fleet("completed")
+    assert main(["stop", NAME]) == ExitCode.DONE
+    out, err = capsys.readouterr()
+    assert out.startswith(f"fleet {NAME} is over already: Completed, ")
+    assert (err, changes(lab)) == ("", [])
+
+
+def test_a_fleet_that_has_failed_is_suspended_so_that_it_can_be_tried_again(lab: ApiServer, capsys: Said) -> None:
+    lab.fleet = fleet("failed")
+    assert main(["stop", NAME]) == ExitCode.DONE
+    out = capsys.readouterr().out
+    assert out.startswith(f"fleet {NAME} is over already: Failed, ")
+    assert out.endswith(f"; `resume {NAME}` tries it again\n")
+    assert len(changes(lab)) == 1
+
+
+@pytest.mark.parametrize(("state", "retry"), [("completed", False), ("failed", True)])
+def test_a_fleet_that_is_over_does_not_go_on(state: str, retry: bool, lab: ApiServer, capsys: Said) -> None:
+    lab.fleet = fleet(state)
+    assert main(["resume", NAME]) == ExitCode.FAILED
+    err = capsys.readouterr().err
+    assert err.startswith(f"error: fleet {NAME} is over already: {state.capitalize()}, ")
+    assert (f"`stop {NAME}`, then `resume {NAME}`" in err) is retry
+
+
+def test_a_change_after_the_end_may_start_it_again(lab: ApiServer, capsys: Said) -> None:
+    lab.fleet = fleet("failed", generation=99)
+    assert main(["stop", NAME]) == ExitCode.DONE
+    assert "is being suspended" in capsys.readouterr().out
