@@ -17,8 +17,9 @@ MOST_BYTES: Final = 100_000
 
 
 def pack(timeline: Timeline) -> bytes:
-    """At most 100 kB: of a timeline that does not fit, every second point and evaluation is dropped, and the older half of the
-    rest."""
+    """Return at most 100 kB. A timeline that does not fit loses every second point and evaluation, and the older half
+    of the rest.
+    """
     packed = _compressed(timeline)
     while len(packed) > MOST_BYTES:
         timeline = _halved(timeline)

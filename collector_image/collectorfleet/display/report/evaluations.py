@@ -81,9 +81,8 @@ def _point(one: Evaluated, x: Scale, y: Scale, color: str) -> Iterator[str]:
     if one.standard_error is not None:
         yield f'<line class="error {color}" x1="{at}" x2="{at}" y1="{y(_least(one))}" y2="{y(_most(one))}"/>'
     said = escape(f"version {one.version}: {spread(one)}{of}, at {one.frames:,} frames")
-    yield (
-        f'<circle class="point {color}" cx="{at}" cy="{y(one.return_mean)}" r="{_RADIUS}"><title>{said}</title></circle>'
-    )
+    place = f'cx="{at}" cy="{y(one.return_mean)}" r="{_RADIUS}"'
+    yield f'<circle class="point {color}" {place}><title>{said}</title></circle>'
 
 
 def _versions(results: Sequence[Evaluated], best: Evaluated, x: Scale, y: Scale) -> Iterator[str]:

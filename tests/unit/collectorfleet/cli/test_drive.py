@@ -68,7 +68,9 @@ def test_a_driver_that_cannot_reach_the_api_server_ends_in_order_when_its_pod_is
     (port,) = reserve_ports(1)
     nowhere = {"server": f"http://127.0.0.1:{port}"}
     config = {
-        "apiVersion": "v1", "kind": "Config", "current-context": "it",
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "it",
         "clusters": [{"name": "it", "cluster": nowhere}],
         "users": [{"name": "it", "user": {"token": "t"}}],
         "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
@@ -77,9 +79,14 @@ def test_a_driver_that_cannot_reach_the_api_server_ends_in_order_when_its_pod_is
     kubeconfig.write_text(json.dumps(config))
     spec.write_text(json.dumps(manifest()["spec"]))
     env = {
-        "PYTHONPATH": f"{ROOT}/crds:{ROOT}/collector_image", "KUBECONFIG": str(kubeconfig),
-        names.ENV_NAMESPACE: "lab", names.ENV_NAME: "cheetah", names.ENV_UID: "1", names.ENV_POD: "driver",
-        names.ENV_SPEC: str(spec), names.ENV_POD_IP: "127.0.0.1",
+        "PYTHONPATH": f"{ROOT}/crds:{ROOT}/collector_image",
+        "KUBECONFIG": str(kubeconfig),
+        names.ENV_NAMESPACE: "lab",
+        names.ENV_NAME: "cheetah",
+        names.ENV_UID: "1",
+        names.ENV_POD: "driver",
+        names.ENV_SPEC: str(spec),
+        names.ENV_POD_IP: "127.0.0.1",
     }
     words = [sys.executable, "-m", "collectorfleet.cli", "drive"]
     with log.open("wb") as said, subprocess.Popen(words, env=env, stderr=said) as process:
