@@ -106,8 +106,8 @@ class EvaluationLoop:
     def finish(self, timeout: float | None, stop_requested: Callable[[], bool]) -> bool:
         """Evaluate the newest version, and block until that is done; return whether it is.
 
-        It is not if ``timeout`` seconds passed, somebody asked to stop, the run has ended with an error, or no
-        evaluator has been available for as long as one may take to build.
+        It is not if ``timeout`` seconds passed, if somebody asked to stop, or if the run has ended with an error. It is
+        not either if no evaluator has been available for as long as one may take to build.
         """
         with self.changed:
             latest = self._latest

@@ -301,7 +301,7 @@ class FleetControl(BaseCollector):
         """Evaluate the policy as it is now, as the last version of the run, and block until that is done.
 
         The end of the iteration does this by itself. Returns whether it was done within ``timeout`` seconds, before
-        ``stop_requested`` said True, and before the time-out of the evaluation itself.
+        ``stop_requested`` said True, and before the timeout of the evaluation itself.
         """
         evaluation = self._engine.evaluation
         if evaluation is None or self._gather.over:

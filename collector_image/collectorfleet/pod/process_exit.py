@@ -1,7 +1,7 @@
 """``os._exit`` in the user's code is a failure of the driver, whatever exit code the code chose.
 
-The driver's exit codes tell the Job and the operator how the run ended: 0 completes the fleet, and two codes restart
-the driver without counting it. Only the driver itself may use them.
+The driver's exit codes tell the Job and the operator how the run ended. Code 0 completes the fleet, and two codes
+restart the driver without counting it. Only the driver itself may use them.
 """
 
 from __future__ import annotations

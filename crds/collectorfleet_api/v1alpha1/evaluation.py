@@ -41,8 +41,8 @@ class Evaluation(Model):
     resources: EvaluationResources = Field(
         default_factory=EvaluationResources,
         description=(
-            "What one evaluator needs. An evaluator has a pod of its own, which asks for the memory of Ray on top. "
-            "With `launcher: Job`, evaluators are processes of the driver pod, which asks for their resources too."
+            "What one evaluator needs. An evaluator has a pod of its own, which requests the memory of Ray on top. "
+            "With `launcher: Job`, evaluators are processes of the driver pod, which requests their resources too."
         ),
     )
     environment: GroupEnvironment = Field(
@@ -82,7 +82,7 @@ class Evaluation(Model):
     )
     timeout_seconds: Seconds = Field(
         default=600,
-        description="An evaluation that takes longer fails; the status says so, and training goes on.",
+        description="An evaluation that takes longer fails. The status says so, and training continues.",
     )
     stop_when: StopWhen | None = Field(
         default=None, description="When the fleet completes early. Absent: only `totalFrames` ends the run."

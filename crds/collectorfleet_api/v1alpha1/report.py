@@ -247,7 +247,7 @@ class EvaluationStatus(Model):
         default=0,
         description="Versions that were due and not evaluated, because a newer one was due first.",
     )
-    replicas: Count = Field(default=0, description="Evaluators asked for.")
+    replicas: Count = Field(default=0, description="Evaluators of `spec.evaluation`.")
     available: Count = Field(default=0, description="Evaluators that have built their environment.")
     restarts: Count = Field(default=0, description="How often an evaluator was started again.")
     stopped: bool | None = Field(default=None, description="True: the run ended because `stopWhen` was reached.")
@@ -314,7 +314,7 @@ class DriverReport(Model):
         default=None, description="The policies of `spec.learners`. Absent: there are none, or not yet."
     )
     evaluation: EvaluationStatus | None = Field(
-        default=None, description="The evaluations of `spec.evaluation`. Absent: there are none asked for."
+        default=None, description="The results of `spec.evaluation`. Absent: the spec has no evaluation."
     )
     collectors: list[CollectorStatus] = Field(
         default_factory=list,

@@ -11,8 +11,8 @@ from collectorfleet_operator.objects import Object, has_condition
 def why_replaced(seen: Observed, job: Object) -> str:
     """Why a changed spec takes the place of what runs; empty if it does not.
 
-    A spec is held for the sake of progress and for nothing else: a failed run holds nothing but its log, and one that
-    never delivered a batch may hang on what the change mends.
+    A spec is held only for the sake of progress. A failed run has nothing but its log to lose. A run without a batch
+    may hang because of the very mistake that the change corrects.
     """
     if seen.problems:
         return ""

@@ -92,8 +92,8 @@ def to_replace(seen: Observed, group: str, desired: Object) -> list[str]:
     A driver never says that it left a pod on which no collector ever was. Should one be on a pod that is not ready, it
     is left in the pod's grace, as in an eviction.
 
-    ``desired`` is the RayCluster that is about to be applied: nobody tells the operator of what it wrote itself, so
-    there may be no other look soon.
+    ``desired`` is the RayCluster that is about to be applied. The operator does not see its own write as a change, so
+    there may be no other reconcile soon.
     """
     empty = set(seen.report.drained_pods if seen.report else []) & set(_asked(seen))
     nothing_to_leave = group == EVALUATOR_GROUP or seen.driver_phase != "Running"

@@ -1,7 +1,7 @@
 """The episodes of one evaluation: which begin next, which are being played, and which have ended.
 
-The episodes that are counted are those that were numbered first, however early others end: short episodes end first,
-and a mean over the first to end would be a mean over short ones.
+The episodes with the first numbers count, however early others end. Short episodes end first, and a mean over the first
+episodes to end would be a mean over short episodes.
 """
 
 from __future__ import annotations
