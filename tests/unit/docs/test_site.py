@@ -46,9 +46,17 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def test_the_site_builds_strictly(tmp_path: Path) -> None:
-    done = build(copied(tmp_path))
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site strictly, once."""
+    folder = copied(tmp_path_factory.mktemp("site"))
+    done = build(folder)
     assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "build/site"
+
+
+def test_the_site_builds_strictly(site: Path) -> None:
+    assert (site / "index.html").is_file()
 
 
 def test_a_link_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
@@ -86,9 +94,7 @@ def test_each_figure_that_was_measured_is_on_the_page_that_its_row_links_to() ->
         assert [figure for figure in known if figure not in page] == [], row
 
 
-def test_a_former_address_leads_to_the_page(tmp_path: Path) -> None:
-    folder = copied(tmp_path)
-    assert build(folder).returncode == 0
-    former = folder / "build/site/start/index.html"
+def test_a_former_address_leads_to_the_page(site: Path) -> None:
+    former = site / "start/index.html"
     (target,) = re.findall(r'content="0; url=([^"]+)"', former.read_text())
     assert (former.parent / target / "index.html").is_file()
