@@ -39,7 +39,7 @@ class FleetCollector(FleetControl):
     carries the version of the weights that produced it under ``("collector", "weights_version")`` (int64). Nothing is
     collected before the first batch is asked for.
 
-    The arguments are those of :class:`~collectorfleet.fleet.options.FleetOptions`, which describes each of them.
+    https://collectorfleet.github.io/collectorfleet/fleet-collector/ describes each argument by topic.
 
     Iterating raises :class:`~collectorfleet.UserCodeError` with the original text when the environment or the policy
     raises.

@@ -36,92 +36,10 @@ _PASSED_ON: Final = (
 
 @dataclass(frozen=True, eq=False)
 class FleetOptions:
-    """What a fleet is asked to be. It refers to none of the caller's lists and dicts, and what it says can work.
+    """The arguments of a FleetCollector, checked together; they refer to none of the caller's lists and dicts.
 
-    Args:
-        create_env_fn: builds the environment of a collector, in the collector. A :class:`~collectorfleet.Factory`
-            travels as an import path; any other callable is pickled. A list gives each collector its own. If it has a
-            parameter ``collector_index``, it is given the collector's index, but for an EnvCreator.
-        policy: the module that is trained; published as version 1 before the first request. Or TorchRL's inference
-            service, ``InferenceServer(service_backend="ray")``, which collectors ask for actions and which has the
-            weights: versions are its own then.
-
-    Keyword Args:
-        policy_factory: builds the policy in each collector, when there is no ``policy``; a list gives each its own.
-            Their weights are version 0 until ``update_policy_weights_(weights)`` publishes some; 1 where environments
-            keep a normalization, which travels with versions.
-        trust_policy, max_frames_per_traj, reset_at_each_iter, exploration_type, no_cuda_sync, trajs_per_batch,
-            pre_collect_hook, post_collect_hook, use_env_creator: as in TorchRL.
-        frames_per_batch: Sync: frames of one batch, over all shares. Async: frames of one collector's batch.
-        total_frames: iteration ends once this many frames were handed out; -1 is endless.
-        device, storing_device, env_device, policy_device: one for all, or a list with one for each collector.
-        create_env_kwargs: arguments of ``create_env_fn``, for all or as a list.
-        init_random_frames: frames with random actions before the policy acts, counted over all collectors, in whole
-            requests. Not with ``collector_class="async"``.
-        postproc, split_trajs: applied to each batch, here. Trajectory ids are unique over all incarnations.
-        collector_class: "single", "sync", "async", or a subclass of their classes: what runs in each actor.
-        num_workers_per_collector: processes of one collector, with "sync" or "async".
-        collector_kwargs: more arguments of ``collector_class``, for all or as a list; they win over those given here.
-        num_collectors: how many collectors; needed when no argument is a list.
-        groups: the group of each collector, by name, where they differ: a list, which collectors beyond it begin anew.
-            Arguments that are lists are as long then. Groups grow and shrink in this proportion, and deadlines are
-            learned for each. In Sync, frames of all groups have to fit into one batch.
-        sync: batches of shares from all collectors, or each collector's batch as it comes.
-        remote_configs: options of the Ray actors, for all or as a list; default ``{"num_cpus": 1}``, and 0.2 for
-            ``num_gpus`` if one of the collector's devices is CUDA.
-        ray_init_config: arguments of ``ray.init`` if Ray is not initialised yet. A Ray that this starts gives memory
-            back faster than Ray's default, see ``collectorfleet_api.ray_settings``. ``shutdown()`` leaves Ray running.
-        update_after_each_batch: publish ``policy`` whenever the next batch is asked for.
-        max_weight_update_interval: publish it after every so many batches; -1 never does.
-        replay_buffer: one with ``service_backend="ray"``; collectors write into it and the iteration yields None.
-        weight_updater, weight_sync_schemes, weight_recv_schemes: refused; weights have one way.
-        envs_per_collector: environments stepped together in one collector (``SerialEnv``).
-        shares: Sync: equal shares of a batch, whatever the number of collectors. Default: one for each collector, and
-            anew when the fleet is resized.
-        max_staleness: how many versions behind a frame may be when it is handed out. Sync: default 0, strictly
-            on-policy. Async: None is unbounded, with two requests in flight per collector. With ``trajs_per_batch`` or
-            ``collector_class="async"`` it bounds how far ahead is asked: trajectories that span updates have older
-            frames, and ``status()`` says how old.
-        exact_staleness: Sync: every share of a batch is made with the version that was published when the batch was
-            requested. With ``max_staleness=1`` each batch but the first is exactly one version behind.
-        first_shares: Sync: a batch is the first so many answers; later ones go into the next. Needs ``max_staleness``.
-        preemptive_threshold: Sync: once this part of the shares is there, the others return what they have. Missing
-            frames have trajectory id -1 and are False in ``("collector", "mask")``.
-        weights_dtype: floating tensors travel as this dtype, such as ``torch.bfloat16``, and narrower ones as they are.
-        weights_filter: what travels, by prefixes of names or a function of the name; the rest stays as it was built.
-        models: further modules to publish, by their attribute path in the collector: ``{"env.world_model": module}``.
-        rollout: "auto" steps with the fast loop if its frames equal those of TorchRL's collector, and with TorchRL's
-            loop otherwise. "fast" is refused in the second case. "torchrl" always uses TorchRL's loop.
-        compact_observations: observations that are the ``next`` of the step before travel once; batches are the same.
-        update_between_steps: new weights are loaded between two steps of a running rollout.
-        copy: False hands out views of the object store, which must not be written to.
-        transport: "object_store" has Ray actors, and frames and weights in Ray's object store. "torch_distributed" has
-            processes of this machine without Ray. Frames and weights travel over a process group (gloo), which is
-            formed again when a collector is lost. "rpc" has such processes too, and ``torch.distributed.rpc``
-            (TensorPipe) in place of the group. ``docs/transports.md`` says when to take which.
-        launcher: with "torch_distributed", what its processes are started by: :class:`~collectorfleet.CollectorHosts`
-            waits for those that are started elsewhere. None: this driver starts them, on its own machine.
-        tensorpipe_options: of transport "rpc": ``num_worker_threads`` (16), ``rpc_timeout`` (60, the deadline of each
-            call in seconds), ``_transports`` (["uv"]) and ``_channels``, as TensorPipeRpcBackendOptions has them.
-        visible_devices: of transport "rpc": the GPUs that the process of each collector sees, one for all or a list
-            with an entry for each. An entry is ``1``, ``"cuda:1"``, a list of such, or "cpu" for none. To the collector
-            the first is "cuda:0".
-        threads_per_collector: threads of torch in a collector; one number for all, or a list.
-        min_available: fewest available collectors; fewer for ``available_timeout`` ends the iteration with
-            :class:`~collectorfleet.TooFewCollectors`.
-        available_timeout: for how long there may be too few, from the start as well.
-        request_timeout: least time of one request, from the start of its execution, before its collector counts as
-            hung; more after slow requests.
-        first_request_timeout: the same for the first request of a collector, which includes building environment and
-            policy and loading the first weights.
-        on_environment_error: "fail" ends the iteration with the first error that an environment raises. "restart"
-            treats the error as a loss: the collector is restarted, within the same budget, and another collector gets
-            its request.
-        failure_policy: decides what becomes of a lost collector, and of one whose environment raised.
-        scaling_policy: decides which collectors leave a smaller fleet.
-        resume_from: what ``state_dict()`` returned: counters go on, and the first version is the next one.
-        evaluation: an :class:`~collectorfleet.Evaluation`: actors of their own play whole episodes with published
-            versions while the fleet collects. None: nothing is evaluated.
+    ``docs/fleet-collector.md`` describes each argument by topic, on the site at
+    https://collectorfleet.github.io/collectorfleet/fleet-collector/.
 
     Raises:
         InvalidOption: an option that cannot work, alone or with the others; :mod:`collectorfleet.fleet.rules` has them.

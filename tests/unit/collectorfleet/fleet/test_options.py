@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from dataclasses import FrozenInstanceError, fields
 from datetime import timedelta
 from typing import Any
 
 import pytest
+import yaml
 from tests import envs
+from tests.cluster.binaries import ROOT
 from torchrl.collectors import Collector, MultiAsyncCollector, MultiSyncCollector
 from torchrl.envs.utils import ExplorationType
 
+from collectorfleet import FleetCollector
 from collectorfleet.fleet.options import FleetOptions
 
 
@@ -38,12 +40,18 @@ def test_options_do_not_change_by_themselves_either() -> None:
 
 
 def test_each_option_is_described_once() -> None:
-    # Python 3.13 takes the common indentation away, earlier ones leave it.
-    text = inspect.cleandoc(FleetOptions.__doc__ or "")
-    described = re.findall(r"^ {4}(\w[\w, \n]*?): ", text, flags=re.MULTILINE)
-    names = [name for entry in described for name in re.split(r",\s+", entry)]
-    errors = ["InvalidOption", "TypeError"]
-    assert sorted(names) == sorted([field.name for field in fields(FleetOptions)] + errors)
+    page = (ROOT / "docs/fleet-collector.md").read_text()
+    rows = [line.split(" | ")[0] for line in page.splitlines() if line.startswith("| `")]
+    names = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(names) == sorted(field.name for field in fields(FleetOptions))
+
+
+def test_the_docstring_leads_to_the_page_that_describes_the_options() -> None:
+    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["site_url"]
+    for documented in (FleetOptions, FleetCollector):
+        text = documented.__doc__ or ""
+        assert f"{site}fleet-collector/" in text
+        assert len(text.splitlines()) <= 15
 
 
 @pytest.mark.parametrize(
