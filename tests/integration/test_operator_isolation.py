@@ -232,13 +232,13 @@ def test_a_namespace_without_rights_keeps_no_other_from_being_served(
         )
         for one in (a, c):
             is_served(control_plane, one, "second")
-            # Nobody watches Roles.
-            control_plane.delete("role/first-driver", one)
+            # Nobody watches ServiceAccounts.
+            control_plane.delete("serviceaccount/first-driver", one)
         for one in (a, c):
             eventually(
-                lambda one=one: control_plane.find("role/first-driver", one),  # type: ignore[misc]
+                lambda one=one: control_plane.find("serviceaccount/first-driver", one),  # type: ignore[misc]
                 within=LISTED_AGAIN,
-                what="the Role that a list missed",
+                what="the ServiceAccount that a list missed",
             )
         restart(process)
         for one in (a, c):
