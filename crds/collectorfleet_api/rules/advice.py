@@ -9,6 +9,7 @@ from collectorfleet_api.packing.custom import scarcest
 from collectorfleet_api.packing.pods import Packing, WorkerGroup, collectors_that_fit, pack
 from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.packing.shares import shares
+from collectorfleet_api.rules.evaluation import evaluation_advice
 from collectorfleet_api.rules.groups import place
 from collectorfleet_api.rules.learners import learner_advice
 from collectorfleet_api.rules.pod_security import not_restricted
@@ -253,6 +254,7 @@ _CHECKS: Final[tuple[Callable[[CollectorFleet], Iterator[Problem]], ...]] = (
     _gpus_of_the_template,
     _gpu_without_device,
     learner_advice,
+    evaluation_advice,
     _not_restricted,
     _older_than_bounded,
     _buffer_that_begins_empty,

@@ -97,6 +97,24 @@ def test_what_is_hardly_meant_is_told(changes: dict[str, Any], sentence: str) ->
     assert [str(one) for one in warnings(fleet(changes))] == [sentence]
 
 
+def gpus(amount: object) -> dict[str, Any]:
+    """A template that gives Ray's container GPUs, or takes them away."""
+    return {"spec": {"containers": [{"name": "ray-worker", "resources": {"limits": {"nvidia.com/gpu": amount}}}]}}
+
+
+def test_gpus_that_evaluator_pods_take_over_from_workers_are_told() -> None:
+    inherited = with_() | {"spec.workers.template": gpus(1)}
+    (found,) = warnings(fleet(inherited))
+    assert str(found) == (
+        "spec.evaluation.template: evaluator pods are merged over spec.workers.template and ask for its "
+        "nvidia.com/gpu, which no evaluator uses; set it to null here"
+    )
+    assert warnings(fleet(with_(template=gpus(None)) | {"spec.workers.template": gpus(1)})) == []
+    assert warnings(fleet(with_() | {"spec.workers.template": gpus(0)})) == []
+    odd = {"spec": {"containers": [{"name": "ray-worker", "resources": "x"}]}}
+    assert warnings(fleet(with_() | {"spec.workers.template": odd})) == []
+
+
 def test_every_tenth_version_is_evaluated_unless_an_interval_is_set() -> None:
     for changes, versions in (({}, 10), ({"everyVersions": 3}, 3), ({"everySeconds": 9}, None)):
         found = fleet({"spec.evaluation": changes}).spec.evaluation

@@ -75,6 +75,15 @@ def test_the_template_of_workers_is_merged_first_and_that_of_evaluators_over_it(
     assert "priorityClassName" not in template["spec"]
 
 
+def test_gpus_of_the_template_of_workers_can_be_taken_out() -> None:
+    def gpus(amount: int | None) -> Object:
+        return {"spec": {"containers": [{"name": "ray-worker", "resources": {"limits": {"nvidia.com/gpu": amount}}}]}}
+
+    made = evaluators(with_(template=gpus(None)) | {"spec.workers.template": gpus(1)})
+    assert requests(made["template"])["limits"] == {"memory": "4Gi"}
+    assert env(made["template"])["NVIDIA_VISIBLE_DEVICES"] == "void"
+
+
 def test_a_groups_own_template_is_not_that_of_evaluators() -> None:
     own = [GROUPS[0], {**GROUPS[1], "workers": {"template": FAST}}]
     made = cluster(with_() | {"spec.collectors.groups": own})
