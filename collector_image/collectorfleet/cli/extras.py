@@ -27,10 +27,14 @@ RUNTIME: Final = Needs(
     ),
 )
 
+# A run may do without safetensors.
+EXPORT: Final = Needs("runtime", ("safetensors", "torch", "torchrl"))
+
 # `report` is left out: of a folder it needs nothing.
 NEEDED_BY: Final[Mapping[str, Needs]] = {
     "run": RUNTIME,
     "collect": RUNTIME,
+    "export": EXPORT,
     "drive": RUNTIME,
     "submit": CLUSTER,
     "status": CLUSTER,

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import argparse
 
-from collectorfleet.cli import collect, drive, init, logs, render, report, run, status, submit, suspend, top, validate
+from collectorfleet.cli import (
+    collect,
+    drive,
+    export,
+    init,
+    logs,
+    render,
+    report,
+    run,
+    status,
+    submit,
+    suspend,
+    top,
+    validate,
+)
 from collectorfleet.cli.commands import Commands
 from collectorfleet.cli.exit_codes import MEANINGS
 from collectorfleet.cli.version import PrintVersion
@@ -20,7 +34,7 @@ def parser(prog: str = "collectorfleet") -> argparse.ArgumentParser:
     )
     made.add_argument("--version", action=PrintVersion, help="print the version and exit")
     commands = made.add_subparsers(required=True, metavar="COMMAND", action=Commands)
-    for command in (init, run, report, submit, validate, render, status, top, logs, suspend, drive, collect):
+    for command in (init, run, report, export, submit, validate, render, status, top, logs, suspend, drive, collect):
         command.add_to(commands)
     for made_command in commands.choices.values():
         made_command.add_argument("--debug", action="store_true", help="show the traceback of an error")

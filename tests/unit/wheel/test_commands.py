@@ -38,9 +38,9 @@ users: [{name: it, user: {}}]
 contexts: [{name: it, context: {cluster: it, user: it}}]
 """
 # How to call those that need an extra, but for the name.
-ARGUMENTS = {"run": "-", "collect": "--driver=a:1 --token-file=b --rank=0", "submit": "."}
+ARGUMENTS = {"run": "-", "collect": "--driver=a:1 --token-file=b --rank=0", "submit": ".", "export": ". -o p.pt"}
 COMMANDS = (
-    *("init", "run", "report", "submit", "validate", "render"),
+    *("init", "run", "report", "export", "submit", "validate", "render"),
     *("status", "top", "logs", "stop", "resume", "drive", "collect"),
 )
 # By the extra that is installed: the commands that work.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import re
 from contextlib import suppress
 from dataclasses import asdict
@@ -15,10 +16,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from collectorfleet.errors import InvalidOption
+from collectorfleet.errors import InvalidOption, UserCodeError, describe
 from collectorfleet.run.checkpoint.checkpoint import Checkpoint
 from collectorfleet.run.fenced_folder import FencedFolder, remove
 from collectorfleet.run.position import Position
+
+log = logging.getLogger(__name__)
 
 # The format of new checkpoints. 0.1.0 wrote format 1 without the number. A release reads all formats up to its own.
 FORMAT: Final = 1
@@ -119,6 +122,28 @@ def read_checkpoint(folder: Path, number: int) -> Checkpoint:
         found / _STATE,
         _replay_buffer(found),
     )
+
+
+def newest_checkpoint(folder: Path) -> Checkpoint | None:
+    """Read the newest checkpoint that is whole; those that cannot be read are passed over. None: there never was one.
+
+    Raises InvalidOption if a newer release wrote the newest one, UserCodeError if none can be read.
+    """
+    numbers = numbers_in(folder)
+    for number in numbers:
+        try:
+            return read_checkpoint(folder, number)
+        except InvalidOption:
+            raise  # to pass it over would lose what the newer release learned
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            cause = describe(error)
+            log.warning("%s in %s cannot be read and is passed over: %s", name_of(number), folder, cause)
+    if numbers:
+        raise UserCodeError(
+            f"checkpoints in {folder}",
+            f"none of {len(numbers)} can be read; restore one, or empty the folder to start over ({cause})",
+        )
+    return None
 
 
 def _replay_buffer(checkpoint: Path) -> Path | None:

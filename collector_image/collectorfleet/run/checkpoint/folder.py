@@ -19,14 +19,13 @@ from pathlib import Path
 from typing import Final
 
 from collectorfleet.durable_files import is_full, may_pass
-from collectorfleet.errors import CollectorFleetError, InfrastructureError, InvalidOption, UserCodeError, describe
+from collectorfleet.errors import CollectorFleetError, InfrastructureError, UserCodeError, describe
 from collectorfleet.run.checkpoint import owner
-from collectorfleet.run.checkpoint.checkpoint import Checkpoint
 from collectorfleet.run.checkpoint.checkpoint_files import (
     check_format,
     name_of,
+    newest_checkpoint,
     numbers_in,
-    read_checkpoint,
     write_checkpoint,
 )
 from collectorfleet.run.checkpoint.journal import Journal
@@ -66,7 +65,7 @@ class CheckpointFolder:
                 self.run = owner.owner_of(path, fleet, run).run
                 self.starts = self.files.drivers_before
                 self._say_whose()
-                self.newest = self._newest()
+                self.newest = newest_checkpoint(path)
                 self.journal = Journal(self.files, _JOURNAL)
         except CollectorFleetError:
             raise
@@ -137,21 +136,3 @@ class CheckpointFolder:
             self.files.remove(name)
         except OSError as error:
             log.warning("%s in %s is too old and cannot be removed: %s", name, self.path, describe(error))
-
-    def _newest(self) -> Checkpoint | None:
-        """The newest that can be read; None where none was ever written."""
-        numbers = numbers_in(self.path)
-        for number in numbers:
-            try:
-                return read_checkpoint(self.path, number)
-            except InvalidOption:
-                raise  # to pass it over would lose what the newer release learned
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                cause = describe(error)
-                log.warning("%s in %s cannot be read and is passed over: %s", name_of(number), self.path, cause)
-        if numbers:
-            raise UserCodeError(
-                f"checkpoints in {self.path}",
-                f"none of {len(numbers)} can be read; restore one, or empty the folder to start over ({cause})",
-            )
-        return None

@@ -1,0 +1,46 @@
+"""Weights as a file for other programs: ``.pt`` of torch, or ``.safetensors``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+import torch
+from safetensors.torch import save
+from torch import Tensor
+
+from collectorfleet.run.checkpoint.kept_weights import KeptWeights
+
+_VERSIONS_OF: Final = ("collectorfleet", "torch", "torchrl")
+
+
+def write_weights(file: Path, weights: KeptWeights) -> None:
+    """Write ``weights`` with their metadata, in the format of the suffix of ``file``; whole, or not at all.
+
+    Raises OSError; KeyError for another suffix.
+    """
+    write = WRITERS[file.suffix]
+    metadata = {**weights.metadata, **{package: version(package) for package in _VERSIONS_OF}}
+    unfinished = file.with_name(f".unfinished-{file.name}")
+    write(unfinished, weights.tensors, metadata)
+    unfinished.replace(file)
+
+
+def _write_torch(file: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
+    # Cloned: torch writes the whole storage that a tensor is a part of.
+    state = {name: tensor.clone() for name, tensor in tensors.items()}
+    with file.open("wb") as out:
+        torch.save({"state_dict": state, "metadata": dict(metadata)}, out)
+
+
+def _write_safetensors(file: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
+    # Cloned: the format has no tensor under two names. Not its `save_file`, whose files only their owner may read.
+    file.write_bytes(save({name: tensor.clone().contiguous() for name, tensor in tensors.items()}, dict(metadata)))
+
+
+WRITERS: Final[Mapping[str, Callable[[Path, Mapping[str, Tensor], Mapping[str, str]], None]]] = {
+    ".pt": _write_torch,
+    ".safetensors": _write_safetensors,
+}
