@@ -30,7 +30,7 @@ def evaluation_advice(fleet: CollectorFleet) -> Iterator[Problem]:
 def _limits(template: dict[str, Any]) -> dict[str, Any]:
     """Return the limits that a template sets for the container that Ray runs in."""
     containers = (template.get("spec") or {}).get("containers") or []
-    found = next((one for one in containers if one["name"] == _CONTAINER), {})
+    found: dict[str, Any] = next((one for one in containers if one["name"] == _CONTAINER), {})
     resources = found.get("resources")
     # Of a resource that is no mapping, the check of pods says what is wrong.
     limits = resources.get("limits") if isinstance(resources, dict) else None
