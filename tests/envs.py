@@ -160,6 +160,22 @@ class Starting(Counting):
         self._drawn.manual_seed(seed or 0)
 
 
+class Drawn(Counting):
+    """Episodes of 5 or 95 steps, as its own generator draws."""
+
+    def __init__(self, lengths: tuple[int, ...] = (5, 95)) -> None:
+        super().__init__()
+        self._lengths = lengths
+        self._generator = torch.Generator().manual_seed(0)
+
+    def _reset(self, tensordict: TensorDictBase | None = None, **kwargs: Any) -> TensorDictBase:
+        self._length = self._lengths[int(torch.randint(len(self._lengths), (), generator=self._generator))]
+        return super()._reset(tensordict, **kwargs)
+
+    def _set_seed(self, seed: int | None) -> None:
+        self._generator.manual_seed(seed or 0)
+
+
 class Drawing(Counting):
     """Observes what the global states of numpy, ``random`` and torch draw."""
 
@@ -208,6 +224,10 @@ class Numbered(Counting):
 
 def make_numbered(collector_index: int) -> Counting:
     return Numbered(collector_index)
+
+
+def make_drawn(lengths: tuple[int, ...] = (5, 95)) -> Counting:
+    return Drawn(lengths)
 
 
 def make_drawing() -> Counting:
@@ -288,6 +308,13 @@ class Wide(nn.Module):
 class Noise(nn.Module):
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         return torch.randn(*observation.shape[:-1], 2)
+
+
+class NoisyConstant(Constant):
+    """An action around the one parameter."""
+
+    def forward(self, observation: torch.Tensor) -> torch.Tensor:
+        return super().forward(observation) + torch.randn(*observation.shape[:-1], 2)
 
 
 class Broken(nn.Module):

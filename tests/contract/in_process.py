@@ -108,6 +108,10 @@ class InProcess:
     def answer(self, asked: Asked, timeout: float) -> Returned | Failed | None:
         return asked.answer.result(timeout)
 
+    def read(self, stored: Stored) -> snapshots.Snapshot:
+        kept: snapshots.Snapshot = stored.handle
+        return kept
+
     def seed_later_incarnations(self, seed: int) -> None:
         self._seed, self._seed_environments = seed, True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.refused_options import batches, collectors, shares, transports, values
+from tests.refused_options import batches, collectors, evaluation, shares, transports, values
 from tests.refused_options.batches import TORCHRLS
 
 __all__ = ["REFUSED", "TORCHRLS"]
@@ -13,4 +13,5 @@ REFUSED = [
     *batches.REFUSED,
     *shares.REFUSED,
     *transports.REFUSED,
+    *evaluation.REFUSED,
 ]

@@ -62,8 +62,9 @@ class Gather:
         return self.version if first is None else first.version
 
     def may_advance(self) -> bool:
-        """Whether everything under way is still handed out in time if the version advances now."""
-        return self.admissions.window.in_time(self.version + 1)
+        """Whether everything under way is still handed out in time if the version advances now, or nobody gets it."""
+        is_left_over = self._ended and self.chosen is None
+        return is_left_over or self.admissions.window.in_time(self.version + 1)
 
     @property
     def throttled(self) -> bool:

@@ -44,22 +44,6 @@ def play(made: EpisodePlayer, seed: int = 0, offered: Offer | None = None) -> Ep
     return rollout.episodes
 
 
-class Drawn(envs.Counting):
-    """Episodes of 5 or 95 steps, as its own generator draws."""
-
-    def __init__(self, lengths: tuple[int, ...] = (5, 95)) -> None:
-        super().__init__()
-        self._lengths = lengths
-        self._generator = torch.Generator().manual_seed(0)
-
-    def _reset(self, tensordict: TensorDictBase | None = None, **kwargs: Any) -> TensorDictBase:
-        self._length = self._lengths[int(torch.randint(len(self._lengths), (), generator=self._generator))]
-        return super()._reset(tensordict, **kwargs)
-
-    def _set_seed(self, seed: int | None) -> None:
-        self._generator.manual_seed(seed or 0)
-
-
 class Agents(EnvBase):
     """Agents that get rewards of 1, 2, ... in each step and are done after different numbers of steps.
 

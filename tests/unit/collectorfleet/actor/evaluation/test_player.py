@@ -11,7 +11,7 @@ import torch
 from tensordict import TensorDictBase
 from tensordict.nn import NormalParamExtractor, TensorDictModule, TensorDictSequential
 from tests import envs
-from tests.unit.collectorfleet.actor.evaluation.played import Agents, Drawn, offer, play, player
+from tests.unit.collectorfleet.actor.evaluation.played import Agents, offer, play, player
 from torch import nn
 from torch.distributions import Normal
 from torchrl.envs import Compose, InitTracker, SerialEnv, StepCounter, TransformedEnv
@@ -83,7 +83,7 @@ def test_the_return_of_several_agents_is_their_mean_until_all_have_been_done(say
 
 # ---------------------------------------------------------------- seeds
 def test_an_episode_depends_on_its_seed_and_on_nothing_that_was_played_before() -> None:
-    made, other = player(Drawn), player(Drawn)
+    made, other = player(envs.Drawn), player(envs.Drawn)
     played = {seed: play(made, seed) for seed in range(8)}
     assert {seed: play(other, seed) for seed in reversed(range(8))} == dict(reversed(played.items()))
     assert len(set(played.values())) == 2

@@ -104,6 +104,19 @@ def test_the_version_advances_freely_while_nothing_is_under_way_and_once_where_o
     assert not gather.may_advance()
 
 
+def test_once_the_goal_is_reached_the_last_version_waits_for_no_batch_that_nobody_gets() -> None:
+    gather = gather_of(Plan(1, 10, True, 0, None))
+    ready(gather, "c0")
+    gather.begun = gather.asked = True
+    gather.version = 1
+    assert list(gather.submissions(0.0))
+    assert not gather.may_advance()
+    gather.end()
+    assert gather.finished
+    assert gather.may_advance()
+    assert not list(gather.submissions(0.0))
+
+
 def test_the_first_shares_make_a_batch_and_the_late_one_goes_into_the_next() -> None:
     gather = gather_of(replace(ASYNC, shares=2, bound=1), collectors=3)
     gather.asked = True

@@ -1,0 +1,52 @@
+"""Of evaluators."""
+
+from __future__ import annotations
+
+import pytest
+
+from collectorfleet.evaluation.options import Evaluation
+from tests import envs
+from tests.refused_options.parts import SHARED
+
+OWN_ENVIRONMENTS = "evaluation-of-one-environment", "evaluation"
+ENVIRONMENT_SENTENCE = (
+    "collectors have environments of their own; say which one evaluators play with Evaluation(create_env_fn=...)"
+)
+
+REFUSED = [
+    pytest.param(
+        ("evaluation-needs-a-policy", "evaluation"),
+        {"evaluation": Evaluation()},
+        "without a policy collectors act at random and publish no version to evaluate; pass policy",
+        id="an evaluation of random actions",
+    ),
+    pytest.param(
+        ("evaluation-or-service", "evaluation"),
+        {"evaluation": Evaluation(), "policy": SHARED},
+        "an inference service acts with its newest weights, and an evaluation plays one version; pass the module as "
+        "policy, or leave evaluation out",
+        id="an evaluation of an inference service",
+    ),
+    pytest.param(
+        ("evaluation-of-one-policy", "evaluation"),
+        {"evaluation": Evaluation(), "policy_factory": [envs.make_policy, envs.make_tied_policy]},
+        "collectors have policies of their own (policy_factory is a list), and evaluators play one; pass one factory",
+        id="an evaluation of several policies",
+    ),
+    pytest.param(
+        OWN_ENVIRONMENTS,
+        {
+            "evaluation": Evaluation(),
+            "policy": envs.make_policy(),
+            "create_env_fn": [envs.make_counting, envs.make_random],
+        },
+        ENVIRONMENT_SENTENCE,
+        id="an evaluation of several environments",
+    ),
+    pytest.param(
+        OWN_ENVIRONMENTS,
+        {"evaluation": Evaluation(), "policy": envs.make_policy(), "create_env_kwargs": [{"length": 1}, {"length": 2}]},
+        ENVIRONMENT_SENTENCE,
+        id="an evaluation of environments with arguments of their own",
+    ),
+]
