@@ -43,6 +43,8 @@ WALKS: Mapping[str, tuple[Step, ...]] = {
         _runbook("CollectorsRestarting", "kubectl get cfleet", _CARTPOLE),
         _runbook("StalenessAtBound", "kubectl get cfleet", _CARTPOLE),
         _runbook("WeightsNotAdvancing", "kubectl get cfleet", _CARTPOLE),
+        _runbook("EvaluationsFailing", "kubectl get cfleet", _CARTPOLE),
+        _runbook("NoEvaluator", "kubectl get cfleet", _CARTPOLE),
         _runbook("OperatorReconcileErrors", "kubectl logs", _OPERATOR),
         _runbook("OperatorStale", "kubectl logs", _OPERATOR),
         Step("docs/monitoring.md", "helm upgrade collectorfleet-operator"),
