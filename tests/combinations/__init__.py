@@ -5,7 +5,18 @@ Each is asked of the rules in Python and of the CRD on a real API server.
 
 from __future__ import annotations
 
-from tests.combinations import batches, code, evaluation, groups, launchers, learners, resources, scripts, sinks
+from tests.combinations import (
+    batches,
+    code,
+    evaluation,
+    groups,
+    launchers,
+    learners,
+    resources,
+    scheduling,
+    scripts,
+    sinks,
+)
 from tests.combinations.together import GO_TOGETHER
 
 __all__ = ["GO_TOGETHER", "REFUSED"]
@@ -20,4 +31,5 @@ REFUSED = [
     *sinks.REFUSED,
     *batches.REFUSED,
     *resources.REFUSED,
+    *scheduling.REFUSED,
 ]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.combinations import scheduling
 from tests.combinations.parts import ARTIFACT, DRA, EVALUATION, GATHER_ONLY, GIT, GROUPS, JOB, LEARNERS, RING
 from tests.manifests import ABSENT
 
 GO_TOGETHER = [
+    *scheduling.GO_TOGETHER,
     pytest.param({"spec.learners": LEARNERS}, id="learners"),
     pytest.param(
         {"spec.learners": {**LEARNERS, "maxPolicies": 10, "gpus": 4}, "spec.driver.train": ABSENT},

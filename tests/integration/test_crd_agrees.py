@@ -144,6 +144,14 @@ CHOICES: dict[str, list[Any]] = {
     "spec.ray": [{"version": "2.51.9"}, {"version": "3.0.0"}, {"version": "2.60"}, {"version": 2.6}, None],
     "spec.policy.factory": ["a:b", "a.b:c.d", "a", "a:b:c", "ä:b", "a:b\n", None],
     "spec.imagePullSecrets": [[], [{"name": "a"}], [{"name": "a"}, {"name": "a"}], [{}], ["a"], None],
+    "spec.priorityClassName": ["batch", "", "a/b", None],
+    "spec.tolerations": [
+        *([], None, [{}], [{"operator": "Exists"}], [{"key": "gpu", "value": "a100", "effect": "NoSchedule"}]),
+        *([{"key": "gpu", "operator": "In"}], [{"key": "a b"}], [{"key": "a", "value": "-"}], [{"key": ""}], ["gpu"]),
+        [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 30}],
+        [{"key": "a", "tolerationSeconds": 30}],
+        [{"key": "a", "operator": "Exists", "value": "b"}],
+    ],
     "spec.workers.template": [
         *({}, None, {"spec": {"nodeSelector": {}}}, {"nodeSelector": {}}, {"spec": []}, {"metadata": {"name": "x"}}),
         *({"spec": {"containers": {}}}, {"spec": {"containers": [{}]}}, {"metadata": {"labels": {"a": 1}}}),

@@ -61,6 +61,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "everything": {
         "spec.networkPolicy": {"metricsFrom": [{"podSelector": {}}], "ingress": [{}], "egress": [{}]},
         "spec.imagePullSecrets": [{"name": "registry"}],
+        "spec.tolerations": [{"key": "spot", "operator": "Exists", "effect": "NoSchedule"}],
         "spec.driver": {
             "train": {"function": "a:b"},
             "resources": {"gpu": 1},

@@ -40,6 +40,8 @@ CONCERNS: Final[Mapping[str, frozenset[Part]]] = {
     "image": _ALL,
     "imagePullPolicy": _ALL,
     "imagePullSecrets": _ALL,
+    "priorityClassName": _ALL,
+    "tolerations": _ALL,
     "code": _ALL,
     "environment": _DRIVER,
     "policy": _DRIVER,

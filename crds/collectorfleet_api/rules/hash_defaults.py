@@ -14,6 +14,13 @@ from typing import Any, Final
 DEFAULTS: Final[Mapping[str, Any]] = {
     "imagePullPolicy": "IfNotPresent",
     "imagePullSecrets": [],
+    "priorityClassName": None,
+    "tolerations": [],
+    "tolerations[].key": None,
+    "tolerations[].operator": "Equal",
+    "tolerations[].value": None,
+    "tolerations[].effect": None,
+    "tolerations[].tolerationSeconds": None,
     "code": None,
     "code.configMap": None,
     "code.archive": None,

@@ -88,6 +88,9 @@ from collectorfleet_api.v1alpha1.report import (
     WeightsFailure,
     WeightsStatus,
 )
+from collectorfleet_api.v1alpha1.scheduling import (
+    Toleration,
+)
 from collectorfleet_api.v1alpha1.spec import (
     CollectorFleetSpec,
     Environment,
@@ -192,6 +195,7 @@ __all__ = [
     "Staleness",
     "StopWhen",
     "Stragglers",
+    "Toleration",
     "Train",
     "Transport",
     "TravellingModule",

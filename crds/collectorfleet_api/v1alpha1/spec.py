@@ -25,9 +25,11 @@ from collectorfleet_api.v1alpha1.learners import Learners
 from collectorfleet_api.v1alpha1.lifecycle import WhenFinished
 from collectorfleet_api.v1alpha1.network_policy import NetworkPolicy
 from collectorfleet_api.v1alpha1.output import Output, ReplayBuffer
+from collectorfleet_api.v1alpha1.scheduling import Toleration
 from collectorfleet_api.v1alpha1.types import (
     BY_NAME,
     ImportPath,
+    ObjectName,
     PodTemplate,
     RayVersion,
 )
@@ -96,6 +98,15 @@ class CollectorFleetSpec(Model):
         max_length=16,
         description="Secrets with registry credentials.",
         json_schema_extra=BY_NAME,
+    )
+    priority_class_name: ObjectName | None = Field(
+        default=None,
+        description="PriorityClass of all pods. A template's own wins. Absent: the cluster's default.",
+    )
+    tolerations: list[Toleration] = Field(
+        default_factory=list,
+        max_length=32,
+        description="Taints of nodes that all pods tolerate. A template's own list replaces this one.",
     )
     code: Code | None = Field(
         default=None, description="Python files from a ConfigMap. Absent: all code is in the image."

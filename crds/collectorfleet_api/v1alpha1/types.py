@@ -102,6 +102,24 @@ GroupName = Annotated[
     str,
     *_matching(f"^{_LABEL}$", 30, "is not a name of a group; write lower-case letters, digits and '-', such as big"),
 ]
+_LABEL_WORD: Final = "[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
+# As labels and taints have them.
+LabelKey = Annotated[
+    str,
+    *_matching(
+        f"^({_DOMAIN}/)?{_LABEL_WORD}$",
+        317,
+        "is not a key of a taint; write a name such as gpu, or with a domain before it such as nvidia.com/gpu",
+    ),
+]
+LabelValue = Annotated[
+    str,
+    *_matching(
+        f"^({_LABEL_WORD})?$",
+        63,
+        "is not a value of a taint; use letters, digits, '-', '_' and '.', and begin and end with a letter or a digit",
+    ),
+]
 # Part of the name of a file.
 PolicyId = Annotated[
     str,

@@ -59,7 +59,7 @@ def pod_template(
 ) -> Object:
     """The template of a pod of ``role`` whose first container is ``container``; ``pod`` are further fields of its spec.
 
-    Adds what every pod of the fleet has: image, security, the mounted code, labels.
+    Adds what every pod of the fleet has: image, priority, tolerations, security, the mounted code, labels.
     """
     spec = fleet.spec
     first: Object = {
@@ -71,6 +71,10 @@ def pod_template(
     base: Object = {"containers": [first], **_POD, **pod}
     if spec.image_pull_secrets:
         base["imagePullSecrets"] = [secret.to_wire() for secret in spec.image_pull_secrets]
+    if spec.priority_class_name is not None:
+        base["priorityClassName"] = spec.priority_class_name
+    if spec.tolerations:
+        base["tolerations"] = [toleration.to_wire() for toleration in spec.tolerations]
     if spec.code is not None:
         mount_code(base, spec.code)
     metadata = {"annotations": dict(annotations)} if annotations else {}
@@ -91,7 +95,7 @@ def _without_gpus(container: str) -> Object:
 
 
 def _leave_lost_nodes(pod: Object) -> None:
-    """Tolerate a lost node for 30 s, and not for Kubernetes' 300, where the user's template says nothing about it."""
+    """Tolerate a lost node for 30 s, and not for Kubernetes' 300, where the user says nothing about it."""
     theirs = pod.get("tolerations", [])
     # One without a key tolerates everything.
     said = {one.get("key") for one in theirs if one.get("effect") in (None, "", _NO_EXECUTE)}

@@ -98,6 +98,22 @@ def test_the_pod_is_placed_as_the_values_say(helm: Helm, value: str, given: Any,
     assert pod(rendered(helm, **{value: given}))["spec"][path] == given
 
 
+def test_two_pods_prefer_two_nodes(helm: Helm) -> None:
+    """Prefer: a cluster of one node runs both."""
+    objects = rendered(helm, replicaCount=2)
+    (term,) = pod(objects)["spec"]["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert term["podAffinityTerm"] == {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": only(objects, "Deployment")["spec"]["selector"],
+    }
+    assert "affinity" not in pod(rendered(helm))["spec"]
+
+
+def test_an_affinity_of_the_values_replaces_that_of_two_pods(helm: Helm) -> None:
+    own = {"nodeAffinity": {}}
+    assert pod(rendered(helm, replicaCount=2, affinity=own))["spec"]["affinity"] == own
+
+
 @pytest.mark.parametrize(
     ("value", "given", "path"),
     [

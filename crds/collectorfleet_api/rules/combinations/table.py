@@ -10,6 +10,7 @@ from collectorfleet_api.rules.combinations.evaluation import EVALUATION
 from collectorfleet_api.rules.combinations.launchers import LAUNCHERS
 from collectorfleet_api.rules.combinations.learners import LEARNERS
 from collectorfleet_api.rules.combinations.resources import DRIVER, INSIDE_COLLECTORS, PODS
+from collectorfleet_api.rules.combinations.scheduling import SCHEDULING
 from collectorfleet_api.rules.combinations.scripts import SCRIPTS
 from collectorfleet_api.rules.combinations.sinks import SINKS, TRAIN_OR_OUTPUT
 from collectorfleet_api.rules.combinations.versions import VERSIONS
@@ -29,4 +30,5 @@ COMBINATIONS: Final = (
     *LAUNCHERS,
     *LEARNERS,
     *EVALUATION,
+    *SCHEDULING,
 )

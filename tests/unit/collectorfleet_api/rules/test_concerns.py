@@ -69,6 +69,9 @@ def test_only_what_the_fleet_follows_while_it_runs_concerns_nobody() -> None:
     [
         pytest.param({"spec.image": "cheetah:2"}, {*Part}, id="image"),
         pytest.param({"spec.code": {"configMap": "code"}}, {*Part}, id="code is mounted into every pod"),
+        pytest.param({"spec.priorityClassName": "batch"}, {*Part}, id="a pod keeps its priority"),
+        pytest.param({"spec.tolerations": [{"operator": "Exists"}]}, {*Part}, id="tolerations"),
+        pytest.param({"spec.tolerations": []}, set(), id="no tolerations"),
         pytest.param({"spec.ray.version": "2.61.0"}, {*Part}, id="Ray"),
         pytest.param({"spec.driver.resources": {"cpu": 2}}, {Part.DRIVER}, id="driver"),
         pytest.param({"spec.environment.kwargs": {"seed": 1}}, {Part.DRIVER}, id="environment"),

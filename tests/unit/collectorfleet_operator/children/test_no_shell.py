@@ -44,6 +44,8 @@ TRAINED: dict[str, Any] = {
     "spec.environment": FACTORY,
     "spec.policy": FACTORY,
     "spec.imagePullSecrets": [SECRET],
+    "spec.priorityClassName": "batch",
+    "spec.tolerations": [{"key": "gpu", "value": "a100"}],
     "spec.code": {"configMap": "code"},
     "spec.driver": {
         "train": {"function": "a:b", "kwargs": {"key": "value"}},

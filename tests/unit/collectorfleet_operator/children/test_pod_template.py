@@ -221,3 +221,37 @@ def test_a_template_may_say_how_long_a_lost_node_is_tolerated() -> None:
         "node.kubernetes.io/not-ready": 30,
     }
     assert tolerations({"spec": {"tolerations": [{"operator": "Exists"}]}}) == {None: None}
+
+
+SPOT = {"key": "spot", "operator": "Exists", "effect": "NoSchedule"}
+OF_ALL = {"spec.priorityClassName": "batch", "spec.tolerations": [SPOT]}
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        pytest.param(head(cluster(OF_ALL)), id="head"),
+        pytest.param(worker(cluster(OF_ALL)), id="worker"),
+        pytest.param(driver(OF_ALL), id="driver"),
+    ],
+)
+def test_priority_and_tolerations_of_the_fleet_are_those_of_each_pod(template: Object) -> None:
+    pod = template["spec"]
+    assert pod["priorityClassName"] == "batch"
+    assert SPOT in pod["tolerations"]
+    assert {one.get("tolerationSeconds") for one in pod["tolerations"]} == {None, 30}, (
+        "lost nodes are left all the same"
+    )
+
+
+def test_a_template_has_its_own_priority_and_tolerations_instead() -> None:
+    gpu = {"key": "nvidia.com/gpu", "operator": "Exists"}
+    own = {"spec.driver.template": {"spec": {"priorityClassName": "urgent", "tolerations": [gpu]}}}
+    pod = driver({**OF_ALL, **own})["spec"]
+    assert pod["priorityClassName"] == "urgent"
+    assert gpu in pod["tolerations"]
+    assert SPOT not in pod["tolerations"]
+    none = driver({**OF_ALL, "spec.driver.template": {"spec": {"priorityClassName": None, "tolerations": []}}})["spec"]
+    assert "priorityClassName" not in none
+    assert SPOT not in none["tolerations"]
+    assert worker(cluster({**OF_ALL, **own}))["spec"]["priorityClassName"] == "batch"

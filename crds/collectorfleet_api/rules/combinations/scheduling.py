@@ -1,0 +1,42 @@
+"""What the fields of a toleration need of each other, as the API server has it for those of a pod."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from collectorfleet_api.rules.combinations.combination import Combination
+from collectorfleet_api.v1alpha1.scheduling import TaintEffect, Toleration, TolerationOperator
+from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
+
+_EACH: Final = "!has(self.tolerations) || self.tolerations.all"
+
+
+def _of_each(holds: Callable[[Toleration], bool]) -> Callable[[CollectorFleetSpec], bool]:
+    return lambda spec: all(map(holds, spec.tolerations))
+
+
+SCHEDULING: Final = (
+    Combination(
+        "toleration-without-a-key-exists",
+        "tolerations",
+        _of_each(lambda one: one.key is not None or one.operator is TolerationOperator.EXISTS),
+        f"{_EACH}(one, has(one.key) || one.operator == 'Exists')",
+        "a toleration without a key is for all taints; set operator Exists, or a key",
+    ),
+    Combination(
+        "toleration-of-any-value-has-none",
+        "tolerations",
+        _of_each(lambda one: one.operator is TolerationOperator.EQUAL or not one.value),
+        f"{_EACH}(one, one.operator == 'Equal' || !has(one.value) || one.value == '')",
+        "operator Exists has no value; leave the value out, or set operator Equal",
+    ),
+    Combination(
+        "toleration-seconds-of-no-execute",
+        "tolerations",
+        _of_each(lambda one: one.toleration_seconds is None or one.effect is TaintEffect.NO_EXECUTE),
+        f"{_EACH}(one, !has(one.tolerationSeconds) || (has(one.effect) && one.effect == 'NoExecute'))",
+        "only a taint of effect NoExecute evicts pods after tolerationSeconds; set effect NoExecute, or leave the "
+        "seconds out",
+    ),
+)

@@ -1,0 +1,37 @@
+"""What all pods of a fleet have in common for the scheduler."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from collectorfleet_api.v1alpha1.base import Model
+from collectorfleet_api.v1alpha1.types import LabelKey, LabelValue
+
+
+class TolerationOperator(StrEnum):
+    EXISTS = "Exists"
+    EQUAL = "Equal"
+
+
+class TaintEffect(StrEnum):
+    NO_SCHEDULE = "NoSchedule"
+    PREFER_NO_SCHEDULE = "PreferNoSchedule"
+    NO_EXECUTE = "NoExecute"
+
+
+class Toleration(Model):
+    key: LabelKey | None = Field(
+        default=None, description="Key of the taint. Absent, with operator Exists: every taint."
+    )
+    operator: TolerationOperator = Field(
+        default=TolerationOperator.EQUAL,
+        description="Equal: the taint has this value. Exists: the taint may have any value.",
+    )
+    value: LabelValue | None = Field(default=None, description="Value of the taint. Absent: the empty value.")
+    effect: TaintEffect | None = Field(default=None, description="Effect of the taint. Absent: every effect.")
+    toleration_seconds: int | None = Field(
+        default=None,
+        description="How long a pod stays on a node with a NoExecute taint. Absent: without an end. 0: not at all.",
+    )

@@ -1,0 +1,38 @@
+"""Of `spec.tolerations`."""
+
+from __future__ import annotations
+
+import pytest
+
+REFUSED = [
+    pytest.param(
+        {"spec.tolerations": [{"effect": "NoSchedule"}]},
+        "spec.tolerations: a toleration without a key is for all taints; set operator Exists, or a key",
+        id="a toleration of nothing",
+    ),
+    pytest.param(
+        {"spec.tolerations": [{"key": "a"}, {"key": "gpu", "operator": "Exists", "value": "a100"}]},
+        "spec.tolerations: operator Exists has no value; leave the value out, or set operator Equal",
+        id="any value, and one",
+    ),
+    pytest.param(
+        {"spec.tolerations": [{"key": "gpu", "effect": "NoSchedule", "tolerationSeconds": 30}]},
+        "spec.tolerations: only a taint of effect NoExecute evicts pods after tolerationSeconds; set effect NoExecute, "
+        "or leave the seconds out",
+        id="seconds without an eviction",
+    ),
+]
+
+GO_TOGETHER = [
+    pytest.param(
+        {
+            "spec.priorityClassName": "batch",
+            "spec.tolerations": [
+                {"operator": "Exists"},
+                {"key": "nvidia.com/gpu", "operator": "Exists", "value": "", "effect": "NoSchedule"},
+                {"key": "spot", "value": "yes", "effect": "NoExecute", "tolerationSeconds": 0},
+            ],
+        },
+        id="a priority and tolerations",
+    )
+]
