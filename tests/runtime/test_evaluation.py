@@ -286,20 +286,23 @@ def test_a_fleet_that_is_dropped_without_shutdown_leaves_no_evaluator(
     request: pytest.FixtureRequest, carrier: str, tmp_path: Path
 ) -> None:
     evaluation = Evaluation(replicas=2, create_env_fn=make_noted, create_env_kwargs={"folder": str(tmp_path)})
-    collector = FleetCollector(
-        envs.make_counting,
-        envs.make_policy(),
-        num_collectors=1,
-        frames_per_batch=10,
-        total_frames=-1,
-        sync=True,
-        transport=carrier,
-        evaluation=evaluation,
-    )
-    eventually(lambda: status(collector).available == 2, within=60, what="two evaluators")
-    pids = [int(one.name) for one in tmp_path.iterdir()]
+
+    def pids_of_dropped() -> list[int]:
+        collector = FleetCollector(
+            envs.make_counting,
+            envs.make_policy(),
+            num_collectors=1,
+            frames_per_batch=10,
+            total_frames=-1,
+            sync=True,
+            transport=carrier,
+            evaluation=evaluation,
+        )
+        eventually(lambda: status(collector).available == 2, within=60, what="two evaluators")
+        return [int(one.name) for one in tmp_path.iterdir()]
+
+    pids = pids_of_dropped()
     assert len(pids) == 2
-    del collector
     gc.collect()
 
     def gone() -> bool:
