@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Final
 
-from collectorfleet.cli.extras import EXPORT
+from collectorfleet.cli.extras import EXPORT, require
 from collectorfleet.errors import InvalidOption
 
 SUFFIXES: Final = (".pt", ".safetensors")
@@ -28,7 +28,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _export(options: argparse.Namespace) -> int:
-    EXPORT.require(options.prog)
+    require(EXPORT, options.prog)
     folder: Path = options.run
     if not folder.is_dir():
         raise InvalidOption(
