@@ -29,7 +29,7 @@ def test_an_evaluator_plays_the_episode_of_a_seed_with_exactly_the_version_it_is
     harness.start()
     older, newer = harness.store(2, 2.0), harness.store(5, 5.0)
     played = {}
-    for weights, value in ((newer, 5.0), (older, 2.0)):
+    for weights, value in ((older, 2.0), (newer, 5.0)):
         version = weights.version
         for seed in (7, 8, 7):
             along = weights if (version, 7) not in played else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from collectorfleet_api.v1alpha1.base import Model, Positive, Seconds
 from collectorfleet_api.v1alpha1.collection import ExplorationType
@@ -17,6 +17,13 @@ MOST_EPISODES: Final = 100_000
 LARGEST_SEED: Final = 2**31 - 1
 # Between two evaluations, where the spec names no interval.
 DEFAULT_EVERY_VERSIONS: Final = 10
+
+
+def _each_once(seeds: list[int]) -> list[int]:
+    for seed in seeds:
+        if seeds.count(seed) > 1:
+            raise ValueError(f"{seed} appears twice; name each seed once, later turns have seeds of their own")
+    return seeds
 
 
 class EvaluationResources(Model):
@@ -71,10 +78,11 @@ class Evaluation(Model):
     episodes: Annotated[int, Field(ge=1, le=MOST_EPISODES)] = Field(
         default=10, description="Episodes of one evaluation. Each is played to its end and counted."
     )
-    seeds: list[Annotated[int, Field(ge=0, le=LARGEST_SEED)]] = Field(
+    seeds: Annotated[list[Annotated[int, Field(ge=0, le=LARGEST_SEED)]], AfterValidator(_each_once)] = Field(
         default_factory=lambda: [0],
         min_length=1,
         max_length=1000,
+        json_schema_extra={"x-kubernetes-list-type": "set"},
         description=(
             "Seeds of the episodes, in turn. The first episode of each seed begins with the seed itself, later ones "
             "with numbers derived from it."

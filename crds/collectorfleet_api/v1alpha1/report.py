@@ -242,7 +242,7 @@ class EvaluationStatus(Model):
         default=None, description="Version that is being evaluated. Absent: evaluators wait for one."
     )
     finished: Count = Field(default=0, description="Evaluations that finished.")
-    failed: Count = Field(default=0, description="Evaluations that ran out of time.")
+    failed: Count = Field(default=0, description="Evaluations that ran out of time, or whose returns are not finite.")
     skipped: Count = Field(
         default=0,
         description="Versions that were due and not evaluated, because a newer one was due first.",
