@@ -125,6 +125,19 @@ def test_a_push_to_main_publishes_the_site_that_was_built_strictly() -> None:
     assert publish["permissions"] == {"pages": "write", "id-token": "write"}
 
 
+def test_both_images_are_built_anew_and_scanned_every_week() -> None:
+    images = workflow(binaries.ROOT / ".github/workflows/images.yml")
+    (schedule,) = images[True]["schedule"]
+    assert re.fullmatch(r"\d+ \d+ \* \* \d", schedule["cron"])
+    scan = images["jobs"]["scan"]
+    dockerfiles = {one["dockerfile"] for one in scan["strategy"]["matrix"]["include"]}
+    assert dockerfiles == {"operator/Dockerfile", "collector_image/Dockerfile"}
+    assert all((binaries.ROOT / file).is_file() for file in dockerfiles)
+    (build,) = [step["with"] for step in scan["steps"] if step.get("uses", "").startswith("docker/build-push-action@")]
+    assert (build["pull"], build["no-cache"]) == (True, True)
+    assert any("--fail-on high" in step.get("run", "") for step in scan["steps"])
+
+
 def test_an_action_has_one_version_in_all_workflows() -> None:
     used = {line for file in FILES for line in re.findall(r"uses: (\S+@.*)$", file.read_text(), flags=re.MULTILINE)}
     actions = [line.partition("@")[0] for line in used]

@@ -55,7 +55,7 @@ def told(changes: dict[str, Any]) -> list[str]:
         pytest.param(with_(replicas=101), "spec.evaluation.replicas: ", id="more evaluators than there may be"),
         pytest.param(with_(episodes=0), "spec.evaluation.episodes: ", id="no episode"),
         pytest.param(with_(seeds=[]), "spec.evaluation.seeds: ", id="no seed"),
-        pytest.param(with_(seeds=[3, 4, 3]), "3 appears twice", id="a seed twice"),
+        pytest.param(with_(seeds=[3, 4, 3]), "spec.evaluation.seeds: 3 appears twice", id="a seed twice"),
         pytest.param(with_(seeds=[-1]), "spec.evaluation.seeds[0]: ", id="a negative seed"),
         pytest.param(with_(seeds=[2**31]), "spec.evaluation.seeds[0]: ", id="a seed that no simulator takes"),
         pytest.param(with_(everyVersions=0), "spec.evaluation.everyVersions: ", id="an interval of nothing"),

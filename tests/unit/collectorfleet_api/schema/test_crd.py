@@ -28,8 +28,8 @@ def test_the_written_crd_is_what_the_models_say() -> None:
 
 
 def test_the_crd_fits_into_an_annotation_of_client_side_apply_with_room_to_grow() -> None:
-    # JSON is what kubectl writes there.
-    assert len(json.dumps(crd(), separators=(",", ":")).encode()) < 256 * 1024 / 2
+    # JSON is what kubectl writes there. A capability such as evaluation adds about 10 kB.
+    assert len(json.dumps(crd(), separators=(",", ":")).encode()) < 0.6 * 256 * 1024
 
 
 def test_every_field_says_what_it_is() -> None:
