@@ -1,4 +1,4 @@
-"""From ``spec.evaluation`` to the argument ``evaluation`` of FleetCollector. Pure."""
+"""From ``spec.evaluation`` to the argument ``evaluation`` of FleetCollector."""
 
 from __future__ import annotations
 
