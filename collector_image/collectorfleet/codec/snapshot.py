@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -186,6 +186,11 @@ def bytes_of(tensor: Tensor) -> Bytes:
 def tensor_of(entry: Entry, array: Bytes) -> Tensor:
     """The other way round; not to be written to."""
     return torch.from_numpy(array).view(entry.dtype).view(entry.shape)
+
+
+def copied(snapshot: Snapshot) -> Snapshot:
+    """The same snapshot in memory of its own."""
+    return replace(snapshot, arrays=[array.copy() for array in snapshot.arrays])
 
 
 def tensors_by_name(snapshot: Snapshot) -> dict[str, Tensor]:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from collectorfleet.codec.snapshot import Snapshot, take, tensors_by_name
+from collectorfleet.codec.snapshot import Snapshot, copied, take, tensors_by_name
 from collectorfleet.errors import UserCodeError, describe
 from collectorfleet.evaluation.result import EvaluationResult
 from collectorfleet.evaluation.state.evaluation import Candidate, EvaluationPlan, EvaluationState
@@ -84,7 +84,6 @@ class EvaluationLoop:
         self._due: queue.SimpleQueue[Candidate] = queue.SimpleQueue()
         self._latest: Candidate | None = None  # of all that were published
         self._closed = False
-        self._listeners: list[Callable[[EvaluationResult], None]] = []
         self._thread = threading.Thread(target=self._run, name="collectorfleet-evaluation", daemon=True)
 
     # ---------------------------------------------------------------- any thread
@@ -97,11 +96,6 @@ class EvaluationLoop:
         if self._schedule.is_due(weights.version, frames, self._clock()):
             self._due.put(latest)
             self._transport.wake()
-
-    def listen(self, listener: Callable[[EvaluationResult], None]) -> None:
-        """Have ``listener`` called with each result, on the evaluation thread."""
-        with self.changed:
-            self._listeners.append(listener)
 
     def finish(self, timeout: float | None, stop_requested: Callable[[], bool]) -> bool:
         """Evaluate the newest version, and block until that is done; return whether it is.
@@ -192,7 +186,7 @@ class EvaluationLoop:
             self.changed.notify_all()
         self._outbox.say()
         if result is not None:
-            self._announce(result)
+            self._announce()
 
     def _take_due(self) -> None:
         while not self._due.empty():
@@ -213,16 +207,15 @@ class EvaluationLoop:
     def _note(self, result: EvaluationResult, weights: Weights) -> None:
         self.results.append(result)
         if self.keeps_best and self.state.best is result:
-            self.best = (result, self._transport.read(weights.stored))
+            # A copy: the memory of a store that is shut down is gone.
+            self.best = (result, copied(self._transport.read(weights.stored)))
         spread = "" if result.standard_error is None else f" +- {result.standard_error:.3g}"
         log.info(
             "evaluated version %d: mean return %.6g%s over %d episodes in %.1f s",
             *(result.version, result.mean, spread, len(result.returns), result.seconds),
         )
 
-    def _announce(self, result: EvaluationResult) -> None:
-        for listener in self._listeners:
-            listener(result)
+    def _announce(self) -> None:
         with self._shared.changed:
             if self.state.reached and not self._shared.gather.finished:
                 log.info("the run ends: its mean return has reached %g", self.state.plan.stop_at_return)

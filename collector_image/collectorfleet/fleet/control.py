@@ -265,8 +265,9 @@ class FleetControl(BaseCollector):
     def best_weights(self) -> tuple[EvaluationResult, dict[str, Tensor]] | None:
         """Return the result with the highest mean return, and the weights that were evaluated; None: there is none yet.
 
-        The tensors are those that collectors load, in the dtypes that travel; ``load_state_dict`` of the policy takes
-        them. They are read while the fleet runs: call this before ``shutdown()``.
+        The tensors are those that collectors load, in the dtypes that travel, by the names of ``named_parameters()``
+        and ``named_buffers()``. A tensor that layers share has the first of its names. Any thread may ask, also after
+        ``shutdown()``.
 
         Raises:
             InvalidOption: the evaluation keeps no weights.
