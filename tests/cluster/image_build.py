@@ -37,13 +37,17 @@ def missing(gigabytes: int) -> str | None:
     return packages.reason(packages.IMAGE_BUILDS)
 
 
-def build(dockerfile: Path, name: str, context: Path = ROOT) -> None:
-    """Build an image on the base of the tests. Minutes; needs root and network."""
+def build(dockerfile: Path, name: str, context: Path = ROOT, *, timestamp: int | None = None) -> None:
+    """Build an image on the base of the tests. Minutes; needs root and network.
+
+    With a ``timestamp``, in seconds since 1970, all files and the image have this time, and every layer is built anew.
+    """
     packages.install(packages.IMAGE_BUILDS)
     _make_base()
     with tempfile.TemporaryDirectory(prefix="collectorfleet-build-") as scratch:
         volumes = [f"--volume={volume}" for volume in _pip_volumes(Path(scratch))]
-        words = ("build", "--layers", f"--build-arg=BASE={BASE}", *volumes, f"--file={dockerfile}", f"--tag={name}")
+        layers = ("--layers",) if timestamp is None else ("--no-cache", f"--timestamp={timestamp}")
+        words = ("build", *layers, f"--build-arg=BASE={BASE}", *volumes, f"--file={dockerfile}", f"--tag={name}")
         _buildah(*words, str(context))
 
 
@@ -66,6 +70,18 @@ def config(name: str) -> dict[str, Any]:
     inspected = json.loads(_buildah("inspect", "--type=image", name, quiet=True))
     found: dict[str, Any] = inspected["OCIv1"]["config"]
     return found
+
+
+def layers(name: str) -> list[str]:
+    """Digests of the layers of a built image, without compression."""
+    inspected = json.loads(_buildah("inspect", "--type=image", name, quiet=True))
+    found: list[str] = inspected["OCIv1"]["rootfs"]["diff_ids"]
+    return found
+
+
+def remove(name: str) -> None:
+    """Remove a built image; its base stays."""
+    _buildah("rmi", name, quiet=True)
 
 
 @contextlib.contextmanager
