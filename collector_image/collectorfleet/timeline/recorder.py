@@ -8,7 +8,7 @@ from typing import Final
 from collectorfleet.timeline.evaluations import Evaluations
 from collectorfleet.timeline.points import Points
 from collectorfleet.timeline.timeline import Happened, Span, Timeline
-from collectorfleet_api.v1alpha1 import CollectorStatus, DriverReport
+from collectorfleet_api.v1alpha1 import CollectorStatus, DriverReport, EvaluationStatus
 
 MOST_SPANS: Final = 40  # of one collector
 MOST_HAPPENED: Final = 200
@@ -16,6 +16,8 @@ MOST_LIVES: Final = 100
 _LONGEST: Final = 500  # characters of a cause
 # Before the names that the training function reports.
 REPORTED: Final = "reported/"
+# In the place of a collector, in what happened to an evaluation.
+EVALUATION: Final = "evaluation"
 
 
 class Recorder:
@@ -27,6 +29,7 @@ class Recorder:
         self._points = Points(begun.times, begun.series, begun.every)
         self._lives = {name: list(spans) for name, spans in begun.lives.items()}
         self._evaluations = Evaluations(begun.evaluations)
+        self._evaluation_failures: int | None = None
         self._happened = list(begun.happened)
         self._left_out = begun.left_out
         self._known: dict[str, tuple[int, str | None]] = {}  # restarts and last error of each collector
@@ -40,7 +43,7 @@ class Recorder:
             self._total = report.progress.total_frames
         self._points.add(now, dict(_numbers(report)))
         if report.evaluation is not None:
-            self._evaluations.note(report.evaluation)
+            self._evaluated(report.evaluation, now)
         for row in report.collectors:
             if row.name in self._lives or len(self._lives) < MOST_LIVES:
                 self._live(row, now)
@@ -65,6 +68,14 @@ class Recorder:
             left_out=self._left_out,
             ended=self._ended,
         )
+
+    def _evaluated(self, status: EvaluationStatus, now: float) -> None:
+        self._evaluations.note(status)
+        known, failures = self._evaluation_failures, status.failed + status.restarts
+        self._evaluation_failures = failures
+        # A resumed driver has the counts of its checkpoint, which are no news.
+        if known is not None and failures > known:
+            self._tell(now, status.last_failure or "an evaluator was started again", EVALUATION)
 
     def _live(self, row: CollectorStatus, now: float) -> None:
         spans = self._lives.setdefault(row.name, [])

@@ -13,7 +13,7 @@ from tests.cluster.binaries import ROOT
 
 from collectorfleet.timeline.evaluations import MOST_EVALUATIONS, Evaluations
 from collectorfleet.timeline.recorder import Recorder
-from collectorfleet.timeline.timeline import Evaluated, Timeline
+from collectorfleet.timeline.timeline import Evaluated, Happened, Timeline
 from collectorfleet_api.v1alpha1 import DriverReport, EvaluationStatus
 
 NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
@@ -51,6 +51,16 @@ def test_the_next_driver_adds_to_the_results_and_repeats_none() -> None:
     second.note(DriverReport(evaluation=status(5)), 61.0)
     second.note(DriverReport(evaluation=status(7)), 62.0)
     assert [one.version for one in second.timeline().evaluations] == [5, 7]
+
+
+def test_a_failure_is_told_once_with_its_cause_and_those_before_the_driver_are_not() -> None:
+    recorder = Recorder("f", 0.0)
+    cause = "version 5: 3 of 20 episodes ended within 600 s"
+    for now, (failed, restarts) in enumerate(((2, 1), (2, 1), (3, 1), (3, 1), (3, 2))):
+        seen = EvaluationStatus(failed=failed, restarts=restarts, last_failure=cause)
+        recorder.note(DriverReport(evaluation=seen), float(now))
+    happened = recorder.timeline().happened
+    assert happened == [Happened(time=now, what=cause, collector="evaluation") for now in (2.0, 4.0)]
 
 
 def test_a_mean_that_is_no_number_is_left_out() -> None:
