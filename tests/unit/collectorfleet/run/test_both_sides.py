@@ -12,6 +12,7 @@ import pytest
 from pydantic.fields import FieldInfo
 from tests.combinations import GO_TOGETHER, REFUSED
 from tests.manifests import ABSENT, fleet
+from torch import nn
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet.fleet.options import FleetOptions
@@ -88,7 +89,12 @@ RULES_ONLY_IN_MANIFESTS = {
             *("mig-names-its-slice", "gpu-resource-where-pods-ask-for-one", "dra-names-its-claim"),
             *("gpu-resource-is-a-devices", "learner-pods-use-their-claim"),
             *("ray-knows-tokens", "secrets-named-once", "templates-can-be-merged", "spec-fits-an-annotation"),
-            *("network-rules-are-known", "custom-resources-have-names"),
+            *("network-rules-are-known", "custom-resources-have-names", "evaluator-pods-need-ray"),
+            *(
+                "toleration-without-a-key-exists",
+                "toleration-of-any-value-has-none",
+                "toleration-seconds-of-no-execute",
+            ),
         ),
         "about pods and the cluster",
     ),
@@ -269,7 +275,8 @@ def in_python(spec: CollectorFleetSpec) -> FleetOptions:
     built = {row.argument: row for path, row in ARGUMENTS.items() if isinstance(row, Built) and spec.at(path)}
     stand_ins = {name: {} if name == "models" else SimpleNamespace(service_backend="ray") for name in built}
     gpus = {name: spec.of_group(name).collectors.resources.gpu for name in spec.group_names}
-    return FleetOptions(**collector_options(spec, gpus) | stand_ins | {"policy": None})
+    policy = None if spec.policy is None else nn.Identity()
+    return FleetOptions(**collector_options(spec, gpus) | stand_ins | {"policy": policy})
 
 
 @pytest.mark.parametrize("changes", GO_TOGETHER)

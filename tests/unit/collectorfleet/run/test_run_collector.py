@@ -15,5 +15,5 @@ def test_code_that_asks_for_a_collector_of_torchrl_gets_one() -> None:
 
 def test_a_run_adds_something_to_iterating_and_publishing_and_to_nothing_else() -> None:
     public = {name for name in vars(RunCollector) if not name.startswith("_")}
-    assert public == {"position", "iterator", "publish", "update_policy_weights_"}
+    assert public == {"position", "iterator", "publish", "update_policy_weights_", "finish_evaluation"}
     assert not hasattr(FleetCollector, "position")

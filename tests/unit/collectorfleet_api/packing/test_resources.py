@@ -31,6 +31,6 @@ def test_the_field_tells_users_how_much_ray_adds() -> None:
     for part in (
         f"{format_cpu(RAY_CPUS)} CPU",
         format_memory(RAY_MEMORY_BYTES + OBJECT_STORE_BYTES),
-        f"{format_memory(OBJECT_STORE_BYTES_PER_COLLECTOR)} per collector",
+        f"{format_memory(OBJECT_STORE_BYTES_PER_COLLECTOR)} for each collector",
     ):
         assert part in description

@@ -16,7 +16,7 @@ from collectorfleet_operator.children.hashes import hashes_of
 from collectorfleet_operator.children.network_policy import network_policy
 from collectorfleet_operator.children.raycluster import raycluster
 from collectorfleet_operator.children.worker_group import template_label_of
-from collectorfleet_operator.children.workload import counts_of, workload
+from collectorfleet_operator.children.workload import NEWEST_KUEUE, counts_of, workload
 from collectorfleet_operator.objects import Object, label
 
 FAST = {"spec": {"nodeSelector": {"pool": "fast"}}}
@@ -112,7 +112,7 @@ def test_the_network_policy_of_a_fleet_is_about_evaluator_pods_too() -> None:
 
 def test_a_queue_is_asked_for_the_evaluator_pods_too() -> None:
     queued = with_() | {"metadata.labels": {names.QUEUE_LABEL: "team"}}
-    made = workload(fleet(queued))
+    made = workload(fleet(queued), NEWEST_KUEUE)
     assert counts_of(made) == {"driver": 1, "head": 1, "workers-collectors": 4, "workers-evaluators": 2}
     pod = next(one for one in made["spec"]["podSets"] if one["name"] == "workers-evaluators")["template"]
     assert requests(pod)["requests"] == {"cpu": "1700m", "memory": "4Gi"}
