@@ -38,7 +38,7 @@ REFUSED = [
         id="evaluator pods without Ray",
     ),
     pytest.param(
-        {"spec.evaluation": {}, "spec.collectors.groups": [{"name": "evaluators", "replicas": 4}]},
+        {"spec.collectors.groups": [{"name": "evaluators", "replicas": 4}]},
         "spec.collectors.groups: evaluators is the name of the pods of spec.evaluation; use another",
         id="a group that is called evaluators",
     ),

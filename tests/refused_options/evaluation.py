@@ -34,6 +34,13 @@ REFUSED = [
         id="an evaluation of several policies",
     ),
     pytest.param(
+        ("evaluation-reaches-models", "evaluation"),
+        {"evaluation": Evaluation(), "policy": envs.make_policy(), "models": {"postproc.model": envs.make_policy()}},
+        "evaluators have the environment and the policy of a collector alone, so paths in models begin with env or "
+        "policy; leave evaluation out, or give models such paths",
+        id="an evaluation of a model elsewhere",
+    ),
+    pytest.param(
         OWN_ENVIRONMENTS,
         {
             "evaluation": Evaluation(),

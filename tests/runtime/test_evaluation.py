@@ -181,6 +181,33 @@ def test_an_environment_that_raises_in_an_evaluator_ends_the_run_and_is_named(fl
     assert "ValueError: the game is broken" in said
 
 
+def test_an_environment_that_raises_at_the_end_of_a_run_is_no_success(make: Make, gate: Path) -> None:
+    """The evaluator is built after the last batch."""
+    evaluation = Evaluation(
+        create_env_fn=make_late_and_broken, create_env_kwargs={"gate": str(gate)}, every_versions=1000
+    )
+    collector = make(total_frames=40, evaluation=evaluation, transport="torch_distributed")
+    batches = iter(collector)
+    for _ in range(2):
+        next(batches)
+    gate.touch()
+    with pytest.raises(UserCodeError, match=r"environment make_late_and_broken of the evaluation \(evaluator e0\)"):
+        next(batches)
+
+
+def test_a_last_evaluation_that_hangs_is_not_finished(make: Make) -> None:
+    evaluation = Evaluation(
+        create_env_fn=envs.make_counting,
+        create_env_kwargs={"misbehaves": "hang"},
+        every_versions=1000,
+        timeout=timedelta(seconds=1),
+    )
+    collector = make(total_frames=-1, evaluation=evaluation, transport="torch_distributed")
+    next(iter(collector))
+    assert not collector.finish_evaluation()
+    assert status(collector).failed == 1
+
+
 def test_a_policy_that_raises_in_an_evaluator_ends_the_run_even_if_environments_may_raise(ray_fleet: Make) -> None:
     with pytest.raises(UserCodeError, match=r"^policy of the evaluation \(evaluator e0\)|^policy \(collector"):
         for _ in ray_fleet(
@@ -275,6 +302,11 @@ def test_the_best_weights_are_those_that_were_evaluated(fleet: Make) -> None:
     assert policy.module.value.item() == 3.0
     assert collector.policy.module.value.item() == 2.0
     assert status(collector).best.version == 1
+
+
+def make_late_and_broken(gate: str) -> envs.Counting:
+    eventually(Path(gate).exists, within=60, what="the gate")
+    return envs.make_counting(misbehaves="raise when built")
 
 
 def make_noted(folder: str) -> envs.Counting:

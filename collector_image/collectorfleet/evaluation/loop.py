@@ -114,7 +114,14 @@ class EvaluationLoop:
             if failure is not None and not self._is_over:
                 log.warning("evaluation: %s", failure)
                 self.state.last_failure = failure
-            return self.state.idle
+        return self.is_finished
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the newest version was evaluated, or there is none. Any thread may ask."""
+        with self.changed:
+            latest, newest = self._latest, self.state.newest
+            return latest is None or (newest is not None and newest.version >= latest.version)
 
     def _has_finished(self) -> bool:
         return self.state.idle or self._is_over or self.state.nobody_comes(self._awake()) is not None
@@ -131,8 +138,15 @@ class EvaluationLoop:
         with self.changed:
             self.state.restored(state)
             weights = state.get("best_weights")
-            if self.keeps_best and self.state.best is not None and weights is not None:
+            if self.keeps_best and weights is None:
+                # The run that found it kept no weights: the best is to have some.
+                self.state.best = None
+            elif self.keeps_best and self.state.best is not None:
                 self.best = (self.state.best, take(weights))
+            reached = self.state.reached
+        if reached:
+            with self._shared.changed:
+                self._shared.gather.end()
 
     def close(self) -> None:
         """End the evaluators; returns at once. May run in the garbage collector, and so takes no lock."""

@@ -28,7 +28,8 @@ class Evaluation:
         replicas: evaluators. Their number changes no result.
         create_env_fn: builds the environment. None: as the collectors' environment, one for each evaluator. A factory
             that takes ``collector_index`` gets 0 in every evaluator.
-        create_env_kwargs: arguments of ``create_env_fn``. None: those of the collectors, if the factory is theirs.
+        create_env_kwargs: arguments of ``create_env_fn``. Without ``create_env_fn``, over those of the collectors, key
+            by key.
         exploration_type: how actions are taken from the policy's distribution.
         every_versions: every version that is a multiple of it is due; 10 if none of the three intervals is given.
         every_seconds: a version is due so many seconds after the one before was due.

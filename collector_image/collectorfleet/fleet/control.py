@@ -303,12 +303,19 @@ class FleetControl(BaseCollector):
 
         The end of the iteration does this by itself. Returns whether it was done within ``timeout`` seconds, before
         ``stop_requested`` said True, and before the timeout of the evaluation itself.
+
+        Raises UserCodeError if the environment or the policy of an evaluator raised.
         """
         evaluation = self._engine.evaluation
-        if evaluation is None or self._gather.over:
+        if evaluation is None:
             return True
+        if self._gather.over:
+            self._gather.raise_if_failed()
+            return evaluation.is_finished
         self._publish_last()
-        return evaluation.finish(timeout, stop_requested)
+        finished = evaluation.finish(timeout, stop_requested)
+        self._gather.raise_if_failed()
+        return finished
 
     @property
     def _evaluation(self) -> EvaluationLoop:

@@ -19,6 +19,7 @@ from collectorfleet.transport.distributed.transport import DistributedTransport
 from collectorfleet.transport.interface import FleetTransport, TransportKind
 from collectorfleet.transport.ray.transport import RayTransport
 from collectorfleet.transport.rpc.options import cuda_visible_devices
+from collectorfleet.user_code import name_of
 
 # No collector waits for the place of an evaluator.
 _DEFAULT_REMOTE: Final = {"num_cpus": 0}
@@ -39,6 +40,7 @@ def evaluation_loop(options: FleetOptions, source: WeightsSource, shared: Shared
         evaluation.timeout.total_seconds(),
         options.first_request_timeout.total_seconds(),
         evaluation.stop_at_return,
+        measure=_measure(options, evaluation),
     )
     loop = EvaluationLoop(
         shared,
@@ -71,15 +73,13 @@ def _config(options: FleetOptions, evaluation: Evaluation) -> CollectorConfig:
     """Return what every evaluator is made of, but for the policy, which is sent once for all."""
     own = evaluation.create_env_fn is not None
     given = options.keywords(0)
-    kwargs = evaluation.create_env_kwargs
-    if kwargs is None:
-        kwargs = {} if own else options.of_each("create_env_kwargs")[0] or {}
+    theirs = {} if own else options.of_each("create_env_kwargs")[0] or {}
     return CollectorConfig(
         create_env=evaluation.create_env_fn if own else options.of_each("create_env_fn")[0],
         policy=None,
         frames_per_request=0,
         policy_factory=options.of_each("policy_factory")[0],
-        create_env_kwargs=dict(kwargs),
+        create_env_kwargs={**theirs, **(evaluation.create_env_kwargs or {})},
         options={
             "exploration_type": evaluation.exploration_type,
             "device": evaluation.device,
@@ -91,6 +91,26 @@ def _config(options: FleetOptions, evaluation: Evaluation) -> CollectorConfig:
         threads=evaluation.threads,
         plays_episodes=True,
     )
+
+
+def _measure(options: FleetOptions, evaluation: Evaluation) -> str:
+    """Return what is played and how, in words."""
+    config = _config(options, evaluation)
+    create = config.create_env
+    kwargs = {**getattr(create, "kwargs", {}), **getattr(create, "keywords", {}), **config.create_env_kwargs}
+    return (
+        f"{evaluation.episodes} episodes of {name_of(create)} with {_plain(kwargs)}, seeds {_plain(evaluation.seeds)}, "
+        f"{evaluation.exploration_type}, at most {config.options.get('max_frames_per_traj')} frames"
+    )
+
+
+def _plain(value: object) -> str:
+    """Return a text that is the same in each process: that of an object may have its address."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={_plain(inner)}" for key, inner in sorted(value.items(), key=str))
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_plain, value))}]"
+    return repr(value) if isinstance(value, str | int | float | None) else type(value).__qualname__
 
 
 def _is_on_a_gpu(evaluation: Evaluation) -> bool:

@@ -106,7 +106,7 @@ class Consumer:
         Blocks until it is stored, so what it was taken of may change afterwards.
         """
         with self.shared.changed:
-            self._raise_if_failed()
+            self.raise_if_failed()
         started = self._clock()
         stored = self._transport.put(snapshot)
         staged = Staged(stored, self._clock() - started)
@@ -334,11 +334,12 @@ class Consumer:
             self.shared.abort(error)
         self._transport.wake()
 
-    def _raise_if_failed(self) -> None:
+    def raise_if_failed(self) -> None:
+        """Raise the error that ended the gather, if one did."""
         if self.shared.error:
             raise self.shared.error
 
     def _raise_if_over(self) -> None:
-        self._raise_if_failed()
+        self.raise_if_failed()
         if self.shared.closed:
             raise CollectorClosed("the collector was shut down")

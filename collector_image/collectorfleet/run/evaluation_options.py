@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import logging
+from dataclasses import fields, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from torchrl.envs.utils import ExplorationType
 
@@ -14,6 +15,11 @@ from collectorfleet.user_code import Factory
 from collectorfleet_api.names import EVALUATOR_RESOURCE
 from collectorfleet_api.packing.quantity import whole_cpus
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec
+
+log = logging.getLogger(__name__)
+
+# What pods are made for, whatever a script says.
+_OF_PODS: Final = ("replicas", "threads", "remote_config")
 
 
 def evaluation_of(spec: CollectorFleetSpec) -> Evaluation | None:
@@ -25,6 +31,8 @@ def evaluation_of(spec: CollectorFleetSpec) -> Evaluation | None:
     return Evaluation(
         replicas=asked.replicas,
         create_env_fn=_environment(spec),
+        # Over the arguments of the environment that a script names.
+        create_env_kwargs=None if spec.environment is not None else asked.environment.kwargs or None,
         exploration_type=ExplorationType[asked.exploration_type.name],
         every_versions=asked.every_versions,
         every_seconds=asked.every_seconds,
@@ -51,9 +59,17 @@ def evaluation_of_script(scripts: Evaluation | None, manifests: Evaluation | Non
                 "`evaluation: {}` to it"
             )
         return manifests
-    return replace(
-        scripts, replicas=manifests.replicas, threads=manifests.threads, remote_config=manifests.remote_config
-    )
+    of_pods = {name: getattr(manifests, name) for name in _OF_PODS}
+    ignored = [
+        one.name
+        for one in fields(manifests)
+        if one.name not in _OF_PODS and getattr(manifests, one.name) != one.default
+    ]
+    if ignored:
+        log.warning("evaluation: the script says it, so these of spec.evaluation are ignored: %s", ", ".join(ignored))
+    if scripts.device is not None:
+        log.warning("evaluation: the script's device %s is ignored: evaluator pods have no GPU", scripts.device)
+    return replace(scripts, device=None, **of_pods)
 
 
 def _environment(spec: CollectorFleetSpec) -> Factory | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,6 +26,7 @@ class RunCollector(FleetCollector):
         """``frames_lost`` are those of earlier drivers; ``options`` are FleetCollector's."""
         self._boundary = boundary
         self._frames_lost = frames_lost
+        self._is_evaluated = False
         super().__init__(**options)
 
     def position(self) -> Position:
@@ -37,9 +39,22 @@ class RunCollector(FleetCollector):
     def finish_evaluation(
         self, timeout: float | None = None, *, stop_requested: Callable[[], bool] = lambda: False
     ) -> bool:
+        if self._boundary.stop_requested:
+            return False
+        self._is_evaluated = True
         return super().finish_evaluation(
             timeout, stop_requested=lambda: self._boundary.stop_requested or stop_requested()
         )
+
+    def shutdown(self, *args: Any, **kwargs: Any) -> None:
+        # TorchRL's trainers end their collector themselves, before the run can evaluate the last version.
+        if not self._is_evaluated and sys.exc_info()[0] is None:
+            self.finish_evaluation()
+        super().shutdown(*args, **kwargs)
+
+    def end(self, timeout: float) -> None:
+        """End the collectors, whatever was evaluated; blocks for at most ``timeout`` seconds."""
+        super().shutdown(timeout=timeout)
 
     def publish(self) -> Staged:
         self._boundary.before_publish(self.position())

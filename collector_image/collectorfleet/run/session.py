@@ -131,6 +131,10 @@ class Session:
             raise InvalidOption("spec: no driver.train, driver.script, learners or output says what to do with frames")
         try:
             done = self._work()
+            if self._collector is not None and self._collector.evaluates:
+                # A request to stop ends this, and leaves the evaluation to the next driver.
+                self._collector.settle()
+                self._collector.finish_evaluation()
             self._stop.run_ended()
         except BaseException as error:
             self._end(error)
@@ -146,7 +150,6 @@ class Session:
         if self._collector is not None and error is None:
             if way is Way.RETURNED:
                 self._collector.settle()
-                self._collector.finish_evaluation()
             if self._learners is not None:
                 self._learners.look(self._collector, now=True)
         match checkpoint_of(way, returned=error is None):
@@ -167,7 +170,7 @@ class Session:
     def close(self) -> None:
         """End the collectors, and the learners after them."""
         if self._collector is not None:
-            self._collector.shutdown(timeout=SHUTDOWN_SECONDS, raise_on_error=False)
+            self._collector.end(timeout=SHUTDOWN_SECONDS)
         if self._learners is not None:
             self._learners.close()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from collectorfleet_api.names import COLLECTOR_RESOURCE, EVALUATOR_RESOURCE, LEARNER_RESOURCE
@@ -16,15 +16,17 @@ _OF_RAY: Final = ("CPU", "GPU", "memory", "object_store_memory")
 
 def custom_resource_problems(fleet: CollectorFleet) -> Iterator[Problem]:
     collectors, workers = fleet.spec.collectors, fleet.spec.workers
-    yield from _names(collectors.resources.custom or (), "spec.collectors.resources.custom")
-    yield from _names(workers.custom_per_pod or (), "spec.workers.customPerPod")
+    # Fleets without an evaluation could use its name before there were evaluations.
+    own = {EVALUATOR_RESOURCE} if fleet.spec.evaluation is not None else set()
+    yield from _names(collectors.resources.custom or (), "spec.collectors.resources.custom", own)
+    yield from _names(workers.custom_per_pod or (), "spec.workers.customPerPod", own)
     for index, group in enumerate(collectors.groups):
         path = f"spec.collectors.groups[{index}]"
-        yield from _names(group.resources.custom or (), f"{path}.resources.custom")
-        yield from _names(group.workers.custom_per_pod or (), f"{path}.workers.customPerPod")
+        yield from _names(group.resources.custom or (), f"{path}.resources.custom", own)
+        yield from _names(group.workers.custom_per_pod or (), f"{path}.workers.customPerPod", own)
 
 
-def _names(names: Iterable[str], path: str) -> Iterator[Problem]:
+def _names(names: Iterable[str], path: str, of_evaluators: Collection[str]) -> Iterator[Problem]:
     for name in names:
         if not _NAME.fullmatch(name):
             text = "is not a name of a resource; use at most 63 letters, digits, '_', '.' and '-', a letter first"
@@ -35,5 +37,5 @@ def _names(names: Iterable[str], path: str) -> Iterator[Problem]:
             yield Problem(path, f"{name} is what collectors are placed by; use another name")
         elif name == LEARNER_RESOURCE:
             yield Problem(path, f"{name} is what learners are placed by; use another name")
-        elif name == EVALUATOR_RESOURCE:
+        elif name in of_evaluators:
             yield Problem(path, f"{name} is what evaluators are placed by; use another name")

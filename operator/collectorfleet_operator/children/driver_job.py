@@ -16,7 +16,7 @@ from typing import Any, Final
 from collectorfleet_api import names
 from collectorfleet_api.packing.quantity import format_cpu, format_memory, parse_quantity
 from collectorfleet_api.times import parse_time
-from collectorfleet_api.v1alpha1 import CollectorFleet, Driver, DriverResources
+from collectorfleet_api.v1alpha1 import CollectorFleet, Driver
 from collectorfleet_operator.children.checkpoints import checkpoint_mounts, checkpoint_volumes
 from collectorfleet_operator.children.code import import_code_first
 from collectorfleet_operator.children.gpus import GPU_RESOURCE
@@ -131,7 +131,7 @@ def _template(fleet: CollectorFleet) -> Object:
             *_token_volumes(fleet),
             {"name": _SPEC_VOLUME, "downwardAPI": {"items": [_SPEC_ITEM]}},
             # Ray's object store. What lies in it counts as the container's memory.
-            {"name": _SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": _memory(driver.resources)}},
+            {"name": _SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": _resources(fleet)["limits"]["memory"]}},
             *checkpoint_volumes(driver.checkpoint),
         ],
         terminationGracePeriodSeconds=_default_grace_seconds(driver),
@@ -276,7 +276,3 @@ def _resources(fleet: CollectorFleet) -> Object:
     if own.gpu:
         limits[GPU_RESOURCE] = int(own.gpu)
     return {"requests": {"cpu": format_cpu(cpus), "memory": memory}, "limits": limits}
-
-
-def _memory(resources: DriverResources) -> str:
-    return format_memory(parse_quantity(resources.memory))

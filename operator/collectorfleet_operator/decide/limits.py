@@ -142,6 +142,8 @@ def _idle(seen: Observed, job: Object) -> list[Limit]:
     seconds, progress = seen.fleet.spec.idle_timeout_seconds, seen.report.progress if seen.report else None
     if seconds is None or progress is None or progress.last_batch_time is None or not _has_delivered_itself(seen, job):
         return []
+    if seen.report is not None and seen.report.evaluation is not None and seen.report.evaluation.running_version:
+        return []  # the last version of a run is evaluated after its last batch
     text = f"no batch was taken for {seconds} s (spec.idleTimeoutSeconds)"
     return [Limit(progress.last_batch_time + timedelta(seconds=seconds), text)]
 

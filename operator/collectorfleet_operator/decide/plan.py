@@ -197,8 +197,9 @@ def _keep_up(seen: Observed, now: datetime) -> Iterator[Action]:
     if seen.running is not None and queue.is_placed(seen):
         yield from _leave_the_last_head(seen)
         yield from _end_unused_pods(seen)
-        yield from tend(seen)
+        # First: a refused child ends the plan, and Kueue would evict a fleet that collects.
         yield from tell_ready(seen, now)
+        yield from tend(seen)
 
 
 def _end_what_outlives_its_driver(seen: Observed, now: datetime) -> Iterator[Action]:

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.conditions.outcome import Pending, Running
-from collectorfleet_api.v1alpha1 import Condition, ConditionType
+from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
 from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, SetStatus
@@ -38,7 +38,12 @@ def _why_ready(seen: Observed, now: datetime) -> str:
         return "all pods of the fleet are ready"
     # With minAvailable below all collectors, a fleet works although some of its pods never start.
     ready = _ready(seen, now)
-    return f"the fleet is Ready: {ready.message}" if ready is not None and is_true(ready) else ""
+    if ready is None:
+        return ""
+    if is_true(ready):
+        return f"the fleet is Ready: {ready.message}"
+    # A first batch may take longer than Kueue waits.
+    return f"enough pods of the fleet are ready: {ready.message}" if ready.reason == Reason.FIRST_BATCH_PENDING else ""
 
 
 def _ready(seen: Observed, now: datetime) -> Condition | None:

@@ -35,12 +35,14 @@ def summary(fleet: Object) -> Summary:
     ready = conditions.get(ConditionType.READY, {}).get("status")
     ended = conditions.get(ConditionType.COMPLETED, {}).get("reason")
     code = (fleet.get("spec") or {}).get("code") or {}
+    # A fleet is Ready without its evaluators, whose warnings are of interest all the same.
+    has_trouble = any(conditions.get(one, {}).get("status") == "False" for one in TELL)
     phase = status.get("phase")
     return Summary(
         # One without a status is pending, and one of a newer release may say more than is known here.
         phase=Phase(phase) if phase in set(Phase) else Phase.PENDING,
         is_ready=None if ready is None else ready == "True",
-        is_settled=ready == "True" or ended not in (None, Reason.RUNNING),
+        is_settled=(ready == "True" and not has_trouble) or ended not in (None, Reason.RUNNING),
         heard_from=tuple(
             heard_from(is_true=has_condition(fleet, one), turned_at=turned_at(fleet, one)) for one in TELL
         ),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 from torchrl.envs import EnvBase, VecNorm, VecNormV2
 
 from collectorfleet.actor.normalization.environment import differ
@@ -23,11 +26,22 @@ class FrozenNormalization:
         constants: whether the fleet publishes constants, such as those of ``ObservationNorm``.
 
     Raises:
-        InvalidOption: the environment keeps statistics that cannot be read here.
+        InvalidOption: the environment keeps statistics that cannot be read here, or running ones of rewards.
     """
 
     def __init__(self, env: EnvBase, *, constants: bool) -> None:
-        self._kept = {name: kept for name, kept in find(env).items() if kept[0].runs or constants}
+        found = find(env)
+        for name, kept in found.items():
+            if kept[0].runs and _is_of_rewards(name):
+                raise InvalidOption(
+                    f"evaluation: {name} normalizes rewards by statistics that change with each version, and returns "
+                    "of two versions could not be compared; leave the reward out of its in_keys in the environment of "
+                    "the evaluation"
+                )
+        # Constants of rewards are the environment's own: they change no action.
+        self._kept = {
+            name: kept for name, kept in found.items() if (kept[0].runs or constants) and not _is_of_rewards(name)
+        }
         for transform in transforms_of(env):
             if isinstance(transform, VecNorm | VecNormV2):
                 transform.freeze()
@@ -47,23 +61,21 @@ class FrozenNormalization:
         Raises:
             InvalidOption: the environment has other statistics of observations than were published.
         """
-        given = codec.decode(snapshot)
-        missing = self._kept.keys() - given.keys()
-        unknown = [name for name in given.keys() - self._kept.keys() if _REWARD not in name.rpartition(".")[2]]
-        if missing or unknown:
+        given = [name for name in codec.decode(snapshot) if not _is_of_rewards(name)]
+        if set(_matched(self._kept, given).values()) != set(given) or len(given) != len(self._kept):
             raise InvalidOption(
                 f"evaluation: the training environment publishes the statistics {sorted(given)}, and the evaluation "
-                f"environment keeps {self.names}; give both the same transforms of observations, in the same places"
+                f"environment keeps {self.names}; give both the same transforms of observations"
             )
 
     def load(self, snapshot: snapshots.Snapshot) -> str:
         """Put statistics that were checked into the environment, in place; returns the digest of what it then has."""
         given = codec.decode(snapshot)
         proofs = dict(given)
-        for name, kept in self._kept.items():
-            one = given[name]
-            loaded = [place.load(one) for place in kept]
-            proofs[name] = Running(1.0, one.updates, next((sums for sums in loaded if differ(sums, one)), one.sums))
+        for name, theirs in _matched(self._kept, given).items():
+            one = given[theirs]
+            loaded = [place.load(one) for place in self._kept[name]]
+            proofs[theirs] = Running(1.0, one.updates, next((sums for sums in loaded if differ(sums, one)), one.sums))
         self._loaded = snapshot
         return snapshots.digest(codec.encode(proofs).arrays)
 
@@ -71,3 +83,31 @@ class FrozenNormalization:
         """Forget what transforms of the user's saw in earlier episodes: each begins with the version's statistics."""
         if self._loaded is not None and self._drifts:
             self.load(self._loaded)
+
+
+def _is_of_rewards(name: str) -> bool:
+    return _REWARD in name.rpartition(".")[2]
+
+
+def _matched(here: Iterable[str], there: Iterable[str]) -> dict[str, str]:
+    """Return the name there for each name here that has one.
+
+    Names contain the place among the transforms, which differs if another transform is left out. Places are ignored
+    where a class and key are there once on both sides.
+    """
+    here, names = list(here), set(there)
+    counts_here, counts_there = Counter(map(_without_place, here)), Counter(map(_without_place, names))
+    by_short = {_without_place(name): name for name in names}
+    found = {}
+    for name in here:
+        key = _without_place(name)
+        if counts_here[key] == counts_there[key] == 1:
+            found[name] = by_short[key]
+        elif name in names:
+            found[name] = name
+    return found
+
+
+def _without_place(name: str) -> str:
+    """``1.VecNormV2.observation`` without its number."""
+    return ".".join(part for part in name.split(".") if not part.isdigit())

@@ -25,6 +25,7 @@ class EvaluationPlan:
         timeout_seconds: how long one evaluation may take.
         build_seconds: how long an evaluator may take to build its environment and policy, once its process runs.
         stop_at_return: the mean return at which the run has reached its goal; None: there is none.
+        measure: what is played and how, in words: results of another measure cannot be compared.
     """
 
     replicas: int
@@ -34,6 +35,7 @@ class EvaluationPlan:
     timeout_seconds: float
     build_seconds: float
     stop_at_return: float | None = None
+    measure: str = ""
 
 
 @dataclass(frozen=True)
@@ -192,8 +194,7 @@ class EvaluationState:
         self.finished += 1
         if self.best is None or found.mean > self.best.mean:
             self.best = found
-        goal = self.plan.stop_at_return
-        self.reached |= goal is not None and found.mean >= goal
+        self.reached |= self._has_reached(found)
         return found
 
     def out_of_time(self, now: float) -> str | None:
@@ -247,10 +248,18 @@ class EvaluationState:
             "skipped": self.skipped,
             "newest": None if self.newest is None else asdict(self.newest),
             "best": None if self.best is None else asdict(self.best),
+            "measure": self.plan.measure,
         }
 
     def restored(self, kept: Mapping[str, Any]) -> None:
-        """Go on from the counts and results of an earlier run."""
+        """Go on from the counts of an earlier run, and from its results if they can be compared."""
         self.finished, self.failed, self.skipped = kept["finished"], kept["failed"], kept["skipped"]
+        if kept["measure"] != self.plan.measure:
+            return  # of other episodes
         self.newest = None if kept["newest"] is None else EvaluationResult(**kept["newest"])
         self.best = None if kept["best"] is None else EvaluationResult(**kept["best"])
+        self.reached = self._has_reached(self.best)
+
+    def _has_reached(self, result: EvaluationResult | None) -> bool:
+        goal = self.plan.stop_at_return
+        return goal is not None and result is not None and result.mean >= goal

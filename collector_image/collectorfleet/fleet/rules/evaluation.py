@@ -11,13 +11,28 @@ if TYPE_CHECKING:
     from collectorfleet.fleet.options import FleetOptions
 
 
+# What an evaluator has of a collector.
+_REACHED: Final = ("env", "policy")
+
+
 def _names_its_environment(options: FleetOptions) -> bool:
     evaluation = options.evaluation
     differ = is_list(options.create_env_fn) or is_list(options.create_env_kwargs)
     return evaluation is None or evaluation.create_env_fn is not None or not differ
 
 
+def _has_models(options: FleetOptions) -> bool:
+    return options.evaluation is None or all(path.split(".")[0] in _REACHED for path in options.models or {})
+
+
 EVALUATION: Final = (
+    Rule(
+        "evaluation-reaches-models",
+        "evaluation",
+        _has_models,
+        "evaluators have the environment and the policy of a collector alone, so paths in models begin with env or "
+        "policy; leave evaluation out, or give models such paths",
+    ),
     Rule(
         "evaluation-needs-a-policy",
         "evaluation",

@@ -61,9 +61,9 @@ EVALUATION: Final = (
     Combination(
         "evaluation-group-name",
         "collectors.groups",
-        lambda spec: not _evaluates(spec) or all(group.name != EVALUATOR_GROUP for group in spec.collectors.groups),
-        f"!{_EVALUATES} || !has(self.collectors.groups) || "
-        f"!self.collectors.groups.exists(g, g.name == '{EVALUATOR_GROUP}')",
+        # Also without an evaluation: the operator knows evaluator pods by the name of their group.
+        lambda spec: all(group.name != EVALUATOR_GROUP for group in spec.collectors.groups),
+        f"!has(self.collectors.groups) || !self.collectors.groups.exists(g, g.name == '{EVALUATOR_GROUP}')",
         f"{EVALUATOR_GROUP} is the name of the pods of spec.evaluation; use another",
     ),
 )

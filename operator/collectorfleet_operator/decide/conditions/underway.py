@@ -115,7 +115,8 @@ def _late(seen: Observed, ready: Condition, now: datetime) -> str:
         return f"no batch within {seconds} s (spec.progressDeadlineSeconds) of the driver's start: {ready.message}"
     left = until_overdue(seen, orders(seen, now), now)
     if left is not None and left <= timedelta(0):
-        return f"worker pods are not replaced: nothing has moved for {seen.fleet.spec.progress_deadline_seconds} s"
+        seconds = seen.fleet.spec.progress_deadline_seconds
+        return f"pods of a changed template are not replaced: nothing has moved for {seconds} s"
     if stop_wanted(seen, now) is not None and is_overdue(seen, now):
         return f"the driver was asked to end at the end of its batch and {did_not_end(seen)}"
     return ""

@@ -160,6 +160,7 @@ RULES_ONLY_IN_PYTHON = {
     ),
     "weights-have-one-way": "no fields of a manifest",
     "evaluation-or-service": "known once the user's factory has built the policy, in the driver",
+    "evaluation-reaches-models": "the run says it when it begins",
     "evaluation-of-one-policy": "a manifest's policy is built in the driver",
     "evaluation-of-one-environment": "without an environment of its own, spec.environment is the evaluators'",
     "hosts-leave-by-rank": "highest-indexes-leave says it of a manifest's",

@@ -13,7 +13,8 @@ def test_code_that_asks_for_a_collector_of_torchrl_gets_one() -> None:
     assert issubclass(RunCollector, BaseCollector)
 
 
-def test_a_run_adds_something_to_iterating_and_publishing_and_to_nothing_else() -> None:
+def test_a_run_adds_something_to_iterating_publishing_and_ending_and_to_nothing_else() -> None:
     public = {name for name in vars(RunCollector) if not name.startswith("_")}
-    assert public == {"position", "iterator", "publish", "update_policy_weights_", "finish_evaluation"}
+    at_the_end = {"finish_evaluation", "shutdown", "end"}
+    assert public == {"position", "iterator", "publish", "update_policy_weights_"} | at_the_end
     assert not hasattr(FleetCollector, "position")

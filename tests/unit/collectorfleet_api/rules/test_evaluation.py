@@ -42,7 +42,11 @@ def told(changes: dict[str, Any]) -> list[str]:
             id="two bytes",
         ),
         pytest.param(
-            {"spec.collectors.resources.custom": {"evaluator": 1}, "spec.workers.customPerPod": {"evaluator": 2}},
+            {
+                **with_(),
+                "spec.collectors.resources.custom": {"evaluator": 1},
+                "spec.workers.customPerPod": {"evaluator": 2},
+            },
             "spec.collectors.resources.custom: evaluator is what evaluators are placed by; use another name",
             id="a custom resource with the name of evaluators' own",
         ),
@@ -67,6 +71,13 @@ def test_what_cannot_be_is_refused_where_it_was_written(changes: dict[str, Any],
     found = told(changes)
     assert found
     assert found[0].startswith(sentence)
+
+
+def test_a_fleet_without_an_evaluation_may_use_the_name_of_its_resource() -> None:
+    assert (
+        told({"spec.collectors.resources.custom": {"evaluator": 1}, "spec.workers.customPerPod": {"evaluator": 2}})
+        == []
+    )
 
 
 def test_keyword_arguments_that_are_nested_too_deeply_are_refused() -> None:

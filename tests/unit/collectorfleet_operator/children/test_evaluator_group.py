@@ -121,7 +121,10 @@ def test_a_queue_is_asked_for_the_evaluator_pods_too() -> None:
 def test_without_ray_evaluators_are_part_of_the_driver_pod() -> None:
     # 2 CPU and 4 GiB of the driver, and two evaluators of 1.5 CPU and 3 GiB.
     changes = {**JOB, **with_(), "spec.driver.resources": {"cpu": 2, "memory": "4Gi"}}
-    assert requests(driver(changes)) == {"requests": {"cpu": "5", "memory": "10Gi"}, "limits": {"memory": "10Gi"}}
+    pod = driver(changes)
+    assert requests(pod) == {"requests": {"cpu": "5", "memory": "10Gi"}, "limits": {"memory": "10Gi"}}
+    (shared,) = (one["emptyDir"] for one in pod["spec"]["volumes"] if one.get("emptyDir", {}).get("medium") == "Memory")
+    assert shared["sizeLimit"] == "10Gi"  # processes of environments share memory there
     with_ray = {key: value for key, value in changes.items() if key not in JOB}
     assert requests(driver(with_ray))["requests"] == {"cpu": "2", "memory": "4Gi"}
 

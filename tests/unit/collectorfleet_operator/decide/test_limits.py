@@ -131,6 +131,16 @@ def test_a_run_that_missed_a_deadline_is_tried_again_with_another_spec() -> None
     assert {"Create RayCluster", "Create Job"} <= set(kinds(world.carry_out()))
 
 
+def test_a_fleet_that_waits_for_its_last_evaluation_is_not_idle() -> None:
+    world = running({"spec.idleTimeoutSeconds": 60, "spec.driver.checkpoint": {"claimName": "runs"}})
+    world.report(4, evaluation={"runningVersion": 7})
+    wait(world, 600)
+    assert world.look(world.now).orders is None
+    world.report(4, evaluation={})
+    wait(world, 600)
+    assert world.look(world.now).orders is not None
+
+
 def test_an_idle_fleet_is_suspended_by_asking_its_driver() -> None:
     world = running({"spec.idleTimeoutSeconds": 1800, "spec.driver.checkpoint": {"claimName": "runs"}})
     world.report(4, checkpoint={"frames": 12000})

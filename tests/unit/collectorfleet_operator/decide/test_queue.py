@@ -17,11 +17,12 @@ from collectorfleet_api.v1alpha1 import Phase
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
+from collectorfleet_operator.children.timeline import CONFIG_MAP
 from collectorfleet_operator.children.workload import WORKLOAD, KueueVersion
 from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus
 from collectorfleet_operator.decide.deadlines import LOOK_FOR_MISSING_AFTER
-from collectorfleet_operator.objects import Object, has_condition, name_of
+from collectorfleet_operator.objects import Key, Object, has_condition, name_of
 
 CHECKPOINT = {"spec.driver.checkpoint": {"claimName": "runs"}}
 SPOT: Object = {
@@ -213,6 +214,22 @@ def test_kueue_does_not_evict_a_fleet_that_collects_with_some_of_its_pods_pendin
     assert told(world.look(), "Ready")[0] == "True"
     assert ready_message(world) == "the fleet is Ready: 3 of 4 collectors run acknowledged weights"
     assert world.plan().actions == ()
+
+
+def test_kueue_does_not_evict_a_fleet_whose_first_batch_takes_long() -> None:
+    world = with_a_pod_that_never_starts(replicas=4, min_available=3)
+    counts = {"desired": 4, "available": 3, "summary": "3/4"}
+    world.report(3, progress={"batches": 0, "framesDelivered": 0, "collectors": counts})
+    assert kinds(world.carry_out()) == ["SetStatus Workload"]
+    assert told(world.look(), "Ready")[:2] == ("False", "FirstBatchPending")
+    assert ready_message(world).startswith("enough pods of the fleet are ready: ")
+
+
+def test_kueue_is_told_that_a_fleet_is_ready_before_a_child_may_be_refused() -> None:
+    world = with_a_pod_that_never_starts(replicas=4, min_available=3)
+    world.report(3)
+    world.collect(world.get(CONFIG_MAP, Key(KEY.namespace, names.timeline_name(KEY.name))))
+    assert kinds(world.plan().actions) == ["SetStatus Workload", "Create ConfigMap"]
 
 
 def test_kueue_is_told_nothing_of_a_fleet_that_is_not_ready_and_lacks_a_pod() -> None:

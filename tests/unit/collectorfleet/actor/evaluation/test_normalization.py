@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,17 @@ from tests.unit.collectorfleet.actor.normalization.normalized import (
     vec_norm_v2,
 )
 from torch import Tensor
-from torchrl.envs import Compose, EnvBase, ObservationNorm, SerialEnv, Transform, TransformedEnv, VecNormV2
+from torchrl.envs import (
+    Compose,
+    EnvBase,
+    ObservationNorm,
+    RewardScaling,
+    SerialEnv,
+    Transform,
+    TransformedEnv,
+    VecNorm,
+    VecNormV2,
+)
 
 from collectorfleet.actor.evaluation.player import EpisodePlayer
 from collectorfleet.actor.normalization.search import transforms_of
@@ -28,7 +39,18 @@ from collectorfleet.codec.snapshot import digest
 from collectorfleet.errors import InvalidOption
 from collectorfleet.normalization import Normalization
 
-BOTH = [pytest.param(vec_norm, id="VecNorm"), pytest.param(vec_norm_v2, id="VecNormV2")]
+
+def of_observations(decay: float) -> Transform:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # there is a newer one
+        return VecNorm(in_keys=["observation"], decay=decay)
+
+
+def of_observations_v2(decay: float) -> Transform:
+    return VecNormV2(in_keys=["observation"], decay=decay)
+
+
+BOTH = [pytest.param(of_observations, id="VecNorm"), pytest.param(of_observations_v2, id="VecNormV2")]
 
 
 def counting(*transforms: Transform) -> TransformedEnv:
@@ -91,9 +113,9 @@ def test_the_statistics_are_those_that_collectors_published_with_the_version(
 
 def test_environments_that_are_stepped_together_have_the_statistics_of_the_version_too() -> None:
     published = collected(counting(vec_norm_v2(0.9)), 20)
-    alone = player(lambda: counting(vec_norm_v2(0.9)))
+    alone = player(lambda: counting(of_observations_v2(0.9)))
     play(alone, offered=offer(1, envs.make_policy(), published))
-    made = player(lambda: SerialEnv(3, lambda: counting(vec_norm_v2(0.9))))
+    made = player(lambda: SerialEnv(3, lambda: counting(of_observations_v2(0.9))))
     play(made, offered=offer(1, envs.make_policy(), published))
     assert observed(made) == observed(alone)
 
@@ -103,9 +125,8 @@ def test_an_environment_without_the_statistics_of_observations_is_refused() -> N
     with pytest.raises(InvalidOption) as refused:
         play(player(), offered=offer(1, envs.make_policy(), published))
     assert str(refused.value) == (
-        "evaluation: the training environment publishes the statistics ['0.VecNormV2.observation', "
-        "'0.VecNormV2.reward'], and the evaluation environment keeps []; give both the same transforms of "
-        "observations, in the same places"
+        "evaluation: the training environment publishes the statistics ['0.VecNormV2.observation'], and the evaluation "
+        "environment keeps []; give both the same transforms of observations"
     )
     assert origin_of(refused.value) is Origin.OPTIONS
 
@@ -113,7 +134,7 @@ def test_an_environment_without_the_statistics_of_observations_is_refused() -> N
 def test_an_environment_with_other_statistics_is_refused() -> None:
     made = player(lambda: counting(VecNormV2(in_keys=["observation"])))
     published = collected(counting(ObservationNorm(1.0, 2.0, in_keys=["observation"])), 5)
-    with pytest.raises(InvalidOption, match="give both the same transforms of observations, in the same places"):
+    with pytest.raises(InvalidOption, match="give both the same transforms of observations"):
         play(made, offered=offer(1, envs.make_policy(), published))
 
 
@@ -136,6 +157,36 @@ def test_statistics_of_rewards_may_be_missing() -> None:
     assert found.returns == (12.0,)
     version, said = made.inboxes["policy"].next_applied(0)  # type: ignore[misc]
     assert (version, said.partition("+")[2]) == (1, digest(codec.encode(published).arrays))
+
+
+@pytest.mark.parametrize("transform", [vec_norm, vec_norm_v2])
+def test_running_statistics_of_rewards_are_refused(transform: Callable[[float], Transform]) -> None:
+    """Or a constant policy would have another return with each version."""
+    with pytest.raises(InvalidOption, match=r"reward normalizes rewards by statistics that change with each version"):
+        player(lambda: counting(transform(0.9)))
+
+
+def test_a_scale_of_rewards_may_be_left_out_before_the_statistics_of_observations() -> None:
+    published = collected(counting(RewardScaling(0.0, 10.0), of_observations_v2(0.9)), 20)
+    made = player(lambda: counting(of_observations_v2(0.9)))
+    assert play(made, offered=offer(1, envs.make_policy(1.0), published)).returns == (12.0,)
+    alone = player(lambda: counting(of_observations_v2(0.9)))
+    play(alone, offered=offer(1, envs.make_policy(), collected(counting(of_observations_v2(0.9)), 20)))
+    assert observed(made) == observed(alone)
+
+
+def test_a_scale_of_rewards_is_that_of_the_evaluation_environment() -> None:
+    published = collected(counting(RewardScaling(0.0, 10.0)), 1)
+    made = player(lambda: counting(RewardScaling(0.0, 2.0)))
+    assert play(made, offered=offer(1, envs.make_policy(1.0), published)).returns == (24.0,)
+
+
+def test_places_count_where_a_transform_is_there_twice() -> None:
+    twice = (ObservationNorm(1.0, 2.0, in_keys=["observation"]), ObservationNorm(0.0, 3.0, in_keys=["observation"]))
+    published = collected(counting(*twice), 1)
+    made = player(lambda: counting(*(ObservationNorm(0.0, 1.0, in_keys=["observation"]) for _ in range(2))))
+    play(made, offered=offer(1, envs.make_policy(), published))
+    assert observed(made)[:2] == [3.0, 9.0]
 
 
 def test_constants_are_those_of_the_training() -> None:

@@ -298,3 +298,22 @@ def test_a_later_run_goes_on_from_the_counts_and_results() -> None:
     assert (later.newest, later.best) == (state.newest, state.best)
     later.run_ended(candidate(2))
     assert later.idle  # it was evaluated before the checkpoint
+
+
+def test_a_later_run_of_other_episodes_goes_on_from_the_counts_alone() -> None:
+    state = Evaluated(measure="2 episodes of Easy")
+    state.due(candidate(1))
+    state.play(3.0)
+    later = Evaluated(measure="2 episodes of Hard")
+    later.restored(state.kept())
+    assert (later.finished, later.newest, later.best) == (1, None, None)
+
+
+def test_a_goal_that_was_reached_is_reached_in_a_later_run() -> None:
+    state = Evaluated(stop_at_return=3.0)
+    state.due(candidate(1))
+    state.play(3.0)
+    for goal, reached in ((3.0, True), (4.0, False), (None, False)):
+        later = Evaluated(stop_at_return=goal)
+        later.restored(state.kept())
+        assert later.reached is reached
