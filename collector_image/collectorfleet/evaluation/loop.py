@@ -138,11 +138,11 @@ class EvaluationLoop:
         with self.changed:
             self.state.restored(state)
             weights = state.get("best_weights")
-            if self.keeps_best and weights is None:
-                # The run that found it kept no weights: the best is to have some.
-                self.state.best = None
-            elif self.keeps_best and self.state.best is not None:
+            if weights is not None and self.keeps_best and self.state.best is not None:
                 self.best = (self.state.best, take(weights))
+            elif self.keeps_best:
+                # The run that found the best kept no weights, and the best is to have some.
+                self.state.best = None
             reached = self.state.reached
         if reached:
             with self._shared.changed:
