@@ -1,4 +1,4 @@
-"""Frames per second of a training with an evaluation beside it, over those of the same training without it.
+"""Compare the frames per second of a training with an evaluation beside it, and of the same training alone.
 
     python -m benchmarks.evaluation [--rounds 10] [--batches 42] [--write docs/evaluation-cost.md]
 

@@ -28,7 +28,7 @@ class LoadedNormalization(Protocol):
     """The statistics of an environment, which a version brings along."""
 
     def load(self, snapshot: snapshots.Snapshot) -> str:
-        """Load them, and return the digest of what is there then. Raises ValueError: they are another environment's."""
+        """Load the statistics and return the digest of the loaded ones. Raises ValueError if they do not fit."""
 
 
 class Inbox:

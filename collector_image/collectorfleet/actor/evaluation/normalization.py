@@ -1,4 +1,4 @@
-"""The statistics of an evaluator's environment: those of the version that it plays, and no others."""
+"""Load the statistics of the evaluated version into the evaluator's environment, and keep them frozen."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def built_without(create: Callable[..., EnvBase], **arguments: Any) -> EnvBase:
 
 
 def transforms_of(env: EnvBase) -> Iterator[Transform]:
-    """Yield all transforms of an environment of this process, those of environments that are stepped together too."""
+    """Yield all transforms of an environment of this process. A `SerialEnv` yields those of each environment."""
     match env:
         case TransformedEnv():
             yield from transforms_of(env.base_env)
