@@ -10,6 +10,7 @@ import gymnasium
 import torch
 from examples.evaluation import evaluation as example
 from gymnasium.vector import AutoresetMode
+from tensordict import TensorDictBase
 from torchrl.envs import EnvBase, GymWrapper, InitTracker, TransformedEnv
 
 from benchmarks.common import child
@@ -26,12 +27,12 @@ _WARM_UP: Final = 2
 _SLEEP_SECONDS: Final = 0.004
 
 
-class Sleeping(gymnasium.vector.VectorWrapper):
+class Sleeping(GymWrapper):
     """Waits in each step, as for a simulator in another process."""
 
-    def step(self, actions: Any) -> Any:
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         time.sleep(_SLEEP_SECONDS)
-        return super().step(actions)
+        return super()._step(tensordict)
 
 
 def make_sleeping(num_envs: int) -> EnvBase:
@@ -41,7 +42,7 @@ def make_sleeping(num_envs: int) -> EnvBase:
         vectorization_mode="sync",
         vector_kwargs={"autoreset_mode": AutoresetMode.DISABLED},
     )
-    return TransformedEnv(GymWrapper(Sleeping(envs), categorical_action_encoding=True), InitTracker())
+    return TransformedEnv(Sleeping(envs, categorical_action_encoding=True), InitTracker())
 
 
 MAKE: Final = {"CartPole": example.make_env, "CartPole that sleeps": make_sleeping}
