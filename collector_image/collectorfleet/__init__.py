@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collectorfleet.fleet.distributed import DistributedCollector, DistributedSyncCollector, RPCCollector
     from collectorfleet.learners.feed import LearnerFeed
     from collectorfleet.learners.shards import LearnerShards
+    from collectorfleet.parameters import EnvironmentParameters
     from collectorfleet.run.current import current_run
     from collectorfleet.transport.distributed.hosts import CollectorHosts
     from collectorfleet.user_code import Factory
@@ -33,6 +34,7 @@ __all__ = [
     "DistributedCollector",
     "DistributedSyncCollector",
     "EnvPool",
+    "EnvironmentParameters",
     "Evaluation",
     "EvaluationResult",
     "Factory",
@@ -54,6 +56,7 @@ _MODULES: Final = {
     "DistributedCollector": "fleet.distributed",
     "DistributedSyncCollector": "fleet.distributed",
     "EnvPool": "env_pool",
+    "EnvironmentParameters": "parameters",
     "Evaluation": "evaluation.options",
     "EvaluationResult": "evaluation.result",
     "Factory": "user_code",

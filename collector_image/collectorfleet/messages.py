@@ -7,6 +7,7 @@ incarnation can be recognized.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -41,6 +42,14 @@ class CollectorId:
 
 
 @dataclass(frozen=True, slots=True)
+class Parameters:
+    """What environments are set to: ``values`` by name, and the version that frames carry which were made with them."""
+
+    version: int
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One rollout of ``frames`` frames with a policy of at least ``min_version``, or of exactly ``version``."""
 
@@ -51,6 +60,7 @@ class Request:
     random: bool = False  # uniformly random actions in place of the policy's
     policy: str = POLICY
     seed: int | None = None  # of the episode that an evaluator plays in place of a rollout
+    parameters: Parameters | None = None  # for the environments from now on; None: as they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +189,7 @@ class Answer:
     episodes: Episodes | None = field(repr=False, default=None)  # that ended in it; None where the frames do not say
     loop: str | None = None  # what steps from now on, see Started, if that has changed
     first_starts: str | None = None  # a digest of what the collector's first episodes began with, once
+    parameters: int | None = None  # the oldest version of parameters that an environment of the collector has
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from collectorfleet.actor.rollouts import RolloutRunner
 from collectorfleet.actor.script_classes import give_modules
 from collectorfleet.actor.seeds import ALONE, Seeds
 from collectorfleet.actor.stamp import SharedVersion, stamped
-from collectorfleet.actor.workers import seed_workers, seeding
+from collectorfleet.actor.workers import prepare_workers, seeding
 from collectorfleet.codec.settings import move_settings
 from collectorfleet.messages import POLICY
 from collectorfleet.user_code import takes
@@ -59,7 +59,8 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
     # Before the collector, which resets the environment: that counts as seen.
     normalization = None if config.has_processes else normalization_of(env, config)
     if not config.has_processes:
-        seed_workers(env, seeds)  # the environment is built, and its workers have not started yet
+        # The environment is built, and its workers have not started yet.
+        prepare_workers(env, seeds, config.parameters)
     collector = _class_of(config)(env, policy, frames_per_batch=config.frames_per_request, total_frames=-1, **options)
     if isinstance(collector, FastCollector) and config.rollout is RolloutLoop.FAST:
         collector.must_be_fast = True
@@ -77,7 +78,7 @@ def build_player(config: CollectorConfig, seeds: Seeds = ALONE) -> EpisodePlayer
     """Build environment and policy of an evaluator. Blocks, and raises, as the user's code does."""
     with calling(Origin.ENVIRONMENT):
         env = environments(config, None, seeds)
-        seed_workers(env, seeds)
+        prepare_workers(env, seeds)
     return EpisodePlayer(config, env)
 
 

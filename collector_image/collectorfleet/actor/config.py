@@ -9,6 +9,8 @@ from typing import Any
 
 from torchrl.collectors import BaseCollector, Collector, MultiAsyncCollector, MultiCollector
 
+from collectorfleet.parameters import EnvironmentParameters
+
 
 class RolloutLoop(StrEnum):
     """Whose loop steps the environments: of our own where it is exact, always or never."""
@@ -33,6 +35,7 @@ class CollectorConfig:
         rollout: whose loop steps; collectors of several processes have TorchRL's.
         compact_observations: what is said twice in a rollout travels once.
         own_constants: constants of normalization are those of this collector's own environment, and not the fleet's.
+        parameters: how its environments take parameters; None: they take none.
         plays_episodes: it is an evaluator: each request is one episode, or one of each environment of a batch, that
             begins with the request's seed.
     """
@@ -55,6 +58,7 @@ class CollectorConfig:
     compact_observations: bool = False
     threads: int = 1
     gpu_fraction: float = 0.0
+    parameters: EnvironmentParameters | None = None
     plays_episodes: bool = False
 
     @property

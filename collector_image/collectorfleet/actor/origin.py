@@ -28,6 +28,7 @@ class Origin(StrEnum):
     REPLAY_BUFFER = "replay buffer"
     FRAMES = "frames"  # what a rollout made, where it cannot be written down for the driver
     OPTIONS = "collector options"
+    PARAMETERS = "environment parameters"  # which the environment does not take, or refuses
     PROCESSES = "processes of the collector"  # one of them ended, and its log says why
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from tensordict import TensorDict, TensorDictBase
-from torch import Tensor, nn
+from torch import nn
 from torchrl.collectors import BaseCollector
 from torchrl.envs import EnvBase, Transform
 
@@ -20,18 +20,18 @@ from collectorfleet.actor.environment_calls import watch_environments
 from collectorfleet.actor.episodes import EpisodeCounter
 from collectorfleet.actor.factories import PolicyFactory
 from collectorfleet.actor.first_starts import FirstStarts
+from collectorfleet.actor.frame_entries import SERVICE_VERSION, on_the_cpu, valid_frames, with_stamps, with_the_services
 from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
 from collectorfleet.actor.origin import Origin, calling
+from collectorfleet.actor.parameters.stamps import ParameterStamps
 from collectorfleet.actor.rollout.collector import FastCollector, call_in_steps
-from collectorfleet.actor.stamp import STAMP, STAMP_KEY, SharedVersion
+from collectorfleet.actor.stamp import SharedVersion
 from collectorfleet.actor.target import target_of
 from collectorfleet.codec import frames as keys
 from collectorfleet.messages import POLICY, Episodes, Request, Segment
 from collectorfleet.normalization import Normalization
 
-# Where TorchRL's inference service says which of its versions acted.
-_SERVICE_VERSION = "policy_version"
 _OF_THE_DRIVER = ("policy_state_dict", "iter", "frames")
 # What methods of environments return to be called in a row.
 _STAYS = (EnvBase, Transform, BaseCollector)
@@ -49,6 +49,8 @@ class Rollout:
     episodes: Episodes | None = None  # that ended in it
     loop: str | None = None  # what steps from now on, if that has changed
     first_starts: str | None = None  # once, see :class:`FirstStarts`
+    parameters: int | None = None  # the version of the environment's in all frames; None: the batch says it, if any
+    oldest_parameters: int | None = None  # that an environment has
 
 
 class RolloutRunner:
@@ -76,6 +78,7 @@ class RolloutRunner:
         self._begins_anew = False
         # Its frames have other entries than the memory for a batch.
         self._has_other_entries = False
+        self._has_run = False
         self._rollouts: Iterator[TensorDictBase] = iter(collector)
         self._policy = _policy_of(collector, config)
         self.inboxes = {POLICY: Inbox(target_of(self._modules()), self._pass_on, normalization)}
@@ -89,6 +92,7 @@ class RolloutRunner:
             else:
                 call_in_steps(collector, self._policy, before_step)
         self._known_loop = self.loop
+        self._parameters = None if config.parameters is None else ParameterStamps(collector, config.parameters)
 
     def run(self, request: Request, weights: Offer | None = None) -> Rollout:
         """Run one request to its end; ``weights`` came along with it."""
@@ -98,13 +102,17 @@ class RolloutRunner:
         else:
             inbox.begin_rollout(request.min_version, exactly=weights)
         try:
+            self._set_parameters(request)
             self._begin_anew_if_needed()
             self._ask_for(request.frames, random=request.random)
             if self._cutter is not None:
                 self._cutter.begin(request.id)
+            if self._parameters is not None:
+                self._parameters.begin_rollout()
             batch = next(self._rollouts)
         finally:
             segments = inbox.end_rollout()
+        self._has_run = True
         first_starts = self._first_starts.digest(batch)
         rollout = replace(self._finish(batch, segments), loop=self._changed_loop(), first_starts=first_starts)
         if self.normalization is None:
@@ -162,6 +170,13 @@ class RolloutRunner:
         if self.normalization is not None:
             self.normalization.restart()
 
+    def _set_parameters(self, request: Request) -> None:
+        if request.parameters is None or self._parameters is None:
+            return
+        self._parameters.offer(request.parameters)
+        # The episodes that the environments were built with have none of these.
+        self._begins_anew |= not self._has_run
+
     def _begin_anew_if_needed(self) -> None:
         if self._has_other_entries:
             # A transform came or left. As TorchRL's collector does when it is built.
@@ -182,15 +197,17 @@ class RolloutRunner:
     def _finish(self, batch: TensorDictBase, segments: list[Segment]) -> Rollout:
         if self._cutter is not None:
             batch = padded(batch, self._steps_of(batch))
-        frames, episodes = _valid_frames(batch), self._episodes.ended(batch)
+        frames, episodes = valid_frames(batch), self._episodes.ended(batch)
         if self._shared is not None:
-            batch, oldest = _with_stamps(batch)
+            batch, oldest = with_stamps(batch)
             rollout = Rollout(batch, frames, oldest, None, episodes=episodes)
-        elif self._config.served and _SERVICE_VERSION in batch:
-            rollout = Rollout(_with_the_services(batch), frames, 0, None, episodes=episodes)
+        elif self._config.served and SERVICE_VERSION in batch:
+            rollout = Rollout(with_the_services(batch), frames, 0, None, episodes=episodes)
         else:
             oldest = min(segment.version for segment in segments)
             rollout = Rollout(batch, frames, oldest, segments, episodes=episodes)
+        if self._parameters is not None:
+            rollout = _with_parameters(rollout, self._parameters)
         return rollout if self._config.replay_buffer is None else self._written(rollout)
 
     def _steps_of(self, batch: TensorDictBase) -> int:
@@ -201,16 +218,18 @@ class RolloutRunner:
         batch = rollout.batch
         if batch is None:
             return rollout
-        batch = _on_the_cpu(batch).copy()
+        batch = on_the_cpu(batch).copy()
         if rollout.segments is not None:
             batch[keys.VERSION_KEY] = keys.versions_of(rollout.segments, batch.batch_size)
+        if rollout.parameters is not None:
+            batch[keys.PARAMETERS_KEY] = torch.full(batch.batch_size, rollout.parameters, dtype=torch.int64)
         ids = batch.get(keys.TRAJECTORY_KEY, None)
         if ids is not None:
             batch[keys.TRAJECTORY_KEY] = keys.distinct_trajectories(ids, self._incarnation)
         mask = batch.get(keys.MASK_KEY, None)
         with calling(Origin.REPLAY_BUFFER):
             self._config.replay_buffer.extend(batch.reshape(-1) if mask is None else batch[mask])
-        return replace(rollout, batch=None, segments=None)
+        return replace(rollout, batch=None, segments=None, parameters=None)
 
     def _ask_for(self, frames: int, *, random: bool) -> None:
         collector = self.collector
@@ -242,12 +261,6 @@ class RolloutRunner:
             _track(tracker, loaded)
 
 
-def _on_the_cpu(batch: TensorDictBase) -> TensorDictBase:
-    """Return ``batch``, or a copy on the CPU if it has tensors of another device: the reader may have no GPU."""
-    elsewhere = any(entry.device.type != "cpu" for entry in batch.values(True, True) if isinstance(entry, Tensor))
-    return batch.cpu() if elsewhere else batch
-
-
 def _track(tracker: Any, loaded: Offer) -> None:
     """Have TorchRL's ``PolicyVersion`` say what was loaded: the publisher's number, else ours, or another uuid."""
     if isinstance(tracker.version, str):
@@ -264,29 +277,15 @@ def _policy_of(collector: Any, config: CollectorConfig) -> Any:
     return config.policy if config.policy_factory is None else PolicyFactory(config.policy_factory)()
 
 
-def _valid_frames(batch: TensorDictBase) -> int:
-    mask = batch.get(keys.MASK_KEY, None)
-    return batch.numel() if mask is None else int(mask.sum())
-
-
-def _with_the_services(batch: TensorDictBase) -> TensorDictBase:
-    """Frames that say the version of the service as their own: it has the weights."""
+def _with_parameters(rollout: Rollout, parameters: ParameterStamps) -> Rollout:
+    """The rollout, with what its frames say of the environment's parameters."""
+    batch = rollout.batch
+    if batch is None:
+        return rollout
+    versions = parameters.end_rollout(batch)
+    if isinstance(versions, int):
+        return replace(rollout, parameters=versions, oldest_parameters=parameters.oldest)
     batch = batch.copy()
-    versions = batch[_SERVICE_VERSION].to(torch.int64)
-    collector = batch.get(keys.COLLECTOR, None)
-    batch[keys.COLLECTOR] = TensorDict(batch_size=batch.batch_size) if collector is None else collector.copy()
-    batch[keys.VERSION_KEY] = versions.reshape(batch.batch_size)
-    return batch
-
-
-def _with_stamps(batch: TensorDictBase) -> tuple[TensorDictBase, int]:
-    batch = batch.copy()
-    batch["next"] = batch["next"].copy()
-    stamps = batch.pop(STAMP_KEY)
-    batch.pop(STAMP, None)  # what the step before left there
-    collector = batch.get(keys.COLLECTOR, None)
-    batch[keys.COLLECTOR] = TensorDict(batch_size=batch.batch_size) if collector is None else collector.copy()
-    batch[keys.VERSION_KEY] = stamps
-    mask = batch.get(keys.MASK_KEY, None)
-    valid = stamps if mask is None else stamps[mask]
-    return batch, int(valid.min()) if valid.numel() else 0
+    batch[keys.COLLECTOR] = batch[keys.COLLECTOR].copy()
+    batch[keys.PARAMETERS_KEY] = versions
+    return replace(rollout, batch=batch, oldest_parameters=parameters.oldest)

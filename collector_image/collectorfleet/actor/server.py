@@ -196,6 +196,7 @@ class CollectorServer:
             episodes=rollout.episodes,
             loop=rollout.loop,
             first_starts=rollout.first_starts,
+            parameters=rollout.oldest_parameters,
         )
 
     def _part(self, rollout: Rollout) -> Part | None:
@@ -203,7 +204,10 @@ class CollectorServer:
             return None
         segments = None if rollout.segments is None else tuple(rollout.segments)
         return Part(
-            tensors.encode(rollout.batch, compact=self._config.compact_observations), segments, self._id.incarnation
+            tensors.encode(rollout.batch, compact=self._config.compact_observations),
+            segments,
+            self._id.incarnation,
+            rollout.parameters,
         )
 
 

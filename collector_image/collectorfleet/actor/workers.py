@@ -13,30 +13,52 @@ from typing import Any
 
 from torchrl.envs import EnvBase, ParallelEnv, SerialEnv, TransformedEnv
 
+from collectorfleet.actor.parameters.environments import answer_in_process
 from collectorfleet.actor.seeds import Seeds
+from collectorfleet.errors import InvalidOption
+from collectorfleet.parameters import EnvironmentParameters
 
 
-def seeding(create: Any, seeds: Seeds) -> Callable[..., Any]:
-    """Return what builds the environment that ``create`` builds or is, and seeds the process in which it does so."""
-    return partial(_build, create, seeds, os.getpid())
+def seeding(create: Any, seeds: Seeds, parameters: EnvironmentParameters | None = None) -> Callable[..., Any]:
+    """Return what builds the environment that ``create`` builds or is, and seeds the process in which it does so.
+
+    With ``parameters``, the environment takes parameters from the process that has the ``ParallelEnv``.
+    """
+    return partial(_build, create, seeds, parameters, os.getpid())
 
 
-def seed_workers(env: EnvBase, seeds: Seeds) -> None:
-    """Have each ``ParallelEnv`` in ``env`` seed its processes; those that run already stay as they are."""
+def prepare_workers(env: EnvBase, seeds: Seeds, parameters: EnvironmentParameters | None = None) -> None:
+    """Have each ``ParallelEnv`` in ``env`` seed its processes; those that run already stay as they are.
+
+    Raises:
+        InvalidOption: processes that run already are to take parameters.
+    """
     numbers = itertools.count()
     for one in _parallel(env):
         if one.is_closed:
-            one.create_env_fn = [seeding(create, seeds.of_worker(next(numbers))) for create in one.create_env_fn]
+            workers = (seeds.of_worker(next(numbers)) for _ in one.create_env_fn)
+            one.create_env_fn = [
+                seeding(create, of, parameters) for create, of in zip(one.create_env_fn, workers, strict=True)
+            ]
+        elif parameters is not None:
+            raise InvalidOption(
+                "environment_parameters: the factory has started its ParallelEnv, and its processes take no parameters "
+                "any more; return it as it is built, before a reset or a step"
+            )
 
 
-def _build(create: Any, seeds: Seeds, begun_by: int, /, **arguments: Any) -> Any:
+def _build(
+    create: Any, seeds: Seeds, parameters: EnvironmentParameters | None, begun_by: int, /, **arguments: Any
+) -> Any:
     # TorchRL builds one in the collector's own process as well, to look at its specs.
     apart = os.getpid() != begun_by
     if apart:
         seeds.seed_process()
     env = create if isinstance(create, EnvBase) else create(**arguments)
     if apart:
-        seed_workers(env, seeds)
+        prepare_workers(env, seeds, parameters)
+        if parameters is not None:
+            answer_in_process(env, parameters)
     return env
 
 

@@ -17,6 +17,7 @@ VERSION: Final = "weights_version"
 VERSION_KEY: Final = (COLLECTOR, VERSION)
 TRAJECTORY: Final = "traj_ids"
 TRAJECTORY_KEY: Final = (COLLECTOR, TRAJECTORY)
+PARAMETERS_KEY: Final = (COLLECTOR, "environment_parameters_version")
 MASK_KEY: Final = (COLLECTOR, "mask")
 # Every collector counts its trajectories from 0; each incarnation of each gets a range of its own.
 _TRAJECTORIES_PER_INCARNATION: Final = 2**32
@@ -26,12 +27,14 @@ _TRAJECTORIES_PER_INCARNATION: Final = 2**32
 class Part:
     """One answer: the rollout, and with which weights and by which incarnation of a collector it was made.
 
-    ``segments`` is None if the rollout itself says the version of each frame.
+    ``segments`` is None if the rollout itself says the version of each frame. ``parameters`` is the version of the
+    environment's parameters in all frames. It is None if the rollout itself says it, or if there are no parameters.
     """
 
     encoded: tensors.Encoded = field(repr=False)
     segments: tuple[Segment, ...] | None
     incarnation: int
+    parameters: int | None = None
 
 
 def distinct_trajectories(ids: Tensor, incarnation: int) -> Tensor:

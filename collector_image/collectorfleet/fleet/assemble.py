@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
 from tensordict import LazyStackedTensorDict, TensorDict, TensorDictBase, pad
 from torch import Tensor
 from torchrl.collectors.utils import split_trajectories
@@ -12,6 +13,7 @@ from collectorfleet.codec import tensors
 from collectorfleet.codec.frames import (
     COLLECTOR,
     MASK_KEY,
+    PARAMETERS_KEY,
     TRAJECTORY_KEY,
     VERSION_KEY,
     Part,
@@ -80,6 +82,8 @@ def _with_collector_keys(part: Part) -> TensorDictBase:
     view = tensors.decode(part.encoded)
     if part.segments is not None:
         view[VERSION_KEY] = versions_of(part.segments, view.batch_size)
+    if part.parameters is not None:
+        view[PARAMETERS_KEY] = torch.full(view.batch_size, part.parameters, dtype=torch.int64)
     ids = view.get(TRAJECTORY_KEY, None)
     if ids is not None:
         view[TRAJECTORY_KEY] = distinct_trajectories(ids, part.incarnation)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import queue
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import ray
@@ -96,7 +96,7 @@ class RayTransport:
 
     def submit(self, collector: CollectorId, request: Request, weights: Weights | None = None) -> None:
         along = () if weights is None else _handles(weights)
-        call = self._actors[collector].run.remote(astuple(request), self._schemas.number(collector), *along)
+        call = self._actors[collector].run.remote(_values(request), self._schemas.number(collector), *along)
         self._expect(collector, call, request.id)
 
     def cut_short(self, collector: CollectorId, request_id: int) -> None:
@@ -192,3 +192,8 @@ def _handles(weights: Weights) -> tuple[Any, ...]:
     """What a call takes along of a version."""
     also = () if weights.normalization is None else (weights.normalization.handle,)
     return (weights.version, weights.stored.handle, *also)
+
+
+def _values(request: Request) -> tuple[Any, ...]:
+    """The fields in their order, which travel in fewer bytes than their names."""
+    return tuple(getattr(request, one.name) for one in fields(request))

@@ -1,0 +1,49 @@
+"""What is written into the frames of a rollout, or read from them, before they leave the collector."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import torch
+from tensordict import TensorDict, TensorDictBase
+from torch import Tensor
+
+from collectorfleet.actor.stamp import STAMP, STAMP_KEY
+from collectorfleet.codec import frames as keys
+
+# Where TorchRL's inference service says which of its versions acted.
+SERVICE_VERSION: Final = "policy_version"
+
+
+def on_the_cpu(batch: TensorDictBase) -> TensorDictBase:
+    """Return ``batch``, or a copy on the CPU if it has tensors of another device: the reader may have no GPU."""
+    elsewhere = any(entry.device.type != "cpu" for entry in batch.values(True, True) if isinstance(entry, Tensor))
+    return batch.cpu() if elsewhere else batch
+
+
+def valid_frames(batch: TensorDictBase) -> int:
+    mask = batch.get(keys.MASK_KEY, None)
+    return batch.numel() if mask is None else int(mask.sum())
+
+
+def with_the_services(batch: TensorDictBase) -> TensorDictBase:
+    """Frames that say the version of the service as their own: it has the weights."""
+    batch = batch.copy()
+    versions = batch[SERVICE_VERSION].to(torch.int64)
+    collector = batch.get(keys.COLLECTOR, None)
+    batch[keys.COLLECTOR] = TensorDict(batch_size=batch.batch_size) if collector is None else collector.copy()
+    batch[keys.VERSION_KEY] = versions.reshape(batch.batch_size)
+    return batch
+
+
+def with_stamps(batch: TensorDictBase) -> tuple[TensorDictBase, int]:
+    batch = batch.copy()
+    batch["next"] = batch["next"].copy()
+    stamps = batch.pop(STAMP_KEY)
+    batch.pop(STAMP, None)  # what the step before left there
+    collector = batch.get(keys.COLLECTOR, None)
+    batch[keys.COLLECTOR] = TensorDict(batch_size=batch.batch_size) if collector is None else collector.copy()
+    batch[keys.VERSION_KEY] = stamps
+    mask = batch.get(keys.MASK_KEY, None)
+    valid = stamps if mask is None else stamps[mask]
+    return batch, int(valid.min()) if valid.numel() else 0

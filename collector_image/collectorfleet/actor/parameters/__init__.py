@@ -1,0 +1,1 @@
+"""Parameters of environments that change while a collector lives."""

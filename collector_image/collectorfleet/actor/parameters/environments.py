@@ -1,0 +1,92 @@
+"""All environments of a collector that take parameters, also those in processes of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from torchrl.envs import EnvBase, ParallelEnv, SerialEnv, TransformedEnv
+
+from collectorfleet.actor.parameters.leaf import ParameterizedEnvironment
+from collectorfleet.actor.parameters.takers import ParametersRefused
+from collectorfleet.messages import Parameters
+from collectorfleet.parameters import EnvironmentParameters
+
+# What processes of a ParallelEnv answer, by the names of attributes that are put there when they build.
+_OFFER: Final = "offer_environment_parameters"
+_VERSIONS: Final = "environment_parameters_versions"
+
+
+class ParameterizedEnvironments:
+    """Every environment in ``env``, in the order of the rows of its batch."""
+
+    def __init__(self, env: EnvBase, options: EnvironmentParameters) -> None:
+        self._parts: list[ParameterizedEnvironment | _InProcesses] = [
+            _InProcesses(one) if isinstance(one, ParallelEnv) else ParameterizedEnvironment(one, options)
+            for one in _leaves(env)
+        ]
+
+    def offer(self, offered: Parameters) -> None:
+        """Give these to all; see :meth:`ParameterizedEnvironment.offer`."""
+        for one in self._parts:
+            one.offer(offered)
+
+    def versions(self) -> list[int]:
+        """The version that each row of the batch has by now."""
+        found: list[int] = []
+        for one in self._parts:
+            found += one.versions() if isinstance(one, _InProcesses) else [one.version] * one.rows
+        return found
+
+
+def answer_in_process(env: EnvBase, options: EnvironmentParameters) -> None:
+    """Have ``env``, which was built in a process of a ParallelEnv, take what :class:`_InProcesses` sends."""
+    there: list[ParameterizedEnvironments] = []
+
+    def environments() -> ParameterizedEnvironments:
+        # Not before: an environment in it may be a ParallelEnv, whose processes would be started.
+        if not there:
+            there.append(ParameterizedEnvironments(env, options))
+        return there[0]
+
+    def offer(offered: Parameters) -> str:
+        try:
+            environments().offer(offered)
+        except ParametersRefused as error:  # an error would end the process
+            return str(error)
+        return ""
+
+    # TorchRL calls attributes of the environment by name.
+    answering: Any = env
+    setattr(answering, _OFFER, offer)
+    setattr(answering, _VERSIONS, lambda: environments().versions())
+
+
+class _InProcesses:
+    """The processes of a ParallelEnv."""
+
+    def __init__(self, env: ParallelEnv) -> None:
+        self._env = env
+        if env.is_closed:
+            env.start()
+
+    def offer(self, offered: Parameters) -> None:
+        refused = [sentence for sentence in getattr(self._env, _OFFER)(offered) if sentence]
+        if refused:
+            raise ParametersRefused(refused[0])
+
+    def versions(self) -> list[int]:
+        return [version for rows in getattr(self._env, _VERSIONS)() for version in rows]
+
+
+def _leaves(env: EnvBase) -> Iterator[EnvBase]:
+    match env:
+        case TransformedEnv():
+            yield from _leaves(env.base_env)
+        case SerialEnv():
+            if env.is_closed:
+                env.start()
+            for inner in env._envs:
+                yield from _leaves(inner)
+        case _:
+            yield env
