@@ -66,6 +66,9 @@ class FleetCollector(FleetControl):
         self._engine = engine(options, self._source)
         # Who is dropped without shutdown() leaves no actors behind.
         weakref.finalize(self, self._engine.consumer.abandon).atexit = False
+        self._curriculum = options.curriculum
+        if options.resume_from is not None:
+            self.load_environment_parameters_state(options.resume_from.get("environment_parameters", {}))
         self._stage()
         self._engine.start()
 
@@ -101,6 +104,7 @@ class FleetCollector(FleetControl):
                 if not self._gather.finished:
                     self._stage()
                 self._batches_since_update = 0
+            self._follow_curriculum()
             # Kept until it is handed over: whoever is interrupted before that gets it with the next call.
             found = self._taken = self._taken or self._gather.next()
             if found is None:

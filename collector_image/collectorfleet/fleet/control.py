@@ -9,26 +9,21 @@ import threading
 import time
 from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import ray
-from torch import Tensor, nn
-from torchrl.collectors import BaseCollector
+from torch import nn
 from torchrl.envs import EnvBase
 
 from collectorfleet.actor.normalization.environment import load
 from collectorfleet.codec import normalization as codec
-from collectorfleet.codec.snapshot import tensors_by_name
 from collectorfleet.errors import CollectorClosed, InvalidOption
-from collectorfleet.evaluation.loop import EvaluationLoop
-from collectorfleet.evaluation.result import EvaluationResult
 from collectorfleet.fleet.calls import calls_of_each
-from collectorfleet.fleet.engine import Engine
 from collectorfleet.fleet.evaluation_status import evaluation_status
 from collectorfleet.fleet.inquiry import Inquiry
+from collectorfleet.fleet.parameter_control import ParameterControl
 from collectorfleet.fleet.report import report, stats
-from collectorfleet.gather.consumer import Consumer
 from collectorfleet.transport.interface import FleetTransport
 from collectorfleet_api.v1alpha1.report import DriverReport
 
@@ -39,12 +34,11 @@ _SETTLE_SECONDS: Final = 5.0
 _PUBLISHES: Final = "update_policy_weights_"
 
 
-class FleetControl(BaseCollector):
+class FleetControl(ParameterControl):
     """Methods of :class:`~collectorfleet.FleetCollector` that do not iterate."""
 
     replay_buffer: Any
     requested_frames_per_batch: int
-    _engine: Engine
     _thread: threading.Thread | None = None
 
     @property
@@ -53,16 +47,8 @@ class FleetControl(BaseCollector):
         """The module that is published."""
 
     @abstractmethod
-    def _publish_last(self) -> None:
-        """Have the policy published as it is now, where the fleet publishes by itself; returns once it is."""
-
-    @abstractmethod
     def _stage(self) -> object:
         """Have the policy published as it is now."""
-
-    @property
-    def _gather(self) -> Consumer:
-        return self._engine.consumer
 
     @property
     def _transport(self) -> FleetTransport:
@@ -112,6 +98,7 @@ class FleetControl(BaseCollector):
         if isinstance(self.policy, nn.Module):
             state["policy_state_dict"] = self.policy.state_dict()
         state["normalization"] = self.normalization()
+        state["environment_parameters"] = self.environment_parameters_state()
         state["collectors"] = self._inquiry("state_dict", timeout).of_all("environment_state")
         return state
 
@@ -122,6 +109,7 @@ class FleetControl(BaseCollector):
             InvalidOption: batches were collected already.
         """
         self._gather.restore(state_dict)
+        self.load_environment_parameters_state(state_dict.get("environment_parameters", {}))
         if isinstance(self.policy, nn.Module) and "policy_state_dict" in state_dict:
             self.policy.load_state_dict(state_dict["policy_state_dict"])
         saved = {name: (state,) for name, state in state_dict.get("collectors", {}).items()}
@@ -254,74 +242,6 @@ class FleetControl(BaseCollector):
         finally:
             if resume and not is_paused_already:
                 self._gather.resume()
-
-    # ---------------------------------------------------------------- evaluation
-    def evaluations(self) -> list[EvaluationResult]:
-        """Return the results so far, in the order in which evaluations ended. Any thread may ask."""
-        evaluation = self._evaluation
-        with evaluation.changed:
-            return list(evaluation.results)
-
-    def best_weights(self) -> tuple[EvaluationResult, dict[str, Tensor]] | None:
-        """Return the result with the highest mean return, and the weights that were evaluated; None: there is none yet.
-
-        The tensors are those that collectors load, in the dtypes that travel, by the names of ``named_parameters()``
-        and ``named_buffers()``. A tensor that layers share has the first of its names. Any thread may ask, also after
-        ``shutdown()``.
-
-        Raises:
-            InvalidOption: the evaluation keeps no weights.
-        """
-        evaluation = self._evaluation
-        if not evaluation.keeps_best:
-            raise InvalidOption("best_weights: pass Evaluation(keep_best=True)")
-        with evaluation.changed:
-            best = evaluation.best
-        if best is None:
-            return None
-        result, snapshot = best
-        return result, tensors_by_name(snapshot)
-
-    @property
-    def evaluates(self) -> bool:
-        """Whether published versions are evaluated."""
-        return self._engine.evaluation is not None
-
-    def evaluation_state(self) -> dict[str, Any]:
-        """Return counts, the newest and the best result, and the best weights if they are kept."""
-        return self._evaluation.state_dict()
-
-    def load_evaluation_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from what :meth:`evaluation_state` returned; nothing if it is empty."""
-        if state:
-            self._evaluation.load_state_dict(state)
-
-    def finish_evaluation(
-        self, timeout: float | None = None, *, stop_requested: Callable[[], bool] = lambda: False
-    ) -> bool:
-        """Evaluate the policy as it is now, as the last version of the run, and block until that is done.
-
-        The end of the iteration does this by itself. Returns whether it was done within ``timeout`` seconds, before
-        ``stop_requested`` said True, and before the timeout of the evaluation itself.
-
-        Raises UserCodeError if the environment or the policy of an evaluator raised.
-        """
-        evaluation = self._engine.evaluation
-        if evaluation is None:
-            return True
-        if self._gather.over:
-            self._gather.raise_if_failed()
-            return evaluation.is_finished
-        self._publish_last()
-        finished = evaluation.finish(timeout, stop_requested)
-        self._gather.raise_if_failed()
-        return finished
-
-    @property
-    def _evaluation(self) -> EvaluationLoop:
-        if self._engine.evaluation is None:
-            raise InvalidOption("evaluations: pass evaluation=Evaluation(...)")
-        return self._engine.evaluation
 
     def settle(self) -> None:
         """Wait until collectors have acknowledged the newest version, so that the last status says so.

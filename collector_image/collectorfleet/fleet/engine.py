@@ -30,6 +30,7 @@ from collectorfleet.gather.consumer import Consumer
 from collectorfleet.gather.loop import GatherLoop
 from collectorfleet.gather.shared import Limits, Shared
 from collectorfleet.gather.state.gather import Gather
+from collectorfleet.gather.state.parameters import FleetParameters
 from collectorfleet.policies.failure import OnEnvironmentError, ReplaceWithBackoff
 from collectorfleet.policies.scaling import EmptyWholePods, HighestIndexes, ScalingPolicy
 from collectorfleet.transport.distributed.launcher import LocalProcesses
@@ -114,6 +115,8 @@ def engine(options: FleetOptions, source: WeightsSource) -> Engine:
         has_weights=source.has_weights,
         groups=options.groups or (),
     )
+    if options.environment_parameters is not None:
+        shared.parameters = FleetParameters()
     transport = _transport(options, source, shared)
     try:
         return _with_transport(transport, options, source, shared)

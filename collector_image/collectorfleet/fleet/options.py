@@ -18,6 +18,7 @@ from collectorfleet.evaluation.options import Evaluation
 from collectorfleet.fleet import per_collector
 from collectorfleet.fleet.per_collector import PerCollector
 from collectorfleet.fleet.rules.table import check
+from collectorfleet.parameters import CurriculumFunction, EnvironmentParameters
 from collectorfleet.policies.failure import FailurePolicy
 from collectorfleet.policies.scaling import ScalingPolicy
 from collectorfleet.transport.interface import TransportKind
@@ -112,6 +113,8 @@ class FleetOptions:
     scaling_policy: ScalingPolicy | None = None
     resume_from: Mapping[str, Any] | None = None
     evaluation: Evaluation | None = None
+    environment_parameters: EnvironmentParameters | None = None
+    curriculum: CurriculumFunction | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):

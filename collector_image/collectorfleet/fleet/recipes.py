@@ -72,6 +72,7 @@ def _config(
         own_constants=constants_differ(options),
         rollout=RolloutLoop(options.rollout),
         compact_observations=options.compact_observations,
+        parameters=options.environment_parameters,
         threads=options.of_each("threads_per_collector")[index],
         gpu_fraction=float(remote.get("num_gpus") or 0.0),
     )

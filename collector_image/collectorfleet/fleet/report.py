@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from statistics import fmean
+from typing import Any
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet.gather.shared import Shared
@@ -15,8 +16,10 @@ from collectorfleet_api.v1alpha1.report import (
     CollectorState,
     CollectorStatus,
     DriverReport,
+    EnvironmentParametersStatus,
     EpisodesStatus,
     GroupCounts,
+    ParametersOf,
     Progress,
     Publishes,
     PublishLag,
@@ -43,6 +46,7 @@ def report(shared: Shared, now: float, transport: str, spilled_bytes: int | None
     return DriverReport(
         weights=_weights(shared, transport),
         progress=_progress(shared, now, spilled_bytes),
+        environment_parameters=_parameters(shared),
         collectors=_rows(shared),
         drained_pods=sorted(shared.drained_pods)[:_MOST_PODS],
     )
@@ -114,6 +118,24 @@ def _progress(shared: Shared, now: float, spilled_bytes: int | None) -> Progress
             groups_summary=groups_summary(groups),
         ),
     )
+
+
+def _parameters(shared: Shared) -> EnvironmentParametersStatus | None:
+    set_ = shared.parameters
+    if set_ is None:
+        return None
+    ready = [one for one in shared.gather.collectors if one.state is CollectorState.READY]
+    return EnvironmentParametersStatus(
+        version=set_.version,
+        values=set_.for_all,
+        groups=_of_each(set_.for_groups),
+        collectors=_of_each(set_.for_collectors),
+        applied=sum(one.parameters == set_.of(one.id.name, one.group).version for one in ready),
+    )
+
+
+def _of_each(values: dict[str, dict[str, Any]]) -> list[ParametersOf]:
+    return [ParametersOf(name=name, values=own) for name, own in list(values.items())[:_MOST_ROWS]]
 
 
 def _groups(shared: Shared) -> list[GroupCounts]:

@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from collectorfleet.codec.snapshot import NOTHING
@@ -197,7 +198,7 @@ class GatherLoop:
     def _submit(self, now: float) -> None:
         gather = self._shared.gather
         for one, request in gather.submissions(now):
-            self._outbox.submit(one.id, request, self._weights_along(one, request))
+            self._outbox.submit(one.id, self._with_parameters(one, request), self._weights_along(one, request))
         for one, request_id in gather.stragglers():
             self._outbox.cut_short(one.id, request_id)
 
@@ -205,6 +206,17 @@ class GatherLoop:
         gather, statistics = self._shared.gather, self._shared.statistics
         statistics.throttled(gather.throttled, now)
         statistics.occupied(gather.collectors.available, gather.collectors.busy, now)
+
+    def _with_parameters(self, one: Collector, request: Request) -> Request:
+        """The request, with the parameters of the collector's environments if it was not sent them yet."""
+        parameters = self._shared.parameters
+        if parameters is None:
+            return request
+        newest = parameters.of(one.id.name, one.group)
+        if newest.version <= one.parameters_sent:
+            return request
+        one.parameters_sent = newest.version
+        return replace(request, parameters=newest)
 
     def _weights_along(self, one: Collector, request: Request) -> Weights | None:
         """The version that the request is about, or the newest one if the collector was not offered it yet."""
@@ -276,6 +288,9 @@ class GatherLoop:
         if answer.normalization:
             shared.normalization.merge(answer.normalization)
         shared.statistics.collected(answer.frames, answer.pickled)
+        if answer.parameters is not None and answer.parameters != one.parameters:
+            one.parameters = answer.parameters
+            shared.note_change()
         if answer.episodes:
             shared.statistics.ended(answer.episodes)
         if answer.loop is not None:

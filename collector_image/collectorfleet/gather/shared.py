@@ -15,6 +15,7 @@ from collectorfleet.gather.state.first_starts import FirstStarts
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.normalization import FleetNormalization
 from collectorfleet.gather.state.notices import Notices
+from collectorfleet.gather.state.parameters import FleetParameters
 from collectorfleet.gather.state.slots import Slots
 from collectorfleet.gather.state.statistics import Statistics
 from collectorfleet.gather.state.versions import Versions
@@ -68,6 +69,8 @@ class Shared:
         self.normalization = FleetNormalization()
         self.notices = Notices()
         self.first_starts = FirstStarts()
+        # What environments are set to; None: they take no parameters.
+        self.parameters: FleetParameters | None = None
         self.limits = limits
         self.has_weights = has_weights
         # Who hears of each version, with the frames that were handed out before; it may not block or ask for the lock.

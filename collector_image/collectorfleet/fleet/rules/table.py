@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from collectorfleet.fleet.rules.batches import BATCHES
 from collectorfleet.fleet.rules.collectors import COLLECTORS
 from collectorfleet.fleet.rules.evaluation import EVALUATION
+from collectorfleet.fleet.rules.parameters import PARAMETERS
 from collectorfleet.fleet.rules.shares import SHARES
 from collectorfleet.fleet.rules.transports import TRANSPORTS
 from collectorfleet.fleet.rules.values import VALUES
@@ -14,7 +15,7 @@ from collectorfleet.fleet.rules.values import VALUES
 if TYPE_CHECKING:
     from collectorfleet.fleet.options import FleetOptions
 
-RULES: Final = (*VALUES, *TRANSPORTS, *COLLECTORS, *SHARES, *BATCHES, *EVALUATION)
+RULES: Final = (*VALUES, *TRANSPORTS, *COLLECTORS, *SHARES, *BATCHES, *EVALUATION, *PARAMETERS)
 
 
 def check(options: FleetOptions) -> None:

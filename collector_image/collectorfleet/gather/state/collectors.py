@@ -36,6 +36,8 @@ class Collector:
     coming_since: float | None = None  # when it began to build, or to load its first weights; None: it does neither
     applied_version: int | None = None
     offered_version: int = 0
+    parameters_sent: int = 0  # the version of parameters that its environments were offered
+    parameters: int = 0  # the oldest version that one of its environments has
     in_flight: deque[int] = field(default_factory=deque)
     working_since: float | None = None  # when the oldest request in flight began
     answered: int = 0

@@ -82,6 +82,11 @@ class Slots:
             self._grow(count, group)
         self.desired = collectors
 
+    @property
+    def groups(self) -> list[str]:
+        """Their names, each once."""
+        return list(dict.fromkeys(self._turns))
+
     def group_of(self, index: int) -> str | None:
         """The group of a slot."""
         return self._turns[index % len(self._turns)] if self._turns else None

@@ -1,0 +1,108 @@
+"""What is asked of a fleet about its evaluations."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torch import Tensor
+from torchrl.collectors import BaseCollector
+
+from collectorfleet.codec.snapshot import tensors_by_name
+from collectorfleet.errors import InvalidOption
+from collectorfleet.evaluation.loop import EvaluationLoop
+from collectorfleet.evaluation.result import EvaluationResult
+from collectorfleet.fleet.engine import Engine
+from collectorfleet.gather.consumer import Consumer
+
+
+class EvaluationControl(BaseCollector):
+    """Methods of :class:`~collectorfleet.FleetCollector` about evaluations."""
+
+    _engine: Engine
+
+    @abstractmethod
+    def _publish_last(self) -> None:
+        """Have the policy published as it is now, where the fleet publishes by itself; returns once it is."""
+
+    @property
+    def _gather(self) -> Consumer:
+        return self._engine.consumer
+
+    def evaluations(self) -> list[EvaluationResult]:
+        """Return the results so far, in the order in which evaluations ended. Any thread may ask."""
+        evaluation = self._evaluation
+        with evaluation.changed:
+            return list(evaluation.results)
+
+    def best_weights(self) -> tuple[EvaluationResult, dict[str, Tensor]] | None:
+        """Return the result with the highest mean return, and the weights that were evaluated; None: there is none yet.
+
+        The tensors are those that collectors load, in the dtypes that travel, by the names of ``named_parameters()``
+        and ``named_buffers()``. A tensor that layers share has the first of its names. Any thread may ask, also after
+        ``shutdown()``.
+
+        Raises:
+            InvalidOption: the evaluation keeps no weights.
+        """
+        evaluation = self._evaluation
+        if not evaluation.keeps_best:
+            raise InvalidOption("best_weights: pass Evaluation(keep_best=True)")
+        with evaluation.changed:
+            best = evaluation.best
+        if best is None:
+            return None
+        result, snapshot = best
+        return result, tensors_by_name(snapshot)
+
+    @property
+    def evaluates(self) -> bool:
+        """Whether published versions are evaluated."""
+        return self._engine.evaluation is not None
+
+    def evaluation_state(self) -> dict[str, Any]:
+        """Return counts, the newest and the best result, and the best weights if they are kept."""
+        return self._evaluation.state_dict()
+
+    def load_evaluation_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`evaluation_state` returned; nothing if it is empty."""
+        if state:
+            self._evaluation.load_state_dict(state)
+
+    def finish_evaluation(
+        self, timeout: float | None = None, *, stop_requested: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Evaluate the policy as it is now, as the last version of the run, and block until that is done.
+
+        The end of the iteration does this by itself. Returns whether it was done within ``timeout`` seconds, before
+        ``stop_requested`` said True, and before the timeout of the evaluation itself.
+
+        Raises UserCodeError if the environment or the policy of an evaluator raised.
+        """
+        evaluation = self._engine.evaluation
+        if evaluation is None:
+            return True
+        if self._gather.over:
+            self._gather.raise_if_failed()
+            return evaluation.is_finished
+        self._publish_last()
+        finished = evaluation.finish(timeout, stop_requested)
+        self._gather.raise_if_failed()
+        return finished
+
+    @property
+    def _evaluation(self) -> EvaluationLoop:
+        if self._engine.evaluation is None:
+            raise InvalidOption("evaluations: pass evaluation=Evaluation(...)")
+        return self._engine.evaluation
+
+    def _results_after(self, version: int) -> list[EvaluationResult]:
+        """The results of evaluations of versions after this one, in order; also the one that a checkpoint had."""
+        evaluation = self._engine.evaluation
+        if evaluation is None:
+            return []
+        with evaluation.changed:
+            newest = evaluation.state.newest
+            found = {result.version: result for result in (newest, *evaluation.results) if result is not None}
+        return [found[one] for one in sorted(found) if one > version]

@@ -1,0 +1,166 @@
+"""Setting parameters of environments while the fleet runs, by the training or by a curriculum."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+from collectorfleet.errors import InvalidOption, UserCodeError
+from collectorfleet.evaluation.result import EvaluationResult
+from collectorfleet.fleet.evaluation_control import EvaluationControl
+from collectorfleet.gather.state.parameters import FleetParameters
+from collectorfleet.parameters import CurriculumFunction
+from collectorfleet.user_code import name_of, takes
+
+log = logging.getLogger("collectorfleet")
+
+# They are in the status, in every checkpoint, and in a request to each collector.
+_MOST_BYTES: Final = 16 * 1024
+_CURRENT: Final = "parameters"
+
+
+class ParameterControl(EvaluationControl):
+    """Methods of :class:`~collectorfleet.FleetCollector` about parameters of environments."""
+
+    _curriculum: CurriculumFunction | None = None
+    _followed = 0  # the newest version whose evaluation the curriculum has seen
+
+    def set_environment_parameters(
+        self,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        group: str | None = None,
+        by_collector: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> int:
+        """Set parameters of the environments; return the version that frames made with them carry.
+
+        They are for all collectors, for those of ``group``, or ``by_collector`` for each by its name, such as ``"c0"``.
+        They add to what was set before: other parameters stay. Values are numbers, strings, bools, None, and lists and
+        dicts of these. Returns at once. A collector gets them with its next request, and its environments take them as
+        the argument ``environment_parameters`` of the fleet says. Each frame has the version of its environment under
+        ``("collector", "environment_parameters_version")`` (int64): 0 until the first change. Collectors that are
+        replaced or come later begin with them. Any thread may call it.
+
+        An environment that does not take them ends the iteration with :class:`~collectorfleet.UserCodeError`.
+
+        Raises:
+            InvalidOption: the fleet was made without ``environment_parameters``, there is no such group or collector,
+                or a value is of another type.
+        """
+        if (parameters is None) == (by_collector is None):
+            raise InvalidOption("set_environment_parameters: pass parameters or by_collector, one of the two")
+        if group is not None and by_collector is not None:
+            raise InvalidOption("set_environment_parameters: group and by_collector exclude each other; drop one")
+        shared = self._gather.shared
+        with shared.changed:
+            state = self._parameters
+            if by_collector is not None:
+                checked = {name: _checked(values) for name, values in by_collector.items()}
+                _require_known("collector", checked, shared.slots.by_name)
+                version = state.set_by_collector(checked)
+            elif group is not None:
+                _require_known("group", [group], shared.slots.groups)
+                version = state.set_for_group(group, _checked(parameters))
+            else:
+                version = state.set_for_all(_checked(parameters))
+            shared.note_change()
+        log.info("environment parameters: version %d", version)
+        return version
+
+    def environment_parameters(self) -> dict[str, Any]:
+        """Return what was set for all collectors so far. Any thread may ask."""
+        with self._gather.shared.changed:
+            return self._parameters.for_all
+
+    @property
+    def takes_environment_parameters(self) -> bool:
+        """Whether the fleet was made with ``environment_parameters``."""
+        return self._gather.shared.parameters is not None
+
+    def environment_parameters_state(self) -> dict[str, Any]:
+        """Return all that was set and how far the curriculum is; empty if the fleet takes no parameters."""
+        with self._gather.shared.changed:
+            state = self._gather.shared.parameters
+            return {} if state is None else {**state.state_dict(), "followed": self._followed}
+
+    def load_environment_parameters_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`environment_parameters_state` returned; nothing if it is empty."""
+        if not state:
+            return
+        shared = self._gather.shared
+        with shared.changed:
+            if shared.parameters is None:
+                log.warning(
+                    "the state has environment parameters of version %d, and this fleet takes none: its environments "
+                    "begin with those that they are built with",
+                    state["version"],
+                )
+                return
+            shared.parameters.load_state_dict(state)
+            self._followed = int(state["followed"])
+
+    def _follow_curriculum(self) -> None:
+        """Ask the curriculum about each evaluation that has ended since, on the thread of the consumer."""
+        if self._curriculum is None:
+            return
+        for result in self._results_after(self._followed):
+            self._followed = result.version
+            found = _ask(self._curriculum, result, self.environment_parameters())
+            if found is not None:
+                self.set_environment_parameters(found)
+
+    @property
+    def _parameters(self) -> FleetParameters:
+        found = self._gather.shared.parameters
+        if found is None:
+            raise InvalidOption(
+                "set_environment_parameters: this fleet takes none; pass "
+                "environment_parameters=EnvironmentParameters(), or set spec.environment.parameters"
+            )
+        return found
+
+
+def _ask(curriculum: CurriculumFunction, result: EvaluationResult, now: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    where = f"curriculum {name_of(curriculum)}"
+    try:
+        found = curriculum(result, **({_CURRENT: now} if takes(curriculum, _CURRENT) else {}))
+    except Exception as error:
+        raise UserCodeError.of(where, error) from error
+    if found is not None and not isinstance(found, Mapping):
+        raise UserCodeError(where, f"it returned a {type(found).__name__}; return a dict of parameters, or None")
+    return found
+
+
+def _checked(parameters: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a copy that is nobody else's."""
+    if not isinstance(parameters, Mapping) or not parameters:
+        raise InvalidOption(f"set_environment_parameters: {parameters!r} has no parameters; pass a dict with some")
+    for name, value in parameters.items():
+        if not isinstance(name, str) or not name:
+            raise InvalidOption(f"set_environment_parameters: the name {name!r} is not a string of characters")
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidOption(
+                f"set_environment_parameters: {name} is {type(value).__name__} {value!r:.100}, which status and "
+                f"checkpoints cannot have ({error}); pass numbers, strings, bools, None, or lists and dicts of these"
+            ) from None
+    written = json.dumps(dict(parameters))
+    if len(written) > _MOST_BYTES:
+        raise InvalidOption(
+            f"set_environment_parameters: {len(written)} bytes of parameters, and at most {_MOST_BYTES} travel with a "
+            "request; pass the name of a file or a seed, and let the environment read or draw the rest"
+        )
+    found: dict[str, Any] = json.loads(written)
+    return found
+
+
+def _require_known(what: str, names: Any, known: Any) -> None:
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        there = ", ".join(sorted(set(known))[:10]) or "none"
+        raise InvalidOption(
+            f"set_environment_parameters: there is no {what} {unknown[0]}; those of this fleet are {there}"
+        )

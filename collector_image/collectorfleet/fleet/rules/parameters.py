@@ -1,0 +1,51 @@
+"""Rules about parameters of environments, and about the curriculum that sets them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from collectorfleet.fleet.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from collectorfleet.fleet.options import FleetOptions
+
+
+def _takes_parameters(options: FleetOptions) -> bool:
+    return options.environment_parameters is not None
+
+
+PARAMETERS: Final = (
+    Rule(
+        "parameters-or-processes",
+        "environment_parameters",
+        lambda options: not _takes_parameters(options) or not options.has_processes,
+        "collectors of several processes keep their environments where no parameters reach them; use the class "
+        "'single' with ParallelEnv, or more collectors",
+    ),
+    Rule(
+        "parameters-or-whole-trajectories",
+        "environment_parameters",
+        lambda options: not _takes_parameters(options) or options.keywords(0).get("trajs_per_batch") is None,
+        "with trajs_per_batch a trajectory spans requests, and its frames would not tell their parameters; leave one "
+        "of the two out",
+    ),
+    Rule(
+        "parameters-need-trajectories",
+        "environment_parameters",
+        lambda options: not _takes_parameters(options) or options.keywords(0).get("track_traj_ids") is not False,
+        "frames tell their parameters by their trajectory; leave track_traj_ids=False out of collector_kwargs",
+    ),
+    Rule(
+        "curriculum-needs-evaluation",
+        "curriculum",
+        lambda options: options.curriculum is None or options.evaluation is not None,
+        "it is asked after each evaluation, and there is none; pass evaluation=Evaluation(...)",
+    ),
+    Rule(
+        "curriculum-needs-parameters",
+        "curriculum",
+        lambda options: options.curriculum is None or _takes_parameters(options),
+        "it sets parameters of the environments, and this fleet takes none; pass "
+        "environment_parameters=EnvironmentParameters()",
+    ),
+)

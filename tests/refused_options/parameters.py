@@ -1,0 +1,51 @@
+"""Of parameters of environments."""
+
+from __future__ import annotations
+
+import pytest
+
+from collectorfleet.evaluation.options import Evaluation
+from collectorfleet.parameters import EnvironmentParameters
+from tests import envs
+from tests.parameterized_envs import curriculum
+
+TAKEN = EnvironmentParameters()
+PROCESSES = (
+    "collectors of several processes keep their environments where no parameters reach them; use the class 'single' "
+    "with ParallelEnv, or more collectors"
+)
+
+REFUSED = [
+    pytest.param(
+        ("parameters-or-processes", "environment_parameters"),
+        {"environment_parameters": TAKEN, "collector_class": "sync"},
+        PROCESSES,
+        id="parameters of environments in processes of a collector",
+    ),
+    pytest.param(
+        ("parameters-or-whole-trajectories", "environment_parameters"),
+        {"environment_parameters": TAKEN, "trajs_per_batch": 2},
+        "with trajs_per_batch a trajectory spans requests, and its frames would not tell their parameters; leave one "
+        "of the two out",
+        id="parameters in whole trajectories",
+    ),
+    pytest.param(
+        ("parameters-need-trajectories", "environment_parameters"),
+        {"environment_parameters": TAKEN, "collector_kwargs": {"track_traj_ids": False}},
+        "frames tell their parameters by their trajectory; leave track_traj_ids=False out of collector_kwargs",
+        id="parameters without trajectories",
+    ),
+    pytest.param(
+        ("curriculum-needs-evaluation", "curriculum"),
+        {"environment_parameters": TAKEN, "curriculum": curriculum},
+        "it is asked after each evaluation, and there is none; pass evaluation=Evaluation(...)",
+        id="a curriculum without an evaluation",
+    ),
+    pytest.param(
+        ("curriculum-needs-parameters", "curriculum"),
+        {"curriculum": curriculum, "evaluation": Evaluation(), "policy": envs.make_policy()},
+        "it sets parameters of the environments, and this fleet takes none; pass "
+        "environment_parameters=EnvironmentParameters()",
+        id="a curriculum without parameters",
+    ),
+]
