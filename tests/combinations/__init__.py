@@ -12,6 +12,7 @@ from tests.combinations import (
     groups,
     launchers,
     learners,
+    parameters,
     resources,
     scheduling,
     scripts,
@@ -24,6 +25,7 @@ __all__ = ["GO_TOGETHER", "REFUSED"]
 REFUSED = [
     *learners.REFUSED,
     *evaluation.REFUSED,
+    *parameters.REFUSED,
     *scripts.REFUSED,
     *groups.REFUSED,
     *launchers.REFUSED,

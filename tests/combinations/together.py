@@ -54,6 +54,19 @@ GO_TOGETHER = [
         },
         id="evaluation",
     ),
+    pytest.param(
+        {
+            "spec.environment.parameters": {"through": "ResetOptions"},
+            "spec.driver.curriculum": {"function": "lab:curriculum", "kwargs": {"most": 20}},
+            "spec.evaluation": {},
+        },
+        id="a curriculum",
+    ),
+    pytest.param(
+        {"spec.driver.curriculum": {"function": "lab:curriculum"}, "spec.evaluation": {}},
+        id="a curriculum that implies parameters",
+    ),
+    pytest.param({"spec.environment.parameters": {"apply": "NextStep"}}, id="parameters in the middle of episodes"),
     pytest.param({"spec.evaluation": {"everySeconds": 60}}, id="evaluation every minute"),
     pytest.param({"spec.evaluation": {"everyFrames": 100_000}, "spec.learners": LEARNERS}, id="evaluation of learners"),
     pytest.param({**GATHER_ONLY, "spec.evaluation": {}}, id="evaluation of first weights"),

@@ -33,7 +33,13 @@ from collectorfleet_api.v1alpha1.condition import Condition, ConditionStatus
 from collectorfleet_api.v1alpha1.devices import (
     Devices,
 )
-from collectorfleet_api.v1alpha1.driver import Driver, DriverResources, Train
+from collectorfleet_api.v1alpha1.driver import Curriculum, Driver, DriverResources, Train
+from collectorfleet_api.v1alpha1.environment import (
+    Environment,
+    EnvironmentParameters,
+    ParametersApply,
+    ParametersThrough,
+)
 from collectorfleet_api.v1alpha1.evaluation import Evaluation, EvaluationResources, StopWhen
 from collectorfleet_api.v1alpha1.factory import (
     Factory,
@@ -76,6 +82,7 @@ from collectorfleet_api.v1alpha1.report import (
     CollectorState,
     CollectorStatus,
     DriverReport,
+    EnvironmentParametersStatus,
     EpisodesStatus,
     EvaluationStatus,
     GroupCounts,
@@ -93,7 +100,6 @@ from collectorfleet_api.v1alpha1.scheduling import (
 )
 from collectorfleet_api.v1alpha1.spec import (
     CollectorFleetSpec,
-    Environment,
     Head,
     ImagePullPolicy,
     Launcher,
@@ -145,12 +151,15 @@ __all__ = [
     "Condition",
     "ConditionStatus",
     "ConditionType",
+    "Curriculum",
     "Devices",
     "Driver",
     "DriverPodStatus",
     "DriverReport",
     "DriverResources",
     "Environment",
+    "EnvironmentParameters",
+    "EnvironmentParametersStatus",
     "EpisodesStatus",
     "Evaluation",
     "EvaluationResources",
@@ -179,6 +188,8 @@ __all__ = [
     "Orders",
     "Output",
     "OutputFormat",
+    "ParametersApply",
+    "ParametersThrough",
     "Phase",
     "Policy",
     "Progress",

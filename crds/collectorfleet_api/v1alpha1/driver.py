@@ -20,6 +20,17 @@ class Train(Model):
     kwargs: Preserved = Field(default_factory=dict, description="Keyword arguments of the function.")
 
 
+class Curriculum(Model):
+    function: ImportPath = Field(
+        description=(
+            "Import path of `curriculum(result, **kwargs)`, called in the driver after each evaluation. It returns the "
+            "parameters to set, or None. If it has a parameter `parameters`, it gets the parameters of all collectors "
+            "so far."
+        )
+    )
+    kwargs: Preserved = Field(default_factory=dict, description="Keyword arguments of the function.")
+
+
 class DriverResources(Requests):
     gpu: float = Field(default=0.0, ge=0, le=64, description="Whole GPUs of the driver.")
 
@@ -39,6 +50,13 @@ class Driver(Model):
     )
     args: list[Annotated[str, StringConstraints(max_length=4096)]] = Field(
         default_factory=list, max_length=200, description="Arguments of the program, its `sys.argv[1:]`."
+    )
+    curriculum: Curriculum | None = Field(
+        default=None,
+        description=(
+            "What sets parameters of the collectors' environments while the fleet trains. Needs `evaluation`. Absent: "
+            "only the training function does."
+        ),
     )
     resources: DriverResources = Field(
         default_factory=DriverResources, description="Requests of the driver pod; memory is also its limit."

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field, PlainSerializer
 
 from collectorfleet_api.v1alpha1.base import Count, Measured, Model, Time
-from collectorfleet_api.v1alpha1.types import BY_NAME
+from collectorfleet_api.v1alpha1.types import BY_NAME, Preserved
 
 
 class Publishes(Model):
@@ -257,6 +257,29 @@ class EvaluationStatus(Model):
     summary: str | None = Field(default=None, description="Mean return and standard error, for the column.")
 
 
+class ParametersOf(Model):
+    name: str = Field(description="Name of the group, or of the collector.")
+    values: Preserved = Field(default_factory=dict, description="What was set for it alone.")
+
+
+class EnvironmentParametersStatus(Model):
+    """What the environments of collectors are set to."""
+
+    version: Count = Field(default=0, description="How often parameters were set; 0 while environments are as built.")
+    values: Preserved = Field(default_factory=dict, description="What was set for all collectors.")
+    groups: list[ParametersOf] = Field(
+        default_factory=list, description="What groups have of their own.", json_schema_extra=BY_NAME
+    )
+    collectors: list[ParametersOf] = Field(
+        default_factory=list,
+        description="What collectors have of their own, at most 100 of them.",
+        json_schema_extra=BY_NAME,
+    )
+    applied: Count = Field(
+        default=0, description="Available collectors all of whose environments have their newest parameters."
+    )
+
+
 class CheckpointStatus(Model):
     frames: Count = Field(description="Frames handed out before the newest checkpoint.")
     time: Time | None = Field(default=None, description="When it was written.")
@@ -315,6 +338,9 @@ class DriverReport(Model):
     )
     evaluation: EvaluationStatus | None = Field(
         default=None, description="The results of `spec.evaluation`. Absent: the spec has no evaluation."
+    )
+    environment_parameters: EnvironmentParametersStatus | None = Field(
+        default=None, description="Parameters of the environments. Absent: the environments take none."
     )
     collectors: list[CollectorStatus] = Field(
         default_factory=list,

@@ -18,6 +18,7 @@ from collectorfleet_api.v1alpha1.code import Code
 from collectorfleet_api.v1alpha1.collection import Collection
 from collectorfleet_api.v1alpha1.collectors import CollectorClass, Collectors
 from collectorfleet_api.v1alpha1.driver import Driver
+from collectorfleet_api.v1alpha1.environment import Environment
 from collectorfleet_api.v1alpha1.evaluation import Evaluation
 from collectorfleet_api.v1alpha1.factory import Factory
 from collectorfleet_api.v1alpha1.groups import over
@@ -28,7 +29,6 @@ from collectorfleet_api.v1alpha1.output import Output, ReplayBuffer
 from collectorfleet_api.v1alpha1.scheduling import Toleration
 from collectorfleet_api.v1alpha1.types import (
     BY_NAME,
-    ImportPath,
     ObjectName,
     PodTemplate,
     RayVersion,
@@ -47,22 +47,6 @@ class ImagePullPolicy(StrEnum):
 class Launcher(StrEnum):
     RAY_CLUSTER = "RayCluster"
     JOB = "Job"
-
-
-class Environment(Factory):
-    factory: ImportPath = Field(
-        description=(
-            "Import path `package.module:function` of the callable that builds it. If it has a parameter "
-            "`collector_index`, it is given the collector's index: 3 for `c3`."
-        )
-    )
-    per_collector: Positive = Field(
-        default=1,
-        description=(
-            "Environments that one collector steps together in its process. Above 1 the factory is called that "
-            "often and the environments form one batch."
-        ),
-    )
 
 
 class Policy(Factory):
@@ -223,6 +207,13 @@ class CollectorFleetSpec(Model):
     def has_ray(self) -> bool:
         """Whether its collectors are in Ray."""
         return self.launcher is Launcher.RAY_CLUSTER
+
+    @property
+    def takes_environment_parameters(self) -> bool:
+        """Whether environments take parameters while the fleet runs."""
+        return self.driver.curriculum is not None or (
+            self.environment is not None and self.environment.parameters is not None
+        )
 
     @property
     def frames_per_step(self) -> int:

@@ -36,6 +36,7 @@ def what_matters(fleet: Object) -> Object:
         "weights": _weights(status.get("weights") or {}),
         "checkpoint": _without(status.get("checkpoint") or {}, _CHECKPOINT),
         "evaluation": None,
+        "environmentParameters": None,
         "collectors": sorted(
             (_without(one, _COLLECTOR) for one in status.get("collectors") or []), key=lambda one: str(one["name"])
         ),

@@ -9,6 +9,7 @@ from collectorfleet_api.rules.combinations.code import CODE
 from collectorfleet_api.rules.combinations.evaluation import EVALUATION
 from collectorfleet_api.rules.combinations.launchers import LAUNCHERS
 from collectorfleet_api.rules.combinations.learners import LEARNERS
+from collectorfleet_api.rules.combinations.parameters import PARAMETERS
 from collectorfleet_api.rules.combinations.resources import DRIVER, INSIDE_COLLECTORS, PODS
 from collectorfleet_api.rules.combinations.scheduling import SCHEDULING
 from collectorfleet_api.rules.combinations.scripts import SCRIPTS
@@ -30,5 +31,6 @@ COMBINATIONS: Final = (
     *LAUNCHERS,
     *LEARNERS,
     *EVALUATION,
+    *PARAMETERS,
     *SCHEDULING,
 )

@@ -1,0 +1,50 @@
+"""Of parameters of environments."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.combinations.parts import SCRIPT
+
+CURRICULUM = {"function": "lab:curriculum"}
+PROCESSES = (
+    "spec.collectors.class: collectors of several processes keep their environments where no parameters reach them; "
+    "use class Single with environment.perCollector"
+)
+TRAJECTORIES = (
+    "spec.collection.trajsPerBatch: its trajectories span requests, and their frames would not tell their parameters; "
+    "leave it out, or the parameters and the curriculum"
+)
+
+REFUSED = [
+    pytest.param(
+        {"spec.driver.curriculum": CURRICULUM},
+        "spec.driver.curriculum: it is asked after each evaluation, and there is none; set spec.evaluation",
+        id="a curriculum without an evaluation",
+    ),
+    pytest.param(
+        {**SCRIPT, "spec.driver": {"script": "train.py", "curriculum": CURRICULUM}, "spec.evaluation": {}},
+        "spec.driver.curriculum: driver.script makes the collector; pass curriculum=... to its FleetCollector",
+        id="a curriculum beside a script",
+    ),
+    pytest.param(
+        {"spec.environment.parameters": {"apply": "NextStep", "through": "ResetOptions"}},
+        "spec.environment.parameters: reset options reach an environment when it is reset; set apply: NextReset",
+        id="options of a reset in the middle of an episode",
+    ),
+    pytest.param(
+        {"spec.environment.parameters": {}, "spec.collectors.class": "Sync"},
+        PROCESSES,
+        id="parameters of environments in processes of a collector",
+    ),
+    pytest.param(
+        {"spec.driver.curriculum": CURRICULUM, "spec.evaluation": {}, "spec.collectors.class": "Async"},
+        PROCESSES,
+        id="a curriculum of environments in processes of a collector",
+    ),
+    pytest.param(
+        {"spec.environment.parameters": {}, "spec.collection.trajsPerBatch": 2},
+        TRAJECTORIES,
+        id="parameters in whole trajectories",
+    ),
+]
