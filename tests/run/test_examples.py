@@ -19,6 +19,7 @@ ELSEWHERE = {
     "evaluation": "tests/run/test_evaluation.py",
     "cartpole_job": "tests/run/test_processes.py",
     "groups": "tests/run/test_groups.py",
+    "lock": "tests/run/test_environment_parameters.py",
     "ppo_script": "tests/run/test_scripts.py",
     "self_play": "tests/run/test_self_play.py",
 }

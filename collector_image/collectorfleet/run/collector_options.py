@@ -15,6 +15,7 @@ from torchrl.envs.utils import ExplorationType
 
 from collectorfleet.run.derived_options import device_here, publishes_after_each_batch, remote_config, split
 from collectorfleet.run.evaluation_options import evaluation_of
+from collectorfleet.run.parameter_options import environment_parameters_of
 from collectorfleet.transport.interface import TransportKind
 from collectorfleet.user_code import Factory, Function
 from collectorfleet_api.packing.quantity import whole_cpus
@@ -71,6 +72,7 @@ _TRANSPORTS: Final = {
 ARGUMENTS: Final[dict[str, Plain | Derived | Built]] = {
     "environment": Plain("create_env_fn", _environment),
     "environment.perCollector": Plain("envs_per_collector"),
+    "environment.parameters": Derived("environment_parameters", lambda spec, _: environment_parameters_of(spec)),
     "policy": Built("policy", "policy"),
     "policy.trust": Plain("trust_policy"),
     "collection.mode": Plain("sync", lambda mode: mode is Mode.SYNC),

@@ -16,7 +16,12 @@ from collectorfleet.run.batch_boundary import BatchBoundary
 from collectorfleet.run.checkpoint.checkpointer import Checkpointer
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.checkpoint.interface import Checkpoints, NoCheckpoints
-from collectorfleet.run.checkpoint.kept_from_collector import EVALUATION, NORMALIZATION, KeptFromCollector
+from collectorfleet.run.checkpoint.kept_from_collector import (
+    EVALUATION,
+    NORMALIZATION,
+    PARAMETERS,
+    KeptFromCollector,
+)
 from collectorfleet.run.checkpoint.training_state import TrainingState
 from collectorfleet.run.endings import Way
 from collectorfleet.run.history import RunHistory
@@ -52,6 +57,7 @@ class Making:
         self._history = history
         self._normalization = KeptFromCollector()
         self._evaluation = KeptFromCollector()
+        self._parameters = KeptFromCollector()
         # Which driver has the checkpoints by now, in a sentence; empty if this one has.
         self.taken_over = ""
         self.checkpoints: Checkpoints = NoCheckpoints()
@@ -60,6 +66,7 @@ class Making:
             state = TrainingState(checkpoint.state_file if checkpoint else None)
             state.keep({NORMALIZATION: self._normalization})
             state.keep({EVALUATION: self._evaluation})
+            state.keep({PARAMETERS: self._parameters})
             checkpointer = Checkpointer(folder, state, _interval(spec), partial(self._end, stop), stop.uninterrupted)
             stop.leave_time_for(checkpointer.seconds)
             self.checkpoints = checkpointer
@@ -91,6 +98,7 @@ class Making:
             # No two incarnations of collectors, of whichever driver, play the same episodes or number them alike.
             "incarnations": self._history.drivers * INCARNATIONS_PER_DRIVER,
             "normalization": self._normalization.saved,
+            "environment_parameters": self._parameters.saved,
         }
 
     def keep_learners(self, learners: RunLearners, position: Position) -> None:
@@ -103,6 +111,7 @@ class Making:
         if collector.num_collectors != replicas:
             collector.resize(replicas)
         self._normalization.follow(collector.normalization)
+        self._parameters.follow(collector.environment_parameters_state)
         if collector.evaluates:
             collector.load_evaluation_state(self._evaluation.saved)
             self._evaluation.follow(collector.evaluation_state)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,13 @@ def load_own_code(spec: CollectorFleetSpec) -> OwnCode:
     train, script = spec.driver.train, spec.driver.script
     function = TrainingFunction(train.function, load(train.function), train.kwargs) if train else None
     program = Script(script, _found(script), spec.driver.args) if script else None
-    return OwnCode(function, program, built_options(spec, on_ray=False), load_learner_code(spec))
+    built = built_options(spec, on_ray=False) | _curriculum(spec)
+    return OwnCode(function, program, built, load_learner_code(spec))
+
+
+def _curriculum(spec: CollectorFleetSpec) -> dict[str, Any]:
+    asked = spec.driver.curriculum
+    return {} if asked is None else {"curriculum": partial(load(asked.function), **asked.kwargs)}
 
 
 def _found(script: str) -> Path:

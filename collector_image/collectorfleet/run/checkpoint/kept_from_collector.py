@@ -8,6 +8,7 @@ from typing import Any, Final
 # No keyword of `run.keep` can be one of these.
 NORMALIZATION: Final = "collector.normalization"
 EVALUATION: Final = "collector.evaluation"
+PARAMETERS: Final = "collector.environment_parameters"
 
 
 class KeptFromCollector:

@@ -84,6 +84,8 @@ GAUGES: Final = {
     "evaluation_best_frames": "evaluation.best.frames",
     "evaluation_best_return_mean": "evaluation.best.returnMean",
     "evaluation_running_version": "evaluation.runningVersion",
+    "environment_parameters_version": "environmentParameters.version",
+    "environment_parameters_applied": "environmentParameters.applied",
     "evaluators_desired": "evaluation.replicas",
     "evaluators_available": "evaluation.available",
     "learner_shards": "learners.shards",

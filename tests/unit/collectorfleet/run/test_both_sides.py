@@ -48,6 +48,7 @@ OPTIONS_ONLY_IN_PYTHON = {
     "weight_sync_schemes": "refused",
     "weight_recv_schemes": "refused",
     "resume_from": "a restarted driver goes on by itself",
+    "curriculum": "driver.curriculum, which the driver imports with the rest of its own code",
     "evaluation": "one argument for all of spec.evaluation, see test_evaluation_options",
 }
 OTHER_DEFAULTS = {
@@ -133,6 +134,8 @@ RULES_ONLY_IN_MANIFESTS = {
         "in Python LearnerFeed and FleetCollector are two objects, and their user's to put together",
     ),
     "learners-or-batches": "in Python it is the rule of replay buffers, which a feed's is one of",
+    "curriculum-is-the-scripts": "in Python there is no script",
+    "reset-options-at-a-reset": "EnvironmentParameters says it of its own arguments",
     "evaluation-one-interval": "Evaluation says it of its own arguments",
     "evaluation-keeps-the-best": "in Python best_weights() returns them",
     "evaluation-group-name": "about pods and the cluster",
@@ -159,6 +162,8 @@ RULES_ONLY_IN_PYTHON = {
         "known once the user's factory has built it, in the driver",
     ),
     "weights-have-one-way": "no fields of a manifest",
+    "parameters-need-trajectories": "the run says it when it begins",
+    "curriculum-needs-parameters": "a curriculum of a manifest implies them",
     "evaluation-or-service": "known once the user's factory has built the policy, in the driver",
     "evaluation-reaches-models": "the run says it when it begins",
     "evaluation-of-one-policy": "a manifest's policy is built in the driver",
@@ -180,6 +185,7 @@ RULES_ONLY_IN_PYTHON = {
 # By the id of the case.
 TAKEN_IN_PYTHON = {
     "no way with stragglers": "an empty part of a manifest is no argument",
+    "a curriculum without an evaluation": "its function is the driver's own code, which is not imported here",
     "a replay buffer and batches as they should be": "no batch is handed out, copied or not",
 }
 

@@ -10,6 +10,7 @@ from collectorfleet_api.v1alpha1 import (
     CheckpointStatus,
     CollectorCounts,
     DriverReport,
+    EnvironmentParametersStatus,
     EpisodesStatus,
     EvaluationStatus,
     GroupCounts,
@@ -65,6 +66,7 @@ def report() -> DriverReport:
             ),
         ),
         checkpoint=CheckpointStatus(frames=3800, time=NOON),
+        environment_parameters=EnvironmentParametersStatus(version=3, values={"level": 4}, applied=2),
         evaluation=EvaluationStatus(
             version=8,
             frames=3200,
