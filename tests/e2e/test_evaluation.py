@@ -1,4 +1,4 @@
-"""Evaluators on real nodes: their pods come and go, and neither the training nor the results notice."""
+"""Evaluators and a curriculum on real nodes: pods come and go, and neither results nor parameters notice."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from tests.wait import eventually
 OF_EVALUATORS = "collectorfleet.dev/role=evaluator"
 
 
-def spec(claim: str, *, collectors: int = 1, suspend: bool = False) -> Object:
-    fleet = fleets.fleet(replicas=collectors)
+def spec(claim: str, *, collectors: int = 1, suspend: bool = False, pods: str = "1") -> Object:
+    fleet = fleets.fleet(replicas=collectors, train="workload:train_with_parameters")
+    fleet["spec"]["driver"]["curriculum"] = {"function": "workload:curriculum"}
     fleet["spec"]["driver"]["checkpoint"] = {"claimName": claim, "everySeconds": 1}
     fleet["spec"]["evaluation"] = {
         "everyVersions": 2,
@@ -23,6 +24,8 @@ def spec(claim: str, *, collectors: int = 1, suspend: bool = False) -> Object:
         "resources": {"cpu": "100m", "memory": "1500Mi"},
     }
     fleet["spec"]["suspend"] = suspend
+    fleet["spec"]["updateStrategy"] = {"type": "RollingUpdate"}
+    fleet["spec"]["workers"] = {"template": {"metadata": {"annotations": {"pods": pods}}}}
     return fleet
 
 
@@ -40,11 +43,17 @@ def evaluation(cluster: Cluster, namespace: str, after: Object | None, **conditi
     status: Object = cluster.wait_for("cfleet/fleet", has_finished, namespace, within=400)["status"]
     assert status["evaluation"]["version"] <= status["weights"]["published"]
     assert status["evaluation"]["episodes"] == 3
+    parameters = status["environmentParameters"]
+    # Each evaluation was followed once, by whichever driver.
+    assert parameters["values"] == ({"gravity": 10.0 + parameters["version"]} if parameters["version"] else {})
+    if after is not None:
+        assert parameters["version"] > after["environmentParameters"]["version"]
+        assert status["progress"]["metrics"]["newest_parameters"] <= parameters["version"]
     return status
 
 
 @pytest.mark.timeout(1200)
-def test_results_stay_true_while_evaluators_are_lost_and_the_fleet_is_scaled_and_suspended(
+def test_results_and_parameters_stay_true_while_pods_come_and_go(
     own_cluster: Cluster, namespace: str, claim: str
 ) -> None:
     cluster = own_cluster
@@ -77,3 +86,23 @@ def test_results_stay_true_while_evaluators_are_lost_and_the_fleet_is_scaled_and
     resumed = evaluation(cluster, namespace, held, next_driver=lambda status: status["driverIncarnation"] == 2)
     assert resumed["evaluation"]["version"] > held["evaluation"]["version"]
     assert resumed["evaluation"]["best"]["returnMean"] >= held["evaluation"]["best"]["returnMean"]
+
+    # Other pods for collectors and evaluators; the driver goes on.
+    before = {pod["metadata"]["name"] for pod in cluster.items("pods", namespace, OF_EVALUATORS)}
+    cluster.apply(spec(claim, collectors=2, pods="2"), namespace)
+    eventually(
+        lambda: {pod["metadata"]["name"] for pod in cluster.items("pods", namespace, OF_EVALUATORS)},
+        until=lambda pods: len(pods) == 1 and not pods & before,
+        within=240,
+        what="another pod of an evaluator",
+    )
+    rolled = evaluation(
+        cluster,
+        namespace,
+        resumed,
+        all_there=lambda status: (
+            status["progress"]["collectors"]["available"] == 2 and status["environmentParameters"]["applied"] == 2
+        ),
+    )
+    assert rolled["driverIncarnation"] == 2
+    assert rolled["progress"]["collectors"]["restarts"] == 0

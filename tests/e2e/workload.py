@@ -63,6 +63,22 @@ def train(collector: Any, run: Any, batches: int | None = None) -> None:
         time.sleep(PACE)  # a trainer works too
 
 
+def curriculum(result: Any, parameters: dict[str, float]) -> dict[str, float]:
+    """After the n-th evaluation gravity is 10 + n."""
+    return {"gravity": parameters.get("gravity", 10.0) + 1}
+
+
+def train_with_parameters(collector: Any, run: Any) -> None:
+    """As :func:`train`; frames of a collector that is there may not go back to older parameters."""
+    for batch in collector:
+        versions = batch["collector", "environment_parameters_version"]
+        rows = [row.flatten() for row in versions]
+        assert all((row.diff() >= 0).all() for row in rows), rows
+        run.report(newest_parameters=versions.max(), oldest_parameters=versions.min())
+        time.sleep(PACE)
+        collector.update_policy_weights_()
+
+
 def train_fails(collector: Any, run: Any) -> None:
     for number, _batch in enumerate(collector, start=1):
         if number == 3:
