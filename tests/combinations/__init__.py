@@ -16,6 +16,7 @@ from tests.combinations import (
     resources,
     scheduling,
     scripts,
+    simulators,
     sinks,
 )
 from tests.combinations.together import GO_TOGETHER
@@ -33,5 +34,6 @@ REFUSED = [
     *sinks.REFUSED,
     *batches.REFUSED,
     *resources.REFUSED,
+    *simulators.REFUSED,
     *scheduling.REFUSED,
 ]

@@ -32,6 +32,7 @@ EVALUATION = {
     "timeoutSeconds": 300,
     "stopWhen": {"returnMean": 450},
 }
+SIMULATOR = {"command": ["./sim", "--port", "{grpc}"], "ports": ["grpc", "video"], "readyTimeoutSeconds": 90}
 DRA = {"mode": "DRA", "claimTemplate": "gpus"}
 # A fleet without Ray.
 JOB = {"spec.launcher": "Job", "spec.collection.transport": "TorchDistributed"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.combinations import scheduling
-from tests.combinations.parts import ARTIFACT, DRA, EVALUATION, GATHER_ONLY, GIT, GROUPS, JOB, LEARNERS, RING
+from tests.combinations.parts import ARTIFACT, DRA, EVALUATION, GATHER_ONLY, GIT, GROUPS, JOB, LEARNERS, RING, SIMULATOR
 from tests.manifests import ABSENT
 
 GO_TOGETHER = [
@@ -73,6 +73,20 @@ GO_TOGETHER = [
     pytest.param({**JOB, "spec.evaluation": EVALUATION}, id="evaluation without Ray"),
     pytest.param({"spec.evaluation": EVALUATION, "spec.collectors.groups": GROUPS}, id="evaluation beside groups"),
     pytest.param({"spec.collectors.groups": GROUPS}, id="groups"),
+    pytest.param({"spec.environment.process": SIMULATOR}, id="a simulator"),
+    pytest.param({**JOB, "spec.environment.process": SIMULATOR}, id="a simulator without Ray"),
+    pytest.param({"spec.environment.process": SIMULATOR, "spec.learners": LEARNERS}, id="a simulator and learners"),
+    pytest.param(
+        {
+            "spec.environment.process": SIMULATOR,
+            "spec.evaluation": {"environment": {"process": SIMULATOR | {"readyTimeoutSeconds": 5}}},
+            "spec.collectors.groups": [
+                {"name": "fast", "replicas": 3},
+                {"name": "big", "environment": {"process": {"command": ["./big"], "ports": ["grpc"]}}},
+            ],
+        },
+        id="simulators of groups and evaluators",
+    ),
     pytest.param(
         {
             "spec.collectors.groups": [

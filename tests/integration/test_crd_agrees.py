@@ -27,6 +27,7 @@ ONLY_TOLD = {
     "memory-fits-a-process",
     "keywords-said-once",
     "learners-fit-into-shards",
+    "simulator-addresses-are-the-fleets",
 }
 GPUS = [0, 0.25, 0.07, 0.3333, 0.33333, 0.6, 0.0001, 0.00005, 0.99999, 1, 1.5, 2, 4, 64, 65, -1, "0.5", True, 0.1 + 0.2]
 QUANTITIES = [1, 0.5, "500m", "2Gi", "x", -1, 0, True, None, "", [1], {"a": 1}, "1e3", "1E", "+1", "1.", "1e999", 1e-7]
@@ -52,6 +53,13 @@ CHOICES: dict[str, list[Any]] = {
         *({}, None, {"device": "cuda"}, {"device": "cpu", "envDevice": "cuda:0"}, {"policyDevice": "cuda:1"}),
         *({"storingDevice": value} for value in ("cuda:63", "cuda:064", "cuda:", "gpu", "cuda:-1", "", 0, "cuda:0\n")),
     ],
+    "spec.environment.process": [
+        *({}, None, {"command": ["./sim"], "ports": ["grpc"]}, {"command": ["./sim"], "ports": []}),
+        *({"command": [], "ports": ["grpc"]}, {"command": ["./sim"], "ports": ["grpc"], "readyTimeoutSeconds": 300}),
+        *({"command": ["./sim"], "ports": [name]} for name in ("GRPC", "a-b", "-a", "a" * 15, "a" * 16, 1, None)),
+        {"command": ["./sim"], "ports": ["grpc", "grpc"]},
+    ],
+    "spec.collectors.firstRequestTimeoutSeconds": [30, 60, 300],
     "spec.collectors.preCollectHook": ["a:b", "a", None],
     "spec.collectors.requestTimeoutSeconds": [1, 604_800, 604_801, 0, 0.5, None],
     "spec.collectors.noCudaSync": [True, None, 1],

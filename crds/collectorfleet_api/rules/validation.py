@@ -27,6 +27,7 @@ from collectorfleet_api.rules.learners import learner_problems
 from collectorfleet_api.rules.network import network_problems
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.rules.sentences import did_you_mean, sentences
+from collectorfleet_api.rules.simulators import simulator_kwargs_problems
 from collectorfleet_api.rules.templates import template_problems
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
 from collectorfleet_api.v1alpha1.types import LEAST_MEMORY_BYTES
@@ -182,6 +183,7 @@ CHECKS: Final[dict[str, Callable[[CollectorFleet], Iterator[Problem]]]] = {
     "batch-divides-into-shares": share_problems,
     "first-shares-below-collectors": first_shares_problems,
     "keywords-said-once": _collector_kwargs,
+    "simulator-addresses-are-the-fleets": simulator_kwargs_problems,
     "custom-resources-have-names": custom_resource_problems,
     "collectors-fit-into-pods": _packing,
     "groups-add-up": group_problems,

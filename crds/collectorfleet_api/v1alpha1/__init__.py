@@ -70,6 +70,7 @@ from collectorfleet_api.v1alpha1.output import (
     OutputFormat,
     ReplayBuffer,
 )
+from collectorfleet_api.v1alpha1.process import Process
 from collectorfleet_api.v1alpha1.reasons import (
     ConditionType,
     Phase,
@@ -192,6 +193,7 @@ __all__ = [
     "ParametersThrough",
     "Phase",
     "Policy",
+    "Process",
     "Progress",
     "PublishLag",
     "Publishes",

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from collectorfleet_api.v1alpha1.base import Model, Positive
 from collectorfleet_api.v1alpha1.factory import Factory
+from collectorfleet_api.v1alpha1.process import Process
 from collectorfleet_api.v1alpha1.types import ImportPath
 
 
@@ -53,6 +54,13 @@ class Environment(Factory):
         description=(
             "Environments that one collector steps together in its process. Above 1 the factory is called that "
             "often and the environments form one batch."
+        ),
+    )
+    process: Process | None = Field(
+        default=None,
+        description=(
+            "A simulator that each collector starts in its own container before it builds the environment, and ends "
+            "with itself. It uses the resources of the collector. Absent: none."
         ),
     )
     parameters: EnvironmentParameters | None = Field(

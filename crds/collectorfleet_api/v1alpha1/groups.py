@@ -12,6 +12,7 @@ from pydantic import Field
 from collectorfleet_api.v1alpha1.base import Model, Positive
 from collectorfleet_api.v1alpha1.devices import Devices
 from collectorfleet_api.v1alpha1.gpus import WorkersGpu
+from collectorfleet_api.v1alpha1.process import Process
 from collectorfleet_api.v1alpha1.types import (
     Cpu,
     CustomAmounts,
@@ -39,6 +40,13 @@ class GroupEnvironment(Model):
         description=(
             "Keyword arguments of the factory. Over those of `spec.environment`, key by key; with a `factory` of the "
             "group they are all that it gets."
+        ),
+    )
+    process: Process | None = Field(
+        default=None,
+        description=(
+            "The simulator beside the environment. Absent: that of `spec.environment`, or none with a `factory` of "
+            "its own."
         ),
     )
 

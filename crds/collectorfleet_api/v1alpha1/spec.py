@@ -245,9 +245,11 @@ class CollectorFleetSpec(Model):
         group = next(one for one in collectors.groups if one.name == name)
         own = group.environment
         if environment is not None and own.factory is not None:
-            environment = environment.model_copy(update={"factory": own.factory, "kwargs": own.kwargs})
+            said = {"factory": own.factory, "kwargs": own.kwargs, "process": own.process}
+            environment = environment.model_copy(update=said)
         elif environment is not None:
-            environment = environment.model_copy(update={"kwargs": {**environment.kwargs, **own.kwargs}})
+            said = {"kwargs": {**environment.kwargs, **own.kwargs}, "process": own.process or environment.process}
+            environment = environment.model_copy(update=said)
         changed = {
             "replicas": collectors.group_sizes[name],
             "resources": over(collectors.resources, group.resources),

@@ -102,6 +102,14 @@ GroupName = Annotated[
     str,
     *_matching(f"^{_LABEL}$", 30, "is not a name of a group; write lower-case letters, digits and '-', such as big"),
 ]
+PortName = Annotated[
+    str,
+    *_matching(
+        "^[a-z]([-a-z0-9]*[a-z0-9])?$",
+        15,
+        "is not a name of a port; write lower-case letters, digits and '-', beginning with a letter, such as grpc",
+    ),
+]
 _LABEL_WORD: Final = "[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
 # As labels and taints have them.
 LabelKey = Annotated[

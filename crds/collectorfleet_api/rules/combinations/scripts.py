@@ -126,7 +126,8 @@ SCRIPTS: Final = (
                 for group in spec.collectors.groups
             )
         ),
-        f"!{SCRIPT} || !has(self.collectors.groups) || self.collectors.groups.all(g, !has(g.environment.factory) && ["
+        f"!{SCRIPT} || !has(self.collectors.groups) || self.collectors.groups.all(g, "
+        "!has(g.environment.factory) && !has(g.environment.process) && ["
         + ", ".join(f"has(g.devices.{name})" for name in _DEVICES)
         + "].all(given, !given))",
         "driver.script makes the collector and says its environments and devices there; leave those of groups out",

@@ -13,6 +13,7 @@ from collectorfleet_api.rules.combinations.parameters import PARAMETERS
 from collectorfleet_api.rules.combinations.resources import DRIVER, INSIDE_COLLECTORS, PODS
 from collectorfleet_api.rules.combinations.scheduling import SCHEDULING
 from collectorfleet_api.rules.combinations.scripts import SCRIPTS
+from collectorfleet_api.rules.combinations.simulators import SIMULATORS
 from collectorfleet_api.rules.combinations.sinks import SINKS, TRAIN_OR_OUTPUT
 from collectorfleet_api.rules.combinations.versions import VERSIONS
 
@@ -25,6 +26,7 @@ COMBINATIONS: Final = (
     *STRAGGLING,
     *VERSIONS,
     *INSIDE_COLLECTORS,
+    *SIMULATORS,
     *PODS,
     *SINKS,
     *DRIVER,

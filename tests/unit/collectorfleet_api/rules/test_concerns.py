@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.combinations.parts import EVALUATION, LEARNERS
+from tests.combinations.parts import EVALUATION, LEARNERS, SIMULATOR
 from tests.manifests import fleet
 
 from collectorfleet_api.rules.concerns import CONCERNS, Part, fields_by_part
@@ -91,6 +91,7 @@ def test_only_what_the_fleet_follows_while_it_runs_concerns_nobody() -> None:
         pytest.param({"spec.collectors.resources.custom": {}}, {Part.DRIVER, Part.GROUP}, id="custom resources"),
         pytest.param({"spec.collectors": {"replicas": 1}}, set(), id="replicas, down to the default"),
         pytest.param({"spec.collectors.minAvailable": 2}, set(), id="minAvailable"),
+        pytest.param({"spec.environment.process": SIMULATOR}, {Part.DRIVER}, id="a simulator"),
     ],
 )
 def test_a_changed_field_is_seen_by_whom_it_concerns(changes: dict[str, Any], concerned: set[Part]) -> None:

@@ -1,0 +1,26 @@
+"""Keyword arguments of factories that a simulator's addresses would overwrite. CEL cannot see the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from collectorfleet_api.rules.problem import Problem
+from collectorfleet_api.v1alpha1.fleet import CollectorFleet
+
+_ARGUMENT: Final = "process"
+
+
+def simulator_kwargs_problems(fleet: CollectorFleet) -> Iterator[Problem]:
+    """One for each environment that has a simulator and an argument of the name that its addresses have."""
+    spec = fleet.spec
+    names = spec.group_names if spec.collectors.groups else ()
+    groups = {f"collectors.groups[{index}].environment": spec.of_group(name) for index, name in enumerate(names)}
+    for path, one in {"environment": spec, **groups}.items():
+        environment = one.environment
+        if environment is not None and environment.process is not None and _ARGUMENT in environment.kwargs:
+            yield Problem(
+                f"spec.{path}.kwargs.{_ARGUMENT}",
+                "the factory gets the addresses of the simulator in this argument; leave it out, or rename it",
+            )
+            return

@@ -1,0 +1,45 @@
+"""``environment.process``: a simulator that each collector starts beside its environment."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from collectorfleet_api.v1alpha1.base import Model, Seconds
+from collectorfleet_api.v1alpha1.types import PortName
+
+
+def _each_once(ports: list[str]) -> list[str]:
+    for name in ports:
+        if ports.count(name) > 1:
+            raise ValueError(f"{name} appears twice; name each port once")
+    return ports
+
+
+class Process(Model):
+    """A process with TCP ports, one for each collector."""
+
+    command: list[Annotated[str, Field(max_length=4096)]] = Field(
+        min_length=1,
+        max_length=100,
+        description=(
+            "Program and arguments; it stays in the foreground. `{NAME}` becomes the number of the port NAME, and "
+            "`{python}` the collector's Python. The environment variable `PORT_NAME` has the number as well."
+        ),
+    )
+    ports: Annotated[list[PortName], AfterValidator(_each_once)] = Field(
+        min_length=1,
+        max_length=8,
+        json_schema_extra={"x-kubernetes-list-type": "set"},
+        description=(
+            "Names of the TCP ports that it listens on. Each process gets free ports of the loopback interface, and "
+            'the factory gets them as `process={"grpc": "127.0.0.1:40123"}`.'
+        ),
+    )
+    ready_timeout_seconds: Seconds = Field(
+        default=60,
+        description=(
+            "How long the process may take to listen on all ports. Less than `collectors.firstRequestTimeoutSeconds`."
+        ),
+    )

@@ -1,0 +1,62 @@
+"""Of simulators that collectors start."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.combinations.parts import SIMULATOR
+
+_GROUPS = [{"name": "fast", "replicas": 3}, {"name": "big", "environment": {"process": SIMULATOR}}]
+_IN_TIME = (
+    "spec.collectors.firstRequestTimeoutSeconds: a collector counts as hung before readyTimeoutSeconds of its "
+    "simulator are over; give more than readyTimeoutSeconds"
+)
+_ONE_ENVIRONMENT = (
+    "spec.environment.perCollector: a collector starts one simulator (environment.process), and several environments "
+    "would share it; set perCollector to 1 and raise collectors.replicas"
+)
+_SINGLE = (
+    "spec.collectors.class: a collector starts one simulator (environment.process), and class Sync or Async builds "
+    "several environments in processes of their own; use class Single and raise collectors.replicas"
+)
+
+REFUSED = [
+    pytest.param(
+        {"spec.environment.process": SIMULATOR, "spec.environment.perCollector": 2},
+        _ONE_ENVIRONMENT,
+        id="a simulator for two environments",
+    ),
+    pytest.param(
+        {"spec.collectors.groups": _GROUPS, "spec.environment.perCollector": 2},
+        _ONE_ENVIRONMENT,
+        id="a group's simulator for two environments",
+    ),
+    pytest.param(
+        {"spec.environment.process": SIMULATOR, "spec.collectors.class": "Sync"},
+        _SINGLE,
+        id="a simulator beside class Sync",
+    ),
+    pytest.param(
+        {"spec.collectors.groups": _GROUPS, "spec.collectors.class": "Async"},
+        _SINGLE,
+        id="a group's simulator beside class Async",
+    ),
+    pytest.param(
+        {"spec.environment.process": SIMULATOR, "spec.collectors.firstRequestTimeoutSeconds": 90},
+        _IN_TIME,
+        id="a simulator that is ready too late",
+    ),
+    pytest.param(
+        {"spec.collectors.groups": _GROUPS, "spec.collectors.firstRequestTimeoutSeconds": 60},
+        _IN_TIME,
+        id="a group's simulator that is ready too late",
+    ),
+    pytest.param(
+        {
+            "spec.evaluation": {"environment": {"process": SIMULATOR}},
+            "spec.collectors.firstRequestTimeoutSeconds": 60,
+        },
+        _IN_TIME,
+        id="an evaluator's simulator that is ready too late",
+    ),
+]
