@@ -96,6 +96,22 @@ def takes(code: Callable[..., Any], argument: str) -> bool:
     return found is not None and found.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
+def accepts(code: Callable[..., Any], argument: str) -> bool:
+    """Return whether ``code`` can be called with ``argument``: a parameter of that name, or any keyword arguments.
+
+    Imports what a :class:`Factory` names, and raises what :func:`load` does.
+    """
+    if takes(code, argument):
+        return True
+    if isinstance(code, Factory):
+        return argument not in code.kwargs and accepts(load(code.path), argument)
+    try:
+        parameters = inspect.signature(code).parameters.values()
+    except (TypeError, ValueError):  # of a builtin, which has no signature
+        return True
+    return any(one.kind is Parameter.VAR_KEYWORD for one in parameters)
+
+
 def name_of(code: object) -> str:
     """How messages call a piece of the user's code: its import path, or the function's own name."""
     if isinstance(code, Factory | Function):

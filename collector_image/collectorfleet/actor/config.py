@@ -9,6 +9,7 @@ from typing import Any
 
 from torchrl.collectors import BaseCollector, Collector, MultiAsyncCollector, MultiCollector
 
+from collectorfleet.actor.simulator.options import Simulator
 from collectorfleet.parameters import EnvironmentParameters
 
 
@@ -38,6 +39,7 @@ class CollectorConfig:
         parameters: how its environments take parameters; None: they take none.
         plays_episodes: it is an evaluator: each request is one episode, or one of each environment of a batch, that
             begins with the request's seed.
+        simulator: a process that is started before the environment is built, and whose addresses the factory gets.
     """
 
     create_env: Any
@@ -60,6 +62,7 @@ class CollectorConfig:
     gpu_fraction: float = 0.0
     parameters: EnvironmentParameters | None = None
     plays_episodes: bool = False
+    simulator: Simulator | None = None
 
     @property
     def has_processes(self) -> bool:

@@ -74,7 +74,8 @@ class Inbox:
         """Block until another version than ``seen`` is loaded: returns it with its digest. None after :meth:`close`.
 
         Raises:
-            ValueError: offered weights are those of another policy. Or whatever else loading them raised.
+            ValueError: offered weights are those of another policy. Or whatever else loading them raised, or what
+                :meth:`fail` was given.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._version != seen or self._refused or self._closed)
@@ -119,6 +120,12 @@ class Inbox:
             segments = self._segments
             self._load_offered()
             return segments
+
+    def fail(self, error: Exception) -> None:
+        """Have :meth:`next_applied` raise ``error``, which is none of the weights'."""
+        with self._changed:
+            self._refused = error
+            self._changed.notify_all()
 
     def close(self) -> None:
         """Let go whoever waits for the next version."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -93,6 +94,8 @@ class RolloutRunner:
                 call_in_steps(collector, self._policy, before_step)
         self._known_loop = self.loop
         self._parameters = None if config.parameters is None else ParameterStamps(collector, config.parameters)
+        # Around the steps of each rollout, for whoever watches them.
+        self.while_stepping: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def run(self, request: Request, weights: Offer | None = None) -> Rollout:
         """Run one request to its end; ``weights`` came along with it."""
@@ -102,14 +105,15 @@ class RolloutRunner:
         else:
             inbox.begin_rollout(request.min_version, exactly=weights)
         try:
-            self._set_parameters(request)
-            self._begin_anew_if_needed()
-            self._ask_for(request.frames, random=request.random)
-            if self._cutter is not None:
-                self._cutter.begin(request.id)
-            if self._parameters is not None:
-                self._parameters.begin_rollout()
-            batch = next(self._rollouts)
+            with self.while_stepping():
+                self._set_parameters(request)
+                self._begin_anew_if_needed()
+                self._ask_for(request.frames, random=request.random)
+                if self._cutter is not None:
+                    self._cutter.begin(request.id)
+                if self._parameters is not None:
+                    self._parameters.begin_rollout()
+                batch = next(self._rollouts)
         finally:
             segments = inbox.end_rollout()
         self._has_run = True

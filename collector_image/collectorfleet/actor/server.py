@@ -17,6 +17,7 @@ import threading
 import time
 import traceback
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import torch
@@ -30,6 +31,8 @@ from collectorfleet.actor.origin import Origin, calling, cause_of, origin_of
 from collectorfleet.actor.rollout.exact import NotExact
 from collectorfleet.actor.rollouts import Rollout, RolloutRunner
 from collectorfleet.actor.seeds import Seeds
+from collectorfleet.actor.simulator.failure import SimulatorFailed
+from collectorfleet.actor.simulator.watch import WatchedSimulator
 from collectorfleet.codec import tensors
 from collectorfleet.codec.frames import Part
 from collectorfleet.errors import PolicyServiceLost, ReplayBufferLost, describe
@@ -58,6 +61,8 @@ class CollectorServer:
         self._config = config
         self._made: RolloutRunner | EpisodePlayer | None = None
         self._built = threading.Event()
+        self._simulator: WatchedSimulator | None = None
+        self._simulator_failed: SimulatorFailed | None = None
 
     def placed(self) -> Placed:
         """Where this is. Beside everything else that it is asked."""
@@ -78,18 +83,24 @@ class CollectorServer:
             torch.cuda.set_per_process_memory_fraction(fraction)
         try:
             if self._config.plays_episodes:
-                _give_way()
-                self._made = build_player(self._config, seeds)
+                _give_way()  # before the simulator starts, which does the same then
+            config = self._with_simulator()
+            if config.plays_episodes:
+                self._made = build_player(config, seeds)
                 found: tuple[str, ...] = ()
             else:
-                self._made = runner = build(self._config, self._id.incarnation, seeds)
+                self._made = runner = build(config, self._id.incarnation, seeds)
                 # TorchRL's name for it. Not an argument: not every class that a user brings along takes it.
                 runner.collector.worker_idx = self._id.index
+                if self._simulator is not None:
+                    runner.while_stepping = self._simulator.stepping
                 if seed_environment:
                     runner.set_seed(seeds.environment, static_seed=False)
                 found = findings(runner.collector)
         except BaseException as error:  # noqa: BLE001  (the user's code may raise anything, and call sys.exit)
             return self.failure(error)
+        if self._simulator is not None:
+            self._simulator.built()
         self._built.set()
         normalization = self._made.normalization
         begun = None if normalization is None else normalization.begun
@@ -109,13 +120,19 @@ class CollectorServer:
         """Load these weights once no rollout runs; they replace what was offered before."""
         self._runner.inboxes[policy].offer(offered)
 
-    def next_applied(self, policy: str, seen: int) -> Applied | Raised | Lost | None:
+    def next_applied(self, policy: str, seen: int) -> Applied | Raised | Lost | ServiceLost | None:
         """Block until another version than ``seen`` is loaded, however long that takes; None after :meth:`close`."""
         self._built.wait()
+        failed, self._simulator_failed = self._simulator_failed, None
+        if failed is not None:
+            return self.failure(failed)
         if self._made is None:
             return None  # closed before it was built
         try:
             loaded = self._made.inboxes[policy].next_applied(seen)
+        except SimulatorFailed as error:
+            self._simulator_failed = None
+            return self.failure(error)
         except ValueError as error:  # weights of another policy
             return Raised(self._id, "policy", str(error), "".join(traceback.format_exception(error)))
         except Exception as error:  # noqa: BLE001  (a device, or the processes of a collector that has some)
@@ -156,7 +173,7 @@ class CollectorServer:
         whose = where or ("rollout" if isinstance(error, NotExact) else origin_of(error))
         by_environment = whose == Origin.ENVIRONMENT
         named = f"environment {name_of(self._config.create_env)}" if by_environment else whose
-        return Raised(self._id, str(named), cause_of(error, describe(error)), text, by_environment)
+        return Raised(self._id, str(named), self._cause(error, by_environment), text, by_environment)
 
     def lost(self, error: BaseException) -> Lost:
         """What the driver is told of an error that is nobody's in particular."""
@@ -167,6 +184,31 @@ class CollectorServer:
         for inbox in self._made.inboxes.values() if self._made is not None else ():
             inbox.close()
         self._built.set()
+        if self._simulator is not None:
+            self._simulator.stop()
+
+    def _with_simulator(self) -> CollectorConfig:
+        """Start the simulator, if there is one; return the configuration with its addresses for the factory."""
+        config = self._config
+        if config.simulator is None:
+            return config
+        with calling(Origin.ENVIRONMENT):
+            self._simulator = WatchedSimulator(config.simulator, self._report)
+            arguments = self._simulator.arguments(config.create_env, config.create_env_kwargs)
+        return replace(config, create_env_kwargs=arguments)
+
+    def _report(self, failed: SimulatorFailed) -> None:
+        """Tell the driver by the standing call: the environment may wait for the simulator for ever."""
+        self._simulator_failed = failed
+        for inbox in self._made.inboxes.values() if self._made is not None else ():
+            inbox.fail(failed)
+        self._built.set()
+
+    def _cause(self, error: BaseException, by_environment: bool) -> str:
+        if isinstance(error, SimulatorFailed):
+            return str(error)
+        cause = cause_of(error, describe(error))
+        return self._simulator.explained(cause) if by_environment and self._simulator is not None else cause
 
     @property
     def _runner(self) -> RolloutRunner | EpisodePlayer:

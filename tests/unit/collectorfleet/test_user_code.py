@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from collectorfleet.fleet.recipes import Together
-from collectorfleet.user_code import Factory, takes
+from collectorfleet.user_code import Factory, accepts, takes
 
 HERE = __name__
 
@@ -93,3 +93,15 @@ class Permissive:
 def test_a_decorator_that_hides_the_parameter_is_believed() -> None:
     assert not takes(hides, "collector_index")
     assert not takes(Permissive(), "collector_index")
+
+
+def test_code_accepts_a_parameter_of_that_name_or_any_keyword_argument() -> None:
+    def named(process: object) -> None: ...
+    def any_keyword(**arguments: object) -> None: ...
+    def none(length: int) -> None: ...
+
+    assert accepts(named, "process")
+    assert accepts(any_keyword, "process")
+    assert accepts(partial(any_keyword, length=1), "process")
+    assert not accepts(none, "process")
+    assert not accepts(Factory("collections:namedtuple", {"process": 1}), "process")

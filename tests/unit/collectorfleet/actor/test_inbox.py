@@ -116,3 +116,13 @@ def test_exactly_a_version_is_loaded_also_when_a_newer_one_is_there(
     inbox.begin_rollout(4, exactly=Offer(4, weights(4.0)))
     assert mine["weight"].tolist() == [4.0, 4.0]
     assert inbox.end_rollout() == [Segment(0, 4)]
+
+
+def test_a_failure_that_is_none_of_the_weights_is_raised_once_where_versions_are_awaited(inbox: Inbox) -> None:
+    inbox.fail(RuntimeError("the simulator is gone"))
+    with pytest.raises(RuntimeError, match="the simulator is gone"):
+        inbox.next_applied(0)
+    inbox.offer(Offer(1, weights(1.0)))
+    found = inbox.next_applied(0)
+    assert found is not None
+    assert found[0] == 1

@@ -1,0 +1,35 @@
+"""What is run for a set of ports: the arguments with numbers in place of names. Pure."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+
+from collectorfleet.actor.simulator.options import PYTHON
+
+_HOST = "127.0.0.1"
+
+
+def arguments(command: Sequence[str], ports: Mapping[str, int]) -> list[str]:
+    """Return ``command`` with ``{name}`` replaced by the port of that name, and ``{python}`` by this interpreter.
+
+    Other braces stay as they are: arguments may be JSON, or a script of a shell.
+    """
+    values = {PYTHON: sys.executable} | {name: str(port) for name, port in ports.items()}
+    return [_filled_in(argument, values) for argument in command]
+
+
+def variables(ports: Mapping[str, int]) -> dict[str, str]:
+    """Return the environment variables that say the ports: ``PORT_GAME_STATE`` for ``game-state``."""
+    return {f"PORT_{name.upper().replace('-', '_')}": str(port) for name, port in ports.items()}
+
+
+def addresses(ports: Mapping[str, int]) -> dict[str, str]:
+    """Return what the factory gets."""
+    return {name: f"{_HOST}:{port}" for name, port in ports.items()}
+
+
+def _filled_in(argument: str, values: Mapping[str, str]) -> str:
+    for name, value in values.items():
+        argument = argument.replace(f"{{{name}}}", value)
+    return argument

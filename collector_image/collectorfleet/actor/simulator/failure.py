@@ -1,0 +1,55 @@
+"""How a simulator failed, in one sentence with its last lines. Pure."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from collectorfleet.actor.origin import Origin, mark
+
+_LAST_LINES: Final = 5
+_LONGEST_LINE: Final = 120
+_LONGEST_NAME: Final = 80
+
+
+class SimulatorFailed(RuntimeError):
+    """A simulator did not start, ended, or does not answer: an error of the environment that needs it."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        mark(self, Origin.ENVIRONMENT)
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How a simulator ended: ``code`` is negative for a signal, as Python has it. Without a code, ``how`` says it."""
+
+    code: int | None
+    tail: Sequence[str] = field(default_factory=tuple)
+    how: str = ""
+
+    def __str__(self) -> str:
+        if self.code is None:
+            return self.how
+        if self.code >= 0:
+            return f"exited with code {self.code}"
+        name = signal.Signals(-self.code).name
+        hint = ", perhaps for lack of memory (collectors.resources.memory)" if self.code == -signal.SIGKILL else ""
+        return f"was ended by {name}{hint}"
+
+
+def name_of(arguments: Sequence[str]) -> str:
+    """How messages call a simulator: the beginning of its command line."""
+    line = shlex.join(arguments)
+    return f"simulator `{line if len(line) <= _LONGEST_NAME else line[: _LONGEST_NAME - 3] + '...'}`"
+
+
+def last_lines(tail: Sequence[str]) -> str:
+    """Return the end of what it printed, for the end of a sentence."""
+    if not tail:
+        return "it printed nothing"
+    cut = (line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 3] + "..." for line in tail[-_LAST_LINES:])
+    return f"its last lines: {' | '.join(cut)}"

@@ -1,0 +1,72 @@
+"""Which simulator a collector starts: an argument of :class:`~collectorfleet.FleetCollector`. No I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from collectorfleet.errors import InvalidOption
+
+# The keyword argument of a factory that gets the addresses.
+ADDRESSES: Final = "process"
+# The placeholder for the collector's own interpreter.
+PYTHON: Final = "python"
+_PORT_NAME: Final = re.compile(r"[a-z]([a-z0-9-]{0,13}[a-z0-9])?")
+
+
+@dataclass(frozen=True)
+class SimulatorProcess:
+    """A simulator that each collector starts in its own container before it builds its environment.
+
+    The factory of the environment gets the addresses as ``process={"grpc": "127.0.0.1:40123"}``.
+
+    Args:
+        command: program and arguments. ``{grpc}`` becomes the number of the port ``grpc``, and ``{python}`` becomes
+            the collector's Python. The environment variable ``PORT_GRPC`` has the number as well.
+        ports: names of TCP ports of the loopback interface, of up to 15 lower-case letters, digits and ``-``. Each
+            simulator gets free ports of its own.
+        ready_timeout: how long the simulator may take to listen on all of its ports.
+
+    Raises:
+        InvalidOption: a value that cannot work.
+    """
+
+    command: Sequence[str]
+    ports: Sequence[str]
+    ready_timeout: timedelta = timedelta(minutes=1)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.command, str) or not self.command:
+            raise InvalidOption("process.command: give a list of the program and its arguments, such as ['./server']")
+        if isinstance(self.ports, str) or not self.ports:
+            raise InvalidOption("process.ports: give a list of at least one name, such as ['grpc']")
+        for name in self.ports:
+            if not _PORT_NAME.fullmatch(name):
+                raise InvalidOption(
+                    f"process.ports: {name!r} is no name of a port; use up to 15 lower-case letters, digits and '-', "
+                    f"beginning with a letter"
+                )
+        if len(set(self.ports)) < len(self.ports):
+            raise InvalidOption(f"process.ports: {', '.join(self.ports)} has a name twice; name each port once")
+        if self.ready_timeout <= timedelta(0):
+            raise InvalidOption(f"process.ready_timeout: {self.ready_timeout} is not above 0")
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """A simulator, and how long the driver waits for the collector that has it.
+
+    Args:
+        process: what is started.
+        build_seconds: how long the driver waits for the environment to be built.
+        first_request_seconds: the same for the first rollout. Episodes of evaluators have a deadline of their own.
+        request_seconds: the same for each later rollout.
+    """
+
+    process: SimulatorProcess
+    build_seconds: float
+    first_request_seconds: float
+    request_seconds: float

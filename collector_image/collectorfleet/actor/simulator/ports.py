@@ -1,0 +1,100 @@
+"""Free TCP ports of the loopback interface, and which of them something listens on. Linux."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_TABLES: Final = ("/proc/net/tcp", "/proc/net/tcp6")
+_LISTENS: Final = "0A"
+# 127.0.0.1 and all addresses, as the kernel writes them: four bytes in the order of a little-endian machine.
+_REACHED_BY_LOOPBACK: Final = {
+    "0100007F",
+    "00000000",
+    "0" * 32,
+    "0000000000000000FFFF00000100007F",
+}
+_TRIES: Final = 100
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """Free ports by name. Collectors of the same machine take no port of it as long as one of ``sockets`` is open."""
+
+    ports: Mapping[str, int]
+    sockets: Sequence[socket.socket]
+
+    def close(self) -> None:
+        for one in self.sockets:
+            one.close()
+
+
+def reserve(names: Iterable[str]) -> Reservation:
+    """Find a free port for each name. Raises OSError if there is none."""
+    found: dict[str, int] = {}
+    sockets: list[socket.socket] = []
+    with contextlib.ExitStack() as until_all_are_found:
+        for name in names:
+            for _ in range(_TRIES):
+                probe = until_all_are_found.enter_context(socket.socket())
+                probe.bind(("127.0.0.1", 0))
+                port = probe.getsockname()[1]
+                marked = _marked(port)
+                if marked is not None:
+                    found[name] = port
+                    sockets.append(marked)
+                    break
+            else:
+                raise OSError(f"no free port of 127.0.0.1 in {_TRIES} tries")
+    return Reservation(found, sockets)
+
+
+def are_free(ports: Iterable[int]) -> bool:
+    """Whether a server could listen on each of them now."""
+    for port in ports:
+        with socket.socket() as probe:
+            # Connections of a server that has ended do not count, as for most servers.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                return False
+    return True
+
+
+def not_listening(ports: Mapping[str, int]) -> list[str]:
+    """Return the names of the ports that nothing listens on.
+
+    Reads the kernel's table: a server that takes one connection would take that of a probe for its client.
+    """
+    open_now = {port for table in _TABLES for port in _listening(Path(table))}
+    return [name for name, port in ports.items() if port not in open_now]
+
+
+def _listening(table: Path) -> list[int]:
+    try:
+        lines = table.read_text().splitlines()[1:]
+    except FileNotFoundError:  # no IPv6 on this machine
+        return []
+    rows = (line.split()[1:4] for line in lines)
+    places = (local.split(":") for local, _, state in rows if state == _LISTENS)
+    return [int(port, 16) for address, port in places if address in _REACHED_BY_LOOPBACK]
+
+
+def _marked(port: int) -> socket.socket | None:
+    """Hold the name of the port among collectors of this machine; None: another does.
+
+    The kernel frees an abstract name with the last process that has it, and separates names as it separates ports:
+    by network namespace.
+    """
+    name = socket.socket(socket.AF_UNIX)
+    try:
+        name.bind(f"\0collectorfleet-simulator-port-{port}")
+    except OSError:
+        name.close()
+        return None
+    return name

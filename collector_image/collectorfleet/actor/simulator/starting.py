@@ -1,0 +1,98 @@
+"""Start a simulator on free ports, and wait until it listens on all of them."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from collectorfleet.actor.simulator import ports
+from collectorfleet.actor.simulator.command import addresses, arguments, variables
+from collectorfleet.actor.simulator.failure import SimulatorFailed, last_lines, name_of
+from collectorfleet.actor.simulator.options import SimulatorProcess
+from collectorfleet.actor.simulator.process import SimulatorProcess as Process
+
+_TRIES: Final = 3
+_LOOK_SECONDS: Final = 0.05
+_NO_PORT: Final = re.compile(r"address (is )?already in use|EADDRINUSE|errno (48|98|10048)\b", re.IGNORECASE)
+
+
+class PortTaken(SimulatorFailed):
+    """Another process took a port between its choice and its use."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """A simulator that listens on its ports."""
+
+    name: str
+    process: Process
+    ports: Mapping[str, int]
+    since: float = field(default_factory=time.monotonic)
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """What the factory gets."""
+        return addresses(self.ports)
+
+
+def start(asked: SimulatorProcess) -> Started:
+    """Start it, with other ports if another process takes one meanwhile. Blocks until its ports are open.
+
+    Raises SimulatorFailed: it ended, or its ports did not open in time. The simulator is stopped then.
+    """
+    if sys.platform != "linux":
+        raise SimulatorFailed(
+            f"process: a simulator is started on Linux only, and this is {sys.platform}; run the fleet in a container"
+        )
+    first: PortTaken | None = None
+    for _ in range(_TRIES):
+        try:
+            return _start_once(asked)
+        except PortTaken as error:
+            first = first or error
+    raise SimulatorFailed(f"{first}; {_TRIES} starts with other ports each ended like this") from first
+
+
+def _start_once(asked: SimulatorProcess) -> Started:
+    reservation = ports.reserve(asked.ports)
+    line = arguments(asked.command, reservation.ports)
+    name = name_of(line)
+    try:
+        process = Process(line, variables(reservation.ports), reservation.sockets)
+    except OSError as error:
+        raise SimulatorFailed(f"{name}: could not be run: {error}") from error
+    finally:
+        reservation.close()
+    try:
+        _wait_until_ready(name, process, reservation.ports, asked.ready_timeout)
+    except BaseException:
+        process.stop()
+        raise
+    return Started(name, process, reservation.ports)
+
+
+def _wait_until_ready(name: str, process: Process, chosen: Mapping[str, int], within: timedelta) -> None:
+    begun = time.monotonic()
+    while not process.ended.is_set():
+        closed = ports.not_listening(chosen)
+        if not closed:
+            return
+        if time.monotonic() - begun > within.total_seconds():
+            wanted = ", ".join(f"{port} ({chosen[port]})" for port in closed)
+            raise SimulatorFailed(
+                f"{name}: nothing listens on {wanted} after {within.total_seconds():g} s (readyTimeoutSeconds), and it "
+                f"still runs; it learns a port as {{{closed[0]}}} in its command; {last_lines(process.tail())}"
+            )
+        process.ended.wait(_LOOK_SECONDS)
+    tail = process.tail()
+    sentence = f"{name}: {process.exit} before it listened on its ports; {last_lines(tail)}"
+    raise (PortTaken if _is_about_a_port(tail, chosen) else SimulatorFailed)(sentence)
+
+
+def _is_about_a_port(tail: Sequence[str], chosen: Mapping[str, int]) -> bool:
+    return any(_NO_PORT.search(line) for line in tail) or not ports.are_free(chosen.values())

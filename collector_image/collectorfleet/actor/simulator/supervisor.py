@@ -1,0 +1,202 @@
+"""Runs one simulator for a collector, and ends it with all of its descendants once the collector is gone.
+
+A program of its own, of the standard library alone. The collector may end by SIGKILL, with a step of its environment
+under way, so whatever ends the simulator has to live in another process. It is no child of the collector: Ray kills the
+children of a worker that it ends.
+
+Arguments: the file descriptor of the control socket, a pidfd of the collector, the seconds between SIGTERM and SIGKILL,
+and the command. The pidfd is -1 if the kernel has none. Collector and supervisor exchange one JSON object in each line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import deque
+from typing import Any
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_LINES = 100
+_LONGEST_LINE = 500
+_READ_BYTES = 65536
+
+
+class Tail:
+    """The last lines of an output, each cut to a length: memory is bounded, whatever a simulator prints."""
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque(maxlen=_LINES)
+        self._rest = b""
+
+    def feed(self, data: bytes) -> None:
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        self._lines.extend(_text(line) for line in whole[-_LINES:])
+        self._rest = self._rest[:_LONGEST_LINE]
+
+    def lines(self) -> list[str]:
+        rest = _text(self._rest)
+        return [line for line in (*self._lines, rest) if line]
+
+
+def _text(line: bytes) -> str:
+    return line[:_LONGEST_LINE].decode(errors="replace").rstrip()
+
+
+class Supervisor:
+    def __init__(self, control: socket.socket, pidfd: int, grace_seconds: float) -> None:
+        self._control = control
+        self._pidfd = pidfd
+        self._grace_seconds = grace_seconds
+        self._tail = Tail()
+        self._heard = b""
+        self._over = False
+        self._main: int | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        # Descendants whose parent ends become children of this process, which can then end them.
+        self._libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+    def run(self, command: list[str]) -> None:
+        signals, wakes = os.pipe()
+        for end in (signals, wakes):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(wakes)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, self._stop)
+        self._output, writes = os.pipe()
+        os.set_blocking(self._output, False)
+        try:
+            self._start(command, writes)
+        except OSError as error:
+            self._say({"failed": str(error)})
+            return
+        finally:
+            os.close(writes)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._control, selectors.EVENT_READ, self._hear)
+            selector.register(
+                self._output, selectors.EVENT_READ, lambda: self._drain() or selector.unregister(self._output)
+            )
+            selector.register(signals, selectors.EVENT_READ, lambda: os.read(signals, _READ_BYTES))
+            if self._pidfd >= 0:
+                selector.register(self._pidfd, selectors.EVENT_READ, self._stop)
+            while not self._over:
+                for key, _ in selector.select():
+                    key.data()
+                self._reap()
+        self._end_all()
+
+    def _start(self, command: list[str], output: int) -> None:
+        own = os.getpid()
+
+        def end_with_the_supervisor() -> None:
+            # It is about the thread that forks, and this process has one.
+            self._libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if os.getppid() != own:
+                os._exit(1)
+
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            preexec_fn=end_with_the_supervisor,  # noqa: PLW1509  (this process has one thread)
+        )
+        self._main = self._process.pid
+        self._say({"started": self._main})
+
+    def _hear(self) -> None:
+        data = self._control.recv(_READ_BYTES)
+        if not data:  # the collector is gone
+            self._stop()
+            return
+        *whole, self._heard = (self._heard + data).split(b"\n")
+        for line in whole:
+            said = json.loads(line)
+            if "tail" in said:
+                self._say({"tail": self._tail.lines()})
+
+    def _stop(self, *_: Any) -> None:
+        self._over = True
+
+    def _drain(self) -> bool:
+        """Read what was printed; return whether more may follow."""
+        while True:
+            try:
+                data = os.read(self._output, _READ_BYTES)
+            except BlockingIOError:
+                return True
+            if not data:
+                return False
+            self._tail.feed(data)
+
+    def _reap(self) -> bool:
+        """Take note of what ended; return whether there are children left."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if not pid:
+                return True
+            if pid == self._main:
+                self._drain()
+                self._main = None
+                self._over = True
+                self._say({"exited": os.waitstatus_to_exitcode(status), "tail": self._tail.lines()})
+
+    def _end_all(self) -> None:
+        """Ask all descendants to end, and kill what is left after the grace."""
+        self._signal(signal.SIGTERM)
+        until = time.monotonic() + self._grace_seconds
+        while self._reap():
+            if time.monotonic() > until:
+                self._signal(signal.SIGKILL)
+            self._drain()
+            time.sleep(0.02)
+
+    def _signal(self, number: int) -> None:
+        if self._main is not None:
+            with contextlib.suppress(OSError):
+                os.killpg(self._main, number)
+        for pid in _children():
+            with contextlib.suppress(OSError):
+                os.kill(pid, number)
+
+    def _say(self, said: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):  # the collector is gone, which is noticed elsewhere
+            self._control.sendall(json.dumps(said).encode() + b"\n")
+
+
+def _children() -> list[int]:
+    own, found = os.getpid(), []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{entry}/stat", "rb") as file:
+            # The name of a program, in parentheses, may have spaces.
+            if int(file.read().rpartition(b")")[2].split()[1]) == own:
+                found.append(int(entry))
+    return found
+
+
+def main() -> None:
+    control, pidfd, grace = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    with socket.socket(fileno=control) as connection:
+        Supervisor(connection, pidfd, grace).run(sys.argv[4:])
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""A small simulator that listens on a TCP port, and misbehaves on request. A program of the standard library.
+
+It counts the steps of its clients: each byte that it receives is answered with the count, modulo 256. Usage:
+``simulator.py PORT [BEHAVIOUR ...]``; each start adds a line with its process id to the file ``$SIMULATOR_LOG``.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+# The step at which it misbehaves.
+AT = 30
+
+
+def main(port: int, behaviours: list[str]) -> None:
+    note(f"{os.getpid()}")
+    if "exits" in behaviours:
+        print("no licence", flush=True)
+        sys.exit(3)
+    if "ignores SIGTERM" in behaviours:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if "has a child" in behaviours:
+        # In a group and a session of its own, as a program that goes into the background is.
+        child = subprocess.Popen([sys.executable, "-c", CHILD], start_new_session=True)
+        note(f"{child.pid}")
+    if "never opens its port" in behaviours:
+        print("loading the world", flush=True)
+        time.sleep(3600)
+    if "starts slowly" in behaviours:
+        time.sleep(2)
+    serve(port, behaviours)
+
+
+def serve(port: int, behaviours: list[str]) -> None:
+    with socket.create_server(("127.0.0.1", port)) as server:
+        client, _ = server.accept()  # one alone, as many simulators do
+        steps = 0
+        print("a client is here", flush=True)
+        while client.recv(1):
+            steps += 1
+            if steps == AT and is_first(behaviours):
+                misbehave(behaviours)
+            client.sendall(bytes([steps % 256]))
+
+
+def misbehave(behaviours: list[str]) -> None:
+    print(f"step {AT} goes wrong", flush=True)
+    if "dies" in behaviours:
+        os._exit(7)
+    if "hangs" in behaviours:
+        time.sleep(3600)
+
+
+def is_first(behaviours: list[str]) -> bool:
+    """Whether it is the first of its file; with ``once`` others behave."""
+    with open(os.environ["SIMULATOR_LOG"]) as file:
+        return "once" not in behaviours or file.readline().strip() == str(os.getpid())
+
+
+def note(line: str) -> None:
+    with open(os.environ["SIMULATOR_LOG"], "a") as file:
+        file.write(line + "\n")
+
+
+CHILD = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(3600)"
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,36 @@
+"""What describes a simulator in Python, and what is refused."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from collectorfleet import InvalidOption, SimulatorProcess
+
+NO_NAME = (
+    "process.ports: 'GRPC' is no name of a port; use up to 15 lower-case letters, digits and '-', beginning with a "
+    "letter"
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"command": "./sim"}, "process.command: give a list of the program and its arguments, such as ['./server']"),
+        ({"command": []}, "process.command: give a list of the program and its arguments, such as ['./server']"),
+        ({"ports": []}, "process.ports: give a list of at least one name, such as ['grpc']"),
+        ({"ports": "grpc"}, "process.ports: give a list of at least one name, such as ['grpc']"),
+        (
+            {"ports": ["GRPC"]},
+            NO_NAME,
+        ),
+        ({"ports": ["a", "b", "a"]}, "process.ports: a, b, a has a name twice; name each port once"),
+        ({"ready_timeout": timedelta(0)}, "process.ready_timeout: 0:00:00 is not above 0"),
+    ],
+)
+def test_a_simulator_that_cannot_work_is_refused_with_what_to_change(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidOption) as raised:
+        SimulatorProcess(**{"command": ["./sim"], "ports": ["grpc"], **given})
+    assert str(raised.value) == sentence

@@ -1,0 +1,91 @@
+"""Simulators that are started, wait, fail to start, or lose their port: each a real process."""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from tests import simulated
+from tests.simulated import running
+from tests.wait import eventually
+
+from collectorfleet import SimulatorProcess
+from collectorfleet.actor.simulator.failure import SimulatorFailed
+from collectorfleet.actor.simulator.ports import not_listening
+from collectorfleet.actor.simulator.starting import PortTaken, start
+
+# Fails to bind until its file has as many lines as it is told, and says so as most servers do.
+LOSES_ITS_PORT = """
+import pathlib, socket, sys
+log, port, times = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+starts = log.read_text().split() if log.exists() else []
+log.write_text(" ".join([*starts, str(port)]))
+if len(starts) < times:
+    print("OSError: [Errno 98] Address already in use", flush=True)
+    sys.exit(1)
+with socket.create_server(("127.0.0.1", port)) as server:
+    server.accept()
+"""
+
+
+def loses_its_port(log: Path, times: int) -> SimulatorProcess:
+    return SimulatorProcess([sys.executable, "-c", LOSES_ITS_PORT, str(log), "{grpc}", str(times)], ["grpc"])
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "log"
+
+
+def test_a_simulator_that_starts_slowly_is_waited_for(log: Path) -> None:
+    started = start(simulated.process(log, "starts slowly"))
+    try:
+        assert not_listening(started.ports) == []
+        assert started.addresses == {"grpc": f"127.0.0.1:{started.ports['grpc']}"}
+        assert len(running(log)) == 1
+    finally:
+        started.process.stop()
+    eventually(lambda: not running(log), within=30, what="the end of the simulator")
+
+
+def test_a_simulator_that_never_opens_its_port_is_ended_after_the_time_it_has(log: Path) -> None:
+    with pytest.raises(SimulatorFailed) as raised:
+        start(simulated.process(log, "never opens its port", ready_seconds=1))
+    sentence = str(raised.value)
+    assert "nothing listens on grpc (" in sentence
+    assert "after 1 s (readyTimeoutSeconds), and it still runs; it learns a port as {grpc} in its command" in sentence
+    assert sentence.endswith("its last lines: loading the world")
+    eventually(lambda: not running(log), within=30, what="the end of the simulator")
+
+
+def test_a_simulator_that_exits_at_once_is_told_with_its_code_and_is_not_tried_again(log: Path) -> None:
+    with pytest.raises(SimulatorFailed, match=r"exited with code 3 before it listened .* its last lines: no licence"):
+        start(simulated.process(log, "exits"))
+    assert len(simulated.pids(log)) == 1
+
+
+def test_a_program_that_does_not_exist_is_named() -> None:
+    with pytest.raises(SimulatorFailed, match=r"`./no-such-simulator`: could not be run: .*No such file"):
+        start(SimulatorProcess(["./no-such-simulator"], ["grpc"]))
+
+
+def test_a_simulator_whose_port_another_process_took_is_started_on_another(log: Path) -> None:
+    started = start(loses_its_port(log, times=2))
+    started.process.stop()
+    ports = log.read_text().split()
+    assert len(set(ports)) == 3
+    assert str(started.ports["grpc"]) == ports[-1]
+
+
+def test_a_simulator_that_finds_no_port_is_given_up_with_the_first_cause(log: Path) -> None:
+    with pytest.raises(SimulatorFailed) as raised:
+        start(loses_its_port(log, times=100))
+    assert "Address already in use; 3 starts with other ports each ended like this" in str(raised.value)
+    assert isinstance(raised.value.__cause__, PortTaken)
+    assert len(log.read_text().split()) == 3
+
+
+def test_the_longest_time_to_be_ready_is_a_minute_by_default() -> None:
+    assert SimulatorProcess(["./sim"], ["grpc"]).ready_timeout == timedelta(minutes=1)
