@@ -7,6 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
+    from collectorfleet.actor.simulator.options import SimulatorProcess
     from collectorfleet.env_pool import EnvPool
     from collectorfleet.errors import (
         CollectorClosed,
@@ -44,6 +45,7 @@ __all__ = [
     "LearnerFeed",
     "LearnerShards",
     "RPCCollector",
+    "SimulatorProcess",
     "TooFewCollectors",
     "UserCodeError",
     "current_run",
@@ -66,6 +68,7 @@ _MODULES: Final = {
     "LearnerFeed": "learners.feed",
     "LearnerShards": "learners.shards",
     "RPCCollector": "fleet.distributed",
+    "SimulatorProcess": "actor.simulator.options",
     "TooFewCollectors": "errors",
     "UserCodeError": "errors",
     "current_run": "run.current",

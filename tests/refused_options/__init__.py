@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.refused_options import batches, collectors, evaluation, parameters, shares, transports, values
+from tests.refused_options import batches, collectors, evaluation, parameters, shares, simulators, transports, values
 from tests.refused_options.batches import TORCHRLS
 
 __all__ = ["REFUSED", "TORCHRLS"]
@@ -15,4 +15,5 @@ REFUSED = [
     *transports.REFUSED,
     *evaluation.REFUSED,
     *parameters.REFUSED,
+    *simulators.REFUSED,
 ]

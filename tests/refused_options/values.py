@@ -24,6 +24,7 @@ REFUSED = [
         for name in (
             *("create_env_fn", "create_env_kwargs", "policy_factory", "collector_kwargs"),
             *("device", "storing_device", "env_device", "policy_device", "threads_per_collector"),
+            "process",
         )
     ),
     *(
@@ -67,6 +68,7 @@ REFUSED = [
             "env_device": "cpu",
             "policy_device": "cpu",
             "threads_per_collector": 1,
+            "process": None,
         }.items()
     ),
     pytest.param(

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from torchrl.envs.utils import ExplorationType
 
+from collectorfleet.actor.simulator.options import SimulatorProcess
 from collectorfleet.errors import InvalidOption
 from collectorfleet.evaluation.state.schedule import Interval
 
@@ -30,6 +31,8 @@ class Evaluation:
             that takes ``collector_index`` gets 0 in every evaluator.
         create_env_kwargs: arguments of ``create_env_fn``. Without ``create_env_fn``, over those of the collectors, key
             by key.
+        process: the simulator that each evaluator starts. None: as the collectors' simulator without ``create_env_fn``,
+            else none.
         exploration_type: how actions are taken from the policy's distribution.
         every_versions: every version that is a multiple of it is due; 10 if none of the three intervals is given.
         every_seconds: a version is due so many seconds after the one before was due.
@@ -52,6 +55,7 @@ class Evaluation:
     replicas: int = 1
     create_env_fn: Any = None
     create_env_kwargs: Mapping[str, Any] | None = None
+    process: SimulatorProcess | None = None
     exploration_type: ExplorationType = ExplorationType.DETERMINISTIC
     every_versions: int | None = None
     every_seconds: float | None = None

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.simulator.options import Simulator
 from collectorfleet.evaluation.loop import EvaluationLoop
 from collectorfleet.evaluation.options import Evaluation
 from collectorfleet.evaluation.state.evaluation import EvaluationPlan
 from collectorfleet.fleet.options import FleetOptions
-from collectorfleet.fleet.recipes import constants_differ
+from collectorfleet.fleet.recipes import constants_differ, simulator_of
 from collectorfleet.fleet.weights import WeightsSource
 from collectorfleet.gather.shared import Shared
 from collectorfleet.policies.failure import OnEnvironmentError
@@ -90,7 +91,15 @@ def _config(options: FleetOptions, evaluation: Evaluation) -> CollectorConfig:
         own_constants=constants_differ(options) or options.has_processes,
         threads=evaluation.threads,
         plays_episodes=True,
+        simulator=_simulator(options, evaluation),
     )
+
+
+def _simulator(options: FleetOptions, evaluation: Evaluation) -> Simulator | None:
+    """Return the simulator of each evaluator; None: there is none."""
+    theirs = None if evaluation.create_env_fn is not None else options.of_each("process")[0]
+    process = evaluation.process or theirs
+    return None if process is None else simulator_of(process, options)
 
 
 def _measure(options: FleetOptions, evaluation: Evaluation) -> str:
@@ -98,9 +107,10 @@ def _measure(options: FleetOptions, evaluation: Evaluation) -> str:
     config = _config(options, evaluation)
     create = config.create_env
     kwargs = {**getattr(create, "kwargs", {}), **getattr(create, "keywords", {}), **config.create_env_kwargs}
+    beside = "" if config.simulator is None else f", simulator {_plain(config.simulator.process.command)}"
     return (
         f"{evaluation.episodes} episodes of {name_of(create)} with {_plain(kwargs)}, seeds {_plain(evaluation.seeds)}, "
-        f"{evaluation.exploration_type}, at most {config.options.get('max_frames_per_traj')} frames"
+        f"{evaluation.exploration_type}, at most {config.options.get('max_frames_per_traj')} frames{beside}"
     )
 
 

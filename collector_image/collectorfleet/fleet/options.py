@@ -14,6 +14,7 @@ from torch import nn
 from torchrl.collectors import BaseCollector, Collector, MultiAsyncCollector, MultiCollector, MultiSyncCollector
 from torchrl.envs.utils import ExplorationType
 
+from collectorfleet.actor.simulator.options import SimulatorProcess
 from collectorfleet.evaluation.options import Evaluation
 from collectorfleet.fleet import per_collector
 from collectorfleet.fleet.per_collector import PerCollector
@@ -87,6 +88,7 @@ class FleetOptions:
     post_collect_hook: Callable[[TensorDictBase], None] | None = None
     # Beyond RayCollector.
     envs_per_collector: int = 1
+    process: SimulatorProcess | Sequence[SimulatorProcess | None] | None = None
     shares: int | None = None
     max_staleness: int | None = None
     exact_staleness: bool = False

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeGuard
 DEVICES: Final = ("device", "storing_device", "env_device", "policy_device")
 NAMES: Final = (
     *("create_env_fn", "create_env_kwargs", "policy_factory", "collector_kwargs", "remote_configs", "visible_devices"),
-    "threads_per_collector",
+    *("threads_per_collector", "process"),
     *DEVICES,
 )
 

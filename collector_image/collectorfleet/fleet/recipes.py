@@ -10,6 +10,7 @@ from torchrl.envs import EnvBase, EnvCreator, SerialEnv
 
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
 from collectorfleet.actor.factories import EnvironmentFactory
+from collectorfleet.actor.simulator.options import Simulator, SimulatorProcess
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.per_collector import DEVICES, PerCollector, lengths
 from collectorfleet.user_code import name_of
@@ -75,7 +76,19 @@ def _config(
         parameters=options.environment_parameters,
         threads=options.of_each("threads_per_collector")[index],
         gpu_fraction=float(remote.get("num_gpus") or 0.0),
+        simulator=_simulator(options, index),
     )
+
+
+def simulator_of(process: SimulatorProcess, options: FleetOptions) -> Simulator:
+    """Return the simulator with the deadlines of the driver."""
+    first, later = options.first_request_timeout.total_seconds(), options.request_timeout.total_seconds()
+    return Simulator(process, build_seconds=first, first_request_seconds=first, request_seconds=later)
+
+
+def _simulator(options: FleetOptions, index: int) -> Simulator | None:
+    process = options.of_each("process")[index]
+    return None if process is None else simulator_of(process, options)
 
 
 def constants_differ(options: FleetOptions) -> bool:

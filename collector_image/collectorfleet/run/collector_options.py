@@ -13,7 +13,13 @@ from typing import Any, Final
 import torch
 from torchrl.envs.utils import ExplorationType
 
-from collectorfleet.run.derived_options import device_here, publishes_after_each_batch, remote_config, split
+from collectorfleet.run.derived_options import (
+    device_here,
+    publishes_after_each_batch,
+    remote_config,
+    simulator_process,
+    split,
+)
 from collectorfleet.run.evaluation_options import evaluation_of
 from collectorfleet.run.parameter_options import environment_parameters_of
 from collectorfleet.transport.interface import TransportKind
@@ -73,6 +79,7 @@ ARGUMENTS: Final[dict[str, Plain | Derived | Built]] = {
     "environment": Plain("create_env_fn", _environment),
     "environment.perCollector": Plain("envs_per_collector"),
     "environment.parameters": Derived("environment_parameters", lambda spec, _: environment_parameters_of(spec)),
+    "environment.process": Plain("process", simulator_process),
     "policy": Built("policy", "policy"),
     "policy.trust": Plain("trust_policy"),
     "collection.mode": Plain("sync", lambda mode: mode is Mode.SYNC),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
+from collectorfleet.actor.simulator.options import SimulatorProcess
 from collectorfleet_api.names import COLLECTOR_RESOURCE, group_resource
 from collectorfleet_api.packing.shares import fewer
 from collectorfleet_api.packing.shares import shares as next_shares
-from collectorfleet_api.v1alpha1 import CollectorClass, CollectorFleetSpec, Mode
+from collectorfleet_api.v1alpha1 import CollectorClass, CollectorFleetSpec, Mode, Process
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,13 @@ def device_here(device: str | None, gpus: float) -> str | None:
     if gpus == 0:
         return "cpu"
     return device if int(index or 0) < max(gpus, 1) else "cuda:0"
+
+
+def simulator_process(process: Process | None) -> SimulatorProcess | None:
+    """Return what a collector starts beside its environment; None: nothing."""
+    if process is None:
+        return None
+    return SimulatorProcess(process.command, process.ports, timedelta(seconds=process.ready_timeout_seconds))
 
 
 def remote_config(spec: CollectorFleetSpec, gpus: float, group: str | None = None) -> dict[str, Any] | None:

@@ -9,8 +9,10 @@ from typing import Any, Final
 
 from torchrl.envs.utils import ExplorationType
 
+from collectorfleet.actor.simulator.options import SimulatorProcess
 from collectorfleet.errors import InvalidOption
 from collectorfleet.evaluation.options import Evaluation
+from collectorfleet.run.derived_options import simulator_process
 from collectorfleet.user_code import Factory
 from collectorfleet_api.names import EVALUATOR_RESOURCE
 from collectorfleet_api.packing.quantity import whole_cpus
@@ -33,6 +35,7 @@ def evaluation_of(spec: CollectorFleetSpec) -> Evaluation | None:
         create_env_fn=_environment(spec),
         # Over the arguments of the environment that a script names.
         create_env_kwargs=None if spec.environment is not None else asked.environment.kwargs or None,
+        process=_process(spec),
         exploration_type=ExplorationType[asked.exploration_type.name],
         every_versions=asked.every_versions,
         every_seconds=asked.every_seconds,
@@ -80,6 +83,14 @@ def _environment(spec: CollectorFleetSpec) -> Factory | None:
     if training is None:
         return None
     return Factory(training.factory, {**training.kwargs, **(own.kwargs if own else {})})
+
+
+def _process(spec: CollectorFleetSpec) -> SimulatorProcess | None:
+    """Return the simulator of the evaluators' environment; None: none, or that of the environment a script names."""
+    own, training = spec.evaluation.environment if spec.evaluation else None, spec.environment
+    if own is not None and (own.factory is not None or own.process is not None):
+        return simulator_process(own.process)
+    return None if training is None else simulator_process(training.process)
 
 
 def _remote_config(cpus: int) -> dict[str, Any]:

@@ -9,13 +9,14 @@ from collectorfleet.fleet.rules.collectors import COLLECTORS
 from collectorfleet.fleet.rules.evaluation import EVALUATION
 from collectorfleet.fleet.rules.parameters import PARAMETERS
 from collectorfleet.fleet.rules.shares import SHARES
+from collectorfleet.fleet.rules.simulators import SIMULATORS
 from collectorfleet.fleet.rules.transports import TRANSPORTS
 from collectorfleet.fleet.rules.values import VALUES
 
 if TYPE_CHECKING:
     from collectorfleet.fleet.options import FleetOptions
 
-RULES: Final = (*VALUES, *TRANSPORTS, *COLLECTORS, *SHARES, *BATCHES, *EVALUATION, *PARAMETERS)
+RULES: Final = (*VALUES, *TRANSPORTS, *COLLECTORS, *SHARES, *BATCHES, *EVALUATION, *PARAMETERS, *SIMULATORS)
 
 
 def check(options: FleetOptions) -> None:

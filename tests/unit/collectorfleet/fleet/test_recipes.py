@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ import torch
 from tests import envs
 from torchrl.envs import EnvCreator
 
+from collectorfleet import SimulatorProcess
 from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.simulator.options import Simulator
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.recipes import Recipes, Together
 
@@ -100,3 +103,10 @@ def test_constants_are_a_collectors_own_where_environments_are_of_different_kind
     given: dict[str, Any], own: bool
 ) -> None:
     assert recipes(**given).config(0, 12).own_constants is own
+
+
+def test_a_simulator_has_the_deadlines_of_its_fleet() -> None:
+    process = SimulatorProcess(["./sim"], ["grpc"])
+    found = recipes(process=[process, None], num_collectors=2, request_timeout=timedelta(seconds=30))
+    assert found.config(0, 12).simulator == Simulator(process, 300, 300, 30)
+    assert found.config(1, 12).simulator is None

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from torchrl.envs.utils import ExplorationType
 
+from collectorfleet.actor.simulator.options import SimulatorProcess
 from collectorfleet.errors import InvalidOption
 from collectorfleet.evaluation.options import Evaluation
 from collectorfleet.evaluation.state.schedule import Interval
@@ -29,6 +30,7 @@ FIELDS_ONLY_IN_MANIFESTS = {
 }
 OPTIONS_ONLY_IN_PYTHON = {
     "create_env_fn": "environment",
+    "process": "environment.process",
     "create_env_kwargs": "a factory of a manifest has its kwargs with it",
     "device": "evaluators have no GPU on Kubernetes",
     "threads": "resources.cpu",
@@ -117,6 +119,28 @@ def test_evaluators_play_the_training_environment_unless_the_manifest_says_anoth
     own: dict[str, Any], expected: Factory
 ) -> None:
     assert made({"environment": own}).create_env_fn == expected
+
+
+SIMULATOR = {"command": ["./sim", "{grpc}"], "ports": ["grpc"]}
+OWN = {"command": ["./own"], "ports": ["grpc"], "readyTimeoutSeconds": 5}
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        ({}, SimulatorProcess(["./sim", "{grpc}"], ["grpc"])),
+        ({"kwargs": {"level": 9}}, SimulatorProcess(["./sim", "{grpc}"], ["grpc"])),
+        ({"process": OWN}, SimulatorProcess(["./own"], ["grpc"], timedelta(seconds=5))),
+        ({"factory": "lab:other", "process": OWN}, SimulatorProcess(["./own"], ["grpc"], timedelta(seconds=5))),
+        ({"factory": "lab:other"}, None),
+    ],
+    ids=["the collectors'", "the collectors' with other arguments", "its own", "that of another factory", "none"],
+)
+def test_evaluators_start_the_simulator_of_the_environment_that_they_play(
+    own: dict[str, Any], expected: SimulatorProcess | None
+) -> None:
+    environment = {"factory": "lab:make_env", "process": SIMULATOR}
+    assert made({"environment": own}, environment=environment).process == expected
 
 
 def test_without_ray_evaluators_are_processes() -> None:

@@ -1,0 +1,85 @@
+"""Rules about collectors that start a simulator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from torchrl.envs import EnvBase
+
+from collectorfleet.actor.simulator.options import ADDRESSES, SimulatorProcess
+from collectorfleet.fleet.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from collectorfleet.fleet.options import FleetOptions
+
+
+def _has_one(options: FleetOptions) -> bool:
+    return any(one is not None for one in options.of_each("process").values)
+
+
+def _others(options: FleetOptions) -> list[str]:
+    """The types of what is given for a simulator and is none."""
+    given = options.of_each("process").values
+    return [type(one).__name__ for one in given if not isinstance(one, SimulatorProcess | None)]
+
+
+def _is_in_time(options: FleetOptions) -> bool:
+    evaluators = options.evaluation.process if options.evaluation is not None else None
+    given = [one for one in (*options.of_each("process").values, evaluators) if one is not None]
+    return all(one.ready_timeout < options.first_request_timeout for one in given)
+
+
+def _names_addresses(options: FleetOptions) -> bool:
+    return any(ADDRESSES in (one or {}) for one in options.of_each("create_env_kwargs").values)
+
+
+SIMULATORS: Final = (
+    Rule(
+        "simulator-is-described",
+        "process",
+        lambda options: not _others(options),
+        lambda options: f"a {_others(options)[0]} describes no simulator; pass a collectorfleet.SimulatorProcess",
+    ),
+    Rule(
+        "simulator-has-one-environment",
+        "envs_per_collector",
+        lambda options: options.envs_per_collector == 1 or not _has_one(options),
+        "a collector starts one simulator (process), and several environments would share it; leave it at 1 and raise "
+        "num_collectors",
+    ),
+    Rule(
+        "simulator-has-class-single",
+        "collector_class",
+        lambda options: not options.has_processes or not _has_one(options),
+        "a collector starts one simulator (process), and this class builds several environments in processes of their "
+        "own; use 'single' and raise num_collectors",
+    ),
+    Rule(
+        "simulator-is-ready-in-time",
+        "first_request_timeout",
+        _is_in_time,
+        "a collector counts as hung before ready_timeout of its simulator is over; give more than ready_timeout",
+    ),
+    Rule(
+        "simulator-needs-a-function",
+        "process",
+        lambda options: (
+            not _has_one(options)
+            or not any(isinstance(one, EnvBase) for one in options.of_each("create_env_fn").values)
+        ),
+        "create_env_fn is an environment already, and cannot get the addresses of a simulator; pass a function that "
+        "builds it",
+    ),
+    Rule(
+        "simulator-or-env-creator",
+        "use_env_creator",
+        lambda options: not options.use_env_creator or not _has_one(options),
+        "it builds an environment in the driver, which has no simulator; leave use_env_creator or process out",
+    ),
+    Rule(
+        "simulator-addresses-are-the-fleets",
+        "create_env_kwargs",
+        lambda options: not _has_one(options) or not _names_addresses(options),
+        f"the factory gets the addresses of the simulator in the argument {ADDRESSES}; leave it out, or rename it",
+    ),
+)

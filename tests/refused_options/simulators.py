@@ -1,0 +1,71 @@
+"""Of simulators that collectors start."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from collectorfleet import Evaluation, SimulatorProcess
+from tests import envs
+
+SIMULATOR = SimulatorProcess(["./sim", "{grpc}"], ["grpc"], timedelta(seconds=90))
+_IN_TIME = "a collector counts as hung before ready_timeout of its simulator is over; give more than ready_timeout"
+
+REFUSED = [
+    pytest.param(
+        ("simulator-is-described", "process"),
+        {"process": {"command": ["./sim"]}},
+        "a dict describes no simulator; pass a collectorfleet.SimulatorProcess",
+        id="a simulator that is a dict",
+    ),
+    pytest.param(
+        ("simulator-has-one-environment", "envs_per_collector"),
+        {"process": SIMULATOR, "envs_per_collector": 2},
+        "a collector starts one simulator (process), and several environments would share it; leave it at 1 and raise "
+        "num_collectors",
+        id="a simulator for two environments",
+    ),
+    pytest.param(
+        ("simulator-has-class-single", "collector_class"),
+        {"process": SIMULATOR, "collector_class": "sync"},
+        "a collector starts one simulator (process), and this class builds several environments in processes of their "
+        "own; use 'single' and raise num_collectors",
+        id="a simulator beside class sync",
+    ),
+    pytest.param(
+        ("simulator-is-ready-in-time", "first_request_timeout"),
+        {"process": SIMULATOR, "first_request_timeout": timedelta(seconds=90)},
+        _IN_TIME,
+        id="a simulator that is ready too late",
+    ),
+    pytest.param(
+        ("simulator-is-ready-in-time", "first_request_timeout"),
+        {
+            "policy": envs.make_policy(),
+            "evaluation": Evaluation(process=SIMULATOR),
+            "first_request_timeout": timedelta(seconds=10),
+        },
+        _IN_TIME,
+        id="an evaluator's simulator that is ready too late",
+    ),
+    pytest.param(
+        ("simulator-needs-a-function", "process"),
+        {"process": SIMULATOR, "create_env_fn": envs.Counting()},
+        "create_env_fn is an environment already, and cannot get the addresses of a simulator; pass a function that "
+        "builds it",
+        id="a simulator beside an environment that is built",
+    ),
+    pytest.param(
+        ("simulator-or-env-creator", "use_env_creator"),
+        {"process": SIMULATOR, "use_env_creator": True},
+        "it builds an environment in the driver, which has no simulator; leave use_env_creator or process out",
+        id="a simulator beside an EnvCreator",
+    ),
+    pytest.param(
+        ("simulator-addresses-are-the-fleets", "create_env_kwargs"),
+        {"process": SIMULATOR, "create_env_kwargs": {"process": 3}},
+        "the factory gets the addresses of the simulator in the argument process; leave it out, or rename it",
+        id="a simulator beside an argument of the same name",
+    ),
+]
