@@ -45,6 +45,12 @@ SMALL: dict[str, dict[str, Any]] = {
         "spec.collection.totalFrames": 4096,
         "spec.driver.train.kwargs": {"goal": 1e6},
     },
+    "simulator": {
+        "spec.collection.framesPerBatch": 200,
+        "spec.collection.totalFrames": 400,
+        "spec.evaluation": {"everyVersions": 1, "episodes": 1},
+        "spec.driver.train.kwargs": {"epochs": 1},
+    },
     "sac_trainer": {
         "spec.collection.initRandomFrames": 400,
         "spec.collection.totalFrames": 1000,
@@ -57,6 +63,7 @@ MEASURED = {
     "pendulum": "reward",
     "ppo_trainer": "loss_objective",
     "sac_trainer": "loss_actor",
+    "simulator": "loss",
 }
 
 
