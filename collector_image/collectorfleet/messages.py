@@ -61,6 +61,7 @@ class Request:
     policy: str = POLICY
     seed: int | None = None  # of the episode that an evaluator plays in place of a rollout
     parameters: Parameters | None = None  # for the environments from now on; None: as they are
+    recorded: int = 0  # how many of its episodes an evaluator records, the first ones of a batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +170,14 @@ class Episodes:
 
 
 @dataclass(frozen=True, slots=True)
+class Recorded:
+    """The first episodes of a rollout as animated WebP files; ``failure`` says why there is none."""
+
+    files: tuple[bytes, ...] = field(repr=False, default=())
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What came of a request.
 
@@ -190,6 +199,7 @@ class Answer:
     loop: str | None = None  # what steps from now on, see Started, if that has changed
     first_starts: str | None = None  # a digest of what the collector's first episodes began with, once
     parameters: int | None = None  # the oldest version of parameters that an environment of the collector has
+    recorded: Recorded | None = None  # what the request asked to record
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ class CollectorConfig:
         plays_episodes: it is an evaluator: each request is one episode, or one of each environment of a batch, that
             begins with the request's seed.
         simulator: a process that is started before the environment is built, and whose addresses the factory gets.
+        pixel_key: the entry of its observations that an evaluator records. None: what ``render()`` returns.
     """
 
     create_env: Any
@@ -63,6 +64,7 @@ class CollectorConfig:
     parameters: EnvironmentParameters | None = None
     plays_episodes: bool = False
     simulator: Simulator | None = None
+    pixel_key: str | None = None
 
     @property
     def has_processes(self) -> bool:

@@ -30,7 +30,7 @@ from collectorfleet.actor.rollout.collector import FastCollector, call_in_steps
 from collectorfleet.actor.stamp import SharedVersion
 from collectorfleet.actor.target import target_of
 from collectorfleet.codec import frames as keys
-from collectorfleet.messages import POLICY, Episodes, Request, Segment
+from collectorfleet.messages import POLICY, Episodes, Recorded, Request, Segment
 from collectorfleet.normalization import Normalization
 
 _OF_THE_DRIVER = ("policy_state_dict", "iter", "frames")
@@ -52,6 +52,7 @@ class Rollout:
     first_starts: str | None = None  # once, see :class:`FirstStarts`
     parameters: int | None = None  # the version of the environment's in all frames; None: the batch says it, if any
     oldest_parameters: int | None = None  # that an environment has
+    recorded: Recorded | None = None  # its first episodes, if that was asked for
 
 
 class RolloutRunner:

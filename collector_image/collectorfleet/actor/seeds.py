@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -65,6 +67,18 @@ class Seeds:
 def seed_everything(seed: int) -> None:
     """Seed the global state of torch, numpy and ``random`` in this process, for one episode."""
     _seed_generators(*np.random.SeedSequence(seed).spawn(3))
+
+
+@contextmanager
+def unchanged_generators() -> Iterator[None]:
+    """Give the generators of torch (on the CPU), numpy and ``random`` their state back: nothing drawn inside counts."""
+    numpys, pythons = np.random.get_state(), random.getstate()
+    with torch.random.fork_rng(devices=[]):
+        try:
+            yield
+        finally:
+            np.random.set_state(numpys)
+            random.setstate(pythons)
 
 
 def _seed_generators(

@@ -239,6 +239,7 @@ class CollectorServer:
             loop=rollout.loop,
             first_starts=rollout.first_starts,
             parameters=rollout.oldest_parameters,
+            recorded=rollout.recorded,
         )
 
     def _part(self, rollout: Rollout) -> Part | None:

@@ -14,7 +14,9 @@ from torchrl.envs import Compose, EnvBase, StepCounter, TransformedEnv
 from torchrl.envs.utils import ExplorationType, _make_compatible_policy, set_exploration_type
 
 from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.evaluation.frames import Frames
 from collectorfleet.actor.evaluation.normalization import FrozenNormalization
+from collectorfleet.actor.evaluation.recorder import EpisodeRecorder
 from collectorfleet.actor.factories import PolicyFactory
 from collectorfleet.actor.inbox import Inbox, Offer
 from collectorfleet.actor.normalization.environment import EnvironmentNormalization
@@ -63,6 +65,7 @@ class EpisodePlayer:
             )
         inbox = Inbox(_target(policy, self._env, config), None, self._normalization)
         self.inboxes = {POLICY: inbox}
+        self._frames = Frames(self._env, config.pixel_key)
         # What the environment begins with concerns no collector.
         self.normalization: EnvironmentNormalization | None = None
 
@@ -74,14 +77,16 @@ class EpisodePlayer:
             self._check_normalization(weights)
         inbox = self.inboxes[POLICY]
         inbox.begin_rollout(request.version, exactly=weights)
+        recorder = EpisodeRecorder(self._frames, min(request.recorded, self._env.batch_size.numel()))
         try:
             self._normalization.begin_episodes()
-            episodes = self._play(request.seed)
+            episodes = self._play(request.seed, recorder)
         finally:
             (segment,) = inbox.end_rollout()
         if segment.version != request.version:
             raise RuntimeError(f"version {segment.version} was loaded, and {request.version} was to be evaluated")
-        return Rollout(None, sum(episodes.lengths), request.version, None, episodes=episodes)
+        recorded = recorder.recorded() if request.recorded else None
+        return Rollout(None, sum(episodes.lengths), request.version, None, episodes=episodes, recorded=recorded)
 
     def _check_normalization(self, weights: Offer | None) -> None:
         if weights is None:
@@ -97,7 +102,7 @@ class EpisodePlayer:
     def cut_short(self, request_id: int) -> None:
         """Episodes are played to their end."""
 
-    def _play(self, seed: int) -> Episodes:
+    def _play(self, seed: int, recorder: EpisodeRecorder) -> Episodes:
         seed_everything(seed)
         env = self._env
         with torch.no_grad(), set_exploration_type(self._exploration):
@@ -108,6 +113,7 @@ class EpisodePlayer:
             returns = np.zeros(environments)
             lengths = np.zeros(environments, np.int64)
             running, done = np.ones(environments, bool), np.zeros((environments, 1), bool)
+            recorder.see(here, running)
             while True:
                 with calling(Origin.POLICY):
                     here = self._act(here)
@@ -117,6 +123,7 @@ class EpisodePlayer:
                 lengths[running] += 1
                 done = done | _done(env, stepped)
                 running &= ~done.all(1)
+                recorder.see(stepped["next"], running)
                 if not running.any():
                     return Episodes(tuple(returns.tolist()), tuple(lengths.tolist()))
                 with calling(Origin.ENVIRONMENT):

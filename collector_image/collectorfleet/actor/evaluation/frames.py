@@ -1,0 +1,93 @@
+"""What an environment looks like: from its ``render()``, or from an entry of its observations."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from tensordict import TensorDictBase
+from torch import Tensor
+from torchrl.envs import EnvBase
+
+from collectorfleet.codec.video import Pixels, reduced
+
+_COLORS: Final = 3
+_CHANNELS: Final = (1, 3, 4)  # gray, colors, colors with alpha
+
+
+class CannotRender(Exception):
+    """There is no frame; the message says what to change."""
+
+
+class Frames:
+    """The frames of ``env``, one for each environment of a batch.
+
+    Args:
+        pixel_key: the entry of the observations that has the frames. None: ``env.render()`` returns them.
+    """
+
+    def __init__(self, env: EnvBase, pixel_key: str | None) -> None:
+        self._env = env
+        self._pixel_key = pixel_key
+        self._environments = env.batch_size.numel()
+
+    def now(self, observed: TensorDictBase, rows: list[int]) -> list[Pixels]:
+        """Return the frames of these environments, uint8 ``[height, width, 3]``, at most 320 pixels wide and high.
+
+        Raises CannotRender, or whatever ``render()`` raises.
+        """
+        found = self._rendered() if self._pixel_key is None else self._observed(observed, self._pixel_key)
+        return [reduced(_pixels(found[row])) for row in rows]
+
+    def _rendered(self) -> list[Any]:
+        render = getattr(self._env, "render", None)
+        if render is None:
+            raise CannotRender("the environment has no render(); name an entry of its observations with pixelKey")
+        made = render()
+        if made is None:
+            raise CannotRender(
+                "render() returned None; give the evaluation environment render_mode: rgb_array "
+                "(evaluation.environment.kwargs), or name an entry of its observations with pixelKey"
+            )
+        if not self._env.batch_size:
+            return [made]
+        if not isinstance(made, list | tuple) and np.ndim(made) == _COLORS and self._environments == 1:
+            return [made]
+        if len(made) != self._environments:
+            raise CannotRender(
+                f"render() returned {len(made)} frames of {self._environments} environments; it has to return one each"
+            )
+        return list(made)
+
+    def _observed(self, observed: TensorDictBase, key: str) -> NDArray[Any]:
+        values = observed.get(key, None)
+        if values is None:
+            there = ", ".join(sorted(map(str, observed.keys())))
+            raise CannotRender(f"pixelKey: the observations have no entry {key}; they have {there}")
+        found: NDArray[Any] = values.detach().cpu().reshape(self._environments, *values.shape[-_COLORS:]).numpy()
+        return found
+
+
+def _pixels(frame: Any) -> Pixels:
+    """Return ``frame`` as uint8 ``[height, width, 3]``; floats are from 0 to 1."""
+    if isinstance(frame, list | tuple):
+        raise CannotRender("render() returned a list; use render_mode: rgb_array")
+    values = frame.detach().cpu().numpy() if isinstance(frame, Tensor) else np.asarray(frame)
+    if values.ndim == _COLORS - 1:
+        values = values[..., None]
+    if values.ndim == _COLORS and values.shape[-1] not in _CHANNELS and values.shape[0] in _CHANNELS:
+        values = np.moveaxis(values, 0, -1)  # of transforms, which have channels first
+    if values.ndim != _COLORS or values.shape[-1] not in _CHANNELS or not values.size:
+        raise CannotRender(f"a frame has the shape {list(np.shape(frame))}; it has to be [height, width, 3]")
+    if values.dtype != np.uint8:
+        values = _bytes(values)
+    if values.shape[-1] == 1:
+        values = values.repeat(_COLORS, -1)
+    return np.ascontiguousarray(values[..., :_COLORS])
+
+
+def _bytes(values: NDArray[Any]) -> Pixels:
+    if np.issubdtype(values.dtype, np.floating):
+        values = np.nan_to_num(values) * 255
+    return values.clip(0, 255).astype(np.uint8)

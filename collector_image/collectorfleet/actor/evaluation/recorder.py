@@ -1,0 +1,63 @@
+"""Records the first episodes of a rollout. What it cannot record costs the video, and never the episode."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from tensordict import TensorDictBase
+
+from collectorfleet.actor.evaluation.clip import Clip
+from collectorfleet.actor.evaluation.frames import CannotRender, Frames
+from collectorfleet.actor.seeds import unchanged_generators
+from collectorfleet.codec.video import encode
+from collectorfleet.errors import describe
+from collectorfleet.messages import Recorded
+
+
+class EpisodeRecorder:
+    """Of one rollout: the episodes of the first ``count`` environments of a batch."""
+
+    def __init__(self, frames: Frames, count: int) -> None:
+        self._frames = frames
+        self._clips = [Clip() for _ in range(count)]
+        self._recording = set(range(count))
+        self._step = 0
+        self._failure: str | None = None
+
+    def see(self, observed: TensorDictBase, running: NDArray[np.bool_]) -> None:
+        """Note what the environments look like after a reset or a step.
+
+        ``running`` says for each environment whether its episode goes on. Of an episode that has just ended, this is
+        the last frame.
+        """
+        if not self._recording:
+            return
+        step, self._step = self._step, self._step + 1
+        ended = {row for row in self._recording if not running[row]}
+        rows = [row for row in sorted(self._recording) if row in ended or self._clips[row].wants(step)]
+        self._recording -= ended
+        if not rows:
+            return
+        try:
+            # An episode has the same result whether or not it is recorded.
+            with unchanged_generators():
+                frames = self._frames.now(observed, rows)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (a renderer is anybody's code)
+            self._fail(error)
+            return
+        for row, frame in zip(rows, frames, strict=True):
+            self._clips[row].add(frame)
+
+    def recorded(self) -> Recorded:
+        """Return the files, or why there are none. Blocks while they are encoded, for about a second."""
+        if self._failure is None:
+            try:
+                return Recorded(tuple(encode(clip.frames) for clip in self._clips))
+            except Exception as error:  # noqa: BLE001  (frames of different sizes, say)
+                self._fail(error)
+        return Recorded(failure=self._failure)
+
+    def _fail(self, error: BaseException) -> None:
+        self._failure = str(error) if isinstance(error, CannotRender) else f"render() failed: {describe(error)}"
+        self._recording.clear()
+        self._clips.clear()

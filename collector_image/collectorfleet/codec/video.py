@@ -1,0 +1,87 @@
+"""Frames as an animated WebP file and back, by Pillow."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageSequence
+
+# uint8 [height, width, 3]
+Pixels = NDArray[np.uint8]
+
+LARGEST_SIDE: Final = 320  # pixels
+MOST_BYTES: Final = 1_000_000
+FRAMES_PER_SECOND: Final = 20
+# Of WebP: from here on, flat drawings and noise look right at this size, and higher numbers only cost bytes and time.
+_OPTIONS: Final[dict[str, Any]] = {"quality": 60, "method": 2, "allow_mixed": True}
+_GIF_COLORS: Final = 128
+
+
+def reduced(frame: Pixels) -> Pixels:
+    """Return ``frame`` with at most 320 pixels in width and in height, in its own proportions."""
+    height, width, _ = frame.shape
+    longest = max(height, width)
+    if longest <= LARGEST_SIDE:
+        return frame
+    size = (max(1, width * LARGEST_SIDE // longest), max(1, height * LARGEST_SIDE // longest))
+    return np.asarray(Image.fromarray(frame).resize(size, Image.Resampling.BOX))
+
+
+def encode(frames: Sequence[Pixels]) -> bytes:
+    """Return an animated WebP file of at most 1 MB, which plays in a loop.
+
+    If the file is larger, every second frame is left out, and each of the others is shown for twice as long.
+    """
+    milliseconds = 1000 // FRAMES_PER_SECOND
+    while True:
+        data = _webp(frames, milliseconds)
+        if len(data) <= MOST_BYTES or len(frames) == 1:
+            return data
+        frames, milliseconds = frames[::2], 2 * milliseconds
+
+
+def decode(data: bytes) -> tuple[NDArray[np.uint8], float]:
+    """Return the frames of a file, uint8 ``[frames, height, width, 3]``, and how many are shown in a second.
+
+    WebP stores equal frames in a row once. They come back as often as they were.
+    """
+    with Image.open(io.BytesIO(data)) as image:
+        shown = [(np.asarray(frame.convert("RGB")), _milliseconds(frame)) for frame in ImageSequence.Iterator(image)]
+    shortest = min(milliseconds for _, milliseconds in shown)
+    frames = [frame for frame, milliseconds in shown for _ in range(round(milliseconds / shortest))]
+    return np.stack(frames), 1000 / shortest
+
+
+def size_of(data: bytes) -> tuple[int, int]:
+    """Return the width and the height of a file, in pixels."""
+    with Image.open(io.BytesIO(data)) as image:
+        return image.size
+
+
+def gif(data: bytes) -> bytes:
+    """Return the same frames as an animated GIF, for viewers that know no WebP."""
+    frames, per_second = decode(data)
+    images = [
+        Image.fromarray(frame).quantize(_GIF_COLORS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+        for frame in frames
+    ]
+    out = io.BytesIO()
+    images[0].save(out, "GIF", save_all=True, append_images=images[1:], duration=round(1000 / per_second), loop=0)
+    return out.getvalue()
+
+
+def _milliseconds(frame: Image.Image) -> int:
+    """Return for how long a frame is shown. A file of one frame does not say."""
+    frame.load()  # which reads it
+    return int(frame.info.get("duration") or 1000 // FRAMES_PER_SECOND)
+
+
+def _webp(frames: Sequence[Pixels], milliseconds: int) -> bytes:
+    first, *rest = [Image.fromarray(frame) for frame in frames]
+    out = io.BytesIO()
+    first.save(out, "WEBP", save_all=True, append_images=rest, duration=milliseconds, loop=0, **_OPTIONS)
+    return out.getvalue()

@@ -1,0 +1,65 @@
+"""Frames become a small file, and frames again."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from collectorfleet.codec import video
+from collectorfleet.codec.video import Pixels, decode, encode, gif, reduced, size_of
+
+
+def squares(count: int) -> list[Pixels]:
+    """A white square on black that moves to the right, five pixels a frame."""
+    frames = np.zeros((count, 40, 60, 3), np.uint8)
+    for number, frame in enumerate(frames):
+        frame[10:20, 5 * number : 5 * number + 10] = 255
+    return list(frames)
+
+
+def test_a_file_has_the_frames_in_order_at_twenty_a_second() -> None:
+    frames, per_second = decode(encode(squares(9)))
+    assert (frames.shape, per_second) == ((9, 40, 60, 3), 20.0)
+    for found, wanted in zip(frames, squares(9), strict=True):
+        assert np.abs(found.astype(int) - wanted).mean() < 8
+
+
+def test_equal_frames_in_a_row_come_back_as_often_as_they_were() -> None:
+    first, *rest = squares(3)
+    frames, per_second = decode(encode([first] * 5 + rest))
+    assert (len(frames), per_second) == (7, 20.0)
+
+
+def test_a_single_frame_is_a_video() -> None:
+    frames, per_second = decode(encode(squares(1)))
+    assert (frames.shape, per_second) == ((1, 40, 60, 3), 20.0)
+
+
+def test_a_file_that_would_be_too_large_has_fewer_frames_and_lasts_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(video, "MOST_BYTES", 10_000)
+    noise = list(np.random.default_rng(0).integers(0, 255, (40, 32, 32, 3), np.uint8))
+    assert len(video._webp(noise, 50)) > 10_000
+    data = encode(noise)
+    frames, per_second = decode(data)
+    assert len(data) <= 10_000
+    assert len(frames) in (20, 10, 5)
+    assert len(frames) / per_second == pytest.approx(2.0)
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 900), st.integers(1, 900))
+def test_a_frame_is_at_most_320_pixels_wide_and_high(width: int, height: int) -> None:
+    found = reduced(np.zeros((height, width, 3), np.uint8))
+    assert max(found.shape[:2]) == min(320, max(width, height))
+    assert min(found.shape) >= 1
+
+
+def test_a_gif_has_the_same_frames_for_viewers_that_know_no_webp() -> None:
+    data = encode(squares(9))
+    with Image.open(io.BytesIO(gif(data))) as image:
+        assert (image.format, image.n_frames, image.size) == ("GIF", 9, size_of(data))
