@@ -32,6 +32,12 @@ REFUSED = [
         id="the best weights without checkpoints",
     ),
     pytest.param(
+        {"spec.evaluation": {"episodes": 2, "video": {"episodes": 3}}},
+        "spec.evaluation.video.episodes: more episodes are recorded than evaluation.episodes plays; record fewer, or "
+        "play more",
+        id="more videos than episodes",
+    ),
+    pytest.param(
         {**JOB, "spec.evaluation": {"template": {"spec": {"nodeSelector": {"pool": "cpu"}}}}},
         "spec.evaluation.template: with launcher Job evaluators are processes of the driver pod; use launcher "
         "RayCluster, or set driver.template",

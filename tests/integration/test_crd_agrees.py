@@ -83,6 +83,9 @@ CHOICES: dict[str, list[Any]] = {
         *({"episodes": value} for value in (0, 1, 100_000, 100_001)),
         *({"seeds": value} for value in ([], [0], [-1], [2**31 - 1], [2**31], [0, 0], [0] * 1001, ["0"])),
         *({"stopWhen": value} for value in ({}, {"returnMean": 450}, {"returnMean": -0.5}, {"returnMean": "450"})),
+        *({"video": {"episodes": value}} for value in (0, 1, 5, 6)),
+        *({"video": value} for value in ({}, None, {"everyEvaluations": 0}, {"pixelKey": ""}, {"pixelKey": "pixels"})),
+        *({"episodes": 3, "video": {"episodes": value}} for value in (3, 4)),
         *({"template": value} for value in ({}, {"spec": {"nodeSelector": {}}}, {"metadata": {}}, {"spec": []})),
     ],
     "spec.collectors.groups": [

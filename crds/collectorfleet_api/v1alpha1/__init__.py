@@ -40,7 +40,7 @@ from collectorfleet_api.v1alpha1.environment import (
     ParametersApply,
     ParametersThrough,
 )
-from collectorfleet_api.v1alpha1.evaluation import Evaluation, EvaluationResources, StopWhen
+from collectorfleet_api.v1alpha1.evaluation import Evaluation, EvaluationResources, EvaluationVideo, StopWhen
 from collectorfleet_api.v1alpha1.factory import (
     Factory,
 )
@@ -93,6 +93,7 @@ from collectorfleet_api.v1alpha1.report import (
     Publishes,
     PublishLag,
     Staleness,
+    VideoStatus,
     WeightsFailure,
     WeightsStatus,
 )
@@ -165,6 +166,7 @@ __all__ = [
     "Evaluation",
     "EvaluationResources",
     "EvaluationStatus",
+    "EvaluationVideo",
     "ExplorationType",
     "Factory",
     "Git",
@@ -214,6 +216,7 @@ __all__ = [
     "TravellingModule",
     "UpdateStrategy",
     "UpdateStrategyType",
+    "VideoStatus",
     "Weights",
     "WeightsDtype",
     "WeightsFailure",

@@ -13,6 +13,7 @@ from collectorfleet_api.v1alpha1.types import Cpu, Memory, PodTemplate
 
 MOST_EVALUATORS: Final = 100
 MOST_EPISODES: Final = 100_000
+MOST_RECORDED: Final = 5
 # Every simulator takes these.
 LARGEST_SEED: Final = 2**31 - 1
 # Between two evaluations, where the spec names no interval.
@@ -36,6 +37,31 @@ class EvaluationResources(Model):
 class StopWhen(Model):
     return_mean: float = Field(
         description="The fleet completes once an evaluation reaches this mean return, before `totalFrames`."
+    )
+
+
+class EvaluationVideo(Model):
+    """Videos of episodes, as animated WebP files."""
+
+    episodes: Annotated[int, Field(ge=1, le=MOST_RECORDED)] = Field(
+        default=1,
+        description="How many episodes of a recorded evaluation become videos, at most 5. The first episodes do.",
+    )
+    every_evaluations: Positive = Field(
+        default=5,
+        description=(
+            "The first evaluation is recorded, and each so many evaluations later. An evaluation that begins once the "
+            "run has ended is recorded as well."
+        ),
+    )
+    pixel_key: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=253,
+        description=(
+            "The entry of the observations that is recorded, such as `pixels`. Absent: the frames of the environment's "
+            "`render()`; Gymnasium's environments need `render_mode: rgb_array` in `evaluation.environment.kwargs`."
+        ),
     )
 
 
@@ -102,6 +128,7 @@ class Evaluation(Model):
             "Needs `driver.checkpoint`."
         ),
     )
+    video: EvaluationVideo | None = Field(default=None, description="Videos of some episodes. Absent: there are none.")
     template: PodTemplate = Field(
         default_factory=dict,
         description=(

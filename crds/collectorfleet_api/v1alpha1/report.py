@@ -215,6 +215,15 @@ class BestEvaluation(Model):
     return_mean: Measured = Field(description="Mean return of its episodes.")
 
 
+class VideoStatus(Model):
+    version: int | None = Field(default=None, description="Version of the weights in the newest video.")
+    path: str | None = Field(
+        default=None,
+        description="File of the newest video, as the driver sees it. Absent: there is none, or no folder for it.",
+    )
+    failure: str | None = Field(default=None, description="Why a newer episode could not be recorded.")
+
+
 class EvaluationStatus(Model):
     """The newest finished evaluation, and counts of all of them."""
 
@@ -255,6 +264,9 @@ class EvaluationStatus(Model):
         default=None, description="Why an evaluation failed or an evaluator was lost, the newest cause."
     )
     summary: str | None = Field(default=None, description="Mean return and standard error, for the column.")
+    video: VideoStatus | None = Field(
+        default=None, description="Videos of episodes. Absent: the spec has no `evaluation.video`."
+    )
 
 
 class ParametersOf(Model):

@@ -49,6 +49,17 @@ EVALUATION: Final = (
         "the best weights are kept beside the checkpoints; set driver.checkpoint",
     ),
     Combination(
+        "evaluation-plays-what-is-recorded",
+        "evaluation.video.episodes",
+        lambda spec: (
+            spec.evaluation is None
+            or spec.evaluation.video is None
+            or spec.evaluation.video.episodes <= spec.evaluation.episodes
+        ),
+        f"!{_EVALUATES} || !has(self.evaluation.video) || self.evaluation.video.episodes <= self.evaluation.episodes",
+        "more episodes are recorded than evaluation.episodes plays; record fewer, or play more",
+    ),
+    Combination(
         "evaluator-pods-need-ray",
         "evaluation.template",
         lambda spec: (

@@ -64,6 +64,9 @@ def told(changes: dict[str, Any]) -> list[str]:
         pytest.param(with_(seeds=[2**31]), "spec.evaluation.seeds[0]: ", id="a seed that no simulator takes"),
         pytest.param(with_(everyVersions=0), "spec.evaluation.everyVersions: ", id="an interval of nothing"),
         pytest.param(with_(stopWhen={}), "spec.evaluation.stopWhen.returnMean: ", id="a goal without a number"),
+        pytest.param(with_(video={"episodes": 0}), "spec.evaluation.video.episodes: ", id="a video of nothing"),
+        pytest.param(with_(video={"episodes": 6}), "spec.evaluation.video.episodes: ", id="too many videos"),
+        pytest.param(with_(video={"pixelKey": ""}), "spec.evaluation.video.pixelKey: ", id="an entry without a name"),
         pytest.param(with_(episode=3), "spec.evaluation.episode: unknown field; did you mean episodes?", id="a typo"),
     ],
 )
