@@ -17,8 +17,8 @@ if TYPE_CHECKING:
         TooFewCollectors,
         UserCodeError,
     )
-    from collectorfleet.evaluation.options import Evaluation
-    from collectorfleet.evaluation.result import EvaluationResult
+    from collectorfleet.evaluation.options import Evaluation, Video
+    from collectorfleet.evaluation.result import EpisodeVideo, EvaluationResult
     from collectorfleet.fleet.collector import FleetCollector
     from collectorfleet.fleet.distributed import DistributedCollector, DistributedSyncCollector, RPCCollector
     from collectorfleet.learners.feed import LearnerFeed
@@ -36,6 +36,7 @@ __all__ = [
     "DistributedSyncCollector",
     "EnvPool",
     "EnvironmentParameters",
+    "EpisodeVideo",
     "Evaluation",
     "EvaluationResult",
     "Factory",
@@ -48,6 +49,7 @@ __all__ = [
     "SimulatorProcess",
     "TooFewCollectors",
     "UserCodeError",
+    "Video",
     "current_run",
 ]
 
@@ -59,6 +61,7 @@ _MODULES: Final = {
     "DistributedSyncCollector": "fleet.distributed",
     "EnvPool": "env_pool",
     "EnvironmentParameters": "parameters",
+    "EpisodeVideo": "evaluation.result",
     "Evaluation": "evaluation.options",
     "EvaluationResult": "evaluation.result",
     "Factory": "user_code",
@@ -71,6 +74,7 @@ _MODULES: Final = {
     "SimulatorProcess": "actor.simulator.options",
     "TooFewCollectors": "errors",
     "UserCodeError": "errors",
+    "Video": "evaluation.options",
     "current_run": "run.current",
 }
 

@@ -10,14 +10,14 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from collectorfleet.codec.snapshot import Snapshot, copied, take, tensors_by_name
 from collectorfleet.errors import UserCodeError, describe
-from collectorfleet.evaluation.result import EvaluationResult
+from collectorfleet.evaluation.result import EpisodeVideo, EvaluationResult
 from collectorfleet.evaluation.state.evaluation import Candidate, EvaluationPlan, EvaluationState
 from collectorfleet.evaluation.state.evaluators import Evaluator
 from collectorfleet.evaluation.state.schedule import Schedule
@@ -73,6 +73,8 @@ class EvaluationLoop:
         self.results: deque[EvaluationResult] = deque(maxlen=_KEPT_RESULTS)
         self.keeps_best = keeps_best
         self.best: tuple[EvaluationResult, Snapshot] | None = None
+        # Called with each evaluation's videos, while the lock is held: it returns at once.
+        self.take_videos: Callable[[Sequence[EpisodeVideo]], None] = lambda _: None
         self.changed = threading.Condition()
         self._shared = shared
         self._transport = transport
@@ -83,6 +85,7 @@ class EvaluationLoop:
         # The gather thread puts them in while it holds its own lock, which this thread asks for while it holds its own.
         self._due: queue.SimpleQueue[Candidate] = queue.SimpleQueue()
         self._latest: Candidate | None = None  # of all that were published
+        self._has_warned_of_videos = False
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="collectorfleet-evaluation", daemon=True)
 
@@ -220,6 +223,9 @@ class EvaluationLoop:
 
     def _note(self, result: EvaluationResult, weights: Weights) -> None:
         self.results.append(result)
+        newest = self.state.videos.newest
+        if newest and newest[0].version == result.version:
+            self.take_videos(newest)
         if self.keeps_best and self.state.best is result:
             # A copy: the memory of a store that is shut down is gone.
             self.best = (result, copied(self._transport.read(weights.stored)))
@@ -277,6 +283,10 @@ class EvaluationLoop:
         self.state.lost(one, cause, now)
 
     def _check(self, now: float) -> None:
+        for one in self.state.too_long_recording(now):
+            half = self.state.plan.timeout_seconds / 2
+            self._lost(one, f"{Fault.HUNG}: it has recorded an episode for {half:g} s, half of the timeout", now)
+        self._warn_of_videos()
         seconds = self.state.plan.build_seconds
         for one in self.state.evaluators.too_long_building(now, seconds):
             self._lost(one, f"{Fault.HUNG}: not built within {seconds:.0f} s (first_request_timeout)", now)
@@ -289,3 +299,9 @@ class EvaluationLoop:
             self.state.last_failure = failure
         elif (failure := self.state.not_finite()) is not None:
             log.warning("evaluation failed: %s", failure)
+
+    def _warn_of_videos(self) -> None:
+        failure = self.state.videos.failure
+        if failure is not None and not self._has_warned_of_videos:
+            self._has_warned_of_videos = True
+            log.warning("evaluation.video: %s; evaluation and training continue without this video", failure)

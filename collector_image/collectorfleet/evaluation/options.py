@@ -15,6 +15,33 @@ from collectorfleet.evaluation.state.schedule import Interval
 
 _DEFAULT_EVERY_VERSIONS: Final = 10
 _LARGEST_SEED: Final = 2**31 - 1
+_MOST_RECORDED: Final = 5
+
+
+@dataclass(frozen=True)
+class Video:
+    """Episodes of evaluations as short videos: animated WebP files, see :meth:`~collectorfleet.FleetCollector.videos`.
+
+    Args:
+        episodes: how many of an evaluation are recorded, from 1 to 5: those with the first seeds.
+        every_evaluations: the first evaluation is recorded, and each so many evaluations later. An evaluation that
+            begins once the run has ended is recorded as well.
+        pixel_key: the entry of the observations that is recorded. None: what ``render()`` of the evaluation environment
+            returns, which needs ``render_mode="rgb_array"`` in Gymnasium.
+
+    Raises:
+        InvalidOption: a value that cannot work.
+    """
+
+    episodes: int = 1
+    every_evaluations: int = 5
+    pixel_key: str | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.episodes <= _MOST_RECORDED:
+            raise InvalidOption(f"evaluation.video.episodes: {self.episodes} is not from 1 to {_MOST_RECORDED}")
+        if self.every_evaluations <= 0:
+            raise InvalidOption(f"evaluation.video.every_evaluations: {self.every_evaluations} is not above 0")
 
 
 @dataclass(frozen=True)
@@ -43,6 +70,7 @@ class Evaluation:
         stop_at_return: the iteration ends once an evaluation has this mean return.
         keep_best: keep the weights of the version with the highest mean return, see
             :meth:`~collectorfleet.FleetCollector.best_weights`.
+        video: which episodes are recorded. None: none.
         device: where the environment and the policy are. None: where the environment is built, else the CPU.
         threads: threads of torch in an evaluator.
         remote_config: options of the evaluators' Ray actors. None: ``{"num_cpus": 0}``, so that no collector waits for
@@ -65,6 +93,7 @@ class Evaluation:
     timeout: timedelta = timedelta(minutes=10)
     stop_at_return: float | None = None
     keep_best: bool = False
+    video: Video | None = None
     device: Any = None
     threads: int = 1
     remote_config: Mapping[str, Any] | None = None
@@ -86,6 +115,11 @@ class Evaluation:
         if repeated is not None:
             raise InvalidOption(
                 f"evaluation.seeds: {repeated} is there twice, and its episodes would count twice; give each seed once"
+            )
+        if self.video is not None and self.video.episodes > self.episodes:
+            raise InvalidOption(
+                f"evaluation.video.episodes: {self.video.episodes} is more than the {self.episodes} episodes of an "
+                "evaluation; record fewer, or play more"
             )
         if self.timeout <= timedelta(0):
             raise InvalidOption(f"evaluation.timeout: {self.timeout} is not above 0")

@@ -62,3 +62,26 @@ class EvaluationResult:
     def length_mean(self) -> float:
         """The mean length of the episodes, in frames."""
         return fmean(self.lengths)
+
+
+@dataclass(frozen=True)
+class EpisodeVideo:
+    """One episode of an evaluation as an animated WebP file.
+
+    Args:
+        version: the version of the weights.
+        frames: frames handed out when that version was published.
+        episode: its place among the episodes of the evaluation, from 0 on.
+        seed: what the episode began with, or the batch of environments that it was played in.
+        episode_return: the sum of its rewards.
+        length: its frames.
+        data: the content of the file.
+    """
+
+    version: int
+    frames: int
+    episode: int
+    seed: int
+    episode_return: float
+    length: int
+    data: bytes = field(repr=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -12,7 +12,7 @@ from torchrl.collectors import BaseCollector
 from collectorfleet.codec.snapshot import tensors_by_name
 from collectorfleet.errors import InvalidOption
 from collectorfleet.evaluation.loop import EvaluationLoop
-from collectorfleet.evaluation.result import EvaluationResult
+from collectorfleet.evaluation.result import EpisodeVideo, EvaluationResult
 from collectorfleet.fleet.engine import Engine
 from collectorfleet.gather.consumer import Consumer
 
@@ -35,6 +35,19 @@ class EvaluationControl(BaseCollector):
         evaluation = self._evaluation
         with evaluation.changed:
             return list(evaluation.results)
+
+    def videos(self) -> tuple[EpisodeVideo, ...]:
+        """Return the videos of the newest evaluation that was recorded, see :class:`~collectorfleet.Video`.
+
+        Any thread may ask, also after ``shutdown()``. Earlier videos are not kept in memory.
+        """
+        evaluation = self._evaluation
+        with evaluation.changed:
+            return evaluation.state.videos.newest
+
+    def take_videos(self, take: Callable[[Sequence[EpisodeVideo]], None]) -> None:
+        """Call ``take`` with the videos of each evaluation from now on; it returns at once, and raises nothing."""
+        self._evaluation.take_videos = take
 
     def best_weights(self) -> tuple[EvaluationResult, dict[str, Tensor]] | None:
         """Return the result with the highest mean return, and the weights that were evaluated; None: there is none yet.

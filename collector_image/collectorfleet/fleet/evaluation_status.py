@@ -7,7 +7,8 @@ from typing import Any
 from collectorfleet.evaluation.loop import EvaluationLoop
 from collectorfleet.evaluation.result import EvaluationResult
 from collectorfleet.evaluation.state.evaluation import EvaluationState
-from collectorfleet_api.v1alpha1.report import BestEvaluation, EvaluationStatus
+from collectorfleet.evaluation.state.videos import Videos
+from collectorfleet_api.v1alpha1.report import BestEvaluation, EvaluationStatus, VideoStatus
 
 _LONGEST_FAILURE = 300
 
@@ -33,8 +34,17 @@ def _status(state: EvaluationState) -> EvaluationStatus:
         available=state.evaluators.available,
         restarts=state.evaluators.restarts,
         stopped=True if state.reached else None,
-        last_failure=failure if failure is None or len(failure) <= _LONGEST_FAILURE else f"{failure[:297]}...",
+        last_failure=_shortened(failure),
+        video=_of_videos(state.videos) if state.videos.are_asked_for else None,
     )
+
+
+def _of_videos(videos: Videos) -> VideoStatus:
+    return VideoStatus(version=videos.newest[0].version if videos.newest else None, failure=_shortened(videos.failure))
+
+
+def _shortened(failure: str | None) -> str | None:
+    return failure if failure is None or len(failure) <= _LONGEST_FAILURE else f"{failure[:297]}..."
 
 
 def _of_result(result: EvaluationResult) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collectorfleet.actor.simulator.options import Simulator
 from collectorfleet.evaluation.loop import EvaluationLoop
 from collectorfleet.evaluation.options import Evaluation
 from collectorfleet.evaluation.state.evaluation import EvaluationPlan
+from collectorfleet.evaluation.state.videos import VideoPlan
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.recipes import constants_differ, simulator_of
 from collectorfleet.fleet.weights import WeightsSource
@@ -33,6 +34,7 @@ def evaluation_loop(options: FleetOptions, source: WeightsSource, shared: Shared
     evaluation = options.evaluation
     if evaluation is None:
         return None
+    video = evaluation.video
     plan = EvaluationPlan(
         evaluation.replicas,
         evaluation.interval,
@@ -42,6 +44,7 @@ def evaluation_loop(options: FleetOptions, source: WeightsSource, shared: Shared
         options.first_request_timeout.total_seconds(),
         evaluation.stop_at_return,
         measure=_measure(options, evaluation),
+        video=None if video is None else VideoPlan(video.episodes, video.every_evaluations),
     )
     loop = EvaluationLoop(
         shared,
@@ -92,6 +95,7 @@ def _config(options: FleetOptions, evaluation: Evaluation) -> CollectorConfig:
         threads=evaluation.threads,
         plays_episodes=True,
         simulator=_simulator(options, evaluation),
+        pixel_key=None if evaluation.video is None else evaluation.video.pixel_key,
     )
 
 

@@ -34,7 +34,7 @@ class EpisodeList:
 
     def __init__(self, episodes: int) -> None:
         self.episodes = episodes
-        self._per_rollout: int | None = None
+        self.per_rollout: int | None = None
         self._next = 0
         self._again: list[int] = []  # lost with their evaluator
         self._playing: set[int] = set()
@@ -58,7 +58,7 @@ class EpisodeList:
         """The rollout has ended, with these episodes."""
         self._playing.discard(number)
         self._ended[number] = episodes
-        self._per_rollout = len(episodes.returns)
+        self.per_rollout = len(episodes.returns)
 
     def lost(self, number: int) -> None:
         """The rollout was lost with its evaluator: it is played again, from the same seed."""
@@ -82,4 +82,4 @@ class EpisodeList:
 
     def _needed(self) -> int:
         """How many rollouts there have to be; one for each episode as long as it is not known how many one has."""
-        return -(-self.episodes // (self._per_rollout or 1))
+        return -(-self.episodes // (self.per_rollout or 1))

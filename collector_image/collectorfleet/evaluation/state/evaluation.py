@@ -12,6 +12,7 @@ from collectorfleet.evaluation.result import EvaluationResult
 from collectorfleet.evaluation.state.episodes import EpisodeList, seed_of
 from collectorfleet.evaluation.state.evaluators import Evaluator, Evaluators
 from collectorfleet.evaluation.state.schedule import Interval
+from collectorfleet.evaluation.state.videos import Recording, VideoPlan, Videos
 from collectorfleet.messages import Answer, CollectorId, Request, Weights, digest_of
 
 
@@ -26,6 +27,7 @@ class EvaluationPlan:
         build_seconds: how long an evaluator may take to build its environment and policy, once its process runs.
         stop_at_return: the mean return at which the run has reached its goal; None: there is none.
         measure: what is played and how, in words: results of another measure cannot be compared.
+        video: which episodes are recorded; None: none.
     """
 
     replicas: int
@@ -36,6 +38,7 @@ class EvaluationPlan:
     build_seconds: float
     stop_at_return: float | None = None
     measure: str = ""
+    video: VideoPlan | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ class Running:
     candidate: Candidate
     episodes: EpisodeList
     began: float
+    recording: Recording | None = None
     numbers: dict[int, int] = field(default_factory=dict)  # of rollouts, by request
 
 
@@ -75,6 +79,7 @@ class EvaluationState:
     def __init__(self, plan: EvaluationPlan, now: float) -> None:
         self.plan = plan
         self.evaluators = Evaluators(plan.replicas, now)
+        self.videos = Videos(plan.video)
         self.pending: Candidate | None = None
         self.running: Running | None = None
         self.newest: EvaluationResult | None = None
@@ -85,6 +90,7 @@ class EvaluationState:
         self.reached = False
         self.last_failure: str | None = None
         self._failed_version: int | None = None
+        self._has_ended = False
         self._next_request = 0
 
     # ---------------------------------------------------------------- versions
@@ -95,6 +101,7 @@ class EvaluationState:
 
     def run_ended(self, last: Candidate) -> None:
         """There will be no other version: this one is evaluated, whatever the interval says, unless it was tried."""
+        self._has_ended = True
         under_way = self.running.candidate.version if self.running else None
         evaluated = self.newest.version if self.newest else None
         if last.version in (under_way, evaluated, self._failed_version):
@@ -114,19 +121,21 @@ class EvaluationState:
             if self.running is None:
                 if self.pending is None:
                     return
-                self.running = Running(self.pending, EpisodeList(self.plan.episodes), now)
+                recording = self.videos.begin(self.finished + self.failed, last=self._has_ended)
+                self.running = Running(self.pending, EpisodeList(self.plan.episodes), now, recording)
                 self.pending = None
             number = self.running.episodes.take()
             if number is None:
                 return
-            yield self._play(id_, one, self.running, number)
+            yield self._play(id_, one, self.running, number, now)
 
-    def _play(self, id_: CollectorId, one: Evaluator, running: Running, number: int) -> Play:
+    def _play(self, id_: CollectorId, one: Evaluator, running: Running, number: int, now: float) -> Play:
         weights = running.candidate.weights
-        request = Request(
-            self._next_request, 0, weights.version, weights.version, seed=seed_of(number, self.plan.seeds)
-        )
+        recorded = running.recording.wants(number, running.episodes.per_rollout) if running.recording else 0
+        seed = seed_of(number, self.plan.seeds)
+        request = Request(self._next_request, 0, weights.version, weights.version, seed=seed, recorded=recorded)
         self._next_request += 1
+        one.recording_since = now if recorded else None
         running.numbers[request.id] = number
         one.playing = request.id
         along = None if one.sent == weights.version else weights
@@ -136,7 +145,7 @@ class EvaluationState:
     def answered(self, one: Evaluator, answer: Answer) -> None:
         """An evaluator has played a rollout, which counts once its weights are proven."""
         if one.playing == answer.request_id:
-            one.playing = None
+            one.playing = one.recording_since = None
         self.evaluators.worked(one)
         one.unproven.append(answer)
         self._count_proven(one)
@@ -164,16 +173,33 @@ class EvaluationState:
             number = running.numbers.pop(answer.request_id)
             if answer.episodes is not None:
                 running.episodes.ended(number, answer.episodes)
+            if answer.recorded is not None and running.recording is not None:
+                self.videos.recorded(running.recording, number, answer.recorded)
 
     def lost(self, one: Evaluator, cause: str, now: float) -> None:
         """An evaluator is gone: what it played is played again."""
         self.last_failure = f"evaluator {one.name}: {cause}"
         if self.running is not None:
+            self._lost_recording(one, self.running, cause)
             requests = [one.playing, *(answer.request_id for answer in one.unproven)]
             for request in requests:
                 if request in self.running.numbers:
                     self.running.episodes.lost(self.running.numbers.pop(request))
         self.evaluators.lost(one, now)
+
+    def _lost_recording(self, one: Evaluator, running: Running, cause: str) -> None:
+        if one.recording_since is None or running.recording is None or one.playing not in running.numbers:
+            return
+        self.videos.lost(running.recording, running.numbers[one.playing], f"evaluator {one.name}: {cause}")
+
+    def too_long_recording(self, now: float) -> Iterator[Evaluator]:
+        """Yield those that have been recording for half of the time of an evaluation.
+
+        The other half is left to play the rollout again, without a renderer that may hang.
+        """
+        for one in list(self.evaluators.places):
+            if one.recording_since is not None and now - one.recording_since > self.plan.timeout_seconds / 2:
+                yield one
 
     # ---------------------------------------------------------------- ends
     def result(self, now: float, time: datetime) -> EvaluationResult | None:
@@ -190,6 +216,9 @@ class EvaluationState:
             now - running.began,
             time,
         )
+        if running.recording is not None:
+            per_rollout = running.episodes.per_rollout or 1
+            self.videos.finished(running.recording.videos(found, self.plan.seeds, per_rollout))
         self.newest = found
         self.finished += 1
         if self.best is None or found.mean > self.best.mean:

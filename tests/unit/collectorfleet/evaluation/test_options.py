@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from collectorfleet.errors import InvalidOption
-from collectorfleet.evaluation.options import Evaluation
+from collectorfleet.evaluation.options import Evaluation, Video
 from collectorfleet.evaluation.state.schedule import Interval
 
 
@@ -45,10 +45,30 @@ def test_the_interval_is_the_one_that_was_given(options: dict[str, Any], interva
             "evaluation.seeds: 1 is there twice, and its episodes would count twice; give each seed once",
             id="repeated seed",
         ),
+        pytest.param(
+            {"episodes": 2, "video": Video(episodes=3)},
+            "evaluation.video.episodes: 3 is more than the 2 episodes of an evaluation; record fewer, or play more",
+            id="more videos than episodes",
+        ),
         pytest.param({"timeout": timedelta(0)}, "evaluation.timeout: 0:00:00 is not above 0", id="timeout"),
     ],
 )
 def test_options_that_cannot_work_are_refused(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InvalidOption) as refused:
         Evaluation(**options)
+    assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"episodes": 0}, "evaluation.video.episodes: 0 is not from 1 to 5"),
+        ({"episodes": 6}, "evaluation.video.episodes: 6 is not from 1 to 5"),
+        ({"every_evaluations": 0}, "evaluation.video.every_evaluations: 0 is not above 0"),
+    ],
+    ids=["none", "too many", "an interval of nothing"],
+)
+def test_videos_that_cannot_be_are_refused(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidOption) as refused:
+        Video(**options)
     assert str(refused.value) == sentence

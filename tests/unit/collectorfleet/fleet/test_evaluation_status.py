@@ -6,8 +6,10 @@ import json
 
 from tests.unit.collectorfleet.evaluation.evaluated import NOW, Evaluated, candidate
 
-from collectorfleet.evaluation.result import EvaluationResult
+from collectorfleet.evaluation.result import EpisodeVideo, EvaluationResult
+from collectorfleet.evaluation.state.videos import VideoPlan
 from collectorfleet.fleet.evaluation_status import _status, summary
+from collectorfleet_api.v1alpha1 import VideoStatus
 
 
 def result(*returns: float) -> EvaluationResult:
@@ -82,3 +84,14 @@ def test_the_status_stays_json_when_rewards_are_no_numbers() -> None:
     written = _status(state).model_dump_json(by_alias=True, exclude_none=True)
     assert "NaN" not in written
     assert json.loads(written)["failed"] == 1
+
+
+def test_the_status_has_the_version_of_the_newest_video_and_why_there_is_no_newer_one() -> None:
+    assert _status(Evaluated()).video is None
+    state = Evaluated(video=VideoPlan(1, 1))
+    assert _status(state).video == VideoStatus()
+    state.videos.newest = (EpisodeVideo(7, 640, 0, 0, 1.0, 10, b""),)
+    state.videos.failure = "x" * 400
+    found = _status(state).video
+    assert found is not None
+    assert (found.version, found.failure) == (7, "x" * 297 + "...")
