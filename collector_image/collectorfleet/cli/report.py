@@ -49,6 +49,7 @@ def _report(options: argparse.Namespace) -> int:
 
 def _of_folder(folder: Path, out: Path) -> int:
     from collectorfleet.timeline import files
+    from collectorfleet.timeline.videos import FOLDER
 
     file = folder / files.NAME
     try:
@@ -57,7 +58,7 @@ def _of_folder(folder: Path, out: Path) -> int:
         raise InvalidOption(str(error)) from error
     if timeline is None:
         raise InvalidOption(f"{file} is not there: RUN is the folder of a run with --checkpoint")
-    return _write(timeline, out)
+    return _write(timeline, out, videos=folder / FOLDER)
 
 
 def _of_fleet(fleets: Fleets, name: str, out: Path) -> int:
@@ -69,11 +70,11 @@ def _of_fleet(fleets: Fleets, name: str, out: Path) -> int:
     return _write(timeline, out, in_a_sentence(fleet))
 
 
-def _write(timeline: Timeline, out: Path, state: str = "") -> int:
+def _write(timeline: Timeline, out: Path, state: str = "", videos: Path | None = None) -> int:
     from collectorfleet.display.report.files import write_page
 
     try:
-        write_page(out, state)(timeline)
+        write_page(out, state, videos)(timeline)
     except OSError as error:  # names a file that is moved to ``out`` once it is whole
         raise InvalidOption(f"{out}: {error.strerror}") from error
     print(out)

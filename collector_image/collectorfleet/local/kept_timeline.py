@@ -16,9 +16,14 @@ from collectorfleet.timeline.timeline import Timeline
 EVERY_SECONDS: Final = 10.0
 
 
-def kept_timeline(fleet: str, checkpoints: CheckpointFolder | None, page: Path | None) -> TimelineKeeper | None:
-    """None where nobody asked for it. Raises InvalidOption if the page cannot be written, before any time is spent."""
-    show = None if page is None else _shown(fleet, page)
+def kept_timeline(
+    fleet: str, checkpoints: CheckpointFolder | None, page: Path | None, videos: Path | None
+) -> TimelineKeeper | None:
+    """None where nobody asked for it. The page shows the newest of ``videos``, a folder.
+
+    Raises InvalidOption if the page cannot be written, before any time is spent.
+    """
+    show = None if page is None else _shown(fleet, page, videos)
     if checkpoints is not None:
         also: Keep = show or (lambda _timeline: None)
         return keeper_in(checkpoints.files, fleet, every_seconds=EVERY_SECONDS, also=also)
@@ -36,8 +41,8 @@ def ended_as(ended: Exit) -> str:
             return f"failed: {message}"
 
 
-def _shown(fleet: str, page: Path) -> Keep:
-    show = write_page(page)
+def _shown(fleet: str, page: Path, videos: Path | None) -> Keep:
+    show = write_page(page, videos=videos)
     try:
         show(Timeline(fleet=fleet, began=time.time()))
     except OSError as error:

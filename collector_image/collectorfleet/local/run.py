@@ -35,6 +35,7 @@ from collectorfleet.run.reports import starting_report
 from collectorfleet.run.stop import StopRequest, stop_on_signals
 from collectorfleet.run.supervision import supervise
 from collectorfleet.run.timeline_keeper import TimelineKeeper
+from collectorfleet.run.video_folder import video_folder
 from collectorfleet_api.manifests.files import Manifests
 from collectorfleet_api.names import WORKER_GROUP
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus
@@ -91,11 +92,14 @@ class LocalRun:
         self._terminal = terminal
         self._stop = stop
         self._timeline: TimelineKeeper | None = None
+        self._videos: Path | None = None
 
     def work(self, manifests: Manifests, source: Path) -> Completed:
         """From an empty machine to the end of the run. Raises what ends it otherwise."""
         with self._metrics(), self._checkpoints() as checkpoints:
-            self._timeline = kept_timeline(self._name, checkpoints, self._options.report)
+            path = None if checkpoints is None else checkpoints.path
+            self._videos = video_folder(self._fleet.spec, path, self._folder.scratch)
+            self._timeline = kept_timeline(self._name, checkpoints, self._options.report, self._videos)
             log_milestone(Milestone.PYTHON)
             prepare_environment(import_path(self._fleet.spec.code, manifests, source, self._folder.code))
             replicas = self._fleet.spec.collectors.replicas
@@ -137,6 +141,7 @@ class LocalRun:
             starting=starting_report(self._fleet.spec.collectors.replicas, None),
             say=self._say_resumed,
             launcher=self._launcher(share.per_collector[WORKER_GROUP]) if gpus is None else None,
+            videos=self._videos,
         ) as session:
             return self._execute(session)
 

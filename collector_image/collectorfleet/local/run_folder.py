@@ -21,6 +21,7 @@ class RunFolder:
         self.ray = self._path / "ray"
         self.collectors = self._path / "collectors.log"  # what they print, where they are not in Ray
         self.code = self._path / "code"  # of the manifest's ConfigMap
+        self.scratch = self._path / "scratch"  # for what is shown while the run goes on
 
     def clean(self, ended: Exit) -> None:
         """Keep the log of a failed run, and with it Ray's own where the user's code was not the reason."""

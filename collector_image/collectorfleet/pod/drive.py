@@ -33,6 +33,7 @@ from collectorfleet.run.reports import starting_report
 from collectorfleet.run.stop import StopReason, StopRequest, stop_on_signals
 from collectorfleet.run.supervision import supervise
 from collectorfleet.run.timeline_keeper import TimelineKeeper, keeper_in
+from collectorfleet.run.video_folder import video_folder
 from collectorfleet_api.log_lines import EXCEPTION
 from collectorfleet_api.names import CODE_MOUNT, METRICS_PORT, WORKER_GROUP
 from collectorfleet_api.packing.quantity import whole_cpus
@@ -95,6 +96,7 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
                 gpu_per_collector=gpus,
                 starting=starting_report(fleet.spec.collectors.replicas, last_report(fleet)),
                 launcher=launcher,
+                videos=video_folder(fleet.spec, None if folder is None else folder.path),
             ) as session,
         ):
             reporter.attach(session)

@@ -11,12 +11,13 @@ from torchrl.envs.utils import ExplorationType
 
 from collectorfleet.actor.simulator.options import SimulatorProcess
 from collectorfleet.errors import InvalidOption
-from collectorfleet.evaluation.options import Evaluation
+from collectorfleet.evaluation.options import Evaluation, Video
 from collectorfleet.run.derived_options import simulator_process
 from collectorfleet.user_code import Factory
 from collectorfleet_api.names import EVALUATOR_RESOURCE
 from collectorfleet_api.packing.quantity import whole_cpus
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec
+from collectorfleet_api.v1alpha1 import Evaluation as EvaluationSpec
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +46,7 @@ def evaluation_of(spec: CollectorFleetSpec) -> Evaluation | None:
         timeout=timedelta(seconds=asked.timeout_seconds),
         stop_at_return=asked.stop_when.return_mean if asked.stop_when else None,
         keep_best=asked.keep_best,
+        video=_video(asked),
         threads=cpus,
         remote_config=_remote_config(cpus) if spec.has_ray else None,
     )
@@ -73,6 +75,11 @@ def evaluation_of_script(scripts: Evaluation | None, manifests: Evaluation | Non
     if scripts.device is not None:
         log.warning("evaluation: the script's device %s is ignored: evaluator pods have no GPU", scripts.device)
     return replace(scripts, device=None, **of_pods)
+
+
+def _video(asked: EvaluationSpec) -> Video | None:
+    video = asked.video
+    return None if video is None else Video(video.episodes, video.every_evaluations, video.pixel_key)
 
 
 def _environment(spec: CollectorFleetSpec) -> Factory | None:

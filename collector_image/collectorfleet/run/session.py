@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from collectorfleet.errors import InfrastructureError, InvalidOption
@@ -23,7 +24,7 @@ from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
 from collectorfleet.run.history import RunHistory
 from collectorfleet.run.learners.run_learners import RunLearners, open_learners
-from collectorfleet.run.log.loggers import open_loggers
+from collectorfleet.run.log.opening import open_run_log
 from collectorfleet.run.log.run_log import RunLog
 from collectorfleet.run.making import Making
 from collectorfleet.run.milestones import Milestone, log_milestone
@@ -35,9 +36,10 @@ from collectorfleet.run.resume_point import ResumePoint
 from collectorfleet.run.run_collector import RunCollector
 from collectorfleet.run.script_collector import ScriptCollectors
 from collectorfleet.run.stop import StopRequest
+from collectorfleet.run.video_folder import VideoFolder
 from collectorfleet.run.work import learn, run_script, train, write_out
 from collectorfleet.transport.distributed.launcher import Launcher
-from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec, DriverReport, Log, Progress
+from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetSpec, DriverReport, Progress
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +56,8 @@ class Session:
         self._run = run
         self._starting = starting
         self._stop = stop
+        self._run_log: RunLog | None = None
+        self._videos: VideoFolder | None = None
         self._collector: RunCollector | None = None
         self._is_there = threading.Event()
         # What was asked of a collector that was not there yet.
@@ -67,12 +71,18 @@ class Session:
         self._learners = learners
         self._run.learns_with(learners)
 
+    def logs_videos_with(self, run_log: RunLog, folder: VideoFolder | None) -> None:
+        """``run_log`` takes the videos of each evaluation to loggers, and into ``folder``, if there is one."""
+        self._run_log, self._videos = run_log, folder
+
     def begin(self, collector: RunCollector, resume_point: ResumePoint) -> None:
         """The collector is there. On the main thread."""
         self.resume_point = resume_point
         self._collector = collector
         if collector.evaluates:
             self._run.evaluates_with(collector.evaluations)
+            if self._run_log is not None:
+                collector.take_videos(self._run_log.add_videos)
         if self._size:
             collector.resize(*self._size)
         if self._drained:
@@ -96,6 +106,8 @@ class Session:
         told: dict[str, Any] = {"progress": progress, "checkpoint": self._making.checkpoints.status}
         if self._learners is not None:
             told["learners"] = self._learners.status
+        if report.evaluation is not None and self._videos is not None:
+            told["evaluation"] = self._videos.named_in(report.evaluation)
         return report.model_copy(update=told)
 
     def wait_for_change(self, seen: int, timeout_seconds: float) -> int:
@@ -135,6 +147,8 @@ class Session:
                 # A request to stop ends this, and leaves the evaluation to the next driver.
                 self._collector.settle()
                 self._collector.finish_evaluation()
+                if self._run_log is not None:
+                    self._run_log.wait_for_videos()  # so that the last status names the newest file
             self._stop.run_ended()
         except BaseException as error:
             self._end(error)
@@ -188,13 +202,14 @@ def open_session(
     starting: DriverReport,
     say: Callable[[str], None] = log.warning,
     launcher: Launcher | None = None,
+    videos: Path | None = None,
 ) -> Iterator[Session]:
     """The session of ``fleet`` on the Ray that this process is connected to, or with the processes of ``launcher``; its
     collectors end with it.
 
     The run goes on from what ``history`` has, which ``say`` tells, and keeps its checkpoints in ``folder``, if there is
     one. Where the machine has not the GPUs that ``spec.learners`` asks for, they are not ``learners_on_gpus``.
-    ``starting`` is its report as long as it has no collector.
+    ``starting`` is its report as long as it has no collector. ``videos`` is the folder for videos of episodes.
     """
     making = Making(fleet.spec, stop, history, folder, say)
     options = collector_options(fleet.spec, gpu_per_collector)
@@ -206,10 +221,12 @@ def open_session(
         lambda: making.checkpoints.write(session.position()),
         lambda metrics: run_log.add(metrics, session.position().frames),
     )
+    video_files = None if videos is None else VideoFolder(videos)
     session = Session(making, run, starting, stop)
     # Before loggers make their files, which may be in the folder of the output.
     writer = _writer(fleet, history.run_id)
-    run_log = _run_log(fleet, session.report)
+    run_log = open_run_log(fleet, session.report, video_files)
+    session.logs_videos_with(run_log, video_files)
     with run_log, _open(session, stop):
         if code.script is None:
             learners = None
@@ -230,11 +247,6 @@ def _open(session: Session, stop: StopRequest) -> Iterator[None]:
     finally:
         stop.run_ended()
         session.close()
-
-
-def _run_log(fleet: CollectorFleet, report: Callable[[], DriverReport]) -> RunLog:
-    asked = fleet.spec.driver.log or Log()
-    return RunLog(open_loggers(asked, fleet.metadata.name), report, every_seconds=asked.every_seconds)
 
 
 def _begin_with_collector(

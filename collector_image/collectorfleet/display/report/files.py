@@ -7,18 +7,20 @@ from pathlib import Path
 
 from collectorfleet.display.report.page import page
 from collectorfleet.timeline.timeline import Timeline
+from collectorfleet.timeline.videos import newest_videos
 
 
-def write_page(file: Path, state: str = "") -> Callable[[Timeline], None]:
+def write_page(file: Path, state: str = "", videos: Path | None = None) -> Callable[[Timeline], None]:
     """What writes the page of a timeline into ``file``, whole or not at all, and raises OSError.
 
-    ``state`` is what :func:`page` takes.
+    ``state`` is what :func:`page` takes. The page shows the newest videos in the folder ``videos``.
     """
 
     def write(timeline: Timeline) -> None:
         unfinished = file.with_name(f".unfinished-{file.name}")
         # The page says that it is UTF-8, which has no half of a surrogate pair.
-        unfinished.write_text(page(timeline, state), encoding="utf-8", errors="backslashreplace")
+        shown = [] if videos is None else newest_videos(videos)
+        unfinished.write_text(page(timeline, state, shown), encoding="utf-8", errors="backslashreplace")
         unfinished.replace(file)
 
     return write

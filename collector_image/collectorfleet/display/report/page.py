@@ -11,23 +11,28 @@ from collectorfleet.display.report.evaluations import best_of, evaluations, spre
 from collectorfleet.display.report.lives import lives
 from collectorfleet.display.report.plot import Frame, Line, plot
 from collectorfleet.display.report.style import STYLE
+from collectorfleet.display.report.videos import videos
 from collectorfleet.timeline.recorder import REPORTED
 from collectorfleet.timeline.timeline import Timeline
+from collectorfleet.timeline.videos import VideoFile
 
 
-def page(run: Timeline, state: str = "") -> str:
+def page(run: Timeline, state: str = "", shown: Sequence[VideoFile] = ()) -> str:
     """One HTML document, which refers to nothing outside of it.
 
     ``state`` is what is true of the run by now, in one sentence; empty where nobody knows more than the timeline.
+    ``shown`` are videos of episodes.
     """
     title = escape(f"{run.fleet}: report")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         # Whatever somebody gets into a cause or a name: no browser loads or runs anything for it.
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{STYLE}</style></head>\n<body><main>"
-        f"{_head(run, state)}\n{chr(10).join(filter(None, _plots(run)))}\n{_happened(run)}\n{_reported(run)}"
+        f"{_head(run, state)}\n{chr(10).join(filter(None, [*_plots(run), videos(shown)]))}\n"
+        f"{_happened(run)}\n{_reported(run)}"
         "</main></body></html>\n"
     )
 

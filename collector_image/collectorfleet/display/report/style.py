@@ -33,6 +33,9 @@ text.c1{fill:var(--c1)}text.c2{fill:var(--c2)}text.c3{fill:var(--c3)}
 .error{stroke-width:1.4;stroke-opacity:.5}.error.c1{stroke:var(--c1)}.error.c2{stroke:var(--c2)}
 .band{fill:var(--c1);fill-opacity:.14}
 .state{fill:var(--retired)}.Starting{fill:var(--starting)}.Joining{fill:var(--joining)}.Ready{fill:var(--ready)}.Failed{fill:var(--failed)}
+.videos{display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start}
+.videos details{max-width:100%}summary{cursor:pointer;font-size:14px;margin-bottom:6px}
+.videos img{display:block;max-width:100%;height:auto;border:1px solid var(--rule);border-radius:4px}
 table{border-collapse:collapse;width:100%;font-size:14px}
 th,td{text-align:left;vertical-align:top;padding:5px 14px 5px 0;border-bottom:1px solid var(--rule);
 overflow-wrap:anywhere}

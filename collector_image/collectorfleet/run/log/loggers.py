@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from collectorfleet.errors import InvalidOption, UserCodeError
+from collectorfleet.evaluation.result import EpisodeVideo
 from collectorfleet.run.own_code import build
 from collectorfleet_api.v1alpha1 import Factory, Log
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
+    from torchrl.record.loggers import Logger as TorchrlLogger
+
+_VIDEO: Final = "evaluation/video"
 
 
 class Logger(Protocol):
@@ -37,6 +42,32 @@ def open_loggers(log: Log, fleet: str) -> dict[str, Logger]:
     return found
 
 
+def video_sinks(loggers: Mapping[str, Logger]) -> dict[str, Callable[[EpisodeVideo], object]]:
+    """Return what takes a video to each of the loggers, by the same names; a logger that knows no videos gets none."""
+    found: dict[str, Callable[[EpisodeVideo], object]] = {}
+    for name, logger in loggers.items():
+        if isinstance(logger, TensorBoard):
+            found[name] = logger.log_episode
+        elif hasattr(logger, "log_video"):
+            found[name] = partial(_log_frames, logger)
+    return found
+
+
+def _log_frames(logger: TorchrlLogger, video: EpisodeVideo) -> None:
+    import torch
+
+    from collectorfleet.codec.video import decode
+
+    frames, per_second = decode(video.data)
+    # [videos, frames, channels, height, width]
+    tensor = torch.from_numpy(frames).permute(0, 3, 1, 2).unsqueeze(0).contiguous()
+    logger.log_video(_name_of(video), tensor, step=video.frames, fps=max(1, round(per_second)))
+
+
+def _name_of(video: EpisodeVideo) -> str:
+    return f"{_VIDEO}/{video.episode}"
+
+
 class TensorBoard:
     """Event files for TensorBoard in a folder.
 
@@ -59,13 +90,29 @@ class TensorBoard:
         self._writer: SummaryWriter | None = None
 
     def log_metrics(self, metrics: Mapping[str, float], step: int) -> None:
+        writer = self._opened(step)
+        for name, value in metrics.items():
+            writer.add_scalar(name, value, step)
+
+    def log_episode(self, video: EpisodeVideo) -> None:
+        """Add the video to the images, as a GIF: TensorBoard shows no WebP, and torch writes no GIF without moviepy."""
+        from tensorboard.compat.proto.summary_pb2 import Summary  # type: ignore[import-untyped]
+
+        from collectorfleet.codec.video import gif, size_of
+
+        width, height = size_of(video.data)
+        image = Summary.Image(height=height, width=width, colorspace=3, encoded_image_string=gif(video.data))
+        summary = Summary(value=[Summary.Value(tag=_name_of(video), image=image)])
+        writer: Any = self._opened(video.frames).file_writer  # untyped
+        writer.add_summary(summary, video.frames)
+
+    def _opened(self, step: int) -> SummaryWriter:
         if self._writer is None:
             # Here and not above: half a second of imports that nobody waits for on this thread.
             from torch.utils.tensorboard import SummaryWriter
 
             self._writer = SummaryWriter(str(self._folder), purge_step=step)
-        for name, value in metrics.items():
-            self._writer.add_scalar(name, value, step)
+        return self._writer
 
     def close(self) -> None:
         if self._writer is not None:

@@ -10,11 +10,13 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Final
 
+from collectorfleet.evaluation.result import EpisodeVideo
 from collectorfleet.run.log.loggers import Logger
 from collectorfleet.run.metrics.families import PREFIX, REPORTED, families
 from collectorfleet_api.v1alpha1 import DriverReport
@@ -22,6 +24,7 @@ from collectorfleet_api.v1alpha1 import DriverReport
 log = logging.getLogger(__name__)
 
 MOST_WAITING: Final = 10_000
+MOST_WAITING_VIDEOS: Final = 10
 CLOSE_SECONDS: Final = 10.0
 _GROUP: Final = PREFIX.rstrip("_")
 
@@ -39,28 +42,38 @@ class RunLog:
     """Use as a context manager. ``report`` is asked for the fleet's own numbers every ``every_seconds`` and at the end.
 
     The x axis is the number of frames delivered at that moment. The user's numbers have their names, the fleet's are
-    ``collectorfleet/NAME`` with the names that Prometheus has for them.
+    ``collectorfleet/NAME`` with the names that Prometheus has for them. ``video_sinks`` take videos, by the names that
+    messages call them.
     """
 
     def __init__(
-        self, loggers: Mapping[str, Logger], report: Callable[[], DriverReport], *, every_seconds: float
+        self,
+        loggers: Mapping[str, Logger],
+        report: Callable[[], DriverReport],
+        *,
+        every_seconds: float,
+        video_sinks: Mapping[str, Callable[[EpisodeVideo], object]] = MappingProxyType({}),
     ) -> None:
         self._loggers = loggers
+        self._video_sinks = video_sinks
+        self._names = ", ".join({**loggers, **video_sinks})
         self._report = report
         self._every_seconds = every_seconds
         self._waiting: queue.Queue[_Record] = queue.Queue(MOST_WAITING)
+        # Few: a logger that hangs would have the driver keep hundreds of megabytes.
+        self._videos: queue.Queue[Sequence[EpisodeVideo]] = queue.Queue(MOST_WAITING_VIDEOS)
         self._silent: set[str] = set()
         self._left_out = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="run log", daemon=True)
 
     def __enter__(self) -> RunLog:
-        if self._loggers:
+        if self._names:
             self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self._loggers:
+        if not self._names:
             return
         self._ended.set()
         self._put(_NOTHING)  # it may be waiting for the next one
@@ -68,7 +81,7 @@ class RunLog:
         if self._thread.is_alive():
             log.warning(
                 "%s: not done %g s after the run; about %d records are not logged",
-                *(", ".join(self._loggers), CLOSE_SECONDS, self._waiting.qsize()),
+                *(self._names, CLOSE_SECONDS, self._waiting.qsize()),
             )
 
     def add(self, metrics: Mapping[str, float], frames: int) -> None:
@@ -76,12 +89,27 @@ class RunLog:
         if self._loggers:
             self._put(_Record(metrics, frames))
 
+    def add_videos(self, videos: Sequence[EpisodeVideo]) -> None:
+        """Log the videos of an evaluation. Returns at once; when 10 evaluations wait, this one is left out."""
+        if not self._video_sinks:
+            return
+        try:
+            self._videos.put_nowait(videos)
+        except queue.Full:
+            log.warning("%s: videos of %d evaluations wait; leaving out one", self._names, MOST_WAITING_VIDEOS)
+        self._put(_NOTHING)  # it may be waiting for the next one
+
+    def wait_for_videos(self) -> None:
+        """Block until all videos so far are logged, for at most 10 s."""
+        with self._videos.all_tasks_done:
+            self._videos.all_tasks_done.wait_for(lambda: not self._videos.unfinished_tasks, CLOSE_SECONDS)
+
     def _put(self, record: _Record) -> None:
         try:
             self._waiting.put_nowait(record)
         except queue.Full:
             if not self._left_out:
-                log.warning("%s: %d records wait; leaving out more", ", ".join(self._loggers), MOST_WAITING)
+                log.warning("%s: %d records wait; leaving out more", self._names, MOST_WAITING)
             self._left_out += 1
 
     def _run(self) -> None:
@@ -90,6 +118,7 @@ class RunLog:
             record = self._next(next_sample)
             if record.metrics:
                 self._log(record)
+            self._log_videos()
             if time.monotonic() >= next_sample:
                 self._log_fleet()
                 next_sample = time.monotonic() + self._every_seconds
@@ -104,6 +133,8 @@ class RunLog:
             return _NOTHING
 
     def _log_fleet(self) -> None:
+        if not self._loggers:
+            return
         report = self._report()
         frames = (report.progress and report.progress.frames_delivered) or 0
         if frames:
@@ -113,16 +144,23 @@ class RunLog:
         for name, logger in self._loggers.items():
             self._try(name, partial(logger.log_metrics, record.metrics, step=record.frames))
 
-    def _try(self, name: str, act: Callable[[], object]) -> None:
+    def _log_videos(self) -> None:
+        while not self._videos.empty():
+            for video in self._videos.get():
+                for name, take in self._video_sinks.items():
+                    self._try(f"videos for {name}", partial(take, video), what="videos")
+            self._videos.task_done()
+
+    def _try(self, name: str, act: Callable[[], object], what: str = "numbers") -> None:
         try:
             act()
         except Exception as error:  # noqa: BLE001  (loggers are anybody's code, and only told of)
             if name not in self._silent:
-                log.warning("%s: %s: %s; the run goes on without these numbers", name, type(error).__name__, error)
+                log.warning("%s: %s: %s; the run goes on without these %s", name, type(error).__name__, error, what)
             self._silent.add(name)
         else:
             if name in self._silent:
-                log.info("%s: takes numbers again", name)
+                log.info("%s: takes %s again", name, what)
             self._silent.discard(name)
 
 

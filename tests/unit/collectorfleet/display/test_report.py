@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from base64 import b64encode
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from collectorfleet.display.report import ticks
 from collectorfleet.display.report.page import page
 from collectorfleet.timeline.timeline import Evaluated, Happened, Span, Timeline
+from collectorfleet.timeline.videos import VideoFile
 
 EVIL = '<script>alert("x")</script>&'
 RUN = Timeline(
@@ -70,6 +72,20 @@ def test_it_loads_and_runs_nothing(run: Timeline) -> None:
     assert "http://" not in text
     assert "https://" not in text
     assert "default-src 'none'" in text
+
+
+def test_a_video_is_a_part_of_the_page_and_needs_nothing_outside_of_it() -> None:
+    text = page(RUN, shown=[VideoFile(120, 0, "475", b"first"), VideoFile(120, 1, "-2.5", b"second")])
+    found = Tags()
+    found.feed(text)
+    assert {"details", "summary", "img"} <= set(found.tags)
+    assert [source.partition('"')[0] for source in text.split('src="')[1:]] == [
+        f"data:image/webp;base64,{b64encode(data).decode()}" for data in (b"first", b"second")
+    ]
+    assert "Episodes of version 120" in found.words
+    assert {"episode 1, return 475", "episode 2, return -2.5"} <= set(found.words)
+    assert "img-src data:" in text
+    assert "http" not in text.replace("http-equiv", "")
 
 
 def test_whatever_a_name_or_a_cause_is_it_is_text() -> None:

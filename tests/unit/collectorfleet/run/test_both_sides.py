@@ -77,6 +77,7 @@ RULES_ONLY_IN_MANIFESTS = {
         ),
         "in Python the code is there",
     ),
+    "evaluation-plays-what-is-recorded": "in Python Evaluation itself refuses it, see test_options",
     "groups-add-up": "in Python the list of groups is how many there are",
     "custom-resources-need-ray": "in Python only-with-ray says it of remote_configs",
     "custom-resources-of-pods-need-ray": "about pods and the cluster",

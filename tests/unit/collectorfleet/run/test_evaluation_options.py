@@ -11,7 +11,7 @@ from torchrl.envs.utils import ExplorationType
 
 from collectorfleet.actor.simulator.options import SimulatorProcess
 from collectorfleet.errors import InvalidOption
-from collectorfleet.evaluation.options import Evaluation
+from collectorfleet.evaluation.options import Evaluation, Video
 from collectorfleet.evaluation.state.schedule import Interval
 from collectorfleet.run.collector_options import collector_options
 from collectorfleet.run.evaluation_options import evaluation_of, evaluation_of_script
@@ -84,6 +84,7 @@ def test_everything_that_a_manifest_says_arrives() -> None:
             "timeoutSeconds": 30,
             "stopWhen": {"returnMean": 450},
             "keepBest": True,
+            "video": {"episodes": 2, "everyEvaluations": 3, "pixelKey": "pixels"},
         },
         driver={"train": {"function": "lab:train"}, "checkpoint": {"claimName": "claim"}},
     )
@@ -97,9 +98,15 @@ def test_everything_that_a_manifest_says_arrives() -> None:
         timeout=timedelta(seconds=30),
         stop_at_return=450,
         keep_best=True,
+        video=Video(2, 3, "pixels"),
         threads=2,
         remote_config={"num_cpus": 2, "num_gpus": 0, "resources": {EVALUATOR_RESOURCE: 1}},
     )
+
+
+def test_a_video_of_a_manifest_has_the_defaults_of_python() -> None:
+    assert made({}).video is None
+    assert made({"video": {}}).video == Video()
 
 
 def test_an_interval_of_ten_versions_is_the_default() -> None:

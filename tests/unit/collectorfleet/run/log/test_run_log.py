@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tests.manifests import fleet
 from tests.wait import eventually
+from torchrl.record.loggers.csv import CSVLogger
 
+from collectorfleet.codec.video import encode
+from collectorfleet.evaluation.result import EpisodeVideo
 from collectorfleet.run.log import run_log
+from collectorfleet.run.log.loggers import TensorBoard, video_sinks
+from collectorfleet.run.log.opening import open_run_log
 from collectorfleet.run.log.run_log import RunLog, fleet_metrics
+from collectorfleet.run.video_folder import VideoFolder
 from collectorfleet_api.v1alpha1 import DriverReport, Progress, WeightsStatus
+
+
+def video(version: int, data: bytes = b"") -> EpisodeVideo:
+    return EpisodeVideo(version, 640, 0, 0, 1.0, 10, data)
+
 
 REPORT = DriverReport(
     progress=Progress(frames_delivered=400, frames_per_second=100.0, metrics={"reward": 2.0}),
@@ -101,6 +117,96 @@ def test_a_logger_that_waits_for_a_network_holds_up_nothing_and_the_end_only_for
     assert full == "slow: 5 records wait; leaving out more"
     assert late.startswith("slow: not done 0.1 s after the run; about ")
     eventually(lambda: slow.closed, within=10, what="what was waited for")
+
+
+def test_videos_go_to_each_sink_without_a_logger_of_numbers_too() -> None:
+    one: list[EpisodeVideo] = []
+    other: list[EpisodeVideo] = []
+    sinks = {"one": one.append, "other": other.append}
+    with RunLog({}, lambda: REPORT, every_seconds=3600, video_sinks=sinks) as log:
+        log.add_videos([video(1), video(2)])
+        log.add_videos([video(3)])
+        log.wait_for_videos()
+        assert len(other) == 3
+    assert one == other == [video(1), video(2), video(3)]
+
+
+def test_a_sink_of_videos_that_fails_is_told_of_once_and_costs_the_others_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def broken(_: EpisodeVideo) -> None:
+        raise OSError("No space left on device")
+
+    kept: list[EpisodeVideo] = []
+    logger = Recorded()
+    sinks = {"broken": broken, "other": kept.append}
+    with RunLog({"logger": logger}, DriverReport, every_seconds=3600, video_sinks=sinks) as log:
+        log.add_videos([video(1), video(2)])
+        log.add({"reward": 1.0}, 1)
+    assert [one.message for one in caplog.records] == [
+        "videos for broken: OSError: No space left on device; the run goes on without these videos"
+    ]
+    assert (kept, logger.records) == ([video(1), video(2)], [({"reward": 1.0}, 1)])
+
+
+def test_few_videos_wait_for_a_logger_that_hangs(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_log, "CLOSE_SECONDS", 0.1)
+    go_on = threading.Event()
+    took: list[EpisodeVideo] = []
+
+    def slow(found: EpisodeVideo) -> None:
+        go_on.wait()
+        took.append(found)
+
+    try:
+        with RunLog({}, DriverReport, every_seconds=3600, video_sinks={"slow": slow}) as log:
+            for version in range(30):
+                log.add_videos([video(version)])
+    finally:
+        go_on.set()
+    assert caplog.records[0].message == "slow: videos of 10 evaluations wait; leaving out one"
+    eventually(lambda: len(took), until=lambda seen: 10 <= seen <= 11, within=10, what="those that waited")
+
+
+def test_tensorboard_shows_a_video_as_a_gif(tmp_path: Path) -> None:
+    board = TensorBoard(tmp_path)
+    board.log_metrics({"reward": 1.0}, 400)
+    video_sinks({"board": board})["board"](video(5, encode([np.zeros((8, 16, 3), np.uint8)] * 2)))
+    board.close()
+    events = EventAccumulator(str(tmp_path))
+    events.Reload()
+    (image,) = events.Images("evaluation/video/0")
+    assert (image.step, image.width, image.height) == (640, 16, 8)
+    assert image.encoded_image_string.startswith(b"GIF89a")
+    assert events.Scalars("reward")[0].value == 1.0
+
+
+def test_a_logger_of_torchrl_gets_the_frames_in_its_own_order_of_dimensions(tmp_path: Path) -> None:
+    logger = CSVLogger("mine", str(tmp_path))
+    numbers_only = Recorded()
+    sinks = video_sinks({"mine": logger, "numbers only": numbers_only})
+    assert list(sinks) == ["mine"]
+    frames = [np.full((8, 16, 3), level, np.uint8) for level in (0, 255)]
+    sinks["mine"](video(5, encode(frames)))
+    (file,) = (tmp_path / "mine" / "videos").rglob("*.pt")
+    found = torch.load(file, weights_only=True)
+    assert found.shape == (1, 2, 3, 8, 16)
+    assert found.dtype == torch.uint8
+    assert found.float().mean((0, 2, 3, 4)).tolist() == [0.0, 255.0]
+
+
+@pytest.mark.parametrize("keeper", ["nobody", "a folder", "a logger"])
+def test_videos_that_nobody_takes_are_told_of(keeper: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    log_of = {"spec.driver.log": {"tensorboard": str(tmp_path)}} if keeper == "a logger" else {}
+    folder = VideoFolder(tmp_path) if keeper == "a folder" else None
+    open_run_log(fleet({"spec.evaluation": {"video": {}}} | log_of), DriverReport, folder)
+    sentence = (
+        "evaluation.video: no folder and no logger takes the videos; set driver.checkpoint or driver.log, or read "
+        "collector.videos() in the training function"
+    )
+    assert [one.message for one in caplog.records] == [sentence] * (keeper == "nobody")
 
 
 def test_without_loggers_there_is_no_thread() -> None:

@@ -1,0 +1,27 @@
+"""Videos of episodes in the page, each as a part of the page itself. Pure."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from html import escape
+
+from collectorfleet.timeline.videos import VideoFile
+
+
+def videos(shown: Sequence[VideoFile]) -> str:
+    """A section with the videos, which a reader can close because they do not stop moving; empty without any."""
+    if not shown:
+        return ""
+    figures = "".join(map(_video, shown))
+    title = f"Episodes of version {shown[0].version}"
+    return f'<section><h2>{title}</h2><div class="videos">{figures}</div></section>'
+
+
+def _video(one: VideoFile) -> str:
+    said = escape(f"episode {one.episode + 1}, return {one.episode_return}")
+    data = b64encode(one.data).decode()
+    return (
+        f"<details open><summary>{said}</summary>"
+        f'<img alt="Video of version {one.version}, {said}" src="data:image/webp;base64,{data}"></details>'
+    )

@@ -1,0 +1,32 @@
+"""From a manifest to the log of its run: which loggers and which folder take what."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from collectorfleet.run.log.loggers import open_loggers, video_sinks
+from collectorfleet.run.log.run_log import RunLog
+from collectorfleet.run.video_folder import VideoFolder
+from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport, Log
+
+log = logging.getLogger(__name__)
+
+
+def open_run_log(fleet: CollectorFleet, report: Callable[[], DriverReport], videos: VideoFolder | None) -> RunLog:
+    """Return the log that takes numbers to the loggers of ``driver.log``, and videos to them and into ``videos``.
+
+    Raises InvalidOption for a folder that cannot be written, UserCodeError where the user's factory raises.
+    """
+    asked = fleet.spec.driver.log or Log()
+    loggers = open_loggers(asked, fleet.metadata.name)
+    sinks = video_sinks(loggers)
+    if videos is not None:
+        sinks["the folder of videos"] = videos.log_video
+    evaluation = fleet.spec.evaluation
+    if evaluation is not None and evaluation.video is not None and not sinks:
+        log.warning(
+            "evaluation.video: no folder and no logger takes the videos; set driver.checkpoint or driver.log, or read "
+            "collector.videos() in the training function"
+        )
+    return RunLog(loggers, report, every_seconds=asked.every_seconds, video_sinks=sinks)

@@ -1,0 +1,67 @@
+"""Where the videos of a run are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.manifests import ABSENT, fleet
+
+from collectorfleet.evaluation.result import EpisodeVideo
+from collectorfleet.run.video_folder import VideoFolder, video_folder
+from collectorfleet_api.v1alpha1 import EvaluationStatus, VideoStatus
+
+VIDEO = {"spec.evaluation": {"video": {}}}
+OUTPUT = {"spec.driver": {}, "spec.output": {"path": "/data/out"}}
+
+
+def video(version: int = 3, episode: int = 0, value: float = 1.5, data: bytes = b"file") -> EpisodeVideo:
+    return EpisodeVideo(version, 100, episode, 0, value, 10, data)
+
+
+@pytest.mark.parametrize(
+    ("changes", "checkpoints", "folder"),
+    [
+        pytest.param(VIDEO, "/kept/fleet", "/kept/fleet/videos", id="beside the checkpoints"),
+        pytest.param(VIDEO | OUTPUT, "/kept/fleet", "/data/out/videos", id="in the output"),
+        pytest.param(VIDEO, None, "/tmp/run/videos", id="where a local run has its files"),
+        pytest.param({"spec.evaluation": {}}, "/kept/fleet", None, id="no videos"),
+        pytest.param({"spec.evaluation": ABSENT}, "/kept/fleet", None, id="no evaluation"),
+    ],
+)
+def test_videos_are_in_the_output_or_beside_the_checkpoints(
+    changes: dict[str, Any], checkpoints: str | None, folder: str | None
+) -> None:
+    found = video_folder(fleet(changes).spec, None if checkpoints is None else Path(checkpoints), Path("/tmp/run"))
+    assert found == (None if folder is None else Path(folder))
+
+
+def test_on_a_cluster_without_such_a_folder_there_is_none() -> None:
+    assert video_folder(fleet(VIDEO).spec, None) is None
+
+
+def test_each_episode_is_a_file_and_the_status_names_the_newest(tmp_path: Path) -> None:
+    folder = VideoFolder(tmp_path / "videos")
+    status = EvaluationStatus(video=VideoStatus(version=3))
+    assert folder.named_in(status) == status
+    for episode in (0, 1):
+        folder.log_video(video(episode=episode))
+    names = sorted(path.name for path in (tmp_path / "videos").iterdir())
+    assert names == ["version-000003-episode-0-return-1.5.webp", "version-000003-episode-1-return-1.5.webp"]
+    assert (tmp_path / "videos" / names[0]).read_bytes() == b"file"
+    named = folder.named_in(status).video
+    assert named is not None
+    assert (named.version, named.path) == (3, str(tmp_path / "videos" / names[1]))
+    assert folder.named_in(EvaluationStatus()) == EvaluationStatus()
+
+
+def test_a_version_that_a_resumed_run_plays_anew_has_one_video(tmp_path: Path) -> None:
+    folder = VideoFolder(tmp_path)
+    for value in (1.0, 2.0):
+        folder.log_video(video(value=value))
+    folder.log_video(video(episode=10))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "version-000003-episode-0-return-2.webp",
+        "version-000003-episode-10-return-1.5.webp",
+    ]

@@ -1,0 +1,37 @@
+"""Files of videos say by their names what they show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectorfleet.timeline.videos import _NAME, VideoFile, name_of, newest_videos
+
+
+def test_a_name_sorts_by_version_and_tells_the_return() -> None:
+    assert name_of(120, 0, 475.25) == "version-000120-episode-0-return-475.25.webp"
+
+
+@given(st.integers(0, 10**9), st.integers(0, 99_999), st.floats(allow_nan=False, allow_infinity=False))
+def test_each_name_can_be_read(version: int, episode: int, value: float) -> None:
+    found = _NAME.fullmatch(name_of(version, episode, value))
+    assert found is not None
+    assert (int(found[1]), int(found[2]), found[3]) == (version, episode, f"{value:.6g}")
+
+
+def test_the_newest_version_is_shown_with_all_of_its_episodes_in_their_order(tmp_path: Path) -> None:
+    for version, episode in ((5, 0), (1_000_000, 1), (1_000_000, 0), (999_999, 0)):
+        (tmp_path / name_of(version, episode, -2.5)).write_bytes(b"%d" % episode)
+    (tmp_path / ".unfinished-version-000009-episode-0-return-1.webp").touch()
+    (tmp_path / "mine.webp").touch()
+    assert newest_videos(tmp_path) == [
+        VideoFile(1_000_000, 0, "-2.5", b"0"),
+        VideoFile(1_000_000, 1, "-2.5", b"1"),
+    ]
+
+
+def test_a_folder_without_videos_and_no_folder_show_none(tmp_path: Path) -> None:
+    assert newest_videos(tmp_path) == []
+    assert newest_videos(tmp_path / "videos") == []
