@@ -5,7 +5,9 @@ reaches `stopWhen.returnMean`.
 """
 
 import gymnasium
+import numpy as np
 import torch
+from gymnasium.envs.classic_control import CartPoleEnv
 from gymnasium.vector import AutoresetMode
 from tensordict.nn import TensorDictModule
 from torch import nn
@@ -15,12 +17,31 @@ from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
 
-def make_env(num_envs):
+class DrawnCartPole(CartPoleEnv):
+    """CartPole that draws itself; Gymnasium's own drawing needs pygame."""
+
+    def render(self):
+        position, _, angle, _ = self.state
+        picture = np.full((120, 320, 3), 255, np.uint8)
+        x = int(160 + 60 * position)
+        picture[110] = 0
+        picture[100:110, max(0, x - 20) : x + 20] = 60
+        for height in range(70):
+            column = int(np.clip(x + height * np.sin(angle), 2, 317))
+            picture[int(100 - height * np.cos(angle)), column - 2 : column + 3] = (202, 152, 101)
+        return picture
+
+
+gymnasium.register("DrawnCartPole-v1", entry_point=DrawnCartPole, max_episode_steps=500)
+
+
+def make_env(num_envs, render_mode=None):
     """Environments that step together. Collectors have 16 of them; evaluators have 10, one for each episode."""
     envs = gymnasium.make_vec(
-        "CartPole-v1",
+        "DrawnCartPole-v1",
         num_envs=num_envs,
         vectorization_mode="sync",
+        render_mode=render_mode,
         vector_kwargs={"autoreset_mode": AutoresetMode.DISABLED},
     )
     return TransformedEnv(GymWrapper(envs, categorical_action_encoding=True), InitTracker())

@@ -12,6 +12,8 @@ from tests.cluster.binaries import ROOT
 from tests.manifests import changed
 from tests.run.run_process import run, write
 
+from collectorfleet.codec.video import decode
+
 EXAMPLE = ROOT / "examples" / "evaluation.yaml"
 
 
@@ -27,9 +29,11 @@ def test_the_example_evaluation_ends_at_its_return_and_a_resumed_run_keeps_the_b
             "spec.driver.checkpoint": {"claimName": "checkpoints"},
             "spec.evaluation.everyVersions": 1,
             "spec.evaluation.keepBest": True,
+            "spec.evaluation.video.everyEvaluations": 1,
         }
         file = write(tmp_path, changed(fleet, small | changes), code)
-        done = run(file, "-o", "json", "--checkpoint", str(checkpoints), *options)
+        page = ("--report", str(tmp_path / "report.html"))
+        done = run(file, "-o", "json", "--checkpoint", str(checkpoints), *page, *options)
         assert done.returncode == 0, done.stderr
         found: dict[str, Any] = json.loads(done.stdout)
         return found
@@ -46,6 +50,16 @@ def test_the_example_evaluation_ends_at_its_return_and_a_resumed_run_keeps_the_b
     assert sorted(kept["best_weights"]) == sorted(
         f"module.0.module.{layer}.{kind}" for layer in (0, 2, 4) for kind in ("weight", "bias")
     )
+
+    videos = sorted(path.name for path in (checkpoints / "videos").iterdir())
+    assert len(videos) == evaluation["finished"]
+    assert videos[0].startswith("version-000001-episode-0-return-")
+    assert evaluation["video"] == {"version": evaluation["version"], "path": str(checkpoints / "videos" / videos[-1])}
+    page = (tmp_path / "report.html").read_text()
+    assert f"Episodes of version {evaluation['video']['version']}" in page
+    assert page.count("data:image/webp;base64,") == 1
+    frames, _ = decode((checkpoints / "videos" / videos[0]).read_bytes())
+    assert frames.shape[1:] == (120, 320, 3)
 
     # A goal that nobody reaches: the best of the first run is still there, unless the second has a better one.
     total = first["progress"]["framesDelivered"] + 512
