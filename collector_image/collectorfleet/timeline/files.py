@@ -16,10 +16,12 @@ NAME: Final = "timeline.json"
 def read(file: Path) -> Timeline | None:
     """What the file has; None where there is none. Raises OSError, and ValueError where it is no timeline."""
     try:
-        text = file.read_text()
+        content = file.read_bytes()
     except FileNotFoundError:
         return None
     try:
-        return Timeline.from_wire(json.loads(text), ignore_unknown=True)
+        return Timeline.from_wire(json.loads(content), ignore_unknown=True)
     except ValidationError as error:
         raise ValueError(f"{file}: {error.errors()[0]['msg']} at {error.errors()[0]['loc']}") from error
+    except ValueError as error:  # no JSON, or no text
+        raise ValueError(f"{file}: {error}") from error
