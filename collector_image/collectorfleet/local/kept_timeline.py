@@ -12,18 +12,19 @@ from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.exit import Broken, Completed, Exit, Stopped, UserError
 from collectorfleet.run.timeline_keeper import Keep, TimelineKeeper, keeper_in
 from collectorfleet.timeline.timeline import Timeline
+from collectorfleet_api.v1alpha1 import CollectorFleet
 
 EVERY_SECONDS: Final = 10.0
 
 
 def kept_timeline(
-    fleet: str, checkpoints: CheckpointFolder | None, page: Path | None, videos: Path | None
+    fleet: CollectorFleet, checkpoints: CheckpointFolder | None, page: Path | None, videos: Path | None
 ) -> TimelineKeeper | None:
     """None where nobody asked for it. The page shows the newest of ``videos``, a folder.
 
     Raises InvalidOption if the page cannot be written, before any time is spent.
     """
-    show = None if page is None else _shown(fleet, page, videos)
+    show = None if page is None else _shown(fleet.metadata.name, page, videos)
     if checkpoints is not None:
         also: Keep = show or (lambda _timeline: None)
         return keeper_in(checkpoints.files, fleet, every_seconds=EVERY_SECONDS, also=also)

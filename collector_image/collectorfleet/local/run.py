@@ -99,7 +99,7 @@ class LocalRun:
         with self._metrics(), self._checkpoints() as checkpoints:
             path = None if checkpoints is None else checkpoints.path
             self._videos = video_folder(self._fleet.spec, path, self._folder.scratch)
-            self._timeline = kept_timeline(self._name, checkpoints, self._options.report, self._videos)
+            self._timeline = kept_timeline(self._fleet, checkpoints, self._options.report, self._videos)
             log_milestone(Milestone.PYTHON)
             prepare_environment(import_path(self._fleet.spec.code, manifests, source, self._folder.code))
             replicas = self._fleet.spec.collectors.replicas

@@ -100,7 +100,7 @@ def _drive(settings: DriverSettings, stop: StopRequest) -> Completed:
             ) as session,
         ):
             reporter.attach(session)
-            timeline = _timeline_keeper(settings.name, folder, reporter)
+            timeline = _timeline_keeper(fleet, folder, reporter)
             with timeline.of(session.report), ProgressLines(session.report, log.info, every_seconds=PROGRESS_SECONDS):
                 completed = session.execute()
             timeline.end(f"completed: {completed.message}")
@@ -115,7 +115,7 @@ def _join(node: RayNode, address: str) -> None:
     log_milestone(Milestone.RAY)
 
 
-def _timeline_keeper(fleet: str, folder: CheckpointFolder | None, reporter: Reporter) -> TimelineKeeper:
+def _timeline_keeper(fleet: CollectorFleet, folder: CheckpointFolder | None, reporter: Reporter) -> TimelineKeeper:
     """For the API server, and beside the checkpoints, where there are any: there it has all its points."""
     keep, before = reporter.keep_timeline, reporter.timeline_before
     if folder is None:

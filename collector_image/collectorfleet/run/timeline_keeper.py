@@ -12,9 +12,10 @@ from typing import Final
 from collectorfleet.errors import FolderTakenOver
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.timeline import files
+from collectorfleet.timeline.configuration import configuration
 from collectorfleet.timeline.recorder import Recorder
 from collectorfleet.timeline.timeline import Timeline
-from collectorfleet_api.v1alpha1 import DriverReport
+from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport
 
 log = logging.getLogger(__name__)
 
@@ -26,8 +27,10 @@ Keep = Callable[[Timeline], None]
 class TimelineKeeper:
     """``keep`` is called every ``every_seconds`` and at the end; what it cannot do is said once and costs no run."""
 
-    def __init__(self, fleet: str, keep: Keep, *, every_seconds: float, before: Timeline | None = None) -> None:
-        self._recorder = Recorder(fleet, time.time(), before)
+    def __init__(
+        self, fleet: CollectorFleet, keep: Keep, *, every_seconds: float, before: Timeline | None = None
+    ) -> None:
+        self._recorder = Recorder(fleet.metadata.name, time.time(), before, configuration(fleet.spec))
         self._keep = keep
         self._every_seconds = every_seconds
         self._has_failed = False
@@ -70,7 +73,7 @@ class TimelineKeeper:
 
 def keeper_in(
     folder: FencedFolder,
-    fleet: str,
+    fleet: CollectorFleet,
     *,
     every_seconds: float,
     also: Keep = lambda _timeline: None,

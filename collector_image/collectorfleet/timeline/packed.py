@@ -19,7 +19,10 @@ MOST_BYTES: Final = 100_000
 def pack(timeline: Timeline) -> bytes:
     """Return at most 100 kB. A timeline that does not fit loses every second point and evaluation, and the older half
     of the rest.
+
+    The configuration is left out: the fleet has it.
     """
+    timeline = timeline.model_copy(update={"configuration": None})
     packed = _compressed(timeline)
     while len(packed) > MOST_BYTES:
         timeline = _halved(timeline)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from collectorfleet.timeline.configuration import Configuration
 from collectorfleet.timeline.evaluations import Evaluations
 from collectorfleet.timeline.points import Points
 from collectorfleet.timeline.timeline import Happened, Span, Timeline
@@ -23,9 +24,16 @@ EVALUATION: Final = "evaluation"
 class Recorder:
     """Goes on in ``before``, the timeline of an earlier driver of the run."""
 
-    def __init__(self, fleet: str, now: float, before: Timeline | None = None) -> None:
+    def __init__(
+        self,
+        fleet: str,
+        now: float,
+        before: Timeline | None = None,
+        configuration: Configuration | None = None,
+    ) -> None:
         begun = before or Timeline(fleet=fleet, began=now)
         self._fleet, self._began, self._total = fleet, begun.began, begun.total_frames
+        self._configuration = configuration
         self._points = Points(begun.times, begun.series, begun.every)
         self._lives = {name: list(spans) for name, spans in begun.lives.items()}
         self._evaluations = Evaluations(begun.evaluations)
@@ -67,6 +75,7 @@ class Recorder:
             happened=list(self._happened),
             left_out=self._left_out,
             ended=self._ended,
+            configuration=self._configuration,
         )
 
     def _evaluated(self, status: EvaluationStatus, now: float) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import Field
 
 from collectorfleet_api.v1alpha1.base import Count, Model
@@ -47,6 +49,7 @@ class Timeline(Model):
     """Times are seconds since the epoch. ``series`` are as long as ``times``, see :class:`.points.Points`.
 
     ``evaluations`` are in the order of their ends, see :class:`.evaluations.Evaluations`.
+    ``configuration`` is that of the newest driver, see :mod:`.configuration`. A ConfigMap does not have it.
     """
 
     fleet: str
@@ -60,3 +63,4 @@ class Timeline(Model):
     happened: list[Happened] = Field(default_factory=list)
     left_out: Count = 0  # of what happened, the oldest
     ended: str | None = None  # in its own words
+    configuration: dict[str, Any] | None = None

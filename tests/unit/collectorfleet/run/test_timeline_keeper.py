@@ -7,6 +7,7 @@ import logging
 from pathlib import Path
 
 import pytest
+from tests.manifests import fleet
 
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.timeline_keeper import keeper_in
@@ -22,7 +23,7 @@ def taken(path: Path) -> FencedFolder:
 
 def test_it_is_kept_in_the_folder_and_elsewhere(tmp_path: Path) -> None:
     elsewhere: list[Timeline] = []
-    keeper_in(taken(tmp_path), "cheetah", every_seconds=60, also=elsewhere.append).end("completed: done")
+    keeper_in(taken(tmp_path), fleet(), every_seconds=60, also=elsewhere.append).end("completed: done")
     assert elsewhere == [files.read(tmp_path / files.NAME)]
 
 
@@ -35,7 +36,7 @@ def test_a_full_folder_costs_its_own_copy_alone_and_is_said_once(
     monkeypatch.setattr(FencedFolder, "put", full)
     elsewhere: list[Timeline] = []
     with caplog.at_level(logging.WARNING):
-        keeper = keeper_in(taken(tmp_path), "cheetah", every_seconds=60, also=elsewhere.append)
+        keeper = keeper_in(taken(tmp_path), fleet(), every_seconds=60, also=elsewhere.append)
         keeper.end("completed: done")
         keeper.end("completed: done")
     assert len(elsewhere) == 2
@@ -48,8 +49,8 @@ def test_the_next_driver_of_the_folder_costs_an_earlier_one_its_copy_alone(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     elsewhere: list[Timeline] = []
-    earlier = keeper_in(taken(tmp_path), "cheetah", every_seconds=60, also=elsewhere.append)
-    keeper_in(taken(tmp_path), "cheetah", every_seconds=60).end("completed: by the next driver")
+    earlier = keeper_in(taken(tmp_path), fleet(), every_seconds=60, also=elsewhere.append)
+    keeper_in(taken(tmp_path), fleet(), every_seconds=60).end("completed: by the next driver")
     with caplog.at_level(logging.WARNING):
         earlier.end("stopped")
     assert len(elsewhere) == 1

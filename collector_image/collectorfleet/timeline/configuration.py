@@ -1,0 +1,50 @@
+"""The part of a fleet's spec that may change how a run learns. Runs with the same part are repetitions. Pure."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec
+
+Configuration = dict[str, Any]
+
+# How pods are scheduled, restarted and cleaned up, and where files are stored.
+_OPERATIONAL: Final = frozenset(
+    {
+        *("imagePullPolicy", "imagePullSecrets", "priorityClassName", "tolerations", "networkPolicy", "workers", "ray"),
+        *("updateStrategy", "progressDeadlineSeconds", "suspend", "whenFinished", "ttlSecondsAfterFinished"),
+        *("activeDeadlineSeconds", "startupDeadlineSeconds", "idleTimeoutSeconds", "backoffLimit", "output"),
+    }
+)
+_OPERATIONAL_OF_DRIVER: Final = frozenset({"checkpoint", "livenessDeadlineSeconds", "log"})
+
+
+def configuration(spec: CollectorFleetSpec) -> Configuration:
+    """Return the configuration as JSON values. It has no pod templates, whose variables may be secret."""
+    wire = spec.to_wire()
+    found = {key: _without_templates(value) for key, value in wire.items() if key not in _OPERATIONAL}
+    found["driver"] = {key: value for key, value in found["driver"].items() if key not in _OPERATIONAL_OF_DRIVER}
+    if spec.code is not None:
+        found["code"] = _code(wire["code"])
+    return found
+
+
+def _without_templates(value: Any) -> Any:
+    """The user's own arguments stay as they are."""
+    if isinstance(value, list):
+        return [_without_templates(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: one if key == "kwargs" else _without_templates(one) for key, one in value.items() if key != "template"}
+
+
+def _code(code: dict[str, Any]) -> Configuration:
+    """What identifies the code. The ConfigMap of an archive has the name of its fleet, and another one in each run."""
+    parts = {
+        "configMap": code.get("configMap"),
+        "archive": code.get("archive", {}).get("sha256"),
+        "commit": code.get("git", {}).get("commit"),
+        "artifact": code.get("artifact", {}).get("reference"),
+        "path": code.get("path"),
+    }
+    return {key: value for key, value in parts.items() if value is not None}
