@@ -187,7 +187,7 @@ pod-types: build/pod-types ## Write the types of a pod's fields from Kubernetes'
 LOCK := $(UV) pip compile --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
 .PHONY: lock
 lock: $(READY) ## Pin the requirements anew, with hashes and without addresses
-	$(LOCK) pyproject.toml --extra operator --extra runtime --extra client --extra mujoco --group dev --output-file requirements/dev.txt
+	$(LOCK) pyproject.toml --extra operator --extra runtime --extra client --extra compare --extra mujoco --group dev --output-file requirements/dev.txt
 	$(LOCK) pyproject.toml --extra operator --constraint requirements/dev.txt --output-file requirements/operator.txt
 	$(LOCK) pyproject.toml --extra runtime --extra mujoco --constraint requirements/dev.txt --output-file requirements/runtime.txt
 	$(LOCK) --group envpool --no-deps --constraint requirements/dev.txt --output-file requirements/envpool.txt

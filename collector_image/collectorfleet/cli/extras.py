@@ -30,6 +30,9 @@ RUNTIME: Final = Needs(
 # A run may do without safetensors.
 EXPORT: Final = Needs("runtime", ("safetensors", "torch", "torchrl"))
 
+# `report` of several runs.
+COMPARE: Final = Needs("compare", ("numpy", "scipy"))
+
 # `report` is left out: of a folder it needs nothing.
 NEEDED_BY: Final[Mapping[str, Needs]] = {
     "run": RUNTIME,

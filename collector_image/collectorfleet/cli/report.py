@@ -1,81 +1,167 @@
-"""``collectorfleet report RUN``"""
+"""``collectorfleet report RUN...``"""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from collectorfleet.cli import cluster
 from collectorfleet.cli.completion import complete_names
+from collectorfleet.cli.extras import COMPARE, require
 from collectorfleet.errors import CollectorFleetError, InvalidOption
+from collectorfleet.timeline import files
+from collectorfleet.timeline.videos import FOLDER
 
 if TYPE_CHECKING:
     from collectorfleet.client import Fleets
+    from collectorfleet.display.comparison.runs import Run
     from collectorfleet.timeline.timeline import Timeline
+    from collectorfleet_api.v1alpha1 import CollectorFleet
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     report = commands.add_parser(
         "report",
-        help="make a page about a run",
+        help="make a page about a run, or compare several runs",
         description=(
-            "Write one page of HTML without references to other files: rewards, throughput, staleness, versions, the "
-            "life of each collector, and losses. RUN is a fleet on a cluster, or the folder of a run's checkpoints."
+            "Write one page of HTML without references to other files. Of one RUN: rewards, throughput, staleness, "
+            "versions, the life of each collector, and losses. Of several: the mean and interquartile mean of their "
+            "returns, with intervals. Runs that differ by seeds alone form a group. RUN is a fleet on a cluster, or "
+            "the folder of a run's checkpoints."
         ),
     )
     cluster.add_options(report, name=False)
     complete_names(
         report.add_argument(
-            "run", metavar="RUN", help="name of a fleet, or the folder of `collectorfleet run --checkpoint`"
+            "runs",
+            metavar="RUN",
+            nargs="+",
+            help="name of a fleet, or the folder of `collectorfleet run --checkpoint`",
         )
     )
     report.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="default: RUN-report.html, or report.html in the folder"
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="default: RUN-report.html, report.html in the folder, or comparison.html of several runs",
     )
     report.set_defaults(command=_report)
 
 
 def _report(options: argparse.Namespace) -> int:
-    from collectorfleet.timeline import files
+    if len(options.runs) > 1:
+        return _compare(options)
+    (run,) = options.runs
+    if _is_folder(run):
+        folder = Path(run)
+        return _write(_of_folder(folder), options.output or folder / "report.html", videos=folder / FOLDER)
+    file = options.output or Path(f"{run}-report.html")
 
-    folder = Path(options.run)
-    # No fleet has a slash in its name.
-    if "/" in options.run or (folder / files.NAME).exists():
-        return _of_folder(folder, options.output or folder / "report.html")
-    file = options.output or Path(f"{options.run}-report.html")
-    return cluster.with_fleets(options, lambda fleets: _of_fleet(fleets, options.run, file))
+    def of_fleet(fleets: Fleets) -> int:
+        from collectorfleet.display.summary import in_a_sentence
+
+        fleet, timeline = _of_fleet(fleets, run)
+        return _write(timeline, file, in_a_sentence(fleet))
+
+    return cluster.with_fleets(options, of_fleet)
 
 
-def _of_folder(folder: Path, out: Path) -> int:
-    from collectorfleet.timeline import files
-    from collectorfleet.timeline.videos import FOLDER
+def _compare(options: argparse.Namespace) -> int:
+    require(COMPARE, options.prog)
+    _check_each_once(options.runs)
+    out = options.output or Path("comparison.html")
+    # Folders first: what is wrong with one needs no cluster.
+    folders = {run: _run_of_folder(run) for run in options.runs if _is_folder(run)}
 
+    def write(others: dict[str, Run]) -> int:
+        found = folders | others
+        return _write_comparison([found[run] for run in options.runs], out)
+
+    names = [run for run in options.runs if run not in folders]
+    if not names:
+        return write({})
+    return cluster.with_fleets(options, lambda fleets: write({name: _run_of_fleet(fleets, name) for name in names}))
+
+
+def _check_each_once(runs: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for run in runs:
+        one = str(Path(run).resolve()) if _is_folder(run) else run
+        if one in seen:
+            raise InvalidOption(f"{run}: the run is given twice; name each run once")
+        seen.add(one)
+
+
+def _is_folder(run: str) -> bool:
+    """No fleet has a slash in its name."""
+    return "/" in run or (Path(run) / files.NAME).exists()
+
+
+def _of_folder(folder: Path) -> Timeline:
     file = folder / files.NAME
     try:
         timeline = files.read(file)
+    except OSError as error:
+        raise InvalidOption(f"{file}: {error.strerror}") from error
     except ValueError as error:
         raise InvalidOption(str(error)) from error
     if timeline is None:
         raise InvalidOption(f"{file} is not there: RUN is the folder of a run with --checkpoint")
-    return _write(timeline, out, videos=folder / FOLDER)
+    return timeline
 
 
-def _of_fleet(fleets: Fleets, name: str, out: Path) -> int:
-    from collectorfleet.display.summary import in_a_sentence
-
+def _of_fleet(fleets: Fleets, name: str) -> tuple[CollectorFleet, Timeline]:
     fleet, timeline = fleets.get(name), fleets.timeline(name)
     if timeline is None:
         raise CollectorFleetError(f"fleet {name}: its driver wrote nothing yet; `status {name}` says how it is")
-    return _write(timeline, out, in_a_sentence(fleet))
+    return fleet, timeline
+
+
+def _run_of_folder(run: str) -> Run:
+    from collectorfleet.display.comparison.runs import Run
+
+    timeline = _of_folder(Path(run))
+    return Run(run, timeline, timeline.configuration)
+
+
+def _run_of_fleet(fleets: Fleets, name: str) -> Run:
+    from collectorfleet.display.comparison.runs import Run
+    from collectorfleet.display.summary import in_a_sentence
+    from collectorfleet.timeline.configuration import configuration
+
+    fleet, timeline = _of_fleet(fleets, name)
+    return Run(name, timeline, configuration(fleet.spec), in_a_sentence(fleet))
 
 
 def _write(timeline: Timeline, out: Path, state: str = "", videos: Path | None = None) -> int:
     from collectorfleet.display.report.files import write_page
 
-    try:
+    with _named(out):
         write_page(out, state, videos)(timeline)
-    except OSError as error:  # names a file that is moved to ``out`` once it is whole
-        raise InvalidOption(f"{out}: {error.strerror}") from error
     print(out)
     return 0
+
+
+def _write_comparison(runs: Sequence[Run], out: Path) -> int:
+    from collectorfleet.display.comparison.compared import Compared
+    from collectorfleet.display.comparison.page import page
+    from collectorfleet.display.report.files import write_whole
+
+    document = page(Compared(runs))
+    with _named(out):
+        write_whole(out, document)
+    print(out)
+    return 0
+
+
+@contextmanager
+def _named(out: Path) -> Iterator[None]:
+    """Name ``out`` if it cannot be written, in place of the file that is moved there once it is whole."""
+    try:
+        yield
+    except OSError as error:
+        raise InvalidOption(f"{out}: {error.strerror}") from error

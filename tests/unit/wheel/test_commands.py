@@ -146,6 +146,13 @@ def test_commands_without_an_extra_work(environment: Environment, tmp_path: Path
     assert reported == (0, "report.html\n", "")
 
 
+def test_a_comparison_names_its_extra(environment: Environment, extra: str | None, tmp_path: Path) -> None:
+    ((code, _, errors),) = run_all(environment, "report ./a ./b", cwd=tmp_path)
+    missing = "scipy" if extra == "runtime" else "numpy, scipy"
+    sentence = f"error: collectorfleet report needs packages that are not installed ({missing}): "
+    assert (code, errors) == (ExitCode.UNAVAILABLE, f"{sentence}pip install 'collectorfleet[compare]'\n")
+
+
 def test_the_completion_of_kubectl_is_silent_where_it_cannot_complete(environment: Environment) -> None:
     done = environment.run("kubectl_complete-cfleet", "st")
     assert (done.returncode, done.stdout.splitlines()[-1], done.stderr) == (0, ":4", "")

@@ -17,10 +17,14 @@ def write_page(file: Path, state: str = "", videos: Path | None = None) -> Calla
     """
 
     def write(timeline: Timeline) -> None:
-        unfinished = file.with_name(f".unfinished-{file.name}")
-        # The page says that it is UTF-8, which has no half of a surrogate pair.
-        shown = [] if videos is None else newest_videos(videos)
-        unfinished.write_text(page(timeline, state, shown), encoding="utf-8", errors="backslashreplace")
-        unfinished.replace(file)
+        write_whole(file, page(timeline, state, [] if videos is None else newest_videos(videos)))
 
     return write
+
+
+def write_whole(file: Path, document: str) -> None:
+    """Write the file, whole or not at all. Raises OSError."""
+    unfinished = file.with_name(f".unfinished-{file.name}")
+    # The page says that it is UTF-8, which has no half of a surrogate pair.
+    unfinished.write_text(document, encoding="utf-8", errors="backslashreplace")
+    unfinished.replace(file)

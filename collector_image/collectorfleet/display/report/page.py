@@ -23,17 +23,19 @@ def page(run: Timeline, state: str = "", shown: Sequence[VideoFile] = ()) -> str
     ``state`` is what is true of the run by now, in one sentence; empty where nobody knows more than the timeline.
     ``shown`` are videos of episodes.
     """
-    title = escape(f"{run.fleet}: report")
+    body = f"{_head(run, state)}\n{chr(10).join(filter(None, [*_plots(run), videos(shown)]))}\n{_happened(run)}\n{_reported(run)}"
+    return document(f"{run.fleet}: report", body)
+
+
+def document(title: str, body: str, style: str = "") -> str:
+    """Return a whole HTML document; ``style`` is added to that of all pages."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         # Whatever somebody gets into a cause or a name: no browser loads or runs anything for it.
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{STYLE}</style></head>\n<body><main>"
-        f"{_head(run, state)}\n{chr(10).join(filter(None, [*_plots(run), videos(shown)]))}\n"
-        f"{_happened(run)}\n{_reported(run)}"
-        "</main></body></html>\n"
+        f"<title>{escape(title)}</title><style>{STYLE}{style}</style></head>\n<body><main>{body}</main></body></html>\n"
     )
 
 

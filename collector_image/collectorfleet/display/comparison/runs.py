@@ -1,0 +1,115 @@
+"""A run as the comparison reads it, and its returns as points. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+
+from collectorfleet.errors import InvalidOption
+from collectorfleet.timeline.configuration import Configuration
+from collectorfleet.timeline.timeline import Timeline
+
+
+class Source(Enum):
+    """Where returns come from."""
+
+    EVALUATION = "evaluation"
+    TRAINING = "training"
+
+
+class Axis(Enum):
+    """What returns are drawn against."""
+
+    FRAMES = "frames"
+    TIME = "time"
+
+
+@dataclass(frozen=True)
+class Run:
+    """``name`` is what the user called the run by; ``state`` is how it is by now, in one sentence."""
+
+    name: str
+    timeline: Timeline
+    configuration: Configuration | None = None
+    state: str = ""
+
+    @property
+    def frames(self) -> float:
+        """Frames that the newest driver has handed out."""
+        return next((value for value in reversed(self.timeline.series.get("frames", [])) if value is not None), 0.0)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds from the beginning of the run to the newest point."""
+        return self.timeline.times[-1] - self.timeline.began if self.timeline.times else 0.0
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Returns of one run; ``xs`` grow, in frames or in seconds from the beginning of the run."""
+
+    xs: Sequence[float]
+    ys: Sequence[float]
+
+
+@dataclass(frozen=True)
+class _Point:
+    frames: float
+    seconds: float
+    value: float
+
+
+def check(run: Run) -> None:
+    """Raise InvalidOption if the run has no returns, or its file has been damaged."""
+    times = run.timeline.times
+    damaged = next((name for name, values in run.timeline.series.items() if len(values) != len(times)), None)
+    if damaged is not None:
+        count = len(run.timeline.series[damaged])
+        raise InvalidOption(f"{run.name}: its timeline is damaged: {damaged} has {count} values at {len(times)} times")
+    if any(after < before for before, after in pairwise(times)):
+        raise InvalidOption(f"{run.name}: its timeline is damaged: its times do not grow")
+    if curve(run, Source.TRAINING, Axis.TIME) is None and curve(run, Source.EVALUATION, Axis.TIME) is None:
+        raise InvalidOption(f"{run.name}: it has no returns yet: no episode has ended in {run.frames:,.0f} frames")
+
+
+def curve(run: Run, source: Source, axis: Axis) -> Curve | None:
+    """Return the run's returns along ``axis``; None without any."""
+    points = _evaluated(run.timeline) if source is Source.EVALUATION else _trained(run.timeline)
+    kept = _last_driver_wins(points) if axis is Axis.FRAMES else _in_time(points)
+    if not kept:
+        return None
+    return Curve([one.frames if axis is Axis.FRAMES else one.seconds for one in kept], [one.value for one in kept])
+
+
+def _trained(run: Timeline) -> Iterable[_Point]:
+    """The mean of the last 100 episodes at each point."""
+    rows = zip(run.times, run.series.get("frames", []), run.series.get("return", []), strict=False)
+    for time, frames, value in rows:
+        if frames is not None and value is not None:
+            yield _Point(frames, time - run.began, value)
+
+
+def _evaluated(run: Timeline) -> Iterable[_Point]:
+    for one in run.evaluations:
+        yield _Point(one.frames, one.time - run.began, one.return_mean)
+
+
+def _last_driver_wins(points: Iterable[_Point]) -> list[_Point]:
+    """A driver that resumed repeats the frames since its checkpoint: the repeated ones are those of the policy."""
+    kept: list[_Point] = []
+    for point in points:
+        while kept and kept[-1].frames >= point.frames:
+            kept.pop()
+        kept.append(point)
+    return kept
+
+
+def _in_time(points: Iterable[_Point]) -> list[_Point]:
+    kept: list[_Point] = []
+    for point in points:
+        if kept and kept[-1].seconds >= point.seconds:
+            kept.pop()
+        kept.append(point)
+    return kept

@@ -1,0 +1,87 @@
+"""Mean and interquartile mean of a group's runs with bootstrap intervals, as rliable defines them for one task.
+
+The interquartile mean (IQM) is the mean without the lowest and the highest quarter of the runs. The interval is the
+percentile bootstrap of whole runs. With one task, rliable's stratified bootstrap has one stratum and is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from collectorfleet.display.comparison.runs import Curve
+
+CONFIDENCE: Final = 0.95
+RESAMPLES: Final = 2000
+# Fewer runs have no quarter to leave out.
+LEAST_FOR_IQM: Final = 4
+_POINTS: Final = 120
+# The same runs give the same page.
+_SEED: Final = 0
+
+Floats = NDArray[np.float64]
+Statistic = Callable[..., Any]
+
+
+def _mean(values: Floats, axis: int = -1) -> Any:
+    return np.mean(values, axis=axis)
+
+
+def _iqm(values: Floats, axis: int = -1) -> Any:
+    return stats.trim_mean(values, 0.25, axis=axis)
+
+
+STATISTICS: Final[Mapping[str, Statistic]] = {"mean": _mean, "interquartile mean": _iqm}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A statistic at each of ``xs``. ``low`` and ``high`` bound its interval; None for one run."""
+
+    xs: Sequence[float]
+    values: Sequence[float]
+    low: Sequence[float] | None
+    high: Sequence[float] | None
+
+
+def common(curves: Sequence[Curve]) -> tuple[float, float] | None:
+    """Return where all curves have values: from the last beginning to the first end. None if there is no such part."""
+    first, last = max(one.xs[0] for one in curves), min(one.xs[-1] for one in curves)
+    return (first, last) if first <= last else None
+
+
+def along(curves: Sequence[Curve], statistic: Statistic) -> Estimate | None:
+    """Estimate on a grid over the part that all curves have; None if there is no such part."""
+    part = common(curves)
+    if part is None:
+        return None
+    return _estimate(curves, np.linspace(*part, _POINTS if part[0] < part[1] else 1), statistic)
+
+
+def at(curves: Sequence[Curve], x: float, statistic: Statistic) -> Estimate:
+    """Estimate at one place that all curves have."""
+    return _estimate(curves, np.array([x]), statistic)
+
+
+def _estimate(curves: Sequence[Curve], xs: Floats, statistic: Statistic) -> Estimate:
+    # [runs, grid]; linear between two points of a run.
+    values = np.array([np.interp(xs, one.xs, one.ys) for one in curves])
+    found = np.asarray(statistic(values, axis=0))
+    if len(curves) == 1:
+        return Estimate(xs.tolist(), found.tolist(), None, None)
+    interval = stats.bootstrap(
+        (values,),
+        statistic,
+        axis=0,
+        vectorized=True,
+        n_resamples=RESAMPLES,
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        rng=np.random.default_rng(_SEED),
+    ).confidence_interval
+    return Estimate(xs.tolist(), found.tolist(), np.asarray(interval.low).tolist(), np.asarray(interval.high).tolist())

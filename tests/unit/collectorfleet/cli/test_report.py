@@ -1,0 +1,102 @@
+"""``collectorfleet report`` of several runs: which files it reads, and what it refuses."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.unit.collectorfleet.cli.played_api import FLEET, NAME, ApiServer, Request
+from tests.unit.collectorfleet.display.comparison.made_runs import run
+
+from collectorfleet.cli.main import main
+from collectorfleet.timeline import files
+from collectorfleet.timeline.packed import pack
+
+Capsys = pytest.CaptureFixture[str]
+
+
+def written(folder: Path, name: str, lr: float, seed: int) -> str:
+    """The folder of a run, as the run leaves it."""
+    made = run(name, lr=lr, seed=seed)
+    timeline = made.timeline.model_copy(update={"configuration": made.configuration})
+    (folder / name).mkdir()
+    (folder / name / files.NAME).write_text(json.dumps(timeline.to_wire()))
+    return str(folder / name)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> list[str]:
+    return [written(tmp_path, name, 1e-3, seed) for seed, name in enumerate(("first", "second"))]
+
+
+def test_several_folders_make_one_page(
+    two: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", *two]) == 0
+    assert capsys.readouterr().out == "comparison.html\n"
+    page = Path("comparison.html").read_text()
+    assert "Comparison of 2 runs in 1 group" in page
+    assert all(folder in page for folder in two)
+
+
+def test_a_fleet_on_a_cluster_is_compared_with_a_folder(
+    two: list[str], lab: ApiServer, tmp_path: Path, capsys: Capsys
+) -> None:
+    def answer(request: Request) -> None:
+        if request.path.endswith("-timeline"):
+            packed = base64.b64encode(pack(run().timeline)).decode()
+            request.send_json({"kind": "ConfigMap", "binaryData": {"timeline.json.gz": packed}})
+        else:
+            request.serve()
+
+    lab.answer = answer
+    page = tmp_path / "page.html"
+    assert main(["report", two[0], NAME, "-o", str(page)]) == 0, capsys.readouterr().err
+    assert "Comparison of 2 runs in 2 groups" in page.read_text()
+    assert FLEET["spec"]["driver"]["train"]["function"] in page.read_text()
+
+
+def test_a_run_that_is_given_twice_is_refused(two: list[str], capsys: Capsys) -> None:
+    again = f"{two[0]}/../first"
+    assert main(["report", *two, again]) == 64
+    assert capsys.readouterr().err == f"error: {again}: the run is given twice; name each run once\n"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        pytest.param(Path.unlink, "is not there: RUN is the folder of a run with --checkpoint", id="none"),
+        pytest.param(lambda file: file.write_text("{"), "Expecting property name enclosed in double quotes", id="cut"),
+        pytest.param(lambda file: file.write_bytes(b"\xff\xfe\xff"), "can't decode byte", id="no text"),
+        pytest.param(lambda file: file.write_text("[]"), "should be an object", id="no object"),
+        pytest.param(lambda file: (file.unlink(), file.mkdir()), "Is a directory", id="a folder"),
+        pytest.param(
+            lambda file: file.write_text('{"fleet": "f", "began": 1.0}'), "it has no returns yet", id="no returns"
+        ),
+    ],
+)
+def test_a_run_that_cannot_be_read_is_named_in_one_sentence(
+    two: list[str], capsys: Capsys, spoil: Callable[[Path], object], sentence: str
+) -> None:
+    spoil(Path(two[1]) / files.NAME)
+    assert main(["report", *two]) == 64
+    said = capsys.readouterr().err
+    assert two[1] in said
+    assert sentence in said
+    assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("content", ["{", "[]"])
+def test_the_page_of_one_run_names_a_file_that_is_no_timeline(tmp_path: Path, capsys: Capsys, content: str) -> None:
+    (tmp_path / files.NAME).write_text(content)
+    assert main(["report", str(tmp_path)]) == 64
+    assert capsys.readouterr().err.startswith(f"error: {tmp_path / files.NAME}: ")
+
+
+def test_a_page_that_cannot_be_written_is_named(two: list[str], capsys: Capsys) -> None:
+    assert main(["report", *two, "-o", "no/such/page.html"]) == 64
+    assert capsys.readouterr().err == "error: no/such/page.html: No such file or directory\n"

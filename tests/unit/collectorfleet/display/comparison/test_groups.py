@@ -1,0 +1,83 @@
+"""Which runs repeat each other, and what groups are called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.unit.collectorfleet.display.comparison.made_runs import run
+
+from collectorfleet.display.comparison.groups import Group, grouped, seeds
+from collectorfleet.display.comparison.runs import Run
+
+
+def sizes(*runs: Run) -> dict[str, int]:
+    return {group.name: group.count for group in grouped(runs)}
+
+
+def test_runs_that_differ_by_seed_alone_are_one_group_named_by_what_differs_from_others() -> None:
+    assert sizes(run(lr=1e-3, seed=0), run(lr=1e-3, seed=1), run(lr=2e-3, seed=0)) == {"lr=0.001": 2, "lr=0.002": 1}
+
+
+@pytest.mark.parametrize("name", ["seed", "env_seed", "torchSeed"])
+def test_a_seed_is_found_by_its_name_wherever_it_is(name: str) -> None:
+    both = [
+        run(configuration={"environment": {"kwargs": {"inner": {name: n}}}, "driver": {"args": []}}) for n in (1, 2)
+    ]
+    assert sizes(*both) == {"cartpole": 2}
+    assert [seeds(one.configuration) for one in both] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    "both",
+    [
+        pytest.param((["--seed=1", "--lr=3"], ["--seed=2", "--lr=3"]), id="one word"),
+        pytest.param((["--seed", "1", "--lr=3"], ["--seed", "2", "--lr=3"]), id="two words"),
+        pytest.param((["--lr=3", "--torch-seed", "1"], ["--lr=3", "--torch-seed=2"]), id="another name"),
+    ],
+)
+def test_the_seed_among_the_arguments_of_a_script_is_one(both: tuple[list[str], list[str]]) -> None:
+    made = [run(configuration={"driver": {"script": "a.py", "args": args}}) for args in both]
+    assert sizes(*made) == {"cartpole": 2}
+    assert [seeds(one.configuration) for one in made] == ["1", "2"]
+    other = run(configuration={"driver": {"script": "a.py", "args": ["--seed=1", "--lr=4"]}})
+    assert sizes(*made, other) == {'args=["--lr=3"]': 2, 'args=["--lr=4"]': 1}
+
+
+def test_seeds_of_evaluations_are_a_part_of_what_is_measured() -> None:
+    made = [run(configuration={"evaluation": {"seeds": [n]}}) for n in (0, 1)]
+    assert sizes(*made) == {"seeds=[0]": 1, "seeds=[1]": 1}
+
+
+def test_a_value_that_one_group_lacks_is_not_set_in_its_name() -> None:
+    assert sizes(run(lr=1), run()) == {"lr=1": 1, "lr=not set": 1}
+
+
+def test_names_of_two_fields_that_end_alike_are_longer() -> None:
+    def made(environment: int, policy: int) -> Run:
+        return run(configuration={"environment": {"kwargs": {"n": environment}}, "policy": {"kwargs": {"n": policy}}})
+
+    assert list(sizes(made(1, 1), made(2, 2))) == [
+        "environment.kwargs.n=1, policy.kwargs.n=1",
+        "environment.kwargs.n=2, policy.kwargs.n=2",
+    ]
+
+
+def test_a_name_has_at_most_three_differences_and_the_group_has_all() -> None:
+    first, _ = grouped([run(a=1, b=1, c=1, d="x" * 50), run(a=2, b=2, c=2, d="y")])
+    assert first.name == "a=1, b=1, c=1, 1 more"
+    assert list(first.differences) == [f"driver.train.kwargs.{name}" for name in "abcd"]
+    (long, _) = grouped([run(d="x" * 50), run(d="y")])
+    assert long.name == f"d={'x' * 39}…"
+
+
+def test_a_run_of_an_older_version_is_a_group_of_its_own() -> None:
+    old = Run("old", run().timeline)
+    assert sizes(run("new", lr=1), old) == {"cartpole": 1, "old (configuration unknown)": 1}
+
+
+@pytest.mark.parametrize("value", [None, [], {}, [1, {"a": 2}], "text", True, 1.5])
+def test_any_value_can_be_compared(value: Any) -> None:
+    groups = grouped([run(a=value, seed=1), run(a=value, seed=2), run(a="other")])
+    assert [group.count for group in groups] == [2, 1]
+    assert isinstance(groups[0], Group)
