@@ -87,6 +87,7 @@ def browser() -> str:
     return found
 
 
+@pytest.mark.parametrize("runs", [pytest.param(1, id="one run"), pytest.param(2, id="a comparison")])
 @pytest.mark.parametrize(
     ("width", "options", "paper", "line"),
     [
@@ -100,14 +101,19 @@ def browser() -> str:
 def test_a_browser_shows_it_and_asks_nobody_for_anything(
     browser: str,
     tmp_path: Path,
+    runs: int,
     width: int,
     options: tuple[str, ...],
     paper: tuple[int, int, int],
     line: tuple[int, int, int],
 ) -> None:
     page, shot, log = tmp_path / "page.html", tmp_path / "shot.png", tmp_path / "net.json"
-    shutil.copy(Path(__file__).parents[1] / "data/timeline.json", tmp_path / files.NAME)
-    assert main(["report", str(tmp_path), "-o", str(page)]) == 0
+    folders = [tmp_path / f"run-{number}" for number in range(runs)]
+    for folder in folders:
+        folder.mkdir()
+        stored = json.loads((Path(__file__).parents[1] / "data/timeline.json").read_text())
+        (folder / files.NAME).write_text(json.dumps(stored | {"configuration": {}}))
+    assert main(["report", *map(str, folders), "-o", str(page)]) == 0
     words = [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", *options]
     words += [
         "--disable-background-networking",
