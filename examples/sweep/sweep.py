@@ -1,58 +1,207 @@
-"""Trains CartPole with several learning rates, each a fleet of its own, and says which needed the fewest frames.
+"""Search a learning rate and a number of epochs for CartPole: the pair that needs the fewest frames.
 
-    python examples/sweep/sweep.py 1e-3 2e-3 4e-3
+    python examples/sweep/sweep.py --trials 20 --parallel 4     on the cluster of your kubeconfig
+    python examples/sweep/sweep.py --trials 20 --local          on this machine, one trial after the other
 
-Needs `pip install 'collectorfleet[client]'` and the cluster of your kubeconfig; nothing is trained on this machine.
-Fleets that do not fit beside each other wait for their turn, as pods do.
+Needs `pip install optuna`, and 'collectorfleet[client]' for the cluster or 'collectorfleet[runtime]' for this machine.
+Optuna proposes the values, each trial is a fleet. The study is in FOLDER/study.db: run the same command again, and the
+sweep continues. Trials that were running then go on under their numbers.
 """
 
 import argparse
-import copy
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
+import optuna
 import yaml
-
-from collectorfleet.client import Fleets, FleetStalled
+from optuna.distributions import FloatDistribution, IntDistribution
+from optuna.trial import TrialState
 
 EXAMPLE = Path(__file__).parents[1] / "cartpole.yaml"
+SPACE = {"lr": FloatDistribution(3e-4, 1e-2, log=True), "epochs": IntDistribution(4, 12)}
+STOP_SECONDS = 60
 
 
-def fleet_with(rate, goal):
-    """The example's fleet and its code, with another learning rate and under a name that says so."""
+class TrialFailed(Exception):
+    """A trial has no result: its fleet failed, or took too long."""
+
+
+def sweep(study, place, total, parallel):
+    """Run trials until `total` have ended, `parallel` at a time."""
+    while trials := next_trials(study, total, parallel):
+        with ExitStack() as stack:
+            # Each callback runs, whatever ends this block: a result, an error, Ctrl-C, or a callback that fails.
+            for trial in trials:
+                stack.callback(place.stop, trial)
+                place.start(trial)
+                print(f"trial {trial.number}: started with {trial.params}", flush=True)
+            for trial in trials:
+                tell(study, place, trial)
+
+
+def next_trials(study, total, parallel):
+    """Return the trials that an interrupted sweep left running, and new ones up to `parallel`."""
+    left = study.get_trials(states=[TrialState.RUNNING])
+    for trial in left:
+        if trial.params.keys() != SPACE.keys():  # the sweep was killed while it asked
+            study.tell(trial.number, state=TrialState.FAIL)
+    left = [trial for trial in left if trial.params.keys() == SPACE.keys()]
+    ended = len(study.trials) - len(left)
+    new = min(parallel, total - ended) - len(left)
+    return [*left, *(study.ask(SPACE) for _ in range(new))][:parallel]
+
+
+def tell(study, place, trial):
+    """Wait for the result of a trial, and store it."""
+    try:
+        frames = place.wait(trial)
+    except TrialFailed as error:
+        study.tell(trial.number, state=TrialState.FAIL)
+        print(f"trial {trial.number}: failed: {error}", flush=True)
+    else:
+        study.tell(trial.number, frames)
+        print(f"trial {trial.number}: {frames:,} frames", flush=True)
+
+
+def manifest(name, params, args):
+    """Return the fleet of the example with other arguments, and the ConfigMap with its code."""
     fleet, code = yaml.safe_load_all(EXAMPLE.read_text())
-    fleet = copy.deepcopy(fleet)
-    fleet["metadata"]["name"] = f"cartpole-lr-{rate:g}".replace(".", "-")
-    fleet["spec"]["driver"]["train"]["kwargs"] = {"goal": goal, "lr": rate}
+    fleet["metadata"]["name"] = name
+    fleet["spec"]["driver"]["train"]["kwargs"] = {"goal": args.goal, **params}
+    fleet["spec"]["collection"]["totalFrames"] = args.frames
     return fleet, code
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rates", metavar="RATE", type=float, nargs="+")
-    parser.add_argument("--goal", type=float, default=450, help="mean reward at which a run is done")
-    parser.add_argument("--namespace")
-    parser.add_argument("--hours", type=float, default=1.0, help="for how long each is waited for")
-    args = parser.parse_args()
+class Cluster:
+    """Trials are fleets on a cluster. Fleets that do not fit beside each other wait, as pods do."""
 
-    fleets = Fleets(namespace=args.namespace)
-    names = {}
-    for rate in args.rates:
-        names[rate] = fleets.submit(*fleet_with(rate, args.goal)).metadata.name
-        print(f"submitted {names[rate]}", flush=True)
+    def __init__(self, args):
+        from collectorfleet.client import Fleets
 
-    needed = {}
-    for rate, name in names.items():
+        self.args = args
+        self.fleets = Fleets(namespace=args.namespace)
+
+    def name(self, trial):
+        return f"{self.args.name}-{trial.number}"
+
+    def start(self, trial):
+        # A fleet that a killed sweep left is the same one, and this changes nothing.
+        self.fleets.submit(*manifest(self.name(trial), trial.params, self.args))
+
+    def wait(self, trial):
+        from collectorfleet.client import FleetStalled
+
         try:
-            progress = fleets.wait(name, "Completed", timeout=3600 * args.hours).status.progress
-        except FleetStalled as error:
-            print(error)
-            continue
-        needed[rate] = progress.frames_delivered
-        print(f"{name}: reward {progress.metrics['reward']:.0f} after {progress.frames_delivered:,} frames", flush=True)
-        fleets.delete(name)
-    if needed:
-        best = min(needed, key=needed.get)
-        print(f"best: {best:g}, {needed[best]:,} frames")
+            done = self.fleets.wait(self.name(trial), "Completed", timeout=3600 * self.args.hours)
+        except (FleetStalled, TimeoutError) as error:
+            raise TrialFailed(error) from error
+        return done.status.progress.frames_delivered
+
+    def stop(self, trial):
+        from collectorfleet.client import FleetNotFound
+
+        with suppress(FleetNotFound):  # an interruption may come before the fleet is submitted
+            self.fleets.delete(self.name(trial))
+
+
+class Local:
+    """Trials are runs on this machine. Each continues from the checkpoints in its folder."""
+
+    def __init__(self, args):
+        self.args = args
+        self.runs = {}
+
+    def folder(self, trial):
+        return self.args.folder / f"trial-{trial.number}"
+
+    def start(self, trial):
+        folder = self.folder(trial)
+        file = folder.with_suffix(".yaml")
+        file.write_text(yaml.safe_dump_all(manifest(self.args.name, trial.params, self.args)))
+        run = [
+            sys.executable,
+            "-m",
+            "collectorfleet.cli",
+            "run",
+            file,
+            "-o",
+            "json",
+            "--resume",
+            "--checkpoint",
+            folder,
+        ]
+        # On Linux, setpriv ends the run if the sweep is killed.
+        guard = ["setpriv", "--pdeathsig=TERM"] if shutil.which("setpriv") else []
+        with folder.with_suffix(".log").open("w") as log:
+            # A process group of its own: Ctrl-C reaches the sweep, and the sweep stops the run.
+            self.runs[trial.number] = subprocess.Popen(
+                [*guard, *run], stdout=subprocess.PIPE, stderr=log, text=True, process_group=0
+            )
+
+    def wait(self, trial):
+        run = self.runs[trial.number]
+        try:
+            status, _ = run.communicate(timeout=3600 * self.args.hours)
+        except subprocess.TimeoutExpired as error:
+            raise TrialFailed(f"no result within {self.args.hours:g} h") from error
+        if run.returncode:
+            said = self.folder(trial).with_suffix(".log").read_text().splitlines()
+            causes = [line for line in said if line.startswith("error: ")]
+            raise TrialFailed(causes[0] if causes else f"exit code {run.returncode}")
+        return json.loads(status)["progress"]["framesDelivered"]
+
+    def stop(self, trial):
+        run = self.runs.pop(trial.number, None)
+        if run is None:
+            return
+        run.terminate()
+        try:
+            run.communicate(timeout=STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            run.kill()
+            run.communicate()
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trials", type=int, default=20, help="of the whole study, with those of earlier calls")
+    parser.add_argument("--parallel", type=int, default=4, help="fleets at a time on a cluster")
+    parser.add_argument("--local", action="store_true", help="run the trials on this machine")
+    parser.add_argument("--folder", type=Path, default=Path("sweep"), help="of the study, and of local runs")
+    parser.add_argument("--name", default="cartpole-sweep", help="of the study, and what names of fleets begin with")
+    parser.add_argument("--namespace", help="of the fleets; default: that of the kubeconfig's context")
+    parser.add_argument("--goal", type=float, default=450, help="mean reward at which a trial is done")
+    parser.add_argument("--frames", type=int, default=1_000_000, help="after which a trial without the goal fails")
+    parser.add_argument("--hours", type=float, default=1.0, help="after which a trial fails")
+    return parser.parse_args()
+
+
+def main():
+    args = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C: what runs is stopped first
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    args.folder.mkdir(parents=True, exist_ok=True)
+    study = optuna.create_study(
+        study_name=args.name,
+        storage=f"sqlite:///{args.folder / 'study.db'}",
+        sampler=optuna.samplers.TPESampler(constant_liar=True),  # for trials that run at the same time
+        load_if_exists=True,
+    )
+    place, parallel = (Local(args), 1) if args.local else (Cluster(args), args.parallel)
+    try:
+        sweep(study, place, args.trials, parallel)
+    except KeyboardInterrupt:
+        print("interrupted: run the same command again to continue", file=sys.stderr)
+        sys.exit(130)
+    if not study.get_trials(states=[TrialState.COMPLETE]):
+        sys.exit(f"none of {len(study.trials)} trials reached the goal")
+    best = study.best_trial
+    print(f"best: trial {best.number} with {best.params}, {best.value:,.0f} frames")
 
 
 if __name__ == "__main__":
