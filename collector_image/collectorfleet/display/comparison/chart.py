@@ -112,7 +112,7 @@ def _spread(wanted: Sequence[float]) -> list[float]:
     places: list[float] = []
     for one in wanted:
         places.append(max(one, places[-1] + _APART) if places else max(one, TOP + 0.0))
-    limit = HEIGHT - 4.0
+    limit = HEIGHT - BOTTOM - 4.0  # above the texts of the axis
     for index in range(len(places) - 1, -1, -1):
         places[index] = min(places[index], limit)
         limit = places[index] - _APART
