@@ -23,7 +23,8 @@ def page(run: Timeline, state: str = "", shown: Sequence[VideoFile] = ()) -> str
     ``state`` is what is true of the run by now, in one sentence; empty where nobody knows more than the timeline.
     ``shown`` are videos of episodes.
     """
-    body = f"{_head(run, state)}\n{chr(10).join(filter(None, [*_plots(run), videos(shown)]))}\n{_happened(run)}\n{_reported(run)}"
+    drawn = "\n".join(filter(None, [*_plots(run), videos(shown)]))
+    body = f"{_head(run, state)}\n{drawn}\n{_happened(run)}\n{_reported(run)}"
     return document(f"{run.fleet}: report", body)
 
 
