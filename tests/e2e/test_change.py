@@ -60,7 +60,9 @@ def test_a_fleet_is_changed_suspended_and_resumed_without_losing_a_frame(
     assert suspended["status"]["progress"]["collectors"]["summary"] == "0/1"
     assert condition(suspended, "Ready") is None
     said = (condition(suspended, "Suspended") or {})["message"]
-    assert said == f"the fleet has no pods; resumed, it goes on from its checkpoint, {frames} of {frames} frames"
+    assert said == (
+        f"the fleet has no pods; after a resume it continues from its checkpoint at {frames} of {frames} frames"
+    )
 
     cluster.apply(spec(claim, frames=2 * FRAMES), namespace)
     resumed = cluster.wait_for("cfleet/fleet", lambda found: goes_on(found, suspended), namespace, within=400)

@@ -99,7 +99,7 @@ def test_a_fleet_that_runs_goes_on_when_it_is_edited_to_be_nested_too_deeply(
     patch = f'{{"spec":{{"environment":{{"kwargs":{kwargs}}}}}}}'
     control_plane.kubectl("patch", "cfleet/fleet", "-n", namespace, "--type=merge", "-p", patch)
     seen = says(control_plane, namespace, "fleet", "UpToDate", ("False", "InvalidSpec"))
-    assert "the driver goes on with generation 1 of the spec" in message(seen, "UpToDate")
+    assert "the driver continues with generation 1 of the spec" in message(seen, "UpToDate")
     assert told(seen, "Ready") == ("True", "Collecting")
     assert control_plane.get("job/fleet-driver", namespace)["metadata"]["uid"] == job["metadata"]["uid"]
     assert len(Pods(control_plane, namespace).of("worker")) == 1

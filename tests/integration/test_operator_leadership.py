@@ -121,7 +121,7 @@ def test_one_of_two_serves_and_the_other_follows_however_it_ends(plane: ControlP
     second.stop()
     is_served(plane, "ended", within=TAKEN_OVER_WITHIN)
     assert time.monotonic() - before < TAKEN_OVER_WITHIN
-    assert "gave Lease" in second.log.read_text()
+    assert "released Lease" in second.log.read_text()
     assert pair.leader() is first
 
 

@@ -126,7 +126,10 @@ def _delivered_since(report: DriverReport | None, began: datetime) -> bool:
 def _deadlines(seen: Observed, job: Object) -> list[Limit]:
     spec, found = seen.fleet.spec, []
     if spec.active_deadline_seconds is not None:
-        text = f"not done within {spec.active_deadline_seconds} s (spec.activeDeadlineSeconds) of the driver's start"
+        text = (
+            f"the run did not finish within {spec.active_deadline_seconds} s (spec.activeDeadlineSeconds) of the "
+            "driver's start"
+        )
         since = started_at(job) or created_at(job)
         found.append(Limit(since + timedelta(seconds=spec.active_deadline_seconds), text))
     if spec.startup_deadline_seconds is not None and not has_delivered(seen, job):

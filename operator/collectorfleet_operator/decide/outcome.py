@@ -151,7 +151,7 @@ def _last_words(ended: pods.Exit) -> str:
     """The sentence that a driver ended with; one that was killed leaves the end of its log in its place."""
     lines = ended.message.strip().splitlines()
     if ended.code in _SILENT:
-        return f"its process was ended by {_SILENT[ended.code]}; the last that it wrote: {lines[-1]}"
+        return f"its process was ended by {_SILENT[ended.code]}; the last line of its log: {lines[-1]}"
     aborted = any(_NATIVE.search(line) for line in lines)
     if ended.code < _KILLED and not aborted:
         is_message = ended.code in _OF_DRIVERS and _is_message(ended.message, lines)

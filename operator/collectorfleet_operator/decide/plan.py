@@ -218,7 +218,7 @@ def _end_what_hangs(seen: Observed) -> Iterator[Action]:
 
 def _leave_the_last_head(seen: Observed) -> Iterator[Action]:
     for pod in left_behind(seen):
-        why = told(POD, pod, "its Ray was started with a head that is gone")
+        why = told(POD, pod, "it belongs to a Ray head that no longer exists")
         yield Delete(POD, name_of(pod), uid_of(pod), why, grace_seconds=GRACE_SECONDS)
 
 
@@ -264,7 +264,7 @@ def _ask_for_quota(seen: Observed) -> Iterator[Action]:
     elif queue.is_deactivated(seen.workload):
         # Kueue looks at it no more, whatever is changed of it.
         if child.difference(seen.workload, given(seen, wanted)):
-            yield delete(WORKLOAD, seen.workload, "it was deactivated, and the fleet asks for something else now")
+            yield delete(WORKLOAD, seen.workload, "it was deactivated, and the fleet has changed since")
     elif queue.is_reserved(seen.workload):
         # Nor does Kueue let its pods be changed.
         if not holds(seen.workload, wanted):
@@ -298,4 +298,4 @@ def _why_stop(seen: Observed, now: datetime) -> str:
     if stop is not None:
         why = why_end(seen, stop, now)
         return f"{stop.why}; {why}" if why else ""
-    return "its driver ended at the end of a batch, and is to go on" if has_stopped(seen) else ""
+    return "its driver ended after a batch, and the next driver resumes" if has_stopped(seen) else ""

@@ -50,9 +50,9 @@ def stop_wanted(seen: Observed, now: datetime) -> Stop | None:
         return Stop(Reason.IDLE_TIMEOUT, waits, is_recorded=bool(why_suspended_idle(seen)))
     if is_rolled(seen) and not only_workers_changed(seen) and not why_held(seen):
         generation = seen.fleet.metadata.generation
-        return Stop(Reason.UPDATING, f"generation {generation} of the spec takes its place", frees_pods=False)
+        return Stop(Reason.UPDATING, f"generation {generation} of the spec replaces it", frees_pods=False)
     if _outlives_its_head(seen):
-        return Stop(Reason.HEAD_STARTING, "its Ray head is going, and Ray ends with it", frees_pods=False)
+        return Stop(Reason.HEAD_STARTING, "its Ray head is being deleted", frees_pods=False)
     if takes_the_driver_with_it(seen):
         return Stop(Reason.HEAD_STARTING, "its RayCluster was deleted", frees_pods=False, is_waited_for=False)
     return None
@@ -123,7 +123,7 @@ def why_held(seen: Observed) -> str:
         if not resumes(spec):
             return f"{whose} has no driver.checkpoint"
     if kept_at(runs) != kept_at(stored):
-        return "driver.checkpoint is another place in the changed spec"
+        return "driver.checkpoint names another place in the changed spec"
     failure = seen.report.checkpoint.failure if seen.report and seen.report.checkpoint else None
     return f"the newest checkpoint could not be written ({failure})" if failure else ""
 

@@ -108,7 +108,7 @@ class EventWriter:
             return
         except (RefusedError, NotFoundError) as error:
             # In a namespace that is being deleted, for one.
-            log.warning("%s: event %s was not taken: %s", key, reason, error)
+            log.warning("%s: event %s was not written: %s", key, reason, error)
         if reason not in (Reason.CREATED, Reason.DELETED):
             log.info("%s: %s: %s", key, reason, made["message"])
 
@@ -125,9 +125,9 @@ class EventWriter:
 
     def _wait(self, namespace: str, why: str) -> None:
         if namespace not in self._next_try:
-            log.warning("Events are not taken in namespace %s, and are told later: %s", namespace, why)
+            log.warning("the API server refuses Events in namespace %s; they are sent again later: %s", namespace, why)
         self._next_try[namespace] = self._clock() + PAUSE_SECONDS
 
     def _go_on(self, namespace: str) -> None:
         if self._next_try.pop(namespace, None) is not None:
-            log.info("Events are taken again in namespace %s", namespace)
+            log.info("the API server accepts Events in namespace %s again", namespace)

@@ -164,7 +164,7 @@ def _failed(key: Key, action: Action, error: KubeError) -> Sequence[Refused]:
     text = str(error)
     if isinstance(error.__cause__, TimeoutError):
         # The API server waits for a webhook as long as this client for the API server, so no answer names the webhook.
-        text = f"{text}; does a webhook for {action.kind.full_name} hang?"
+        text = f"{text}; check the webhooks for {action.kind.full_name}"
     return [Refused(action.kind, Reason.WRITE_FAILED, text, _holds_collectors(key, action), is_retried=True)]
 
 

@@ -88,9 +88,11 @@ class Leadership:
         try:
             await self._kube.apply(LEASE, self._election.given_back(self._lease))
         except KubeError as error:
-            log.warning("cannot give Lease %s back, the next operator waits for its end: %s", self._election.key, error)
+            log.warning(
+                "cannot release Lease %s; the next operator waits until it expires: %s", self._election.key, error
+            )
         else:
-            log.info("gave Lease %s back", self._election.key)
+            log.info("released Lease %s", self._election.key)
 
     async def _look(self, said: str) -> tuple[float, str]:
         """Take the Lease if that may be; returns seconds until it may, and the newest that was said about waiting."""

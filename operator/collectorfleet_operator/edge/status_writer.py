@@ -46,7 +46,10 @@ class StatusWriter:
                 if not drop(wire, error.path):
                     raise
                 if error.path not in self._undeclared:
-                    log.warning("the installed CRD does not know %s; update it: the field is left out", error.path)
+                    log.warning(
+                        ("the installed CRD does not know %s, so the operator leaves the field out; update the CRD"),
+                        error.path,
+                    )
                 self._undeclared[error.path] = self._clock()
 
 

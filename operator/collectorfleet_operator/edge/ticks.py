@@ -99,7 +99,7 @@ class Ticks:
         if step in self._refused:
             self._refused.remove(step)
             if not self._refused:
-                log.info("the API server answers again: it refuses no list any more")
+                log.info("the API server answers again and accepts lists")
 
     async def _pause(self) -> bool:
         """Wait until the next tick; True if it is to say what watches that began did not."""

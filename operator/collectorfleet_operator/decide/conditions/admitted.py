@@ -37,7 +37,7 @@ def admitted(seen: Observed) -> Finding | None:
         case Unqueued(""):
             return None
         case Unqueued(label):
-            text = f"what runs was started without a queue, and LocalQueue {label} knows nothing of it; {_BACK_IN_LINE}"
+            text = f"the fleet was started without a queue, so LocalQueue {label} does not count it; {_BACK_IN_LINE}"
             return waiting(_TYPE, Reason.NOT_QUEUED, text)
         case Waiting(why):
             return _waiting(seen, why)
@@ -74,10 +74,10 @@ def _true(seen: Observed, found: Admitted) -> Finding:
     stored = seen.workload
     if any(count > found.counts.get(name, 0) for name, count in wanted.items()):
         text = (
-            f"{text}, and {worker_pods(wanted)} are asked for: Kueue admits a fleet as a whole, so no more are "
-            f"started; to ask for them, {_BACK_IN_LINE}"
+            f"{text}, but the fleet needs {worker_pods(wanted)}; Kueue admits a fleet as a whole, so the "
+            f"operator starts no more pods; to request quota for them, {_BACK_IN_LINE}"
         )
         return Finding(condition(_TYPE, True, Reason.ADMITTED_FOR_FEWER, text))
     if stored is not None and not holds(stored, workload(seen.present, seen.kueue)):
-        text = f"{text}, whose templates have changed since: to have Kueue count them as they are, {_BACK_IN_LINE}"
+        text = f"{text}; its pod templates have changed since; to have Kueue count the changed pods, {_BACK_IN_LINE}"
     return Finding(condition(_TYPE, True, Reason.ADMITTED, text))

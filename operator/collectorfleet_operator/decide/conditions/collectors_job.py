@@ -68,7 +68,7 @@ def _pods(seen: Observed, job: Object) -> Finding:
     text = f"{ready} of {wanted} worker pods are ready{going(seen.workers)}"
     if len(found) < wanted:
         # Longer with each pod of an index that is lost.
-        text += f"; Kubernetes has made {len(found)} of them, and waits before it replaces one that was lost"
+        text += f"; Kubernetes has made {len(found)} of them and waits before it replaces a lost pod"
     return waiting(_TYPE, Reason.WORKERS_STARTING, text)
 
 

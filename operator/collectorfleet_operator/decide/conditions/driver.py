@@ -101,12 +101,12 @@ def _what_is_lost(seen: Observed) -> str:
     counts = report.progress.collectors
     if counts is None or not counts.available:
         # Not known before its collectors are there: until then a driver repeats what the one before it said.
-        return f"; start {report.driver_incarnation}"
-    lost = f"; start {report.driver_incarnation}, {report.progress.frames_lost} frames were lost with earlier ones"
+        return f"; this is start {report.driver_incarnation}"
+    lost = f"; this is start {report.driver_incarnation}, and earlier drivers lost {report.progress.frames_lost} frames"
     if report.progress.replay_buffer_frames_lost:
-        lost += f", and {report.progress.replay_buffer_frames_lost} with a replay buffer that begins empty"
+        lost += f", and {report.progress.replay_buffer_frames_lost} frames of a replay buffer that began empty"
     starts_over = spec.driver.checkpoint is None and spec.output is None
-    return f"{lost}: it started over, because there is no spec.driver.checkpoint" if starts_over else lost
+    return f"{lost}: the driver started over, because spec.driver.checkpoint is not set" if starts_over else lost
 
 
 def _failed(job: Object, pod: Object) -> Finding:

@@ -15,7 +15,7 @@ def conditions_after(seen: Observed, end: Over) -> list[Condition]:
     collectors = f"the fleet {end.verb}; its collectors are gone"
     return [
         ready(end, []),
-        condition(ConditionType.RECONCILING, False, end.reason, "nothing is on its way"),
+        condition(ConditionType.RECONCILING, False, end.reason, "no change is in progress"),
         stalled(end),
         _gone(cluster_type(seen), end, _cluster(seen, end)),
         _gone(ConditionType.DRIVER_RUNNING, end, end.message),

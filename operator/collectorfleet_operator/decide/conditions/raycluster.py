@@ -50,7 +50,7 @@ def _as_seen(seen: Observed, now: datetime) -> Finding:
     suspended = why_suspended(seen.cluster)
     if suspended:
         return hindered(_TYPE, Reason.CHILD_SUSPENDED, suspended)
-    return _pods(seen, seen.cluster, "; is its operator running?" if is_late(seen, now) else "")
+    return _pods(seen, seen.cluster, "; check that the KubeRay operator runs" if is_late(seen, now) else "")
 
 
 def _earlier(seen: Observed) -> str | None:

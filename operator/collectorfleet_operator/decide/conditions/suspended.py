@@ -30,7 +30,7 @@ def conditions_suspended(seen: Observed, run: Suspended) -> list[Condition]:
         text = f"{idle}: {text}; to resume, change the spec, or set spec.suspend to true and back"
     return [
         *([condition(ConditionType.READY, False, reason, text)] if left else []),
-        condition(ConditionType.RECONCILING, bool(left), reason, text if left else "nothing is on its way"),
+        condition(ConditionType.RECONCILING, bool(left), reason, text if left else "no change is in progress"),
         _stalled(seen, run),
         condition(cluster_type(seen), False, reason, f"a suspended fleet has no {seen.cluster_in_words}"),
         condition(ConditionType.DRIVER_RUNNING, False, reason, "a suspended fleet has no driver"),
@@ -51,7 +51,7 @@ def suspending(seen: Observed, stop: Stop) -> Condition:
     """Of a fleet whose driver is still there."""
     pod = seen.driver_pod
     driver = f"driver pod {name_of(pod)}" if pod is not None else "the driver"
-    text = f"{stop.why}: {driver} is to end at the end of its batch"
+    text = f"{stop.why}: {driver} ends after its current batch"
     return condition(_TYPE, False, stop.reason, text)
 
 
@@ -73,11 +73,13 @@ def _what_resuming_does(seen: Observed) -> str:
         return f"{gone}; it has delivered no batch yet"
     frames = status.progress.frames_delivered
     if spec.driver.checkpoint is not None and status.checkpoint is not None:
-        return f"{gone}; resumed, it goes on from its checkpoint, {status.checkpoint.frames} of {frames} frames"
+        return (
+            f"{gone}; after a resume it continues from its checkpoint at {status.checkpoint.frames} of {frames} frames"
+        )
     if spec.driver.checkpoint is None and spec.driver.train is None:
-        return f"{gone}; resumed, it goes on after what its output has, {frames} frames"
-    why = "no checkpoint was written" if spec.driver.checkpoint else "there is no spec.driver.checkpoint"
-    return f"{gone}; resumed, it starts over and {frames} frames are lost, because {why}"
+        return f"{gone}; after a resume it continues after the {frames} frames of its output"
+    why = "no checkpoint was written" if spec.driver.checkpoint else "spec.driver.checkpoint is not set"
+    return f"{gone}; after a resume it starts over and {frames} frames are lost, because {why}"
 
 
 def _stalled(seen: Observed, run: Suspended) -> Condition:

@@ -116,7 +116,7 @@ def _late(seen: Observed, ready: Condition, now: datetime) -> str:
     left = until_overdue(seen, orders(seen, now), now)
     if left is not None and left <= timedelta(0):
         seconds = seen.fleet.spec.progress_deadline_seconds
-        return f"pods of a changed template are not replaced: nothing has moved for {seconds} s"
+        return f"no pod of a changed template was replaced for {seconds} s"
     if stop_wanted(seen, now) is not None and is_overdue(seen, now):
         return f"the driver was asked to end at the end of its batch and {did_not_end(seen)}"
     return ""
@@ -126,7 +126,7 @@ def _reconciling(
     seen: Observed, ready: Condition, stalled: Condition, up_to_date: Condition, collectors: Condition
 ) -> Condition:
     if is_true(stalled):
-        return condition(ConditionType.RECONCILING, False, ready.reason, "nothing is on its way")
+        return condition(ConditionType.RECONCILING, False, ready.reason, "no change is in progress")
     if not is_true(ready):
         return condition(ConditionType.RECONCILING, True, ready.reason, ready.message)
     retried = next((one for one in seen.refused if one.is_retried), None)
@@ -136,4 +136,4 @@ def _reconciling(
         return condition(ConditionType.RECONCILING, True, Reason.UPDATING, up_to_date.message)
     if collectors.reason != Reason.ALL_AVAILABLE:
         return condition(ConditionType.RECONCILING, True, collectors.reason, collectors.message)
-    return condition(ConditionType.RECONCILING, False, Reason.ALL_AVAILABLE, "the fleet is as its spec asks")
+    return condition(ConditionType.RECONCILING, False, Reason.ALL_AVAILABLE, "the fleet matches its spec")

@@ -25,7 +25,7 @@ def up_to_date(seen: Observed) -> Condition:
     problems = "; ".join(seen.problems)
     if seen.job is not None and seen.spec_is_held:
         if problems:
-            text = f"{problems}; the driver goes on with {_generation(seen.job)}"
+            text = f"{problems}; the driver continues with {_generation(seen.job)}"
             return condition(_TYPE, False, Reason.INVALID_SPEC, text)
         return _changed(seen, seen.job)
     if problems:
@@ -35,7 +35,7 @@ def up_to_date(seen: Observed) -> Condition:
         return condition(_TYPE, False, Reason.PENDING, text)
     old = _replaced(seen)
     if old:
-        text = f"{old} are yet to be replaced by those of the changed template"
+        text = f"{old} still have to be replaced by pods of the changed template"
         return condition(_TYPE, False, Reason.UPDATING, text)
     return _true(seen)
 
@@ -68,7 +68,7 @@ def _replaced(seen: Observed) -> str:
 
 
 def _true(seen: Observed) -> Condition:
-    text = f"generation {seen.fleet.metadata.generation} of the spec is what there is"
+    text = f"the fleet runs generation {seen.fleet.metadata.generation} of the spec"
     return condition(_TYPE, True, Reason.UP_TO_DATE, text)
 
 
@@ -85,12 +85,15 @@ def _changed(seen: Observed, job: Object) -> Condition:
         return condition(_TYPE, False, Reason.RESTART_NEEDED, text)
     held = why_held(seen)
     if held:
-        text = f"{runs}, and generation {generation} waits, or what was learned would be lost: {held}; {delete}"
+        text = (
+            f"{runs}, and generation {generation} waits, because a restart would lose what was learned: {held}; "
+            f"{delete}"
+        )
         return condition(_TYPE, False, Reason.CHECKPOINT_NEEDED, text)
     if only_workers_changed(seen):
-        text = f"{changed_pods(seen)} are about to be replaced by those of generation {generation}"
+        text = f"{changed_pods(seen)} are about to be replaced by pods of generation {generation}"
         return condition(_TYPE, False, Reason.UPDATING, text)
-    text = f"{runs}, and ends at the end of a batch to go on with generation {generation}"
+    text = f"{runs}; it ends after its current batch, and the next driver runs generation {generation}"
     return condition(_TYPE, False, Reason.UPDATING, text)
 
 

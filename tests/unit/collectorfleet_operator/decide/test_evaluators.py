@@ -203,7 +203,7 @@ def test_a_changed_template_of_evaluators_replaces_them_at_once_and_the_driver_g
     assert told(status, "UpToDate") == (
         "False",
         "Updating",
-        "evaluator pods are about to be replaced by those of generation 2",
+        "evaluator pods are about to be replaced by pods of generation 2",
     )
     assert kinds(world.carry_out()) == ["Update Job", "Update RayCluster"]
     sizes = sizes_of(world.get(RAYCLUSTER))
@@ -211,8 +211,8 @@ def test_a_changed_template_of_evaluators_replaces_them_at_once_and_the_driver_g
     assert sizes["collectors"].to_delete == ()
     status = world.look()
     assert status.orders is None
-    assert (
-        told(status, "UpToDate")[2] == "2 of 2 evaluator pods are yet to be replaced by those of the changed template"
+    assert told(status, "UpToDate")[2] == (
+        "2 of 2 evaluator pods still have to be replaced by pods of the changed template"
     )
     assert told(status, "Ready")[0] == "True"
     world.make_pods()
@@ -236,7 +236,7 @@ def test_a_changed_template_of_workers_drains_those_and_replaces_evaluators_with
     assert len(status.orders.drain_pods) == 1
     assert not set(status.orders.drain_pods) & evaluators
     assert told(status, "UpToDate")[2] == (
-        "4 of 4 worker pods and 2 of 2 evaluator pods are yet to be replaced by those of the changed template"
+        "4 of 4 worker pods and 2 of 2 evaluator pods still have to be replaced by pods of the changed template"
     )
     assert len(stale(world.seen())) == 6
 
@@ -255,7 +255,7 @@ def test_a_queue_has_quota_for_evaluators_and_is_told_that_pods_are_ready_withou
     assert kinds(world.carry_out()) == ["SetStatus Workload"]
     assert has_condition(world.get(WORKLOAD), "PodsReady")
     world.edit({**FLEET, "spec.collectors.replicas": 6})
-    assert "and 6 are asked for" in told(world.look(), "Admitted")[2]
+    assert "but the fleet needs 6" in told(world.look(), "Admitted")[2]
 
 
 def test_a_suspended_fleet_has_no_evaluator_pods_and_a_resumed_one_has_them_again() -> None:

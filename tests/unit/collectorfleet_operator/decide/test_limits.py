@@ -107,7 +107,10 @@ def test_a_driver_that_is_not_done_at_its_active_deadline_has_failed() -> None:
     wait(world, 3600)
     status = world.look(world.now)
     assert told(status, "Completed")[1] == "DeadlineExceeded"
-    assert "not done within 3600 s (spec.activeDeadlineSeconds) of the driver's start" in told(status, "Ready")[2]
+    assert (
+        "the run did not finish within 3600 s (spec.activeDeadlineSeconds) of the driver's start"
+        in told(status, "Ready")[2]
+    )
     assert "Delete Job" in kinds(world.carry_out())
 
 
@@ -161,7 +164,7 @@ def test_an_idle_fleet_is_suspended_by_asking_its_driver() -> None:
     status = world.look(world.now)
     assert status.phase is Phase.SUSPENDED
     assert told(status, "Suspended")[:2] == ("True", "IdleTimeout")
-    assert "it goes on from its checkpoint, 12000 of 12000 frames" in told(status, "Suspended")[2]
+    assert "it continues from its checkpoint at 12000 of 12000 frames" in told(status, "Suspended")[2]
     assert world.plan().actions == ()
     assert world.look(world.now) == status
 

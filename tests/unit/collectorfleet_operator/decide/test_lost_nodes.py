@@ -310,7 +310,7 @@ def test_worker_pods_whose_head_is_gone_are_replaced_once_the_driver_has_ended()
     behind = {name_of(pod) for pod in world.pods("worker")}
     gone = world.carry_out()
     assert {(one.name, one.grace_seconds) for one in gone if isinstance(one, Delete)} == {(name, 1) for name in behind}
-    assert all("its Ray was started with a head that is gone" in one.why for one in gone)
+    assert all("it belongs to a Ray head that no longer exists" in one.why for one in gone)
     # Those that are made now are of this head, and one whose Ray began again has found it.
     world.make_pods()
     assert world.plan().actions == ()

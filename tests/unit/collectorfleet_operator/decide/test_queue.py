@@ -309,7 +309,7 @@ def test_a_fleet_that_is_scaled_beyond_its_quota_says_so_and_keeps_what_it_has()
     assert world.get(RAYCLUSTER) == before
     status, reason, message = told(world.look(), "Admitted")
     assert (status, reason) == ("True", "AdmittedForFewer")
-    assert "are asked for" in message
+    assert "but the fleet needs" in message
     assert "set spec.suspend to true and back" in message
 
 
@@ -411,7 +411,7 @@ def test_quota_that_is_for_pods_of_another_template_is_told() -> None:
     assert kinds(world.carry_out()) == ["Update Job", "Update RayCluster"]
     status, reason, message = told(world.look(), "Admitted")
     assert (status, reason) == ("True", "Admitted")
-    assert "whose templates have changed since" in message
+    assert "its pod templates have changed since" in message
 
 
 def test_a_priority_is_the_number_of_its_class() -> None:

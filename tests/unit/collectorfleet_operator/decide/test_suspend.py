@@ -45,7 +45,7 @@ def test_a_driver_that_has_delivered_a_batch_is_asked_to_end_and_waited_for() ->
     assert status.phase is Phase.SUSPENDING
     assert told(status, "Ready")[:2] == ("False", "Suspending")
     assert told(status, "Reconciling")[:2] == ("True", "Suspending")
-    assert f"driver pod {driver} is to end at the end of its batch" in told(status, "Suspended")[2]
+    assert f"driver pod {driver} ends after its current batch" in told(status, "Suspended")[2]
     assert world.plan().actions == ()
 
 
@@ -253,14 +253,14 @@ def test_an_invalid_spec_keeps_nobody_from_suspending() -> None:
         (
             CHECKPOINT,
             {"checkpoint": {"frames": 8000}},
-            "resumed, it goes on from its checkpoint, 8000 of 12000 frames",
+            "after a resume it continues from its checkpoint at 8000 of 12000 frames",
         ),
         (CHECKPOINT, {}, "it starts over and 12000 frames are lost, because no checkpoint was written"),
-        ({}, {}, "it starts over and 12000 frames are lost, because there is no spec.driver.checkpoint"),
+        ({}, {}, "it starts over and 12000 frames are lost, because spec.driver.checkpoint is not set"),
         (
             {"spec.driver.train": ABSENT, "spec.output": {"path": "/data"}},
             {},
-            "resumed, it goes on after what its output has, 12000 frames",
+            "after a resume it continues after the 12000 frames of its output",
         ),
     ],
     ids=["checkpoint", "none written", "none asked for", "output"],

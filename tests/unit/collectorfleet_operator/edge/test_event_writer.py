@@ -111,10 +111,10 @@ def test_of_a_thousand_looks_one_waits_for_events_that_are_not_taken(caplog: pyt
     for key in fleets:
         told.happens(key=key)
     assert len(told.events.taken) == 2000
-    said = [line for line in caplog.messages if line.startswith("Events ")]
+    said = [line for line in caplog.messages if " Events in namespace " in line]
     assert said == [
-        f"Events are not taken in namespace default, and are told later: {unavailable()}",
-        "Events are taken again in namespace default",
+        f"the API server refuses Events in namespace default; they are sent again later: {unavailable()}",
+        "the API server accepts Events in namespace default again",
     ]
 
 

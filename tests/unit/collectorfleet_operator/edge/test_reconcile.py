@@ -283,7 +283,7 @@ def test_a_write_without_an_answer_asks_about_webhooks() -> None:
     kube.apply_new = hang  # type: ignore[method-assign]
     with pytest.raises(UnavailableError):
         asyncio.run(reconciler_of(kube).reconcile(KEY))
-    assert "does a webhook for " in message(world, "Ready")
+    assert "check the webhooks for " in message(world, "Ready")
 
 
 def test_an_error_of_the_operator_is_in_the_status_after_three_tries(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,7 +84,7 @@ def test_a_refusal_is_said_once_and_its_end_once(caplog: pytest.LogCaptureFixtur
     played.failing.clear()
     for _ in range(2 * TICKS_PER_FULL_LIST):
         played.tick()
-    assert caplog.messages == ["the API server answers again: it refuses no list any more"]
+    assert caplog.messages == ["the API server answers again and accepts lists"]
 
 
 def test_a_server_that_does_not_answer_is_asked_less_and_less_often_and_then_for_everything(

@@ -124,7 +124,7 @@ def test_a_driver_that_failed_is_told_by_its_message_or_by_the_exception_in_its_
 @pytest.mark.parametrize(
     ("checkpoint", "said"),
     [
-        pytest.param({}, ": it started over, because there is no spec.driver.checkpoint", id="starts over"),
+        pytest.param({}, ": the driver started over, because spec.driver.checkpoint is not set", id="starts over"),
         pytest.param({"spec.driver.checkpoint": {"claimName": "cheetah"}}, "", id="goes on"),
     ],
 )
@@ -134,12 +134,12 @@ def test_a_driver_that_was_started_again_says_what_was_lost(checkpoint: dict[str
     starting = {"desired": 4, "available": 0, "summary": "0/4"}
     world.report(0, driverIncarnation=2, progress={"collectors": starting})
     # It repeats what the driver before it said until it knows better.
-    assert told(world.look(), "DriverRunning")[2] == f"{before}; start 2"
+    assert told(world.look(), "DriverRunning")[2] == f"{before}; this is start 2"
     there = {"desired": 4, "available": 4, "summary": "4/4"}
     world.report(4, driverIncarnation=2, progress={"framesLost": 800, "collectors": there})
     assert told(world.look(), "DriverRunning") == (
         *("True", "Running"),
-        f"{before}; start 2, 800 frames were lost with earlier ones{said}",
+        f"{before}; this is start 2, and earlier drivers lost 800 frames{said}",
     )
 
 
@@ -149,7 +149,7 @@ def test_a_driver_that_was_started_again_says_what_its_replay_buffer_has_no_more
     counts = {"framesLost": 800, "replayBufferFramesLost": 9000, "collectors": there}
     world.report(4, driverIncarnation=2, progress=counts)
     assert told(world.look(), "DriverRunning")[2].endswith(
-        "; start 2, 800 frames were lost with earlier ones, and 9000 with a replay buffer that begins empty"
+        "; this is start 2, and earlier drivers lost 800 frames, and 9000 frames of a replay buffer that began empty"
     )
 
 
@@ -214,7 +214,7 @@ def test_a_driver_that_somebody_kills_is_not_told_by_what_it_did_last() -> None:
     world = running()
     world.end_driver(137, "c1 failed to answer within 9 s\nc0 applied version 7\n")
     message = told(world.look(), "DriverRunning")[2]
-    assert message.endswith("its process was ended by SIGKILL; the last that it wrote: c0 applied version 7")
+    assert message.endswith("its process was ended by SIGKILL; the last line of its log: c0 applied version 7")
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_whether_kuberay_runs_is_asked_only_after_it_had_time_to_make_pods() -> 
     assert told(world.look(), "RayClusterReady")[1:] == ("HeadPending", "KubeRay has not made the head pod yet")
     assert world.plan().again_after == timedelta(seconds=15)
     world.seconds = 15
-    text = "KubeRay has not made the head pod yet; is its operator running?"
+    text = "KubeRay has not made the head pod yet; check that the KubeRay operator runs"
     assert told(world.look(world.now), "RayClusterReady")[1:] == ("HeadPending", text)
 
 
@@ -43,7 +43,7 @@ def test_a_worker_pod_that_is_made_anew_does_not_ask_whether_kuberay_runs() -> N
     text = "3 of 4 worker pods are ready; KubeRay has made 3 of them"
     assert told(world.look(world.now), "RayClusterReady")[2] == text
     world.seconds = 615
-    assert told(world.look(world.now), "RayClusterReady")[2] == f"{text}; is its operator running?"
+    assert told(world.look(world.now), "RayClusterReady")[2] == f"{text}; check that the KubeRay operator runs"
 
 
 def test_an_image_that_cannot_be_pulled_reaches_ready_in_kubernetes_words() -> None:

@@ -84,7 +84,7 @@ def test_a_run_goes_on_while_its_changed_spec_is_invalid() -> None:
     status, reason, message = told(seen, "UpToDate")
     assert (status, reason) == ("False", "InvalidSpec")
     assert "more than one GPU" in message
-    assert message.endswith("the driver goes on with generation 1 of the spec")
+    assert message.endswith("the driver continues with generation 1 of the spec")
     # Nothing is broken that deployment tools should give up on.
     assert [told(seen, type_)[0] for type_ in ("Ready", "Stalled", "Reconciling")] == ["True", "False", "False"]
 
