@@ -105,8 +105,8 @@ REFUSED = [
             "spec.collectors.onEnvironmentError": "Restart",
             "spec.collectors.failurePolicy": {"factory": "my_policies:patient"},
         },
-        "spec.collectors.onEnvironmentError: a failurePolicy is asked itself, with the fault EnvironmentError; leave "
-        "one of the two out",
+        "spec.collectors.onEnvironmentError: a failurePolicy decides about the fault EnvironmentError "
+        "itself; leave one of the two out",
         id="two judges of an environment's errors",
     ),
     pytest.param(

@@ -24,8 +24,8 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.code": {"git": GIT | {"repository": "http://example.com/a.git", "credentialsSecret": {"name": "me"}}}},
-        "spec.code.git: with credentialsSecret the repository is one of https, or everybody on the way would read the "
-        "password",
+        "spec.code.git: with credentialsSecret the repository needs https, because a network could read "
+        "the password otherwise",
         id="a password in the clear",
     ),
     pytest.param(

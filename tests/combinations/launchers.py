@@ -38,8 +38,8 @@ REFUSED = [
     ),
     pytest.param(
         {**JOB, "spec.collectors.scalingPolicy": {"factory": "mine:LowestFirst"}},
-        "spec.collectors.scalingPolicy: with launcher Job those of the highest indexes leave, as a smaller Job ends "
-        "their pods; use launcher RayCluster, or leave it out",
+        "spec.collectors.scalingPolicy: with launcher Job a smaller Job ends the pods of the highest "
+        "indexes; use launcher RayCluster, or leave it out",
         id="others than the highest leave a Job",
     ),
 ]

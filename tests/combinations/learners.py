@@ -10,7 +10,10 @@ from tests.manifests import ABSENT
 REFUSED = [
     pytest.param(
         {"spec.learners": LEARNERS, "spec.policy": ABSENT},
-        "spec.learners: what learns is part of the policy that collectors act with; name its factory in spec.policy",
+        (
+            "spec.learners: the modules of the learners are part of the policy of the collectors; name its "
+            "factory in spec.policy"
+        ),
         id="learners without a policy",
     ),
     pytest.param(
@@ -33,8 +36,8 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.learners": LEARNERS, "spec.collection.compactObservations": True},
-        "spec.learners: collectors write to replay actors themselves, and no batch is handed out; leave "
-        "collection.postproc, splitTrajs, copy and compactObservations out",
+        "spec.learners: collectors write to replay actors themselves, so no batch passes through the "
+        "driver; leave collection.postproc, splitTrajs, copy and compactObservations out",
         id="learners and batches",
     ),
     pytest.param(
@@ -42,7 +45,7 @@ REFUSED = [
             "spec.learners": LEARNERS,
             "spec.weights": {"updateAfterEachBatch": False, "maxWeightUpdateInterval": 2},
         },
-        "spec.weights.maxWeightUpdateInterval: what learners learned is published where it changed; leave it out",
+        "spec.weights.maxWeightUpdateInterval: learners decide when changed weights are published; leave it out",
         id="learners and an interval",
     ),
     pytest.param(

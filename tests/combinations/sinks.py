@@ -10,7 +10,7 @@ from tests.manifests import ABSENT
 REFUSED = [
     pytest.param(
         {"spec.output": {"path": "/data"}},
-        "spec.output: set driver.train, driver.script, learners or output, one of them: who trains gets the frames",
+        ("spec.output: set driver.train, driver.script, learners or output, one of them: the frames have one consumer"),
         id="train and output",
     ),
     pytest.param(
@@ -21,14 +21,14 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.replayBuffer": RING, "spec.collection.copy": False},
-        "spec.replayBuffer: collectors write into it themselves, and no batch is handed out; leave "
-        "collection.postproc, splitTrajs, copy and compactObservations out",
+        "spec.replayBuffer: collectors write into the buffer themselves, so no batch passes through the "
+        "driver; leave collection.postproc, splitTrajs, copy and compactObservations out",
         id="a replay buffer and batches as they should be",
     ),
     pytest.param(
         {"spec.replayBuffer": RING, "spec.collection.compactObservations": True},
-        "spec.replayBuffer: collectors write into it themselves, and no batch is handed out; leave "
-        "collection.postproc, splitTrajs, copy and compactObservations out",
+        "spec.replayBuffer: collectors write into the buffer themselves, so no batch passes through the "
+        "driver; leave collection.postproc, splitTrajs, copy and compactObservations out",
         id="a replay buffer and observations that travel once",
     ),
     pytest.param(
@@ -49,8 +49,8 @@ REFUSED = [
     ),
     pytest.param(
         {**GATHER_ONLY, "spec.replayBuffer": RING},
-        "spec.replayBuffer: nobody samples from it without driver.train; set that, or write the frames out with "
-        "output.replayBuffer",
+        "spec.replayBuffer: without driver.train no code samples from the buffer; set driver.train, or "
+        "write the frames out with output.replayBuffer",
         id="a replay buffer that nobody samples from",
     ),
     pytest.param(
@@ -77,7 +77,7 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.driver.args": ["--lr", "3e-4"]},
-        "spec.driver.args: there is no driver.script to give them to; a function has driver.train.kwargs",
+        "spec.driver.args: only a driver.script takes arguments; pass those of a function in driver.train.kwargs",
         id="arguments of no script",
     ),
 ]

@@ -50,7 +50,9 @@ def stalled(outcome: Outcome) -> Condition:
         case Failed():
             return condition(ConditionType.STALLED, True, outcome.reason, outcome.message)
         case Pending() | Running() | Suspended() | Completed():
-            return condition(ConditionType.STALLED, False, Reason.PROGRESSING, "nothing waits for the user")
+            return condition(
+                ConditionType.STALLED, False, Reason.PROGRESSING, ("the fleet waits for no action of the user")
+            )
         case _:
             assert_never(outcome)
 

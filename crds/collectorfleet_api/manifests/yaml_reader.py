@@ -186,7 +186,9 @@ class _Reading:
     def _key(self, node: Node, path: Path) -> str:
         if not isinstance(node, ScalarNode):
             kind = "mapping" if isinstance(node, MappingNode) else "list"
-            raise YamlError(node.start_mark.line + 1, f"a {kind} is no key; put what begins with {{ or [ in quotes")
+            raise YamlError(
+                node.start_mark.line + 1, (f"a {kind} cannot be a key; quote text that begins with {{ or [")
+            )
         value = self._scalar(node, path)
         if isinstance(value, bool):
             word = "true" if value else "false"
@@ -196,7 +198,7 @@ class _Reading:
 
     def _scalar(self, node: ScalarNode, path: Path) -> Any:
         if not node.value.isascii() and _HALF_CHARACTER.search(node.value):
-            self._problem(path, "half of a character (a surrogate) is no text; write the whole character")
+            self._problem(path, "half of a character (a surrogate) is not text; write the whole character")
             return None
         if node.tag == _TEXT:
             return node.value

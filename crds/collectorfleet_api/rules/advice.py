@@ -86,8 +86,8 @@ def _idle(fleet: CollectorFleet) -> Iterator[Problem]:
         return
     yield Problem(
         "spec.collection.maxStaleness",
-        f"at most {busy} of {replicas} collectors busy: a new version may follow each batch, so no more "
-        f"than {busy} may be under way; raise it to {replicas - 1}, or use {busy} collectors",
+        f"at most {busy} of {replicas} collectors are busy, because a new version may follow each batch and "
+        f"limits how many batches may be requested; raise it to {replicas - 1}, or use {busy} collectors",
     )
 
 
@@ -206,8 +206,8 @@ def _older_than_bounded(fleet: CollectorFleet) -> Iterator[Problem]:
         return
     yield Problem(
         f"spec.{path}",
-        f"{what} has frames of older weights than maxStaleness {bound} bounds; it bounds how far ahead is asked, and "
-        "status.weights.staleness says how old they are",
+        f"{what} can have frames of weights that are older than maxStaleness {bound}, which limits only how "
+        "far ahead batches are requested; status.weights.staleness shows their age",
     )
 
 
@@ -216,8 +216,8 @@ def _buffer_that_begins_empty(fleet: CollectorFleet) -> Iterator[Problem]:
     if buffer is not None and not buffer.checkpoint and fleet.spec.driver.checkpoint is not None:
         yield Problem(
             "spec.replayBuffer.checkpoint",
-            "false: a driver that is started again goes on from its checkpoint with an empty replay buffer; true keeps "
-            "the content too, three times on the claim",
+            "false: a restarted driver resumes from its checkpoint with an empty replay buffer; true keeps "
+            "the content too, which needs room for three copies on the claim",
         )
 
 

@@ -76,4 +76,4 @@ TOTAL_TOLD: Final = (
     f"'%d, and groups have %d together; set it to their sum, or change them'.format([self.replicas, {_TOTAL}])"
 )
 NOT_HEAD: Final = f"!has({_GROUPS}) || !{_GROUPS}.exists(g, g.name in {list(HEADS)})"
-NOT_HEAD_SENTENCE: Final = "head and headgroup are what pods of the Ray head are known by; use another name"
+NOT_HEAD_SENTENCE: Final = "head and headgroup are names of the pods of the Ray head; use another name"

@@ -34,8 +34,8 @@ def _names(names: Iterable[str], path: str, of_evaluators: Collection[str]) -> I
         elif name in _OF_RAY:
             yield Problem(path, f"{name} is Ray's own; ask with cpu, gpu and memory of collectors.resources")
         elif name == COLLECTOR_RESOURCE or name.startswith(f"{COLLECTOR_RESOURCE}-"):
-            yield Problem(path, f"{name} is what collectors are placed by; use another name")
+            yield Problem(path, f"{name} is reserved for placing collectors; use another name")
         elif name == LEARNER_RESOURCE:
-            yield Problem(path, f"{name} is what learners are placed by; use another name")
+            yield Problem(path, f"{name} is reserved for placing learners; use another name")
         elif name in of_evaluators:
-            yield Problem(path, f"{name} is what evaluators are placed by; use another name")
+            yield Problem(path, f"{name} is reserved for placing evaluators; use another name")

@@ -32,7 +32,7 @@ def _peers(peers: Any, path: str) -> Iterator[Problem]:
     for index, peer in enumerate(peers):
         here = f"{path}[{index}]"
         if not isinstance(peer, dict) or not peer:
-            yield Problem(here, f"names nobody; give it one of {', '.join(_PEER)}")
+            yield Problem(here, f"selects no peer; set one of {', '.join(_PEER)}")
         else:
             yield from _unknown(peer, _PEER, here)
 

@@ -89,7 +89,7 @@ CODE: Final = (
         "code.git",
         _password_is_covered,
         f"!has(self.credentialsSecret) || self.repository.matches(r'{_COVERED}')",
-        "with credentialsSecret the repository is one of https, or everybody on the way would read the password",
+        "with credentialsSecret the repository needs https, because a network could read the password otherwise",
         on="code.git",
     ),
     Combination(

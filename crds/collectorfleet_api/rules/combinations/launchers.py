@@ -70,7 +70,7 @@ LAUNCHERS: Final = (
         "collectors.scalingPolicy",
         lambda spec: spec.has_ray or spec.collectors.scaling_policy is None,
         "self.launcher == 'RayCluster' || !has(self.collectors.scalingPolicy)",
-        "with launcher Job those of the highest indexes leave, as a smaller Job ends their pods; use launcher "
-        "RayCluster, or leave it out",
+        "with launcher Job a smaller Job ends the pods of the highest indexes; use launcher RayCluster, or "
+        "leave it out",
     ),
 )

@@ -56,7 +56,7 @@ LEARNERS: Final = (
         "learners",
         lambda spec: not _learns(spec) or spec.driver.script is not None or spec.policy is not None,
         f"!{LEARNS} || {SCRIPT} || has(self.policy)",
-        "what learns is part of the policy that collectors act with; name its factory in spec.policy",
+        "the modules of the learners are part of the policy of the collectors; name its factory in spec.policy",
     ),
     Combination(
         "learners-or-script",
@@ -94,15 +94,15 @@ LEARNERS: Final = (
         ),
         f"!{LEARNS} || (!has(self.collection.postproc) && !self.collection.splitTrajs && self.collection.copy"
         " && !self.collection.compactObservations)",
-        "collectors write to replay actors themselves, and no batch is handed out; leave collection.postproc, "
-        "splitTrajs, copy and compactObservations out",
+        "collectors write to replay actors themselves, so no batch passes through the driver; leave "
+        "collection.postproc, splitTrajs, copy and compactObservations out",
     ),
     Combination(
         "learners-publish-themselves",
         "weights.maxWeightUpdateInterval",
         lambda spec: not _learns(spec) or spec.weights.max_weight_update_interval is None,
         f"!{LEARNS} || !has(self.weights.maxWeightUpdateInterval)",
-        "what learners learned is published where it changed; leave it out",
+        "learners decide when changed weights are published; leave it out",
     ),
     Combination(
         "group-or-learners",

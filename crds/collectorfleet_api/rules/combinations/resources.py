@@ -57,7 +57,7 @@ INSIDE_COLLECTORS: Final = (
             spec.collectors.on_environment_error is OnEnvironmentError.FAIL or spec.collectors.failure_policy is None
         ),
         "self.collectors.onEnvironmentError == 'Fail' || !has(self.collectors.failurePolicy)",
-        "a failurePolicy is asked itself, with the fault EnvironmentError; leave one of the two out",
+        "a failurePolicy decides about the fault EnvironmentError itself; leave one of the two out",
     ),
     Combination(
         "fast-rollout-needs-class-single",

@@ -14,7 +14,7 @@ TRAIN_OR_OUTPUT: Final = (
         "output",
         lambda spec: not (trains(spec) and spec.output is not None),
         f"!({TRAINS} && has(self.output))",
-        "set driver.train, driver.script, learners or output, one of them: who trains gets the frames",
+        "set driver.train, driver.script, learners or output, one of them: the frames have one consumer",
     ),
     Combination(
         "train-or-output",
@@ -49,15 +49,18 @@ SINKS: Final = (
         "!has(self.replayBuffer)"
         " || (!has(self.collection.postproc) && !self.collection.splitTrajs && self.collection.copy"
         " && !self.collection.compactObservations)",
-        "collectors write into it themselves, and no batch is handed out; leave collection.postproc, splitTrajs, copy "
-        "and compactObservations out",
+        "collectors write into the buffer themselves, so no batch passes through the driver; leave "
+        "collection.postproc, splitTrajs, copy and compactObservations out",
     ),
     Combination(
         "replay-buffer-needs-train",
         "replayBuffer",
         lambda spec: spec.replay_buffer is None or trains(spec),
         f"!has(self.replayBuffer) || {TRAINS}",
-        "nobody samples from it without driver.train; set that, or write the frames out with output.replayBuffer",
+        (
+            "without driver.train no code samples from the buffer; set driver.train, or write the frames out "
+            "with output.replayBuffer"
+        ),
     ),
     Combination(
         "replay-buffer-checkpoint-needs-driver-checkpoint",

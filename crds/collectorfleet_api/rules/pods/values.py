@@ -140,7 +140,7 @@ def _ip(text: str) -> str | None:
     try:
         ip_address(text)
     except ValueError:
-        return f'"{text[:80]}" is no IP address; write one such as 10.0.0.1 or 2001:db8::1'
+        return f'"{text[:80]}" is not an IP address; write one such as 10.0.0.1 or 2001:db8::1'
     return None
 
 

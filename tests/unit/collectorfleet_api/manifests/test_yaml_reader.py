@@ -153,7 +153,7 @@ def test_a_file_of_too_many_values_is_refused_with_the_line() -> None:
 @pytest.mark.parametrize("text", ["a:\n  b: {{ .Values.image }}", "a:\n  [b]: c"], ids=["mapping", "list"])
 def test_a_key_that_is_no_word_is_refused(text: str) -> None:
     with pytest.raises(
-        YamlError, match=r"^a (mapping|list) is no key; put what begins with \{ or \[ in quotes$"
+        YamlError, match=r"^a (mapping|list) cannot be a key; quote text that begins with \{ or \[$"
     ) as refused:
         only(text)
     assert refused.value.line == 2

@@ -28,8 +28,9 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
                 "spec.collection": {"mode": "Async", "framesPerBatch": 100, "maxStaleness": 2},
                 "spec.collectors.replicas": 16,
             },
-            "spec.collection.maxStaleness: at most 3 of 16 collectors busy: a new version may follow each "
-            "batch, so no more than 3 may be under way; raise it to 15, or use 3 collectors",
+            "spec.collection.maxStaleness: at most 3 of 16 collectors are busy, because a new version "
+            "may follow each batch and limits how many batches may be requested; raise it to 15, or use "
+            "3 collectors",
             id="a bound that idles collectors",
         ),
         pytest.param(
@@ -38,8 +39,9 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
                 "spec.collectors.replicas": 16,
                 "spec.weights.updateAfterEachBatch": False,
             },
-            "spec.collection.maxStaleness: at most 3 of 16 collectors busy: a new version may follow each "
-            "batch, so no more than 3 may be under way; raise it to 15, or use 3 collectors",
+            "spec.collection.maxStaleness: at most 3 of 16 collectors are busy, because a new version "
+            "may follow each batch and limits how many batches may be requested; raise it to 15, or use "
+            "3 collectors",
             id="the same where the training function publishes",
         ),
         pytest.param(
@@ -113,8 +115,9 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
         ),
         pytest.param(
             {"spec.replayBuffer": {"factory": "a:b"}, "spec.driver.checkpoint": {"claimName": "runs"}},
-            "spec.replayBuffer.checkpoint: false: a driver that is started again goes on from its checkpoint with an "
-            "empty replay buffer; true keeps the content too, three times on the claim",
+            "spec.replayBuffer.checkpoint: false: a restarted driver resumes from its checkpoint with an "
+            "empty replay buffer; true keeps the content too, which needs room for three copies on the "
+            "claim",
             id="a replay buffer that a checkpoint leaves out",
         ),
         pytest.param(
@@ -140,9 +143,9 @@ ON_CPUS = {"name": "big", "replicas": 2, "resources": {"gpu": 0}}
         ),
         pytest.param(
             {"spec.collection.trajsPerBatch": 4},
-            "spec.collection.trajsPerBatch: a trajectory that spans updates has frames of older weights than "
-            "maxStaleness 0 bounds; it bounds how far ahead is asked, and status.weights.staleness says how old they "
-            "are",
+            "spec.collection.trajsPerBatch: a trajectory that spans updates can have frames of weights "
+            "that are older than maxStaleness 0, which limits only how far ahead batches are requested; "
+            "status.weights.staleness shows their age",
             id="trajectories that span updates",
         ),
         pytest.param(

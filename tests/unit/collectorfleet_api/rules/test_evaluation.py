@@ -47,7 +47,7 @@ def told(changes: dict[str, Any]) -> list[str]:
                 "spec.collectors.resources.custom": {"evaluator": 1},
                 "spec.workers.customPerPod": {"evaluator": 2},
             },
-            "spec.collectors.resources.custom: evaluator is what evaluators are placed by; use another name",
+            "spec.collectors.resources.custom: evaluator is reserved for placing evaluators; use another name",
             id="a custom resource with the name of evaluators' own",
         ),
         pytest.param(

@@ -253,7 +253,7 @@ def test_a_misspelt_rule_of_the_network_is_refused_before_it_lets_everybody_in()
     assert isinstance(found, list)
     assert [str(problem) for problem in found] == [
         "spec.networkPolicy.metricsFrom[0].podSelectr: unknown field; did you mean podSelector?",
-        "spec.networkPolicy.metricsFrom[1]: names nobody; give it one of podSelector, namespaceSelector, ipBlock",
+        "spec.networkPolicy.metricsFrom[1]: selects no peer; set one of podSelector, namespaceSelector, ipBlock",
         "spec.networkPolicy.ingress[0].form: unknown field; did you mean from?",
         "spec.networkPolicy.egress[0].to: a list of peers is expected; put '- ' before each",
     ]
