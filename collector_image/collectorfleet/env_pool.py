@@ -34,8 +34,8 @@ class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if options.get("batch_size", num_envs) != num_envs:
             some = options["batch_size"]
             raise InvalidOption(
-                f"batch_size={some} of EnvPool {task_id} steps only some of its {num_envs} environments at a time; "
-                f"leave it out, and take {some} for num_envs"
+                f"batch_size={some} of EnvPool {task_id} steps only some of its {num_envs} environments at a "
+                f"time; remove batch_size, and set num_envs to {some}"
             )
         self.metadata = {"autoreset_mode": AutoresetMode.DISABLED}
         # Where TorchRL looks for it.
@@ -80,7 +80,10 @@ class EnvPool(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             from envpool import make_gymnasium
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(
-                f"environment {self._task_id} is of EnvPool, which is not installed: {error}; add envpool to the image",
+                (
+                    f"environment {self._task_id} needs EnvPool, which is not installed: {error}; add envpool to "
+                    "the image"
+                ),
                 name=error.name,
             ) from error
         return make_gymnasium(self._task_id, **options)

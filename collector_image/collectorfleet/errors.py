@@ -84,8 +84,7 @@ class ReplayBufferLost(InfrastructureError):
     def because(cls, cause: str) -> ReplayBufferLost:
         """``cause`` is why, in the launcher's words."""
         return cls(
-            "replay buffer: the actor that holds it is lost, with what was in it; give it more memory where it runs "
-            f"if that was short: {cause}"
+            f"replay buffer: its actor was lost with its content; if memory was short, give the actor more: {cause}"
         )
 
 
@@ -96,8 +95,8 @@ class PolicyServiceLost(InfrastructureError):
     def because(cls, cause: str) -> PolicyServiceLost:
         """``cause`` is why, in the launcher's words."""
         return cls(
-            "policy: the actor of the inference service is lost, with its weights; give it more memory where it runs "
-            f"if that was short: {cause}"
+            "policy: the actor of the inference service was lost with its weights; if memory was short, give "
+            f"the actor more: {cause}"
         )
 
 
@@ -134,7 +133,7 @@ class FolderTakenOver(CollectorFleetError):
 
     def __init__(self, folder: object, driver: str) -> None:
         """``driver`` is the other one, and since when it has the folder."""
-        super().__init__(f"{folder}: another driver has taken over the folder ({driver}); this driver writes no more")
+        super().__init__(f"{folder}: another driver has taken over the folder ({driver}); this driver stops writing")
 
 
 class CollectorClosed(CollectorFleetError):

@@ -135,7 +135,7 @@ def test_a_gang_that_cannot_be_formed_says_why(
     caplog.set_level(logging.WARNING, "collectorfleet")
     gang.start()
     eventually(lambda: len(tried) > 2, within=60, what="that it is tried again")
-    assert caplog.text.count("cannot be formed, and is tried again: RuntimeError: no route to 10.0.0.7:40123") == 1
+    assert caplog.text.count("cannot be formed; trying again: RuntimeError: no route to 10.0.0.7:40123") == 1
 
 
 def test_a_gang_leaves_nothing_where_it_met_once_the_next_has(gang: Harness) -> None:

@@ -158,7 +158,7 @@ def test_an_agent_that_somebody_else_has_made_is_left_to_them(tmp_path: Path) ->
     options = rpc.TensorPipeRpcBackendOptions(init_method=f"file://{tmp_path / 'store'}", _transports=["uv"])
     rpc.init_rpc("trainer", rank=0, rpc_backend_options=options)
     try:
-        with pytest.raises(InvalidOption, match="of which a process has one, and init_rpc was called here"):
+        with pytest.raises(InvalidOption, match="code of this process has called init_rpc"):
             Harness(over())
     finally:
         rpc.shutdown()

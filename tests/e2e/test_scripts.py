@@ -20,4 +20,4 @@ def test_the_example_script_trains_on_a_fleet_and_completes(cluster: Client, nam
     assert status["weights"]["published"] > 1
     log = cluster.kubectl("logs", "-n", namespace, "job/ppo-script-driver", "--tail=-1")
     assert "mean reward of the last 20 episodes: " in log
-    assert "num_collectors: what the script says is for a run by hand; here it is the fleet's" in log
+    assert "num_collectors: the script's values are ignored, because the fleet's manifest sets them" in log

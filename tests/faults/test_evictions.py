@@ -72,7 +72,7 @@ def test_a_drained_node_is_left_at_the_ends_of_rollouts_within_the_budget_of_its
     assert {p["spec"]["nodeName"] for p in cluster.items("pods", namespace)} == {"node1"}
     said = driver_log(cluster, namespace)
     for pod in before:
-        assert re.search(rf"c\d drained: its pod {pod} is to be replaced", said)
+        assert re.search(rf"c\d is drained: its pod {pod} will be replaced", said)
     status = after["status"]
     assert status["progress"]["framesDiscarded"] == 0
     assert status["progress"]["framesDelivered"] == status["progress"]["batches"] * FRAMES

@@ -90,19 +90,19 @@ def test_a_folder_is_submitted_with_its_fleet_and_another_one_beside_it(
         pytest.param(
             {"fleet.yaml": manifest("run", code={"configMap": "code"})},
             (),
-            "spec.code: what is submitted is the code; leave it out of the manifest",
+            "spec.code: `submit` packs the code itself; remove code from the manifest",
             id="other code",
         ),
         pytest.param(
             {"fleet.yaml": manifest("run")},
             ("--path", "src"),
-            "--path src: there is no such folder",
+            "--path src: ",
             id="no such folder",
         ),
         pytest.param(
             {"fleet.yaml": {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key"}}},
             (),
-            "0 fleets, and one is submitted with its code",
+            "0 fleets, but only one is submitted with its code",
             id="no fleet",
         ),
     ],
@@ -156,7 +156,7 @@ def test_what_the_api_server_refuses_is_said_in_its_words(fleets: Fleets) -> Non
 
 
 def test_no_kubeconfig_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(ClusterError, match="no way to a cluster"):
+    with pytest.raises(ClusterError, match="cannot connect to a cluster"):
         connect(kubeconfig=str(tmp_path / "none"))
 
 
@@ -209,7 +209,10 @@ def test_the_report_of_a_fleet_is_what_its_driver_wrote_and_what_is_true_by_now(
     )
     page = tmp_path / "page.html"
     assert command(control_plane, fleets.namespace, "report", "run", "-o", str(page)) == 1
-    assert capsys.readouterr().err == "error: fleet run: its driver wrote nothing yet; `status run` says how it is\n"
+    assert (
+        capsys.readouterr().err
+        == "error: fleet run: its driver has not reported yet; run `status run` to see its state\n"
+    )
 
     written = Timeline(fleet="run", began=1.7e9, times=[1.7e9 + 60], series={"frames": [4096.0]})
     content = b64encode(pack_timeline(written)).decode()
@@ -246,4 +249,4 @@ def test_neither_client_nor_commands_need_ray_or_torch(
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT)
     # There is no timeline yet, which `report` says once it has asked.
     assert done.returncode == (0 if command_ == "status" else 1), done.stderr
-    assert ("run" in done.stdout) if command_ == "status" else ("its driver wrote nothing yet" in done.stderr)
+    assert ("run" in done.stdout) if command_ == "status" else ("its driver has not reported yet" in done.stderr)

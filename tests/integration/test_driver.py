@@ -136,7 +136,7 @@ def test_a_second_driver_waits_while_the_first_lives_and_takes_over_when_it_is_d
         driver["pod-1"].start(**env)
         control_plane.wait_for("cfleet/fleet", lambda f: kept(f) > 0, namespace, within=120)
         driver["pod-2"].start(**env)
-        eventually(lambda: driver["pod-2"].says("waiting for driver pod-1"), within=30, what="pod-2 waits")
+        eventually(lambda: driver["pod-2"].says("waiting until driver pod-1"), within=30, what="pod-2 waits")
         # Frozen, not dead: its process would go on if it woke up.
         driver["pod-1"].send(signal.SIGSTOP)
         control_plane.wait_for(
@@ -159,7 +159,7 @@ def test_a_second_driver_waits_while_the_first_lives_and_takes_over_when_it_is_d
         assert driver["pod-1"].says("driver pod-2 has taken over|another driver has taken over the folder")
         assert newest(tmp_path / "mounted/fleet") >= kept(seen)
         control_plane.wait_for("cfleet/fleet", lambda f: kept(f) > kept(seen), namespace, within=60)
-        assert not driver["pod-2"].says("no checkpoint in")
+        assert not driver["pod-2"].says("cannot write a checkpoint to")
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_the_driver_after_a_killed_one_goes_on_with_the_next_version_and_says_wh
             what="a timeline with another driver",
         )
         (said,) = eventually(lambda: driver["pod-2"].says(r"((?:going on|starting over).*) frames were lost"), within=5)
-    assert gone_on.happened[0].what == "the driver was started again"
+    assert gone_on.happened[0].what == "the driver was restarted"
     assert (gone_on.began, gone_on.times[0]) == (before.began, before.times[0])
     assert again["progress"]["framesDelivered"] % 200 == 0
     assert again["weights"]["acknowledged"] > last["weights"]["published"]
@@ -222,7 +222,7 @@ def test_the_driver_after_a_killed_one_goes_on_with_the_next_version_and_says_wh
         assert again["progress"]["framesLost"] + frames >= last["progress"]["framesDelivered"]
         assert again["progress"]["framesDelivered"] >= frames
     else:
-        assert said.startswith("starting over, there is nothing to go on from")
+        assert said.startswith("starting over, because there is no checkpoint and no output to resume from")
         assert again["progress"]["framesLost"] == last["progress"]["framesDelivered"]
 
 

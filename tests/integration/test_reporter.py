@@ -176,7 +176,7 @@ def test_a_crd_that_is_older_than_the_driver_costs_one_field_and_one_line(
     finally:
         control_plane.apply_crds(binaries.ROOT / "crds")
     assert [r.message for r in caplog.records if "digest" in r.message] == [
-        "the installed CRD does not know status.weights.digest: reports go without; update the CRD"
+        "the installed CRD does not know status.weights.digest, so reports omit it; update the CRD"
     ]
 
 

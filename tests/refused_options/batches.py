@@ -92,8 +92,9 @@ TORCHRLS = [
     pytest.param(
         ("replay-buffer-is-shared", "replay_buffer"),
         {"replay_buffer": ReplayBuffer(storage=LazyTensorStorage(10))},
-        "a buffer of this process cannot be shared with distant Ray actors; build it with "
-        "ReplayBuffer(..., service_backend='ray'), or extend it with the batches that the iteration yields",
+        "Ray actors on other nodes cannot share a buffer of this process; build it with "
+        "ReplayBuffer(..., service_backend='ray'), or extend it with the batches that the iteration "
+        "yields",
         id="a buffer of this process",
     ),
 ]

@@ -80,7 +80,7 @@ REFUSED = [
     pytest.param(
         ("environment-errors-have-one-judge", "on_environment_error"),
         {"on_environment_error": "restart", "failure_policy": object()},
-        "a failure_policy is asked itself, with the fault EnvironmentError; leave one of the two out",
+        "a failure_policy decides about the fault EnvironmentError itself; pass one of the two",
         id="two judges",
     ),
     pytest.param(
@@ -127,19 +127,19 @@ REFUSED = [
     pytest.param(
         ("environment-is-or-builds-one", "create_env_fn"),
         {"create_env_fn": [envs.make_counting, "CartPole-v1"]},
-        "a str neither is nor builds an environment",
+        "a str is neither an environment nor a function that builds one",
         id="the name of an environment",
     ),
     pytest.param(
         ("one-policy", "policy_factory"),
         {"policy": envs.make_policy(), "policy_factory": envs.make_policy},
-        "there is a policy already; pass one of the two",
+        "excludes policy; pass one of the two",
         id="two policies",
     ),
     pytest.param(
         ("service-is-reachable", "policy"),
         {"policy": SimpleNamespace(service_backend="process")},
-        "an inference service of this process cannot be asked by distant Ray actors; build it with "
+        "Ray actors on other nodes cannot ask an inference service of this process; build it with "
         "service_backend='ray'",
         id="an inference service of this process",
     ),

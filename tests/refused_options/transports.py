@@ -31,7 +31,10 @@ REFUSED = [
     pytest.param(
         ("hosts-leave-by-rank", "scaling_policy"),
         {"transport": "torch_distributed", "launcher": LocalProcesses(), "scaling_policy": EmptyWholePods()},
-        "with a launcher collectors belong to hosts, and those of the highest ranks leave; leave it out",
+        (
+            "with a launcher, collectors belong to hosts, and the hosts of the highest ranks are removed "
+            "first; leave it out"
+        ),
         id="others than the last hosts leave",
     ),
     pytest.param(
@@ -64,13 +67,13 @@ REFUSED = [
     pytest.param(
         ("only-with-rpc", "tensorpipe_options"),
         {"tensorpipe_options": {"rpc_timeout": 10}},
-        "transport 'object_store' has nothing travel over TensorPipe; use transport 'rpc', or leave it out",
+        "transport 'object_store' does not use TensorPipe; use transport 'rpc', or leave it out",
         id="TensorPipe without RPC",
     ),
     pytest.param(
         ("only-with-rpc", "visible_devices"),
         {"transport": "torch_distributed", "visible_devices": "cuda:0"},
-        "transport 'torch_distributed' gives no process its GPUs; use transport 'rpc', or leave it out",
+        "transport 'torch_distributed' assigns no GPUs to processes; use transport 'rpc', or leave it out",
         id="GPUs of processes without RPC",
     ),
     pytest.param(
@@ -82,7 +85,7 @@ REFUSED = [
     pytest.param(
         ("tensorpipe-options-are-known", "tensorpipe_options"),
         {"transport": "rpc", "tensorpipe_options": {"rpc_timeout": 0}},
-        "rpc_timeout is 0; each call has a deadline, of more than 0 seconds",
+        "rpc_timeout is 0; use more than 0 seconds",
         id="calls without a deadline",
     ),
     pytest.param(
@@ -94,7 +97,7 @@ REFUSED = [
     pytest.param(
         ("visible-devices-are-known", "visible_devices"),
         {"transport": "rpc", "visible_devices": ["cuda:0", "tpu:1"]},
-        "'tpu:1' is no GPU with a number; use 1, 'cuda:1' or 'cpu'",
+        "'tpu:1' is not a GPU with a number; use 1, 'cuda:1' or 'cpu'",
         id="a device that is no GPU",
     ),
 ]

@@ -44,7 +44,7 @@ REFUSED = [
         pytest.param(
             ("some-time", name),
             {name: timedelta(seconds=seconds)},
-            f"{seconds} s would be over before anything can happen; give more than 0",
+            f"{seconds} s is not a positive time; give more than 0",
             id=f"{seconds} s {name}",
         )
         for name in ("available_timeout", "request_timeout", "first_request_timeout")

@@ -48,7 +48,7 @@ def test_a_run_that_goes_on_goes_on_in_its_timeline(tmp_path: Path) -> None:
         file = write(tmp_path, fleets.code(), fleets.fleet(kwargs={"batches": batches}))
         assert run(file, "--checkpoint", str(kept), *how).returncode == 0
     found = timeline(kept)
-    assert [one.what for one in found.happened] == ["the driver was started again"]
+    assert [one.what for one in found.happened] == ["the driver was restarted"]
     assert found.series["frames"][-1] > found.series["frames"][0]
     assert found.times == sorted(found.times)
 
@@ -56,7 +56,9 @@ def test_a_run_that_goes_on_goes_on_in_its_timeline(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        pytest.param(lambda folder: folder, "is not there: RUN is the folder of a run with --checkpoint", id="no run"),
+        pytest.param(
+            lambda folder: folder, "does not exist: RUN is the folder of a run with --checkpoint", id="no run"
+        ),
         pytest.param(
             lambda folder: (folder / files.NAME).write_text('{"fleet": 3}'),
             "Input should be a valid string",

@@ -117,7 +117,7 @@ def test_a_killed_run_goes_on_from_its_checkpoint_and_counts_nothing_twice(tmp_p
 
     refused = killed.again()
     assert refused.returncode == 64
-    assert "the folder is not empty; go on from what is in it with --resume, or name an empty one" in refused.stderr
+    assert "the folder is not empty; resume its run with --resume, or name an empty folder" in refused.stderr
 
     total = saved["frames"] + 10 * FRAMES
     fleet["spec"]["collection"]["totalFrames"] = total
@@ -154,7 +154,7 @@ def test_a_killed_run_goes_on_from_its_checkpoint_and_counts_nothing_twice(tmp_p
 
     over = killed.again("--resume")
     assert over.returncode == 64
-    assert f"collection.totalFrames is {total}, and the checkpoint is of a run that completed" in over.stderr
+    assert f"collection.totalFrames is {total}, but the checkpoint is of a run that completed" in over.stderr
 
 
 class KilledWriting(Killed):
@@ -180,7 +180,7 @@ def test_a_killed_run_that_writes_goes_on_behind_the_last_whole_shard(tmp_path: 
     write(tmp_path, fleets.code(), fleet)
     done = killed.again("--resume")
     assert done.returncode == 0, done.stderr
-    assert f"going on behind the output's {written} frames" in done.stderr
+    assert f"resuming after the output's {written} frames" in done.stderr
     assert killed.far() == total
     status = json.loads(done.stdout)
     assert status["progress"]["framesDelivered"] == total

@@ -104,10 +104,10 @@ def test_a_script_gets_the_fleets_collectors_whatever_it_says_and_goes_on_from_a
     [
         pytest.param("raise ValueError('no such game')", "script program.py: ValueError: no such game", id="raises"),
         pytest.param("import sys; sys.exit('bad luck')", "script program.py: SystemExit: bad luck", id="exits"),
-        pytest.param("a = 1", "script program.py: it ended without a batch: make a", id="collects nothing"),
+        pytest.param("a = 1", "script program.py: it ended without a batch; make a", id="collects nothing"),
         pytest.param(
             PROGRAM.replace("for batch", "FleetCollector(make_env, policy, frames_per_batch=40)\nfor batch"),
-            "FleetCollector: this run has one, with all of the fleet's collectors",
+            "FleetCollector: this run already has one, with all of the fleet's collectors",
             id="two collectors",
         ),
     ],
@@ -121,4 +121,4 @@ def test_what_is_wrong_with_a_script_is_one_sentence(tmp_path: Path, program: st
 def test_a_script_that_is_not_there_is_named(tmp_path: Path) -> None:
     done = run(write(tmp_path, fleet(script="nobody.py")))
     assert done.returncode == 64
-    assert "script nobody.py: there is no such file in the code of the fleet, nor in the image" in done.stderr
+    assert "script nobody.py: no such file in the code of the fleet or the image" in done.stderr

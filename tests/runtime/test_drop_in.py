@@ -61,7 +61,7 @@ def test_another_number_of_calls_than_collectors_is_refused(make: Make) -> None:
 
 def test_weights_come_by_no_other_way_than_a_publish(make: Make) -> None:
     collector = make(num_collectors=1)
-    with pytest.raises(InvalidOption, match=r"weights of no version; call update_policy_weights_\(\) of the fleet"):
+    with pytest.raises(InvalidOption, match=r"weights without a version; call update_policy_weights_\(\) of the fleet"):
         collector.map_fn("update_policy_weights_", [(envs.make_policy(5.0),)])
 
 

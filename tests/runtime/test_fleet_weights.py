@@ -222,7 +222,7 @@ def test_a_collector_whose_loaded_weights_differ_is_retired_and_said_and_the_oth
         return {row.name: (row.state, row.applied_version) for row in collector.status().collectors}
 
     eventually(rows, until=lambda seen: seen == {"c0": ("Ready", 2), "c1": ("Failed", None)}, within=60, every=0)
-    torn = "what it loaded as version 2 has another digest than what was published"
+    torn = "the loaded version 2 has another digest than the published version"
     status = collector.status()
     assert {row.name: row.last_error for row in status.collectors} == {"c0": None, "c1": torn}
     weights = status.weights

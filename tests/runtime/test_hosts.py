@@ -178,7 +178,7 @@ def test_a_host_of_another_size_and_one_whose_rank_came_anew_are_refused(hosts: 
         hosts.start(0, "--collectors", "2", "--pod", "newer")
         eventually(lambda: listening.present() == ["newer"], within=60)
         assert older.wait(60) == 1
-        assert "newer came as rank 0 after it" in hosts.logs()
+        assert "newer joined later as rank 0" in hosts.logs()
     finally:
         listening.close()
 
@@ -198,12 +198,10 @@ def test_a_host_that_is_asked_to_end_is_not_taken_for_one_that_is_done(hosts: Ho
 def test_hosts_of_one_fleet_are_refused_to_another_and_their_port_can_be_had_after_it(hosts: Hosts, gang: Make) -> None:
     listening = hosts.listen()
     first = gang(launcher=listening, total_frames=40)
-    with pytest.raises(InvalidOption, match="launcher: another FleetCollector has these CollectorHosts"):
+    with pytest.raises(InvalidOption, match="launcher: another FleetCollector uses these CollectorHosts"):
         gang(launcher=listening, total_frames=40)
     first.shutdown()
-    with pytest.raises(
-        InvalidOption, match=f"launcher: .* make others, which may listen at port {listening.port} again"
-    ):
+    with pytest.raises(InvalidOption, match=f"launcher: .* make new ones, which may use port {listening.port} again"):
         gang(launcher=listening, total_frames=40)
     CollectorHosts(HERE, listening.port, TOKEN.encode()).close()
 
@@ -225,7 +223,7 @@ def test_who_was_greeted_when_hosts_are_closed_is_let_go(hosts: Hosts) -> None:
 @pytest.mark.parametrize(
     ("options", "refusal"),
     [
-        ({"collectors_per_host": 0}, "collectors_per_host: 0; a host holds at least one collector"),
+        ({"collectors_per_host": 0}, "collectors_per_host: 0 is too small; use at least 1"),
         ({"gpus_per_collector": 1.5}, "gpus_per_collector: 1.5 is more than one GPU and not whole"),
     ],
     ids=["no collector", "a GPU and a half"],
@@ -236,5 +234,5 @@ def test_numbers_that_cannot_work_are_refused(options: dict[str, Any], refusal: 
 
 
 def test_a_token_that_can_be_guessed_is_refused() -> None:
-    with pytest.raises(InvalidOption, match="6 bytes can be guessed; use 16 or more"):
+    with pytest.raises(InvalidOption, match="6 bytes are too few to be secret; use 16 or more"):
         CollectorHosts(HERE, 0, b"secret")

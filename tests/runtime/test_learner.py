@@ -77,7 +77,7 @@ def test_the_learner_is_told_which_tensors_are_wanted(make: Make) -> None:
 
 def test_what_cannot_be_published_is_told_where_the_learner_is(make: Make) -> None:
     ours = learner(make(num_collectors=1))
-    with pytest.raises(RuntimeError, match="there is no tensor in what was passed"):
+    with pytest.raises(RuntimeError, match="the argument has no tensor"):
         ray.get(ours.publish.remote(None, 1))
     ray.get(ours.publish.remote(1.0, 2))
 

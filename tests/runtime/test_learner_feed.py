@@ -181,7 +181,7 @@ def test_a_replay_actor_that_nothing_replaces_ends_the_run_and_is_no_collectors_
 
 def test_frames_for_a_policy_that_is_not_fed_say_so(begin: MakeTraining) -> None:
     training = begin(to_a_stranger)
-    with pytest.raises(UserCodeError, match=r"split: no policy stranger is fed; there are acting, other"):
+    with pytest.raises(UserCodeError, match="split: the feed has no policy stranger; it has acting, other"):
         next(iter(training.collector))
 
 
@@ -189,7 +189,7 @@ def test_what_cannot_be_fed_is_refused_before_a_collector_exists(make_shards: Ma
     policy = envs.make_two_part_policy(0.0, 0.0)
     shards = make_shards()
     for asked, sentence in (
-        ({}, r"^policies: there is none"),
+        ({}, r"^policies: the list is empty"),
         ({"acting": policy, "third": policy}, r"^policy 'third': is not there"),
         ({"acting": policy}, r"^policy acting: its learner's weights are of another module: "),
     ):
@@ -204,7 +204,7 @@ def test_a_feed_belongs_to_one_fleet(begin: MakeTraining) -> None:
     one.feed.publish(one.collector)
     with pytest.raises(InvalidOption, match="it belongs to another FleetCollector"):
         one.feed.publish(other.collector)
-    with pytest.raises(InvalidOption, match=r"^policy 'third': is not fed; there are acting, other$"):
+    with pytest.raises(InvalidOption, match=r"^policy 'third': the feed does not have it; it has acting, other$"):
         one.feed.version_of("third", 1)
 
 

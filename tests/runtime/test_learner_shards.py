@@ -86,10 +86,10 @@ def test_a_full_fleet_a_second_of_a_name_and_a_stranger_are_refused_and_change_n
     kept = [shards.add_policy("a"), shards.add_policy("b")]
     for ask, sentence in (
         (lambda: shards.add_policy("c"), r"^policy 'c': all 2 places are taken"),
-        (lambda: shards.add_policy("a"), r"^policy 'a': is there already"),
-        (lambda: shards.get_policy_actor("c"), r"^policy 'c': is not there; there are a, b"),
-        (lambda: shards.get_replay_and_policy_actors("c"), r"^policy 'c': is not there"),
-        (lambda: shards.remove_policy("c"), r"^policy 'c': is not there"),
+        (lambda: shards.add_policy("a"), r"^policy 'a': it exists already"),
+        (lambda: shards.get_policy_actor("c"), "^policy 'c': it does not exist; there are a, b"),
+        (lambda: shards.get_replay_and_policy_actors("c"), r"^policy 'c': it does not exist"),
+        (lambda: shards.remove_policy("c"), r"^policy 'c': it does not exist"),
         (lambda: shards.get_policy_id(shards.get_replay_actors()[0]), r"is none of the 2 policies$"),
     ):
         with pytest.raises(InvalidOption, match=sentence):
@@ -215,7 +215,7 @@ def test_who_drops_them_leaves_no_actors_behind(make_shards: MakeShards) -> None
 
 
 def test_they_do_not_travel(make_shards: MakeShards) -> None:
-    with pytest.raises(TypeError, match="a copy would not know what is added later"):
+    with pytest.raises(TypeError, match="a copy would not know later changes"):
         pickle.dumps(make_shards(1, shards=1))
 
 

@@ -103,7 +103,7 @@ def test_without_a_folder_for_checkpoints_nothing_comes_back_as_if_nothing_were(
     kill(policy)
     with pytest.raises(ActorDiedError):
         ray.get(policy.seen.remote(), timeout=60)
-    with pytest.raises(InvalidOption, match="there is no checkpoint_dir"):
+    with pytest.raises(InvalidOption, match="checkpoint_dir is not set"):
         shards.checkpoint()
     shards.remove_policy("a")
     assert ray.get(shards.add_policy("a").seen.remote()) == 0.0

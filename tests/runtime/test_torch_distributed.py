@@ -50,7 +50,9 @@ def test_sync_batches_are_stacked_shares_of_the_newest_weights(gang: Make, carri
 
 def test_a_fleet_that_cannot_be_made_leaves_nothing_behind(gang: Make) -> None:
     before = set(threading.enumerate())
-    with pytest.raises(InvalidOption, match=r"^load_state_dict: no frames and no version in it; load what state_dict"):
+    with pytest.raises(
+        InvalidOption, match=r"^load_state_dict: the state has no frames and no version; load what state_dict"
+    ):
         gang(resume_from={})
     eventually(lambda: set(threading.enumerate()) <= before, within=30, what="the end of its threads")
 

@@ -213,13 +213,13 @@ class CollectorServer:
     @property
     def _runner(self) -> RolloutRunner | EpisodePlayer:
         if self._made is None:
-            raise RuntimeError("the collector was asked for something before build()")
+            raise RuntimeError("the collector got a request before build()")
         return self._made
 
     @property
     def _collecting(self) -> RolloutRunner:
         if not isinstance(self._runner, RolloutRunner):
-            raise RuntimeError("an evaluator was asked for something of a collector")
+            raise RuntimeError("an evaluator got a request for a collector")
         return self._runner
 
     def _answer(self, request: Request, rollout: Rollout, seconds: float) -> Answer:

@@ -50,7 +50,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def _collect(options: argparse.Namespace) -> int:
     require(RUNTIME, options.prog)
     if options.rank is None:
-        raise InvalidOption(f"--rank: which of the hosts is this? Give a number from 0, or set {_RANK}")
+        raise InvalidOption(f"--rank: missing; give the number of this host, counted from 0, or set {_RANK}")
     if not _token_in(options.token_file):
         raise InvalidOption(f"--token-file {options.token_file}: the file is empty; write the driver's token into it")
     # Here and not above: these import torch, which takes seconds.
@@ -81,11 +81,11 @@ def _token_in(file: Path) -> bytes:
 def _address(text: str) -> Address:
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdecimal() or not 0 < int(port) < 2**16:
-        raise argparse.ArgumentTypeError(f"{text!r} is no address; write HOST:PORT, such as 10.0.0.5:29400")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an address; write HOST:PORT, such as 10.0.0.5:29400")
     return host.strip("[]"), int(port)
 
 
 def _number(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
     return int(text)

@@ -32,8 +32,8 @@ def _export(options: argparse.Namespace) -> int:
     folder: Path = options.run
     if not folder.is_dir():
         raise InvalidOption(
-            f"{folder} is no folder: RUN is the folder of a run with --checkpoint; copy that of a fleet on a cluster "
-            "with `kubectl cp` first"
+            f"{folder} is not a folder: RUN is the folder of a run with --checkpoint; copy the folder of a "
+            "fleet on a cluster with `kubectl cp` first"
         )
     from collectorfleet.run.checkpoint.kept_weights import best_weights, newest_weights
     from collectorfleet.run.weights_file import write_weights

@@ -29,10 +29,10 @@ def read(file: str) -> Manifests | None:
 def without_fleet(found: Manifests) -> str:
     """Return the sentence about manifests that hold no fleet: which objects they hold instead."""
     if not found.objects:
-        return "no Kubernetes object in it; name a file with a CollectorFleet"
+        return "the file has no Kubernetes object; name a file with a CollectorFleet"
     named = [f"{obj['kind']} {(obj.get('metadata') or {}).get('name')}" for obj in found.objects]
     shown = ", ".join(named[:_SHOWN]) + (f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else "")
-    return f"no CollectorFleet in it, but {shown}"
+    return f"the file has no CollectorFleet, only {shown}"
 
 
 def path_of(file: str) -> Path:

@@ -110,14 +110,16 @@ def _of_folder(folder: Path) -> Timeline:
     except ValueError as error:
         raise InvalidOption(str(error)) from error
     if timeline is None:
-        raise InvalidOption(f"{file} is not there: RUN is the folder of a run with --checkpoint")
+        raise InvalidOption(f"{file} does not exist: RUN is the folder of a run with --checkpoint")
     return timeline
 
 
 def _of_fleet(fleets: Fleets, name: str) -> tuple[CollectorFleet, Timeline]:
     fleet, timeline = fleets.get(name), fleets.timeline(name)
     if timeline is None:
-        raise CollectorFleetError(f"fleet {name}: its driver wrote nothing yet; `status {name}` says how it is")
+        raise CollectorFleetError(
+            f"fleet {name}: its driver has not reported yet; run `status {name}` to see its state"
+        )
     return fleet, timeline
 
 

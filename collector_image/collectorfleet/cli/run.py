@@ -40,7 +40,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _run(options: argparse.Namespace) -> int:
     if options.resume and options.checkpoint is None:
-        raise InvalidOption("--resume: name the folder to go on from with --checkpoint DIR")
+        raise InvalidOption("--resume: name the folder of the run to resume with --checkpoint DIR")
     require(RUNTIME, options.prog)
     out: TextIO = sys.stdout
     status_out: TextIO | None = None
@@ -70,18 +70,18 @@ def _the_fleet(found: Manifests, options: argparse.Namespace) -> CollectorFleet 
         return fleets[0]
     names = ", ".join(fleet.metadata.name for fleet in found.fleets)
     if not found.fleets:
-        problem = "no CollectorFleet in it"
+        problem = "the file has no CollectorFleet"
     elif fleets:
-        problem = f"{len(fleets)} fleets in it; choose one with --fleet: {names}"
+        problem = f"the file has {len(fleets)} fleets; choose one with --fleet: {names}"
     else:
-        problem = f"no fleet {options.fleet} in it; it has {names}"
+        problem = f"the file has no fleet {options.fleet}; it has {names}"
     print(f"error: {options.file}: {problem}", file=sys.stderr)
     return None
 
 
 def _port(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) < 2**16:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port; write a number from 1 to 65535")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port; write a number from 1 to 65535")
     return int(text)
 
 

@@ -80,7 +80,7 @@ def _pack(options: argparse.Namespace, file: Path) -> Tree | None:
     from collectorfleet.client.refusals import joined
 
     if options.path and options.folder.is_dir() and not (options.folder / options.path).is_dir():
-        raise InvalidOption(f"--path {options.path}: there is no such folder in {options.folder}")
+        raise InvalidOption(f"--path {options.path}: {options.folder} has no such folder")
     try:
         # The manifest is no code: with it, another number of collectors would be another tree, and a restart.
         tree = pack(options.folder, include=options.include, without=[file])
@@ -129,13 +129,15 @@ def _carry_out(
         raise InvalidOption(f"{file}: {error}") from error
     config_map = tree.config_map_name(name)
     print(f"{len(tree.files)} files, {len(tree.archive):,} bytes packed, are in ConfigMap {config_map}")
-    print(f"fleet {name} is submitted; `top {name}` watches it, `status {name}` says how it is")
+    print(f"fleet {name} is submitted; run `top {name}` to watch it, or `status {name}` to see its state")
     return 0
 
 
 def _only(fleets: list[CollectorFleet], file: Path) -> CollectorFleet:
     if len(fleets) != 1:
-        raise InvalidOption(f"{file}: {len(fleets)} fleets, and one is submitted with its code; keep one there")
+        raise InvalidOption(
+            f"{file}: the file has {len(fleets)} fleets, but only one is submitted with its code; keep one"
+        )
     return fleets[0]
 
 

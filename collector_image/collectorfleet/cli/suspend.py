@@ -34,13 +34,13 @@ def _stop(fleets: Fleets, name: str) -> int:
     found = fleets.get(name)
     # A run that failed is suspended all the same: once it is resumed, it is tried again.
     if is_over(found) and not _has_failed(found):
-        print(f"fleet {name} is over already: {in_a_sentence(found)}")
+        print(f"fleet {name} has already ended: {in_a_sentence(found)}")
         return 0
     fleets.stop(name)
     if is_over(found):
-        print(f"fleet {name} is over already: {in_a_sentence(found)}; `resume {name}` tries it again")
+        print(f"fleet {name} has already ended: {in_a_sentence(found)}; to try again, run `resume {name}`")
     else:
-        print(f"fleet {name} is being suspended; `status {name}` says how far it is")
+        print(f"fleet {name} is being suspended; run `status {name}` to see its progress")
     return 0
 
 
@@ -49,9 +49,9 @@ def _resume(fleets: Fleets, name: str) -> int:
 
     found = fleets.resume(name)
     if is_over(found):
-        retry = f"; `stop {name}`, then `resume {name}` try it again" if _has_failed(found) else ""
-        raise CollectorFleetError(f"fleet {name} is over already: {in_a_sentence(found)}{retry}")
-    print(f"fleet {name} goes on; `status {name}` says how far it is")
+        retry = f"; to try again, run `stop {name}`, then `resume {name}`" if _has_failed(found) else ""
+        raise CollectorFleetError(f"fleet {name} has already ended: {in_a_sentence(found)}{retry}")
+    print(f"fleet {name} resumes; run `status {name}` to see its progress")
     return 0
 
 

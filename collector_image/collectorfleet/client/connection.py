@@ -55,8 +55,9 @@ class CheckedClient(client.ApiClient):
         if 200 <= answer.status < 300 and found != wanted:
             answer.response.close()
             raise ClusterUnavailable(
-                f"{self.configuration.host} is no Kubernetes API server: it answered with {found or 'no content type'} "
-                f"instead of {wanted}, as the login page of a proxy does; log in there, or choose another context"
+                f"{self.configuration.host} is not a Kubernetes API server: it answered with "
+                f"{found or 'no content type'} instead of {wanted}, like the login page of a proxy; log in "
+                "there, or choose another context"
             )
         return answer
 
@@ -84,7 +85,7 @@ def connect(namespace: str | None = None, *, context: str | None = None, kubecon
     with _explained(f"kubeconfig {files}"), _reported_by_plugins():
         merger = KubeConfigMerger(files)
         if merger.config is None:
-            raise ConfigException("there is no such file")
+            raise ConfigException("the file does not exist")
         # The library writes a token that it renewed into the file, as kubectl does.
         loader = KubeConfigLoader(merger.config, context, config_base_path=None, config_persister=merger.save_changes)
         loader.load_and_set(configuration)
@@ -109,7 +110,7 @@ def _explained(source: str) -> Iterator[None]:
         yield
     except Exception as error:  # of any class: the library takes a file apart without a look at what is in it
         raise InvalidKubeconfig(
-            f"no way to a cluster: {source}: {_why(error)}; set KUBECONFIG, or name another file or context"
+            f"cannot connect to a cluster: {source}: {_why(error)}; set KUBECONFIG, or name another file or context"
         ) from error
 
 

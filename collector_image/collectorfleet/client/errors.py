@@ -89,8 +89,8 @@ def _of_not_found(said: dict[str, Any], message: str, connection: Connection, na
     about = details if isinstance(details, dict) else {}
     if not about.get("name"):
         return ClusterUnavailable(
-            f"the cluster of {connection.place} knows no CollectorFleets: choose another context, or install the "
-            "operator with its CRD there"
+            f"the cluster of {connection.place} does not have the CRD of CollectorFleets; choose another "
+            "context, or install the operator with its CRD there"
         )
     if about.get("kind") == names.PLURAL:
         return FleetNotFound(f"no fleet {about['name']} in namespace {namespace} of {connection.place}")

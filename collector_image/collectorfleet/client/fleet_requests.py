@@ -103,4 +103,6 @@ class FleetRequests:
     def _of_kind(self, kind: str, found: object) -> Object:
         if isinstance(found, dict) and found.get("kind") == kind:
             return found
-        raise ClusterUnavailable(f"the cluster of {self._connection.place} answered with something else than a {kind}")
+        raise ClusterUnavailable(
+            f"the cluster of {self._connection.place} answered with an object that is not a {kind}"
+        )

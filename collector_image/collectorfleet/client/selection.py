@@ -30,7 +30,7 @@ def select(folder: Path, *, include: Sequence[str], without: Collection[Path]) -
     """Select the files of ``folder`` that are packed. Raises FolderRefused, with every reason."""
     root = folder.resolve()
     if not root.is_dir():
-        raise FolderRefused(f"{folder}: there is no such folder")
+        raise FolderRefused(f"{folder}: the folder does not exist")
     try:
         included = _Included(root, include)
         listed = list_files(root, may_be_empty=bool(include))

@@ -80,7 +80,7 @@ class Tree:
     def put_into(self, fleet: Mapping[str, Any], path: str | None = None) -> dict[str, Any]:
         """Return the manifest with this tree as its code. Raises InvalidOption: it names other code."""
         if fleet["spec"].get("code"):
-            raise InvalidOption("spec.code: what is submitted is the code; leave it out of the manifest")
+            raise InvalidOption("spec.code: `submit` packs the code itself; remove code from the manifest")
         return {**fleet, "spec": {**fleet["spec"], "code": self.code(fleet["metadata"]["name"], path)}}
 
 
@@ -140,7 +140,7 @@ def _too_large(folder: Path, files: Sequence[PackedFile], limit: str) -> TooLarg
     by_size = sorted(files, key=lambda file: (-file.size_bytes, file.name))
     largest = ", ".join(f"{file.shown} ({file.size_bytes:,})" for file in by_size[:_LARGEST])
     return TooLarge(
-        f"{folder}: {len(files)} files have {total:,} bytes, {limit}; the largest are {largest}: name what is not "
-        f"needed in {IGNORE_FILE}, put the code into a repository or a registry (spec.code.git, spec.code.artifact), "
-        "or into an image"
+        f"{folder}: {len(files)} files have {total:,} bytes, {limit}; the largest are {largest}; list files "
+        f"that the run does not need in {IGNORE_FILE}, or put the code into a repository, a registry "
+        "(spec.code.git, spec.code.artifact) or an image"
     )

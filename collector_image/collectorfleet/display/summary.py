@@ -111,7 +111,7 @@ def _event(one: Happened) -> dict[str, Any]:
 
 def _title(fleet: CollectorFleet, status: CollectorFleetStatus, now: datetime) -> str:
     age = ago(fleet.metadata.creation_timestamp, now)
-    phase = status.phase.value if status.phase else "nobody has looked at it yet"
+    phase = status.phase.value if status.phase else "the operator has not seen it yet"
     return f"{fleet.metadata.namespace}/{fleet.metadata.name}  {phase}  {age} old"
 
 

@@ -171,7 +171,7 @@ class EvaluationLoop:
             while not self._is_over:
                 self.turn()
         except Exception as error:
-            log.exception("evaluation has ended, and the run goes on without it")
+            log.exception("evaluation failed; the run continues without it")
             with self.changed:
                 self.state.last_failure = f"evaluation has ended: {describe(error)}"
         finally:
@@ -265,7 +265,7 @@ class EvaluationLoop:
 
     def _applied(self, one: Evaluator, version: int, digest: str, now: float) -> None:
         if not self.state.applied(one, version, digest):
-            cause = f"{Fault.WEIGHTS}: what it loaded as version {version} has another digest than what was published"
+            cause = f"{Fault.WEIGHTS}: the loaded version {version} has another digest than the published version"
             self._lost(one, cause, now)
 
     def _raised(self, one: Evaluator, raised: Raised, now: float) -> None:
@@ -277,7 +277,7 @@ class EvaluationLoop:
             self._shared.abort(UserCodeError(where, raised.cause, raised.traceback))
 
     def _lost(self, one: Evaluator, cause: str, now: float) -> None:
-        log.warning("evaluator %s is started again: %s", one.name, cause)
+        log.warning("evaluator %s is restarted: %s", one.name, cause)
         if one.id is not None:
             self._outbox.stop(one.id)
         self.state.lost(one, cause, now)

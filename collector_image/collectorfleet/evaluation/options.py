@@ -107,14 +107,14 @@ class Evaluation:
         if len(given) > 1:
             raise InvalidOption(f"evaluation: {' and '.join(given)} exclude each other; keep one of them")
         if not self.seeds:
-            raise InvalidOption("evaluation.seeds: there is none; give at least one, such as 0")
+            raise InvalidOption("evaluation.seeds: the list is empty; give at least one seed, such as 0")
         for seed in self.seeds:
             if not 0 <= seed <= _LARGEST_SEED:
                 raise InvalidOption(f"evaluation.seeds: {seed} is not from 0 to {_LARGEST_SEED}")
         repeated = next((seed for seed in self.seeds if list(self.seeds).count(seed) > 1), None)
         if repeated is not None:
             raise InvalidOption(
-                f"evaluation.seeds: {repeated} is there twice, and its episodes would count twice; give each seed once"
+                f"evaluation.seeds: {repeated} appears twice, so its episodes would count twice; give each seed once"
             )
         if self.video is not None and self.video.episodes > self.episodes:
             raise InvalidOption(

@@ -10,8 +10,8 @@ from torch import nn
 _PLAIN: Final = (bool, int, float, str)
 _ABSENT: Final = object()
 _INSTEAD: Final = (
-    "the collectors act with what the policy was built with, because weights are parameters and buffers; register a "
-    "value that changes as a buffer, and set modes before you pass the policy"
+    "the collectors keep the value that the policy was built with, because only parameters and buffers are "
+    "published; register a value that changes as a buffer, and set modes before you pass the policy"
 )
 
 

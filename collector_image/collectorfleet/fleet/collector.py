@@ -208,7 +208,7 @@ class FleetCollector(FleetControl):
         snapshot = self._source.take(given, model)
         if snapshot is None:
             if given is not None or model is not None:
-                raise InvalidOption("update_policy_weights_: there is no tensor in what was passed")
+                raise InvalidOption("update_policy_weights_: the argument has no tensor")
             if not self._gather.normalization:
                 return None
             snapshot = NOTHING

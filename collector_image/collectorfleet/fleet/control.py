@@ -171,7 +171,8 @@ class FleetControl(ParameterControl):
         """
         if method_name.rpartition(".")[2] == _PUBLISHES:
             raise InvalidOption(
-                f"map_fn: {method_name} would give collectors weights of no version; call {_PUBLISHES}() of the fleet"
+                f"map_fn: {method_name} would give collectors weights without a version; call {_PUBLISHES}() "
+                "of the fleet"
             )
         inquiry = self._inquiry(f"map_fn({method_name!r})", timeout)
         calls = calls_of_each(method_name, inquiry.names(), list_of_args, list_of_kwargs)
@@ -212,7 +213,7 @@ class FleetControl(ParameterControl):
         What ends it too early is logged, and raised by the next ``update_policy_weights_()``.
         """
         if self.replay_buffer is None:
-            raise InvalidOption("start: batches need a place to go to; pass replay_buffer")
+            raise InvalidOption("start: no replay buffer receives the batches; pass replay_buffer")
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._run, name="collectorfleet-run", daemon=True)
             self._thread.start()

@@ -100,7 +100,7 @@ class Common:
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         for argument, why in _WITHOUT_A_MEANING.items():
             if given.get(argument) is not None:
-                raise InvalidOption(f"{argument} of {self.name} says nothing here: {why}; leave it out")
+                raise InvalidOption(f"{argument} of {self.name} has no effect here: {why}; leave it out")
         arguments = {
             name: value for name, value in given.items() if name not in _OWN and name not in _WITHOUT_A_MEANING
         }
@@ -114,11 +114,14 @@ class Common:
         if interval is None:
             return self.max_weight_update_interval
         if interval < 1:
-            raise InvalidOption(f"update_interval={interval} of {self.name}: at least 1 batch is between two updates")
+            raise InvalidOption(
+                f"update_interval={interval} of {self.name} is too small; use at least 1 batch between two updates"
+            )
         if self.max_weight_update_interval >= 0 or given.get("update_after_each_batch"):
             raise InvalidOption(
-                f"update_interval={interval} of {self.name}, and max_weight_update_interval or update_after_each_batch "
-                "too: each says when weights are published; pass one of them"
+                f"update_interval={interval} of {self.name} excludes max_weight_update_interval and "
+                "update_after_each_batch, because each of them decides when weights are published; pass one "
+                "of them"
             )
         return int(interval)
 

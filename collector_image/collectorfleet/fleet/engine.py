@@ -157,8 +157,8 @@ def _transport(options: FleetOptions, source: WeightsSource, shared: Shared) -> 
     if options.transport == TransportKind.RPC:
         if not rpc.is_available():
             raise InvalidOption(
-                "transport: 'rpc', and the installed torch is built without torch.distributed.rpc; "
-                "use 'torch_distributed'"
+                "transport: 'rpc' needs torch.distributed.rpc, which the installed torch does not have; use "
+                "'torch_distributed'"
             )
         from collectorfleet.transport.rpc.transport import RpcTransport
 

@@ -33,7 +33,7 @@ def _difference(view: TensorDictBase, other: TensorDictBase, group: str, others:
         path = f"{within}{key}"
         value, theirs = view.get(key), other.get(key, None)
         if theirs is None:
-            return f"frames of {group} have {path}, and those of {others} have not"
+            return f"frames of {group} have {path}, but frames of {others} do not"
         if isinstance(value, Tensor) and isinstance(theirs, Tensor):
             if (value.shape, value.dtype) != (theirs.shape, theirs.dtype):
                 return f"{path} is {_shown(value)} in {group}, and {_shown(theirs)} in {others}"

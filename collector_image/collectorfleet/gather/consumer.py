@@ -169,7 +169,7 @@ class Consumer:
             living = shared.gather.collectors
             pods = {one.id.name: one.pod for one in living}
             for name in shared.slots.resize(collectors, pods, self._scaling):
-                log.info("%s leaves: %d collectors are wanted", name, collectors)
+                log.info("%s is removed: %d collectors are requested", name, collectors)
             self._drain()
             if self._replanned is not None:
                 shared.gather.plan = self._replanned(shared.gather.plan, collectors)
@@ -283,7 +283,7 @@ class Consumer:
         shared = self.shared
         if missing := {"frames", "version"} - counters.keys():
             raise InvalidOption(
-                f"load_state_dict: no {' and no '.join(sorted(missing))} in it; load what state_dict() returned"
+                f"load_state_dict: the state has no {' and no '.join(sorted(missing))}; load what state_dict() returned"
             )
         with shared.changed:
             if shared.gather.begun:
@@ -300,7 +300,7 @@ class Consumer:
             except ValueError as error:
                 raise InvalidOption(f"load_state_dict: {error}") from error
             if dropped:
-                log.warning("load_state_dict: no environment has %s, which the state has", ", ".join(dropped))
+                log.warning("load_state_dict: the state has %s, but no environment has it", ", ".join(dropped))
 
     def note_mapped(self, method: str) -> None:
         """All collectors that are there called the method; those that come later did not."""

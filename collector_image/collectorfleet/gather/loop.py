@@ -178,7 +178,7 @@ class GatherLoop:
     def _leave_pod(self, one: Collector, pod: str) -> None:
         self._shared.slots.drained(one.id.name, pod)
         self._losses.retire(one)
-        log.info("%s drained: its pod %s is to be replaced", one.id.name, pod)
+        log.info("%s is drained: its pod %s will be replaced", one.id.name, pod)
         self._note_drained(pod)
 
     def _note_empty(self) -> None:
@@ -193,7 +193,7 @@ class GatherLoop:
     def _note_drained(self, pod: str) -> None:
         if all(other.pod != pod for other in self._shared.gather.collectors):
             self._shared.drained_pods[pod] = None
-            log.info("pod %s holds no collector", pod)
+            log.info("pod %s has no collector left", pod)
 
     def _submit(self, now: float) -> None:
         gather = self._shared.gather
@@ -254,7 +254,7 @@ class GatherLoop:
             case Lost(cause=cause, fault=fault, request_id=None):
                 self._losses.lost(one, cause, fault, now)
             case Lost(cause=cause, request_id=int(request_id)):
-                log.warning("%s: an answer is lost, asking again: %s", one.id.name, cause)
+                log.warning("%s: an answer was lost; the request is sent again: %s", one.id.name, cause)
                 shared.gather.answer_lost(one, request_id, now)
                 shared.note_change()
 
@@ -314,7 +314,7 @@ class GatherLoop:
                 "%s applied version %d, which is too old to be compared; it was offered newer ones", one.id, version
             )
         else:
-            cause = f"what it loaded as version {version} has another digest than what was published"
+            cause = f"the loaded version {version} has another digest than the published version"
             self._losses.weights_failed(one, version, cause, now)
 
     def _applied(self, one: Collector, version: int, now: float) -> None:

@@ -66,8 +66,9 @@ class Losses:
         if versions.unproven >= max(_TRIES_TO_PROVE, self._shared.slots.awaited):
             self._shared.abort(
                 InfrastructureError(
-                    f"weights: no collector could prove version {version} in {versions.unproven} tries, the last "
-                    f"{one.id.name}: {cause}; look for code that changes the policy's tensors when they are loaded"
+                    f"weights: no collector loaded version {version} with the published digest in "
+                    f"{versions.unproven} tries; the last try, by {one.id.name}: {cause}; look for code that "
+                    "changes the policy's tensors when they are loaded"
                 )
             )
 
@@ -77,7 +78,7 @@ class Losses:
         # It may have been the last without a version that all others have.
         self._shared.versions.acknowledged(self._shared.gather.collectors.acknowledged)
         if resent:
-            log.info("%s: %d requests go to others", one.id.name, resent)
+            log.info("%s: %d requests are sent to other collectors", one.id.name, resent)
         self._outbox.stop(one.id)
         self._shared.note_change(urgent=True)
 
@@ -126,7 +127,7 @@ class Losses:
 
     def _node_died(self, node: str, now: float) -> None:
         for slot in self._shared.slots.node_died(node, now):
-            log.info("%s: it was lost with its node, which costs no restart", slot.name)
+            log.info("%s was lost with its node; this does not count as a restart", slot.name)
             self._shared.note_change()
 
     def _check_deadlines(self, now: float) -> None:

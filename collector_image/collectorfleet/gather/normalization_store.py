@@ -44,7 +44,7 @@ class NormalizationStore:
             self._shared.abort(UserCodeError(f"environment (collector {collector})", str(error)))
             return False
         if dropped:
-            log.warning("no environment has %s, which the state to go on from has", ", ".join(dropped))
+            log.warning("the state to resume from has %s, but no environment has it", ", ".join(dropped))
         stored = self.now()
         if is_first and stored is not None:
             versions.normalized(stored)

@@ -58,7 +58,7 @@ class LearnerFeed:
             UserCodeError, InfrastructureError: a learner raised, or is gone.
         """
         if not policies:
-            raise InvalidOption("policies: there is none; name at least one that is in the learner shards")
+            raise InvalidOption("policies: the list is empty; name at least one policy of the learner shards")
         found = {policy_id: shards.get_replay_and_policy_actors(policy_id) for policy_id in policies}
         for policy_id, (replay, learner) in found.items():
             _has(policy_id, "learner", learner, "weights")
@@ -144,7 +144,7 @@ class LearnerFeed:
     def version_of(self, policy_id: str, weights_version: int) -> int:
         """The version of a policy that acted in a frame with that ``("collector", "weights_version")``, from 1 on."""
         if policy_id not in self._modules:
-            raise InvalidOption(f"policy {policy_id!r}: is not fed; there are {', '.join(self._modules)}")
+            raise InvalidOption(f"policy {policy_id!r}: the feed does not have it; it has {', '.join(self._modules)}")
         return self._versions.of(policy_id, weights_version)
 
     def _load_changed(self) -> None:

@@ -145,5 +145,5 @@ def _empty_folder(folder: str | Path | None) -> Path | None:
         log.warning("checkpoint_dir: %s is made with the first checkpoint: %s", path, describe(error))
         return path
     if any(path.iterdir()):
-        raise InvalidOption(f"checkpoint_dir: {path} is not empty; what is there is another run's, use an empty folder")
+        raise InvalidOption(f"checkpoint_dir: {path} is not empty and belongs to another run; use an empty folder")
     return path

@@ -34,7 +34,7 @@ class PolicyReplay:
     def sample(self, policy_id: str, batch_size: int) -> TensorDictBase:
         """Frames of the policy, ``[batch_size]``, drawn with replacement. Raises LookupError if there are none."""
         if policy_id not in self._buffers:
-            raise LookupError(f"policy {policy_id!r}: no frames came yet")
+            raise LookupError(f"policy {policy_id!r}: no frames have arrived yet")
         found: TensorDictBase = self._buffers[policy_id].sample(batch_size)
         return found
 

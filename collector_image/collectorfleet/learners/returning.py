@@ -43,7 +43,7 @@ def returning(of: type) -> type:
                 kept = torch.load(kept_in, map_location="cpu", weights_only=False)
                 self.load_state_dict(kept["state"])
                 self.__dict__[_STEPS] = kept["steps"]
-                log.info("%s goes on from %s", of.__qualname__, kept_in)
+                log.info("%s resumes from %s", of.__qualname__, kept_in)
 
         def __bool__(self) -> bool:
             # Where a constructor raises Ray asks whether the object is true: a __len__ of the user's class would raise

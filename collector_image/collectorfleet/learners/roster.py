@@ -59,7 +59,7 @@ class Roster:
                 "letter or a digit"
             )
         if policy_id in self._places:
-            raise InvalidOption(f"policy {policy_id!r}: is there already; remove it first, or choose another id")
+            raise InvalidOption(f"policy {policy_id!r}: it exists already; remove it first, or choose another id")
         shard = self._shard()
         if shard is None:
             taken = "+".join(str(number) for number in self._slots)
@@ -86,7 +86,7 @@ class Roster:
         if policy_id not in self._places:
             there = f"; there are {', '.join(self._places)}" if self._places else "; there are none"
             raise InvalidOption(
-                f"policy {policy_id!r}: is not there{did_you_mean(policy_id, list(self._places)) or there}"
+                f"policy {policy_id!r}: it does not exist{did_you_mean(policy_id, list(self._places)) or there}"
             )
         return self._places[policy_id]
 

@@ -212,7 +212,7 @@ class LearnerShards:
         """
         self._check_open()
         if self._options.checkpoint_dir is None:
-            raise InvalidOption("checkpoint: there is no checkpoint_dir; give LearnerShards one")
+            raise InvalidOption("checkpoint: checkpoint_dir is not set; pass it to LearnerShards")
         folder = Path(self._options.checkpoint_dir)
         folder.mkdir(parents=True, exist_ok=True)
         left = {
@@ -257,7 +257,9 @@ class LearnerShards:
         return iter([(name, learner.actor, self._replay(name)) for name, learner in self._policies.items()])
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("LearnerShards do not travel: a copy would not know what is added later; pass actors instead")
+        raise TypeError(
+            "LearnerShards cannot be pickled, because a copy would not know later changes; pass its actors instead"
+        )
 
     # ---------------------------------------------------------------- how
     def _started(self, deadline: Deadline) -> list[Any]:
@@ -265,8 +267,8 @@ class LearnerShards:
         placed, _ = ray.wait(waiting, num_returns=len(waiting), timeout=deadline.left)
         if len(placed) < len(waiting):
             raise InfrastructureError(
-                f"learner shards: {len(placed)} of {len(waiting)} have room after {deadline.seconds:g} s; others use "
-                "what nodes have: end them, add a node, or ask for less"
+                f"learner shards: {len(placed)} of {len(waiting)} have room after {deadline.seconds:g} s; "
+                "other processes use the rest of the nodes; end them, add a node, or request less"
             )
         replay_class = self._class(self._options.replay_class)
         config = self._options.replay_config

@@ -181,8 +181,7 @@ class LocalRun:
             return nullcontext()
         if not self._options.resume and holds_anything(path):
             raise InvalidOption(
-                f"--checkpoint {path}: the folder is not empty; go on from what is in it with --resume, "
-                "or name an empty one"
+                f"--checkpoint {path}: the folder is not empty; resume its run with --resume, or name an empty folder"
             )
         return closing(CheckpointFolder(path, fleet=self._name, run=str(uuid4())))
 

@@ -57,7 +57,7 @@ class LeaseLoop:
             try:
                 await self._api.patch_lease(self._candidate.release_patch(self._lease))
             except TRANSIENT as error:
-                log.info("the Lease was not released and expires by itself: %s", error)
+                log.info("the Lease was not released; it expires on its own: %s", error)
 
     async def _step(self) -> float | None:
         """One look; returns how long to wait for the next, None if the Lease is another's now."""
@@ -85,5 +85,5 @@ class LeaseLoop:
 
     def _say_waiting(self, holder: str) -> None:
         if holder != self._waiting_for:
-            log.info("waiting for driver %s, which holds the Lease, to renew it no more", holder)
+            log.info("waiting until driver %s, which holds the Lease, stops renewing it", holder)
         self._waiting_for = holder

@@ -16,6 +16,6 @@ def log_as_asked(stream: TextIO, env: Mapping[str, str]) -> None:
     asked = env.get(names.ENV_LOG_FORMAT, LogFormat.TEXT.value)
     if asked not in set(LogFormat):
         known = " or ".join(LogFormat)
-        raise InvalidOption(f"{names.ENV_LOG_FORMAT}: {asked!r} is no format of log lines; write {known}")
+        raise InvalidOption(f"{names.ENV_LOG_FORMAT}: {asked!r} is not a log format; write {known}")
     about = OfFleet(env.get(names.ENV_NAMESPACE, ""), env.get(names.ENV_NAME, ""))
     log_to_stream(stream, LogFormat(asked), about)

@@ -50,7 +50,7 @@ class ReportLoop:
                 await asyncio.sleep(looked + LOOK_SECONDS - time.monotonic())
             except Exception:
                 # A bug here must not cost a run that may have taken days.
-                log.exception("reporting goes on after an error")
+                log.exception("reporting continues after an error")
                 await asyncio.sleep(RETRY_SECONDS)
         await self._write_last()
 

@@ -95,7 +95,7 @@ class ReportedRun:
             return
         was, self._size = self._size, size
         log.info(
-            "collectors.replicas, minAvailable are %d, %d, were %d, %d",
+            "collectors.replicas and minAvailable are now %d and %d; they were %d and %d",
             *(size.replicas, size.min_available),
             *(was.replicas, was.min_available),
         )

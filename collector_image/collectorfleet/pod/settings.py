@@ -56,8 +56,8 @@ class DriverSettings:
         missing = [variable for variable in variables.values() if not env.get(variable)]
         if missing:
             raise MissingSetting(
-                f"{', '.join(missing)} not set; `collectorfleet drive` runs in the pod that the operator makes, "
-                "`collectorfleet run FILE` runs a fleet on this machine"
+                f"{', '.join(missing)} not set; the operator runs `collectorfleet drive` in a pod; use "
+                "`collectorfleet run FILE` to run a fleet on this machine"
             )
         mounted = env.get(names.ENV_CHECKPOINTS)
         found = {field: env[variable] for field, variable in variables.items()}

@@ -80,7 +80,7 @@ class StatusWriter:
         new = found - self._undeclared.keys()
         if new:
             fields = ", ".join("status." + ".".join(path) for path in sorted(new))
-            log.warning("the installed CRD does not know %s: reports go without; update the CRD", fields)
+            log.warning("the installed CRD does not know %s, so reports omit it; update the CRD", fields)
         self._undeclared |= dict.fromkeys(found, time.monotonic())
         return bool(found)
 

@@ -49,7 +49,7 @@ async def read_timeline(api: FleetApi, settings: DriverSettings, closing: thread
         try:
             return unpack(base64.b64decode(packed))
         except ValueError as error:
-            log.warning("the timeline begins anew, the one before cannot be read: %s", error)
+            log.warning("a new timeline begins, because the previous one cannot be read: %s", error)
             return None
     return None
 

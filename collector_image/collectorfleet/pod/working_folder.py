@@ -22,6 +22,6 @@ def enter_working_folder(code: Path) -> None:
             if not path.name.startswith(".."):
                 (folder / path.name).symlink_to(path)
     except OSError as error:
-        log.warning("there is no working folder that can be written to, the pod has no place for one: %s", error)
+        log.warning("no folder of the pod can be written to, so the driver has no working folder: %s", error)
         return
     os.chdir(folder)

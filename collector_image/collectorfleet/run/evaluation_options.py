@@ -60,8 +60,8 @@ def evaluation_of_script(scripts: Evaluation | None, manifests: Evaluation | Non
     if scripts is None or manifests is None:
         if scripts is not None:
             raise InvalidOption(
-                "evaluation: the manifest has no spec.evaluation, and so there are no pods for evaluators; add "
-                "`evaluation: {}` to it"
+                "evaluation: the manifest has no spec.evaluation, so the fleet has no evaluators; add "
+                "`evaluation: {}` to the manifest"
             )
         return manifests
     of_pods = {name: getattr(manifests, name) for name in _OF_PODS}
@@ -71,7 +71,10 @@ def evaluation_of_script(scripts: Evaluation | None, manifests: Evaluation | Non
         if one.name not in _OF_PODS and getattr(manifests, one.name) != one.default
     ]
     if ignored:
-        log.warning("evaluation: the script says it, so these of spec.evaluation are ignored: %s", ", ".join(ignored))
+        log.warning(
+            ("evaluation: the script passes its own Evaluation, so these fields of spec.evaluation are ignored: %s"),
+            ", ".join(ignored),
+        )
     if scripts.device is not None:
         log.warning("evaluation: the script's device %s is ignored: evaluator pods have no GPU", scripts.device)
     return replace(scripts, device=None, **of_pods)

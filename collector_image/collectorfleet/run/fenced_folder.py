@@ -288,7 +288,7 @@ class FencedFolder:
                 except OSError as error:
                     if place.parent == self.path:
                         raise
-                    log.warning("%s: what an earlier driver was writing is left: %s", self.path, describe(error))
+                    log.warning("%s: unfinished files of an earlier driver remain: %s", self.path, describe(error))
 
     def _turns(self) -> list[_Turn]:
         found = (_STAGING.fullmatch(name) for name in os.listdir(self.path))

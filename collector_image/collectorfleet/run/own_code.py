@@ -78,8 +78,8 @@ def _found(script: str) -> Path:
     for folder in [""] if script.startswith("/") else sys.path:
         if (file := Path(folder) / script).is_file():
             return file
-    where = "the image" if script.startswith("/") else "the code of the fleet, nor in the image"
-    raise UserCodeError(f"script {script}", f"there is no such file in {where}")
+    where = "the image" if script.startswith("/") else "the code of the fleet or the image"
+    raise UserCodeError(f"script {script}", f"no such file in {where}")
 
 
 def built_options(spec: CollectorFleetSpec, *, on_ray: bool) -> dict[str, Any]:

@@ -41,8 +41,9 @@ def resume_point(
     position = resumed(saved, [at_checkpoint, *history.records])
     if checkpoint and checkpoint.completed and total_frames is not None and saved.frames >= total_frames:
         raise InvalidOption(
-            f"collection.totalFrames is {total_frames}, and the checkpoint is of a run that completed after "
-            f"{saved.frames}: raise totalFrames to go on with it, or start over with another folder for checkpoints"
+            f"collection.totalFrames is {total_frames}, but the checkpoint is of a run that completed after "
+            f"{saved.frames}; raise totalFrames to continue the run, or start over with another folder for "
+            "checkpoints"
         )
     sentence = _sentence(saved, position, behind_output=written is not None)
     if not buffer_begins_empty or not saved.frames:
@@ -66,6 +67,6 @@ def _sentence(saved: Position, position: Position, *, behind_output: bool) -> st
         return ""
     lost = f"{position.frames_lost} frames were lost with earlier drivers; the next version is {position.version + 1}"
     if saved == Position():
-        return f"starting over, there is nothing to go on from: {lost}"
-    where = "behind the output's" if behind_output else "from the checkpoint at"
-    return f"going on {where} {saved.frames} frames: {lost}"
+        return f"starting over, because there is no checkpoint and no output to resume from: {lost}"
+    where = "after the output's" if behind_output else "from the checkpoint at"
+    return f"resuming {where} {saved.frames} frames: {lost}"

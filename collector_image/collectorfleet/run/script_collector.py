@@ -86,13 +86,13 @@ class ScriptCollectors:
         """Raises InvalidOption for a second one."""
         if self._there:
             raise InvalidOption(
-                "FleetCollector: this run has one, with all of the fleet's collectors; make others, such as one for "
-                "evaluation, of TorchRL's own Collector"
+                "FleetCollector: this run already has one, with all of the fleet's collectors; use TorchRL's "
+                "own Collector for others, such as one for evaluation"
             )
         self._there = True
         for name in (*_OF_THE_FLEET, *_OF_THE_RUN):
             if name in given:
-                log.info("%s: what the script says is for a run by hand; here it is the fleet's", name)
+                log.info("%s: the script's values are ignored, because the fleet's manifest sets them", name)
         self._making.restore(given)
 
     def resume_point(self, given: dict[str, Any]) -> ResumePoint:

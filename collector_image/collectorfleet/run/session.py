@@ -140,7 +140,9 @@ class Session:
         Raises UserCodeError when the user's code raises, another CollectorFleetError when the fleet cannot go on.
         """
         if self._work is None:
-            raise InvalidOption("spec: no driver.train, driver.script, learners or output says what to do with frames")
+            raise InvalidOption(
+                "spec: set driver.train, driver.script, learners or output; without them the frames would be lost"
+            )
         try:
             done = self._work()
             if self._collector is not None and self._collector.evaluates:

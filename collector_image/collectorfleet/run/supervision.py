@@ -26,5 +26,5 @@ def supervise(work: Callable[[], Completed], stop: StopRequest) -> Exit:
     stop.run_ended()
     if stop.reason is None:
         return ended
-    log.info("when asked to stop, the run ended so: %s", ended.message)
+    log.info("after the request to stop, the run ended with: %s", ended.message)
     return Stopped(f"stopped: {stop.reason.text}", ENDINGS[stop.reason.way].exit_code)

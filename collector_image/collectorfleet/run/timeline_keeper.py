@@ -86,7 +86,7 @@ def keeper_in(
     try:
         before = files.read(folder.path / files.NAME) or before
     except (OSError, ValueError) as error:
-        log.warning("the timeline begins anew, the one before cannot be read: %s", error)
+        log.warning("a new timeline begins, because the previous one cannot be read: %s", error)
 
     def keep(timeline: Timeline) -> None:
         also(timeline)  # first: the folder may be full

@@ -89,8 +89,8 @@ def run_script(
     if not reached.batches:
         raise UserCodeError(
             where,
-            "it ended without a batch: make a collectorfleet.FleetCollector, which has the fleet's collectors, and "
-            "iterate over it",
+            "it ended without a batch; make a collectorfleet.FleetCollector, which has the fleet's "
+            "collectors, and iterate over it",
         )
     return Completed(f"{script.name} ended after {reached.frames} frames in {reached.batches} batches")
 

@@ -43,7 +43,7 @@ class Recorder:
         self._known: dict[str, tuple[int, str | None]] = {}  # restarts and last error of each collector
         self._ended: str | None = None
         if before is not None:
-            self._tell(now, "the driver was started again")
+            self._tell(now, "the driver was restarted")
 
     def note(self, report: DriverReport, now: float) -> None:
         """What is true at ``now``, which grows."""
@@ -84,7 +84,7 @@ class Recorder:
         self._evaluation_failures = failures
         # A resumed driver has the counts of its checkpoint, which are no news.
         if known is not None and failures > known:
-            self._tell(now, status.last_failure or "an evaluator was started again", EVALUATION)
+            self._tell(now, status.last_failure or "an evaluator was restarted", EVALUATION)
 
     def _live(self, row: CollectorStatus, now: float) -> None:
         spans = self._lives.setdefault(row.name, [])

@@ -34,9 +34,9 @@ class FrozenNormalization:
         for name, kept in found.items():
             if kept[0].runs and _is_of_rewards(name):
                 raise InvalidOption(
-                    f"evaluation: {name} normalizes rewards by statistics that change with each version, and returns "
-                    "of two versions could not be compared; leave the reward out of its in_keys in the environment of "
-                    "the evaluation"
+                    f"evaluation: {name} normalizes rewards by statistics that change with each version, so "
+                    "returns of two versions cannot be compared; remove the reward from its in_keys in the "
+                    "evaluation environment"
                 )
         # Constants of rewards are the environment's own: they change no action.
         self._kept = {

@@ -84,7 +84,7 @@ class EpisodePlayer:
         finally:
             (segment,) = inbox.end_rollout()
         if segment.version != request.version:
-            raise RuntimeError(f"version {segment.version} was loaded, and {request.version} was to be evaluated")
+            raise RuntimeError(f"version {segment.version} is loaded, but version {request.version} is requested")
         recorded = recorder.recorded() if request.recorded else None
         return Rollout(None, sum(episodes.lengths), request.version, None, episodes=episodes, recorded=recorded)
 

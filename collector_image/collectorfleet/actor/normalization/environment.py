@@ -48,7 +48,10 @@ class EnvironmentNormalization:
         """
         given = codec.decode(snapshot)
         if given.keys() != self._kept.keys():
-            raise ValueError(f"normalization: published are {sorted(given)}, and there are {sorted(self._kept)} here")
+            raise ValueError(
+                f"normalization: the published statistics are {sorted(given)}, but this environment has "
+                f"{sorted(self._kept)}; give all environments the same transforms"
+            )
         with self._lock:
             self._note_contribution()
             proofs = {}
@@ -70,7 +73,8 @@ class EnvironmentNormalization:
         for name, one in found.items():
             if not one.is_finite:
                 raise ValueError(
-                    f"{name}: what the environment returned is not finite, and would be in all that follows"
+                    f"{name}: the environment returned a value that is not finite, which would spoil all "
+                    "later statistics; correct the environment"
                 )
         return found or None
 
@@ -102,8 +106,8 @@ def load(env: EnvBase, normalization: Normalization) -> None:
     learnt = {name for name, those in kept.items() if not isinstance(those[0], OfConstants)}
     for name in sorted((learnt - normalization.keys()) | (normalization.keys() - kept.keys())):
         raise InvalidOption(
-            f"load_normalization: of this environment and of what the collectors have told, only one has {name}; build "
-            "it as they do, and ask once a batch is there"
+            f"load_normalization: either this environment or the collectors lack {name}; build the "
+            "environment as the collectors do, and call this function after the first batch"
         )
     for name, one in normalization.items():
         for there in kept[name]:

@@ -11,7 +11,7 @@ from torchrl.envs.transforms import RNDTransform
 from collectorfleet.actor.normalization.transforms import Kept, kept_by
 from collectorfleet.errors import InvalidOption
 
-_INSTEAD: Final = "freeze it (freeze()), or make a constant of it (to_observation_norm())"
+_INSTEAD: Final = "freeze the transform (freeze()), or make it constant (to_observation_norm())"
 
 
 def find(env: EnvBase) -> dict[str, list[Kept]]:

@@ -167,5 +167,5 @@ def _find(collector: FastCollector, changed: str | None) -> Found | NotExact:
     except NotExact as why:
         found = why
     except Exception as error:  # noqa: BLE001  (it is looked at what anybody wrote, and TorchRL's loop may take it)
-        found = NotExact(f"looking at what is stepped raised {type(error).__name__}: {error}")
+        found = NotExact(f"inspecting the environment and the policy raised {type(error).__name__}: {error}")
     return found if changed is None else NotExact(f"{found} ({changed} has changed)")

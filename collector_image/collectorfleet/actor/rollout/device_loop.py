@@ -178,7 +178,7 @@ class DeviceLoop:
             both = zip(self.policy.reads, versions, strict=True)
             written = [key for key, version in both if version_of(now[key]) != version]
         for key in written:
-            require(key not in ENDS, f"the policy writes into {key}, which counts; {CLONE}")
+            require(key not in ENDS, f"the policy writes into the counter {key}; {CLONE}")
         return now, said, written
 
     def _act(self, now: Values) -> Values:

@@ -51,7 +51,7 @@ def find_loop(collector: Collector) -> Found:
     except NotExact as error:
         why = str(error)
     except Exception as error:  # noqa: BLE001  (it is looked at what anybody wrote, and it can step itself)
-        why = f"looking at it raised {type(error).__name__}: {error}"
+        why = f"inspecting it raised {type(error).__name__}: {error}"
     if not isinstance(base_of(collector.env), GymLikeEnv):  # which make arrays of the CPU into tensors
         with suppress(NotExact):
             return found_with_tensors(collector)

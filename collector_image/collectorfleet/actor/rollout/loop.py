@@ -210,7 +210,7 @@ class Loop:
 
     def _require_of_environment(self, written: Iterable[str]) -> None:
         for key in written:
-            require(key == self._envs.key, f"the policy writes into {key}, which counts; {CLONE}")
+            require(key == self._envs.key, f"the policy writes into the counter {key}; {CLONE}")
 
     def _left(self, values: Values, over: Sequence[int]) -> Values:
         """What the policy said, as it is left for the next step: a reset of some environments, not all, makes zeros."""

@@ -83,8 +83,8 @@ def capture(call: Callable[[], Values], device: torch.device) -> Graph:
                 made = call()
     except RuntimeError as error:
         raise RuntimeError(
-            f"cudagraph_policy: the steps cannot be recorded as a CUDA graph ({error}); remove what reads a tensor on "
-            "the host, such as .item() or a condition on a tensor, what makes a tensor of a number, and generators "
-            "other than torch's own, or unset cudagraph_policy"
+            f"cudagraph_policy: the steps cannot be recorded as a CUDA graph ({error}); remove code that "
+            "reads a tensor on the host (.item(), a condition on a tensor), makes a tensor from a number, or "
+            "uses a generator other than torch's own; or unset cudagraph_policy"
         ) from error
     return _CudaGraph(graph, made)

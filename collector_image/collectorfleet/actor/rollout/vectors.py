@@ -104,7 +104,10 @@ def find_vector(
         # It resets whom it is told to, and Gymnasium says how: anybody's may be asked.
         require(not readers, "an info_dict_reader writes to the frames")
         return VectorEnvironment(vector, key, None, read_action), list(transforms)
-    require(type(vector) in (SyncVectorEnv, AsyncVectorEnv), f"nobody has shown how {type(vector).__name__} resets")
+    require(
+        type(vector) in (SyncVectorEnv, AsyncVectorEnv),
+        (f"the fast loop does not know how {type(vector).__name__} resets"),
+    )
     require(readers == [terminal_obs_reader], "an info_dict_reader writes to the frames")
     own, *others = transforms
     require(type(own) is VecGymEnvTransform and not own.native_autoreset, "the environment's own transform is missing")

@@ -42,7 +42,7 @@ def document(title: str, body: str, style: str = "") -> str:
 
 def _head(run: Timeline, state: str) -> str:
     began = datetime.fromtimestamp(run.began, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    word = state or run.ended or "not ended as far as is known here"
+    word = state or run.ended or "its end is not known here"
     facts = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in _facts(run))
     return f"<header><h1>{escape(run.fleet)}</h1><p>{escape(word)}</p><p>began {began}</p><dl>{facts}</dl></header>"
 
@@ -54,7 +54,7 @@ def _facts(run: Timeline) -> Iterator[tuple[str, str]]:
     yield "frames", f"{frames:,.0f}{total}"
     yield "time", ticks.duration(seconds)
     if frames and seconds:
-        yield "frames/s, all in all", ticks.number(frames / seconds)
+        yield "frames/s, whole run", ticks.number(frames / seconds)
     if (returned := _last(run, "return")) is not None:
         yield "mean return, last 100 episodes", ticks.number(returned)
     if run.evaluations:

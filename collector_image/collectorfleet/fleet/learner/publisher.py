@@ -48,7 +48,7 @@ class LearnerPublisher:
                 sentence = self._published(given)
                 ray.get(self._relay.answer.remote(given.number, sentence))
         except ray.exceptions.RayError as error:
-            log.warning("weights of the learner arrive no more: %s", describe(error))
+            log.warning("no more weights arrive from the learner: %s", describe(error))
         finally:
             if ray.is_initialized():
                 ray.kill(self._relay)

@@ -111,8 +111,8 @@ BATCHES: Final = (
         lambda options: (
             options.replay_buffer is None or getattr(options.replay_buffer, "service_backend", None) == "ray"
         ),
-        "a buffer of this process cannot be shared with distant Ray actors; build it with "
-        "ReplayBuffer(..., service_backend='ray'), or extend it with the batches that the iteration yields",
+        "Ray actors on other nodes cannot share a buffer of this process; build it with ReplayBuffer(..., "
+        "service_backend='ray'), or extend it with the batches that the iteration yields",
         TypeError,
     ),
 )

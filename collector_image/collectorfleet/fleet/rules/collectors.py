@@ -168,7 +168,9 @@ COLLECTORS: Final = (
         "environment-is-or-builds-one",
         "create_env_fn",
         lambda options: not _no_environments(options),
-        lambda options: f"a {type(_no_environments(options)[0]).__name__} neither is nor builds an environment",
+        lambda options: (
+            f"a {type(_no_environments(options)[0]).__name__} is neither an environment nor a function that builds one"
+        ),
     ),
     Rule("policy-acts", "policy", lambda options: not _cannot_act(options.policy), _say_cannot_act),
     Rule(
@@ -183,7 +185,7 @@ COLLECTORS: Final = (
         "one-policy",
         "policy_factory",
         not_both("policy", "policy_factory"),
-        "there is a policy already; pass one of the two",
+        "excludes policy; pass one of the two",
     ),
     Rule(
         "environment-error-is-known",
@@ -195,13 +197,13 @@ COLLECTORS: Final = (
         "environment-errors-have-one-judge",
         "on_environment_error",
         lambda options: options.on_environment_error == OnEnvironmentError.FAIL or options.failure_policy is None,
-        "a failure_policy is asked itself, with the fault EnvironmentError; leave one of the two out",
+        "a failure_policy decides about the fault EnvironmentError itself; pass one of the two",
     ),
     Rule(
         "service-is-reachable",
         "policy",
         lambda options: getattr(options.policy, "service_backend", None) in (None, "ray"),
-        "an inference service of this process cannot be asked by distant Ray actors; build it with "
+        "Ray actors on other nodes cannot ask an inference service of this process; build it with "
         "service_backend='ray'",
     ),
     Rule(

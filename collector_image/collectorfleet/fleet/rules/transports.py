@@ -53,8 +53,8 @@ TRANSPORTS: Final = (
     ),
     _only_with_ray("remote_configs", "has processes, and these are options of Ray actors"),
     _only_with_ray("ray_init_config", "starts no Ray"),
-    _only_with_rpc("tensorpipe_options", "has nothing travel over TensorPipe"),
-    _only_with_rpc("visible_devices", "gives no process its GPUs"),
+    _only_with_rpc("tensorpipe_options", "does not use TensorPipe"),
+    _only_with_rpc("visible_devices", "assigns no GPUs to processes"),
     _is_right("tensorpipe_options", lambda options: problem(options.tensorpipe_options or {})),
     _is_right("visible_devices", lambda options: visible_problem(options.of_each("visible_devices").values)),
     Rule(
@@ -67,7 +67,10 @@ TRANSPORTS: Final = (
         "hosts-leave-by-rank",
         "scaling_policy",
         lambda options: options.launcher is None or options.scaling_policy is None,
-        "with a launcher collectors belong to hosts, and those of the highest ranks leave; leave it out",
+        (
+            "with a launcher, collectors belong to hosts, and the hosts of the highest ranks are removed first; "
+            "leave it out"
+        ),
     ),
     Rule(
         "only-with-ray",

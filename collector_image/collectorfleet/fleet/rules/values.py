@@ -42,7 +42,7 @@ def _at_least(least: int, name: str) -> Rule:
 def _some_time(name: str) -> Rule:
     def sentence(options: FleetOptions) -> str:
         seconds = getattr(options, name).total_seconds()
-        return f"{seconds:g} s would be over before anything can happen; give more than 0"
+        return f"{seconds:g} s is not a positive time; give more than 0"
 
     return Rule("some-time", name, lambda options: getattr(options, name) > timedelta(0), sentence)
 

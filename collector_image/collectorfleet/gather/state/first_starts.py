@@ -22,7 +22,7 @@ class FirstStarts:
         if other.name == collector.name:
             who = f"{collector.name} and the collector that it replaced"
         return (
-            f"environment: the first episodes of {who} began with the same observations, as if their environments had "
-            "one seed, and other collectors may do so, too: their frames are copies of each other; leave the seed out, "
-            "or give each collector its own: a factory that has a parameter `collector_index` is told it"
+            f"environment: the first episodes of {who} began with the same observations, so their "
+            "environments may share a seed and produce the same frames; remove the seed, or give each "
+            "collector its own: a factory with a parameter `collector_index` receives the index"
         )

@@ -58,7 +58,10 @@ class FleetNormalization:
     def _check(self, found: Normalization) -> None:
         first = str(self.reported_by)
         for name in sorted(self.now.keys() ^ found.keys()):
-            raise ValueError(f"{name}: only one of this environment and that of {first} has it; {_ONE_FOR_ALL}")
+            raise ValueError(
+                f"{name}: this environment and the one of {first} differ, because only one of them has it; "
+                f"{_ONE_FOR_ALL}"
+            )
         for name, one in found.items():
             _compare(name, one, self.now[name], first, _ONE_FOR_ALL)
 
@@ -68,8 +71,10 @@ class FleetNormalization:
         self.changes += 1
 
 
-_ONE_FOR_ALL: Final = "normalization is one for all collectors, so their environments need the same transforms"
-_OF_THE_STATE: Final = "give the environment the transforms back that it had then, or begin without that state"
+_ONE_FOR_ALL: Final = "all collectors share one normalization, so their environments need the same transforms"
+_OF_THE_STATE: Final = (
+    "give the environment the transforms that it had when the state was saved, or start without the state"
+)
 
 
 def _compare(name: str, here: Running, there: Running, whose: str, remedy: str) -> None:

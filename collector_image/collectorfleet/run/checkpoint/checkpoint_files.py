@@ -137,7 +137,7 @@ def newest_checkpoint(folder: Path) -> Checkpoint | None:
             raise  # to pass it over would lose what the newer release learned
         except (OSError, ValueError, KeyError, TypeError) as error:
             cause = describe(error)
-            log.warning("%s in %s cannot be read and is passed over: %s", name_of(number), folder, cause)
+            log.warning("%s in %s cannot be read and is skipped: %s", name_of(number), folder, cause)
     if numbers:
         raise UserCodeError(
             f"checkpoints in {folder}",

@@ -230,5 +230,5 @@ class Checkpointer:
             self._taken_over(f"checkpoints in {error}")
         cause = one_sentence(describe(error))
         if cause != self._failure:
-            log.warning("no checkpoint in %s, trying on: %s", self._folder.path, cause)
+            log.warning("cannot write a checkpoint to %s; trying again: %s", self._folder.path, cause)
         self._failure = cause

@@ -128,11 +128,11 @@ class CheckpointFolder:
         """A full volume costs the count of a later driver, and not its run: it is there to go on from a checkpoint."""
         if not (self.path / owner.FILE).exists() or not is_full(error):
             raise error
-        log.warning("%s is full, going on: %s", self.path, describe(error))
+        log.warning("%s is full; the run continues: %s", self.path, describe(error))
 
     def _remove(self, name: str) -> None:
         """One that cannot be removed takes room, and makes the new one no worse."""
         try:
             self.files.remove(name)
         except OSError as error:
-            log.warning("%s in %s is too old and cannot be removed: %s", name, self.path, describe(error))
+            log.warning("%s in %s is no longer needed, but cannot be removed: %s", name, self.path, describe(error))

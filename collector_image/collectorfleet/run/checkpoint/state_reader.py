@@ -40,7 +40,7 @@ def read_state(file: Path) -> Mapping[str, Any]:
     except Exception as error:  # (a file of something else fails anywhere in torch)
         raise ValueError(f"{file}: {describe(error)}") from error
     if not isinstance(found, dict):
-        raise ValueError(f"{file}: it is no state of a checkpoint")
+        raise ValueError(f"{file}: the file is not the state of a checkpoint")
     return found
 
 

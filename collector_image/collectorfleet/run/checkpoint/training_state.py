@@ -51,8 +51,8 @@ class TrainingState:
         missing = sorted(new.keys() - self._waiting.keys())
         if there and missing:
             raise ValueError(
-                f"run.keep: {self._where} has {', '.join(there)}, and not {', '.join(missing)}; "
-                "keep what is new in a call of its own, which returns False"
+                f"run.keep: {self._where} has {', '.join(there)}, but not {', '.join(missing)}; keep new "
+                "objects in a call of their own, which returns False"
             )
         for name, found in new.items():
             self._restored[name] = name in self._waiting
@@ -85,12 +85,12 @@ class TrainingState:
     def _is_new(self, name: str, found: Any) -> bool:
         if name in self._objects:
             if self._objects[name] is not found:
-                raise ValueError(f"run.keep: {name} is kept already, and is another object; choose another name")
+                raise ValueError(f"run.keep: {name} names another object that is kept already; choose another name")
             return False
         if not isinstance(found, _HOLDERS) and not (hasattr(found, "state_dict") and hasattr(found, "load_state_dict")):
             raise TypeError(
-                f"run.keep: {name} is a {type(found).__name__}, which cannot be put back in place; "
-                f"keep a dict that holds it, or an object with state_dict() and load_state_dict()"
+                f"run.keep: {name} is a {type(found).__name__}, which cannot be restored in place; keep a "
+                "dict that holds it, or an object with state_dict() and load_state_dict()"
             )
         return True
 
@@ -105,7 +105,7 @@ class TrainingState:
             else:
                 found.load_state_dict(state)
         except Exception as error:
-            raise UserCodeError.of(f"{self._where} does not fit {name}, start over in another folder", error) from error
+            raise UserCodeError.of(f"{self._where} does not fit {name}; start over in another folder", error) from error
 
 
 def _state_of(found: Any) -> Any:

@@ -28,7 +28,8 @@ def put(archive: Archive, mounted: Path | None, folder: Path, tls: ssl.SSLContex
         found = sha256(file)
         if found != archive.sha256:
             raise InvalidOption(
-                f"spec.code.archive.sha256: {archive.sha256} is asked for, and {bounds.where} has {found}"
+                f"spec.code.archive.sha256: expected {archive.sha256}, but {bounds.where} has {found}; "
+                "correct the digest, or use another archive"
             )
         unpack(file, folder, bounds)
     return f"sha256:{found}"

@@ -57,23 +57,25 @@ def _checked(file: IO[bytes], digest: str, bounds: Bounds) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = json.loads(file.read(_MOST_MANIFEST_BYTES))
     except ValueError as error:
-        raise InvalidOption(f"{bounds.where}: what is there is no manifest: {error}") from error
+        raise InvalidOption(f"{bounds.where}: the server sent no manifest of an artifact: {error}") from error
     return manifest
 
 
 def _check(file: IO[bytes], digest: str, bounds: Bounds) -> None:
     found = f"sha256:{sha256(file)}"
     if found != digest:
-        raise InvalidOption(f"{bounds.where}: the registry has {found} where {digest} is asked for")
+        raise InvalidOption(f"{bounds.where}: the registry sent {found} instead of {digest}")
 
 
 def _layers(manifest: dict[str, Any], bounds: Bounds) -> list[dict[str, Any]]:
     if "manifests" in manifest:
         inner = ", ".join(_platform(one) for one in manifest["manifests"])
-        raise InvalidOption(f"{bounds.where}: that is an index of {inner}; name the digest of one of them")
+        raise InvalidOption(
+            f"{bounds.where}: the digest is that of an index of {inner}; name the digest of one of them"
+        )
     layers: list[dict[str, Any]] = manifest.get("layers") or []
     if not layers:
-        raise InvalidOption(f"{bounds.where}: there is no layer in it; push a folder, such as by `oras push`")
+        raise InvalidOption(f"{bounds.where}: the artifact has no layer; push a folder, such as by `oras push`")
     return layers
 
 

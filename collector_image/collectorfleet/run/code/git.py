@@ -58,7 +58,7 @@ class _GitWeb(Web):
         # Another answer would be read as that of a folder of files, which knows no commit without all before it.
         if not answer.headers.get("Content-Type", "").startswith("application/x-git-"):
             answer.close()
-            raise InvalidOption(f"{self.where}: what answers there is no git server; write the address to clone from")
+            raise InvalidOption(f"{self.where}: the server is not a git server; write the address to clone from")
         began, read = bytearray(), answer.read
         self._began.append(began)
 
@@ -137,10 +137,10 @@ def _login(git: Git, credentials: Path | None) -> _Login:
 
 def _web(git: Git, bounds: Bounds, tls: ssl.SSLContext | None) -> _GitWeb:
     if git.credentials_secret is not None:
-        refused = f"the server takes not what Secret {git.credentials_secret.name} has; correct the Secret"
+        refused = f"the server rejects the credentials of Secret {git.credentials_secret.name}; correct the Secret"
     else:
         refused = (
-            "the repository is private, or is not there; correct the address, or name a Secret in credentialsSecret"
+            "the repository is private or does not exist; correct the address, or name a Secret in credentialsSecret"
         )
     return _GitWeb(bounds.where, refused, tls)
 
@@ -185,13 +185,13 @@ def _explained(error: GitProtocolError, web: _GitWeb) -> CollectorFleetError:
     refusal = web.refusal()
     if refusal is not None:
         return InvalidOption(
-            f"{web.where}: the repository does not give this commit; push it, or correct it: {refusal}"
+            f"{web.where}: the repository does not serve this commit; push the commit, or correct it: {refusal}"
         )
     if isinstance(error.__cause__, HTTPError):
         return web.failure(error.__cause__)
     if isinstance(error, HangupException):
         return InfrastructureError(f"{web.where}: {error}")
-    return InvalidOption(f"{web.where}: what answers there is no git server: {error}")
+    return InvalidOption(f"{web.where}: the server is not a git server: {error}")
 
 
 def _tree(git: Git, store: DiskObjectStore, bounds: Bounds) -> ObjectID:
@@ -199,10 +199,12 @@ def _tree(git: Git, store: DiskObjectStore, bounds: Bounds) -> ObjectID:
         found = store[ObjectID(git.commit.encode())]
     except KeyError as error:
         raise InvalidOption(
-            f"{bounds.where}: the repository does not give this commit; push it, or correct it"
+            f"{bounds.where}: the repository does not serve this commit; push the commit, or correct it"
         ) from error
     if not isinstance(found, Commit):
-        raise InvalidOption(f"{bounds.where}: that is a {found.type_name.decode()}, not a commit; name the commit")
+        raise InvalidOption(
+            f"{bounds.where}: the object is a {found.type_name.decode()}, not a commit; name the commit"
+        )
     return ObjectID(found.tree)
 
 

@@ -64,9 +64,12 @@ class Registry:
         self._reference = reference
         self._user = user
         refused = (
-            f"the registry takes not what Secret {secret} has; correct the Secret"
+            f"the registry rejects the credentials of Secret {secret}; correct the Secret"
             if secret
-            else "it is private, or is not there; correct the reference, or name a Secret in credentialsSecret"
+            else (
+                "the artifact is private or does not exist; correct the reference, or name a Secret in "
+                "credentialsSecret"
+            )
         )
         self._web = Web(where, refused, tls=tls)
         self._authorization: dict[str, str] = {}
@@ -105,7 +108,9 @@ class Registry:
             return {"authorization": f"Bearer {token.get('token') or token['access_token']}"}
         except (ValueError, KeyError, AttributeError):
             # The cause is left out: it could quote a token.
-            raise InvalidOption(f"{self._web.where}: {realm} gives no token that could be read") from None
+            raise InvalidOption(
+                f"{self._web.where}: the token server {realm} gave no token that could be read"
+            ) from None
 
 
 def _basic(user: Login) -> dict[str, str]:

@@ -28,15 +28,17 @@ def login(credentials: Path, secret: str, reference: Reference) -> Login:
         entries: dict[str, dict[str, Any]] = json.loads((credentials / _FILE).read_text())["auths"]
         found = _nearest(entries, reference)
         if found is None:
-            raise InvalidOption(f"{where} has nothing for {reference.host}, but for {', '.join(sorted(entries))}")
+            raise InvalidOption(
+                f"{where} has no credentials for {reference.host}, only for {', '.join(sorted(entries))}"
+            )
         return _of(found)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, InvalidOption):
             raise
         # The cause is left out: it could quote the password.
         raise InvalidOption(
-            f"{where} is none of type kubernetes.io/dockerconfigjson with username and password; make one by "
-            "`kubectl create secret docker-registry`"
+            f"{where} is not a Secret of type kubernetes.io/dockerconfigjson with username and password; make "
+            "one by `kubectl create secret docker-registry`"
         ) from None
 
 

@@ -96,9 +96,9 @@ class Web:
         wrong = _certificate_error(error)
         if wrong is not None and wrong.verify_code in _UNKNOWN_AUTHORITY:
             return InvalidOption(
-                f"{self.where}: no trusted certificate authority has signed the certificate that answers{through}: "
-                f"{wrong.verify_message}; name the authority in spec.code.certificateAuthority, or for `collectorfleet "
-                "run` in SSL_CERT_FILE"
+                f"{self.where}: no trusted certificate authority has signed the certificate of the "
+                f"server{through}: {wrong.verify_message}; name the authority in "
+                "spec.code.certificateAuthority, or for `collectorfleet run` in SSL_CERT_FILE"
             )
         if isinstance(cause, ProxyError):
             cause = cause.original_error

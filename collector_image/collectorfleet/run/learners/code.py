@@ -55,7 +55,7 @@ def parts_of(policy: Any, asked: Learners) -> dict[str, nn.Module]:
                 f"{type(policy).__qualname__} that acts for {one.id}"
             ) from error
         if not isinstance(part, nn.Module):
-            raise InvalidOption(f"{where}.module: {one.path} is a {type(part).__qualname__}, and not an nn.Module")
+            raise InvalidOption(f"{where}: {one.path} is a {type(part).__qualname__}, not an nn.Module")
         found[one.id] = part
     return found
 
@@ -63,7 +63,7 @@ def parts_of(policy: Any, asked: Learners) -> dict[str, nn.Module]:
 def _class(field: str, path: str, *methods: str) -> type:
     found = load(path)
     if not inspect.isclass(found):
-        raise UserCodeError(f"{field} {path}", "is a function, and an actor is made of a class; name that")
+        raise UserCodeError(f"{field} {path}", "is a function, but an actor needs a class; name the class")
     missing = [f"{name}()" for name in methods if not hasattr(found, name)]
     if missing:
         raise UserCodeError(f"{field} {path}", f"{found.__qualname__} has no {' and no '.join(missing)}; add it")

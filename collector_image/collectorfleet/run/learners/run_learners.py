@@ -72,7 +72,7 @@ class RunLearners:
             self.status = _status(self.shards, self.feed.status(collector))
         except CollectorFleetError as error:
             # Whoever learns or writes next says it as an error.
-            log.warning("the learners' status stays as it was: %s", describe(error))
+            log.warning("the learners' status was not updated: %s", describe(error))
         self._looked = time.monotonic()
 
     def checkpoint(self, within: timedelta) -> None:
@@ -156,7 +156,7 @@ def open_learners(
         try:
             folders.tidy(keep=before)
         except OSError as error:
-            log.warning("what earlier drivers left is to be removed later: %s", describe(error))
+            log.warning("files of earlier drivers will be removed later: %s", describe(error))
     shards = LearnerShards(
         code.of_policies[asked.policies[0].id],
         **_shard_options(asked, on_gpus=on_gpus),

@@ -124,7 +124,10 @@ def _of_the_user(factory: Factory) -> Logger:
     if not hasattr(logger, "log_metrics"):
         raise UserCodeError(
             f"driver.log.logger {factory.factory}",
-            f"it returned a {type(logger).__name__}, which is no torchrl.record.loggers.Logger: it has no log_metrics",
+            (
+                f"it returned a {type(logger).__name__}, which is not a torchrl.record.loggers.Logger: it has no "
+                "log_metrics"
+            ),
         )
     found: Logger = logger
     return found

@@ -109,7 +109,7 @@ class RunLog:
             self._waiting.put_nowait(record)
         except queue.Full:
             if not self._left_out:
-                log.warning("%s: %d records wait; leaving out more", self._names, MOST_WAITING)
+                log.warning("%s: %d records wait; further records are dropped", self._names, MOST_WAITING)
             self._left_out += 1
 
     def _run(self) -> None:
@@ -156,11 +156,11 @@ class RunLog:
             act()
         except Exception as error:  # noqa: BLE001  (loggers are anybody's code, and only told of)
             if name not in self._silent:
-                log.warning("%s: %s: %s; the run goes on without these %s", name, type(error).__name__, error, what)
+                log.warning("%s: %s: %s; the run continues without these %s", name, type(error).__name__, error, what)
             self._silent.add(name)
         else:
             if name in self._silent:
-                log.info("%s: takes %s again", name, what)
+                log.info("%s accepts %s again", name, what)
             self._silent.discard(name)
 
 

@@ -58,11 +58,11 @@ class Troubles:
 
     def broke(self, why: str) -> None:
         """Most often because a member is lost, of which others tell."""
-        log.info("the process group broke, and is formed anew: %s", one_sentence(why))
+        log.info("the process group broke and is formed again: %s", one_sentence(why))
 
     def not_formed(self, why: str) -> None:
         if why != self._last:
-            log.warning("the process group cannot be formed, and is tried again: %s", one_sentence(why))
+            log.warning("the process group cannot be formed; trying again: %s", one_sentence(why))
         self._last = why
 
     def formed(self) -> None:
@@ -225,7 +225,7 @@ class Courier:
             self._gang = Gang(epoch, called, group.result())
             self._troubles.formed()
         elif not ended:
-            self._troubles.not_formed(f"not all of {_named(called)} came within {_TIMEOUT.total_seconds():g} s")
+            self._troubles.not_formed(f"not all of {_named(called)} joined within {_TIMEOUT.total_seconds():g} s")
         elif error is not None and not self._ledger.without(called):
             self._troubles.not_formed(describe(error))
 
@@ -242,7 +242,7 @@ class Courier:
         silent = self._ledger.silence(called)
         if silent and not self._over:
             log.warning(
-                "%s left out of the process group until heard of: no answer within %g s",
+                "%s: no answer within %g s; left out of the process group until the next answer",
                 _named(silent),
                 _CALL_TIMEOUT.total_seconds(),
             )

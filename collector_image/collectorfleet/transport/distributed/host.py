@@ -58,7 +58,7 @@ class CollectorHost:
         """Serve one driver after another; ends only by an exception, HostRefused or that of a signal."""
         while True:
             link, token = self._find_driver()
-            log.info("the driver is there")
+            log.info("the driver is connected")
             processes = _Processes(link, token, self._came.rank * self._came.collectors)
             try:
                 self._obey(link, processes)

@@ -71,11 +71,11 @@ class CollectorHosts:
     ) -> None:
         if len(token) < SHORTEST_TOKEN_BYTES:
             raise InvalidOption(
-                f"token: {len(token)} bytes can be guessed; use {SHORTEST_TOKEN_BYTES} or more, such as those of "
-                "`openssl rand -hex 32`"
+                f"token: {len(token)} bytes are too few to be secret; use {SHORTEST_TOKEN_BYTES} or more, "
+                "such as those of `openssl rand -hex 32`"
             )
         if collectors_per_host < 1:
-            raise InvalidOption(f"collectors_per_host: {collectors_per_host}; a host holds at least one collector")
+            raise InvalidOption(f"collectors_per_host: {collectors_per_host} is too small; use at least 1")
         share = gpu_units(gpus_per_collector, "gpus_per_collector")
         if isinstance(share, Refusal):
             raise InvalidOption(f"{share.field}: {share.message}")
@@ -86,7 +86,7 @@ class CollectorHosts:
         try:
             self._listener = Listener((host, port), token)
         except OSError as error:
-            raise InvalidOption(f"host and port: nobody can listen at {host}:{port}: {error}") from error
+            raise InvalidOption(f"host and port: cannot listen at {host}:{port}: {error}") from error
         self.port = self._listener.address[1]
         self._lock = threading.Lock()
         self._hosts: dict[int, _Host] = {}
@@ -98,13 +98,13 @@ class CollectorHosts:
         with self._lock:
             if self._closed:
                 raise InvalidOption(
-                    "launcher: these CollectorHosts ended with the FleetCollector that had them; make others, which "
-                    f"may listen at port {self.port} again"
+                    "launcher: these CollectorHosts ended with their FleetCollector; make new ones, which "
+                    f"may use port {self.port} again"
                 )
             if self._claimed:
                 raise InvalidOption(
-                    "launcher: another FleetCollector has these CollectorHosts; make others for this one, at another "
-                    f"port than {self.port}"
+                    "launcher: another FleetCollector uses these CollectorHosts; make new ones for this one, "
+                    f"at a port other than {self.port}"
                 )
             self._claimed = True
 
@@ -177,10 +177,10 @@ class CollectorHosts:
                 host.link.say(hosting.Launch(launched.id, launched.address))
         if before is not None:
             # One that vanished, most often. One that lives must not come back, and push this one out in turn.
-            before.link.say(hosting.Refused(f"{host.came.pod} came as rank {rank} after it"))
+            before.link.say(hosting.Refused(f"{host.came.pod} joined later as rank {rank}"))
             before.link.close()
             _end(lost, Ended(f"{before.came.pod} is gone", Fault.NODE_LOST))
-        log.info("%s is here, with rank %d", host.came.pod, rank)
+        log.info("%s joined with rank %d", host.came.pod, rank)
         return True
 
     def _lost(self, host: _Host) -> None:
@@ -190,7 +190,7 @@ class CollectorHosts:
                 return
             del self._hosts[rank]
             lost = self._taken_from(rank)
-        log.info("%s, which had rank %d, is gone", host.came.pod, rank)
+        log.info("%s, which had rank %d, left", host.came.pod, rank)
         _end(lost, Ended(f"{host.came.pod} is gone", Fault.NODE_LOST))
 
     def _ended(self, collector: CollectorId, ended: Ended) -> None:

@@ -73,7 +73,7 @@ class Link:
         try:
             return cloudpickle.loads(written)
         except Exception as error:
-            raise Unreadable(f"what was said cannot be unpickled here: {describe(error)}") from error
+            raise Unreadable(f"the message cannot be unpickled here: {describe(error)}") from error
 
     def send(self, written: bytes) -> None:
         with self._speaking:
@@ -85,7 +85,7 @@ class Link:
         """Bytes that the other side sent, at most ``most``. Raises Unauthenticated for anybody else's."""
         (size,) = _HEADER.unpack(_read(self._connection, _HEADER.size))
         if most is not None and size > most:
-            raise Unauthenticated(f"a message of {size} bytes, where there are {most} at most")
+            raise Unauthenticated(f"a message has {size} bytes; at most {most} are allowed")
         mac = _read(self._connection, _MAC_BYTES)
         written = _read(self._connection, size)
         if not hmac.compare_digest(mac, _mac(self._hears, self._heard, written)):
@@ -157,7 +157,7 @@ class Listener:
                     continue  # it went away at once, or this is the end
                 except OSError as error:
                     # No file is left, most often. Whoever waits goes on waiting, so to look again at once is no use.
-                    log.warning("nobody is let in at port %d for %g s: %s", self.address[1], PAUSE_SECONDS, error)
+                    log.warning("port %d accepts no connection for %g s: %s", self.address[1], PAUSE_SECONDS, error)
                     self._over.wait(PAUSE_SECONDS)
                     continue
                 threading.Thread(target=self._meet, args=(connection, converse), daemon=True).start()

@@ -146,7 +146,7 @@ class DistributedTransport:
     def _say(self, collector: CollectorId, said: object) -> None:
         link = self._collectors[collector].link
         if link is None:
-            raise RuntimeError(f"{collector} was told something before its process had come")
+            raise RuntimeError(f"{collector} got a request before its process joined")
         link.say(said)
 
     def _converse(self, link: Link, collector: CollectorId) -> None:

@@ -29,8 +29,8 @@ def pickled(option: str, value: Any) -> bytes:
         written: bytes = cloudpickle.dumps(value)
     except Exception as error:
         raise InvalidOption(
-            f"{option}: it cannot be pickled, and collectors are other processes: {describe(error)}; have it make what "
-            "cannot travel when it is called, in the collector"
+            f"{option}: the object cannot be pickled, but collectors are other processes: {describe(error)}; "
+            "pass a function that creates what cannot be pickled in the collector"
         ) from error
     return written
 

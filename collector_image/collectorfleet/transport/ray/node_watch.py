@@ -76,7 +76,7 @@ def _nodes() -> list[Node] | None:
     try:
         nodes: list[Node] | None = ray.nodes() if ray.is_initialized() else None
     except Exception as error:  # noqa: BLE001  (Ray has no base class for what a head that is away raises)
-        log.debug("what became of nodes is not known now: %s", error)
+        log.debug("the state of the nodes is unknown: %s", error)
         return None
     return nodes
 

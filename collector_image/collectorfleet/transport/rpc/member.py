@@ -73,7 +73,7 @@ def member(place: Place) -> None:
 def obey(number: int, pickled: bytes) -> None:
     """The driver calls this once the collector has joined. It waits for nobody."""
     if _member is None:
-        raise RuntimeError("a collector was told something before it had joined")
+        raise RuntimeError("a collector got a request before it joined")
     _member.obey(number, cloudpickle.loads(pickled))
 
 

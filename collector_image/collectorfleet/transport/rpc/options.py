@@ -44,7 +44,7 @@ def problem(given: Mapping[str, Any]) -> str | None:
         return f"{', '.join(unknown)} cannot be set here; use {', '.join(_NAMES)}"
     # To torch 0 is no deadline at all.
     if not given.get("rpc_timeout", 1) > 0:
-        return f"rpc_timeout is {given['rpc_timeout']}; each call has a deadline, of more than 0 seconds"
+        return f"rpc_timeout is {given['rpc_timeout']}; use more than 0 seconds"
     if not given.get("num_worker_threads", 1) >= 1:
         return f"num_worker_threads is {given['num_worker_threads']}; use at least 1"
     return None
@@ -77,5 +77,5 @@ def _index(device: Any) -> str | None:
         return None
     index = text.removeprefix("cuda:")
     if not index.isdecimal():
-        raise ValueError(f"{device!r} is no GPU with a number; use 1, 'cuda:1' or 'cpu'")
+        raise ValueError(f"{device!r} is not a GPU with a number; use 1, 'cuda:1' or 'cpu'")
     return index

@@ -49,8 +49,8 @@ class Station:
         found = next(self._numbers)
         if found > LAST_NUMBER:
             raise InfrastructureError(
-                f"transport 'rpc': {LAST_NUMBER} collectors were started in one process, as many as torch tells apart; "
-                "start the driver anew"
+                f"transport 'rpc': one process has started {LAST_NUMBER} collectors, the most that torch can "
+                "tell apart; restart the driver"
             )
         return found
 
@@ -80,8 +80,8 @@ def enter(options: TensorPipeOptions, host: Host) -> tuple[Station, str]:
         if _station is None:
             if taken():
                 raise InvalidOption(
-                    "transport: 'rpc' needs the agent of torch.distributed.rpc, of which a process has one, and "
-                    "init_rpc was called here; use 'torch_distributed', or shut it down first"
+                    "transport: 'rpc' needs the agent of torch.distributed.rpc, but code of this process has "
+                    "called init_rpc; use 'torch_distributed', or shut that agent down first"
                 )
             try:
                 _station = Station(options)
@@ -91,8 +91,9 @@ def enter(options: TensorPipeOptions, host: Host) -> tuple[Station, str]:
                 ) from error
         elif options != _station.options:
             raise InvalidOption(
-                f"tensorpipe_options: {options.arguments()}, and another fleet of this process has "
-                f"{_station.options.arguments()}; a process has one agent, so give both the same"
+                f"tensorpipe_options: {options.arguments()}, but another fleet of this process has "
+                f"{_station.options.arguments()}; a process has one agent, so give both fleets the same "
+                "options"
             )
         key = secrets.token_hex(16)
         _station.hosts[key] = host

@@ -203,7 +203,7 @@ class RpcTransport:
     def _say(self, collector: CollectorId, said: object) -> None:
         known = self._collectors[collector]
         if known.info is None:
-            raise RuntimeError(f"{collector} was told something before its process had come")
+            raise RuntimeError(f"{collector} got a request before its process joined")
         self._tell(collector, known, known.info, said)
 
     def _tell(self, collector: CollectorId, known: _Collector, info: WorkerInfo, said: object) -> None:

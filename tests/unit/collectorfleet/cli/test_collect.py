@@ -42,4 +42,4 @@ def test_which_host_it_is_has_to_be_known(
 ) -> None:
     monkeypatch.delenv("JOB_COMPLETION_INDEX", raising=False)
     assert main(["collect", "--driver", "127.0.0.1:1", "--token-file", str(tmp_path)]) == 64
-    assert "--rank: which of the hosts is this?" in capsys.readouterr().err
+    assert "--rank: missing; give the number of this host" in capsys.readouterr().err

@@ -38,13 +38,13 @@ def test_a_driver_outside_of_its_pod_says_what_to_use_instead() -> None:
     done = drive()
     assert done.returncode == 1
     assert "COLLECTORFLEET_NAME" in done.stderr
-    assert "`collectorfleet run FILE` runs a fleet on this machine" in done.stderr
+    assert "`collectorfleet run FILE` to run a fleet on this machine" in done.stderr
 
 
 def test_a_format_of_log_lines_that_there_is_not_is_the_users_to_change() -> None:
     done = drive(COLLECTORFLEET_LOG_FORMAT="jsn")
     assert done.returncode == 64
-    assert done.stderr == "error: COLLECTORFLEET_LOG_FORMAT: 'jsn' is no format of log lines; write text or json\n"
+    assert done.stderr == "error: COLLECTORFLEET_LOG_FORMAT: 'jsn' is not a log format; write text or json\n"
 
 
 def test_a_driver_that_is_ended_while_it_still_imports_ends_at_once_and_in_order(tmp_path: Path) -> None:

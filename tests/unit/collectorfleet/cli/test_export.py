@@ -168,7 +168,7 @@ REFUSED = {
     ),
     "no folder": (
         lambda folder: None,
-        "run is no folder: RUN is the folder of a run with --checkpoint; copy that of a fleet on a cluster with",
+        "run is not a folder: RUN is the folder of a run with --checkpoint; copy the folder of a fleet on",
     ),
 }
 
@@ -200,7 +200,7 @@ def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
     assert main(["export", str(run), "-o", str(tmp_path / "policy.pt")]) == 0
     found = torch.load(tmp_path / "policy.pt", weights_only=True)["state_dict"]
     assert float(found["encoder.weight"].mean()) == 2.0
-    assert f"{name_of(2)} in {run} cannot be read and is passed over" in caplog.text
+    assert f"{name_of(2)} in {run} cannot be read and is skipped" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["policy.pt", "policy.safetensors"])

@@ -35,12 +35,13 @@ FAULTS = {
     "CRD not installed": Fault(
         played_api.send(404, b"404 page not found\n", "text/plain"),
         ExitCode.UNAVAILABLE,
-        f"context {CONTEXT} (http://127.0.0.1:{{port}}) knows no CollectorFleets: choose another context, or install",
+        f"context {CONTEXT} (http://127.0.0.1:{{port}}) does not have the CRD of CollectorFleets; choose another "
+        "context, or install",
     ),
     "CRD not installed, said as Status": Fault(
         played_api.refuse(404, "NotFound", "the server could not find the requested resource"),
         ExitCode.UNAVAILABLE,
-        "knows no CollectorFleets",
+        "does not have the CRD of CollectorFleets",
     ),
     "no such fleet": Fault(
         played_api.refuse(404, "NotFound", "", name=NAME, kind="collectorfleets"),
@@ -67,7 +68,9 @@ FAULTS = {
     "login page": Fault(
         played_api.send(200, LOGIN, "text/html; charset=utf-8"), ExitCode.UNAVAILABLE, "text/html instead of"
     ),
-    "page without a type": Fault(played_api.send(200, LOGIN, ""), ExitCode.UNAVAILABLE, "is no Kubernetes API server"),
+    "page without a type": Fault(
+        played_api.send(200, LOGIN, ""), ExitCode.UNAVAILABLE, "is not a Kubernetes API server"
+    ),
     "no JSON": Fault(played_api.send(200, LOGIN, "application/json"), ExitCode.UNAVAILABLE, CONTEXT),
     "binary": Fault(played_api.send(200, b"\xff\x00", "application/json"), ExitCode.UNAVAILABLE, CONTEXT),
     "JSON of something else": Fault(played_api.send(200, b'["a"]', "application/json"), ExitCode.UNAVAILABLE, CONTEXT),
@@ -151,7 +154,7 @@ def test_without_a_fault_it_does_its_work(command: str, said: Said) -> None:
     if command == "report":
         assert (code, err) == (
             ExitCode.FAILED,
-            f"error: fleet {NAME}: its driver wrote nothing yet; `status {NAME}` says how it is\n",
+            f"error: fleet {NAME}: its driver has not reported yet; run `status {NAME}` to see its state\n",
         )
     else:
         assert (code, err) == (ExitCode.DONE, "")
@@ -273,7 +276,7 @@ def config(**changes: Any) -> str:
 
 
 KUBECONFIGS: dict[str, tuple[bytes | str | None, str]] = {
-    "missing": (None, "there is no such file"),
+    "missing": (None, "the file does not exist"),
     "empty": ("", "is empty"),
     "plain text": ("token secret-token", "it is not a valid kubeconfig"),
     "half YAML": (config()[:90], "it is not a valid kubeconfig"),
@@ -306,7 +309,7 @@ def test_a_kubeconfig_that_is_none_is_named(command: str, kind: str, folder: Pat
     assert main([*COMMANDS[command], "--kubeconfig", str(file)]) == ExitCode.USER
     out, err = said()
     assert out == ""
-    assert f"error: no way to a cluster: kubeconfig {file}: " in one_sentence(err)
+    assert f"error: cannot connect to a cluster: kubeconfig {file}: " in one_sentence(err)
     assert sentence in err
 
 

@@ -36,7 +36,7 @@ def test_a_file_without_a_fleet_is_not_rendered(tmp_path: Path, capsys: pytest.C
     file = tmp_path / "code.yaml"
     file.write_text(to_yaml({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "code"}}))
     assert main(["render", str(file)]) == 64
-    assert capsys.readouterr().err == f"error: {file}: no CollectorFleet in it, but ConfigMap code\n"
+    assert capsys.readouterr().err == f"error: {file}: the file has no CollectorFleet, only ConfigMap code\n"
 
 
 def test_a_fleet_without_ray_is_two_jobs_and_a_service(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

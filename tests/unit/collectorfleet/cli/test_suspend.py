@@ -28,7 +28,7 @@ def test_a_fleet_that_has_completed_is_not_said_to_be_suspended(lab: ApiServer, 
     lab.fleet = fleet("completed")
     assert main(["stop", NAME]) == ExitCode.DONE
     out, err = capsys.readouterr()
-    assert out.startswith(f"fleet {NAME} is over already: Completed, ")
+    assert out.startswith(f"fleet {NAME} has already ended: Completed, ")
     assert (err, changes(lab)) == ("", [])
 
 
@@ -36,8 +36,8 @@ def test_a_fleet_that_has_failed_is_suspended_so_that_it_can_be_tried_again(lab:
     lab.fleet = fleet("failed")
     assert main(["stop", NAME]) == ExitCode.DONE
     out = capsys.readouterr().out
-    assert out.startswith(f"fleet {NAME} is over already: Failed, ")
-    assert out.endswith(f"; `resume {NAME}` tries it again\n")
+    assert out.startswith(f"fleet {NAME} has already ended: Failed, ")
+    assert out.endswith(f"; to try again, run `resume {NAME}`\n")
     assert len(changes(lab)) == 1
 
 
@@ -46,7 +46,7 @@ def test_a_fleet_that_is_over_does_not_go_on(state: str, retry: bool, lab: ApiSe
     lab.fleet = fleet(state)
     assert main(["resume", NAME]) == ExitCode.FAILED
     err = capsys.readouterr().err
-    assert err.startswith(f"error: fleet {NAME} is over already: {state.capitalize()}, ")
+    assert err.startswith(f"error: fleet {NAME} has already ended: {state.capitalize()}, ")
     assert (f"`stop {NAME}`, then `resume {NAME}`" in err) is retry
 
 

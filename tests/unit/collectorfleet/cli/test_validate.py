@@ -53,12 +53,12 @@ def test_one_wrong_file_of_several_is_enough(tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "no Kubernetes object in it; name a file with a CollectorFleet"),
-        (b"# nothing\n---\n", "no Kubernetes object in it; name a file with a CollectorFleet"),
-        (yaml.safe_dump(CODE).encode(), "no CollectorFleet in it, but ConfigMap code"),
+        (b"", "the file has no Kubernetes object; name a file with a CollectorFleet"),
+        (b"# nothing\n---\n", "the file has no Kubernetes object; name a file with a CollectorFleet"),
+        (yaml.safe_dump(CODE).encode(), "the file has no CollectorFleet, only ConfigMap code"),
         (
             yaml.safe_dump_all([{**CODE, "metadata": {"name": name}} for name in "abcde"]).encode(),
-            "no CollectorFleet in it, but ConfigMap a, ConfigMap b, ConfigMap c and 2 more",
+            "the file has no CollectorFleet, only ConfigMap a, ConfigMap b, ConfigMap c and 2 more",
         ),
     ],
     ids=["empty", "comments", "another kind", "many"],

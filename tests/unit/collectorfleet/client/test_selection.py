@@ -265,7 +265,7 @@ def test_every_problem_is_said_at_once(root: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FolderRefused, match="away: there is no such folder"):
+    with pytest.raises(FolderRefused, match="away: the folder does not exist"):
         pack(tmp_path / "away")
 
 

@@ -37,12 +37,14 @@ def test_the_interval_is_the_one_that_was_given(options: dict[str, Any], interva
             "evaluation: every_versions and every_frames exclude each other; keep one of them",
             id="two intervals",
         ),
-        pytest.param({"seeds": ()}, "evaluation.seeds: there is none; give at least one, such as 0", id="no seed"),
+        pytest.param(
+            {"seeds": ()}, "evaluation.seeds: the list is empty; give at least one seed, such as 0", id="no seed"
+        ),
         pytest.param({"seeds": (0, -1)}, "evaluation.seeds: -1 is not from 0 to 2147483647", id="negative seed"),
         pytest.param({"seeds": (2**31,)}, "evaluation.seeds: 2147483648 is not from 0 to 2147483647", id="large seed"),
         pytest.param(
             {"seeds": (1, 2, 1)},
-            "evaluation.seeds: 1 is there twice, and its episodes would count twice; give each seed once",
+            "evaluation.seeds: 1 appears twice, so its episodes would count twice; give each seed once",
             id="repeated seed",
         ),
         pytest.param(

@@ -64,11 +64,11 @@ def frames(**entries: torch.Tensor) -> Part:
     ("big", "sentence"),
     [
         pytest.param(
-            {"pixels": torch.zeros(2)}, "frames of fast have step, and those of big have not", id="another entry"
+            {"pixels": torch.zeros(2)}, "frames of fast have step, but frames of big do not", id="another entry"
         ),
         pytest.param(
             {"step": torch.zeros(2), "pixels": torch.zeros(2)},
-            "frames of big have pixels, and those of fast have not",
+            "frames of big have pixels, but frames of fast do not",
             id="one more entry",
         ),
         pytest.param(

@@ -48,7 +48,10 @@ def test_arguments_are_torchrls_with_their_defaults(name: str) -> None:
         ({"launcher": "submitit_delayed"}, "on Kubernetes a CollectorFleet, which `kubectl cfleet submit` makes"),
         ({"launcher": "ssh"}, "launcher='ssh' of {}; use 'mp' or 'ray'"),
         ({"backend": "smoke"}, "backend='smoke' of {}: torch.distributed has no backend of that name; use 'gloo'"),
-        ({"slurm_kwargs": {"timeout_min": 10}}, "slurm_kwargs of {} says nothing here: no collector is a job of Slurm"),
+        (
+            {"slurm_kwargs": {"timeout_min": 10}},
+            "slurm_kwargs of {} has no effect here: no collector is a job of Slurm",
+        ),
         ({"create_env_fn": make_chance}, "create_env_fn of {} is a function; pass a list with one for each collector"),
     ],
 )
@@ -88,7 +91,7 @@ def test_what_is_tensorpipes_goes_along_and_the_fleet_judges_it() -> None:
     arguments = made("RPCCollector", **given)
     assert {name: arguments[name] for name in given} == given
     FleetOptions(**arguments)
-    with pytest.raises(InvalidOption, match="transport 'object_store' has nothing travel over TensorPipe"):
+    with pytest.raises(InvalidOption, match="transport 'object_store' does not use TensorPipe"):
         FleetOptions(**made("RPCCollector", launcher="ray", tensorpipe_options={"rpc_timeout": 9}))
 
 
@@ -111,9 +114,9 @@ def test_how_often_weights_are_published(name: str, changes: dict[str, Any], int
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"update_interval": 0}, "update_interval=0 of DistributedCollector: at least 1 batch"),
-        ({"update_interval": 2, "max_weight_update_interval": 3}, "each says when weights are published"),
-        ({"update_interval": 2, "update_after_each_batch": True}, "each says when weights are published"),
+        ({"update_interval": 0}, "update_interval=0 of DistributedCollector is too small; use at least 1 batch"),
+        ({"update_interval": 2, "max_weight_update_interval": 3}, "each of them decides when weights are published"),
+        ({"update_interval": 2, "update_after_each_batch": True}, "each of them decides when weights are published"),
     ],
 )
 def test_intervals_that_contradict_each_other(changes: dict[str, Any], sentence: str) -> None:

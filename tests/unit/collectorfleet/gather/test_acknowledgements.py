@@ -15,7 +15,7 @@ from collectorfleet_api.v1alpha1 import CollectorState
 
 HOUR = timedelta(hours=1)
 PLAN = Plan(shares=1, frames_per_share=FRAMES, in_order=False, bound=None, total_frames=None)
-TORN = "what it loaded as version 2 has another digest than what was published"
+TORN = "the loaded version 2 has another digest than the published version"
 
 
 class Fleet(Played):
@@ -123,7 +123,7 @@ def test_a_version_that_no_collector_proves_ends_the_run_with_its_cause(collecto
     fail_in_turn(fleet, ["c0"])
     assert isinstance(fleet.shared.error, InfrastructureError)
     assert str(fleet.shared.error).startswith(
-        f"weights: no collector could prove version 2 in 3 tries, the last c0: {TORN}; "
+        f"weights: no collector loaded version 2 with the published digest in 3 tries; the last try, by c0: {TORN}; "
     )
 
 

@@ -202,7 +202,7 @@ def test_a_fleet_without_weights_and_normalization_has_no_versions() -> None:
     [
         (seen(0, width=4), r"0\.VecNormV2\.observation: decay 1, loc \[4\] here, and decay 1, loc \[1\] in c0"),
         (seen(0, decay=0.9), r"decay 0.9, loc \[1\] here"),
-        (None, "only one of this environment and that of c0 has it"),
+        (None, "this environment and the one of c0 differ"),
     ],
     ids=["shape", "decay", "nothing"],
 )
@@ -236,7 +236,7 @@ def test_of_a_state_what_no_environment_has_is_left_and_what_it_lacks_is_as_envi
 def test_a_state_of_other_environments_is_refused() -> None:
     fleet = Fleet(collectors=1)
     fleet.join("c0")
-    says = r"0\.VecNormV2\.observation: decay 1, loc \[1\] here, and .*\[4\] in the saved.*; give .* back"
+    says = r"0\.VecNormV2\.observation: decay 1, loc \[1\] here, and .*\[4\] in the saved.*; give the env.*"
     with pytest.raises(InvalidOption, match=says):
         fleet.consumer.restore({"frames": 0, "version": 5, "normalization": codec.to_state(seen(50, width=4))})
 

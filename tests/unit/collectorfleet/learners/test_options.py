@@ -54,7 +54,7 @@ def test_what_cannot_work_is_said_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(InvalidOption, match=r"^placement: 'Best'; use Spread or FirstFit$"):
         LearnerOptions(Policy, 1, placement="Best")
     (tmp_path / "old.pt").touch()
-    with pytest.raises(InvalidOption, match=r"^checkpoint_dir: .* is not empty; what is there is another run's"):
+    with pytest.raises(InvalidOption, match=r"^checkpoint_dir: .* is not empty and belongs to another run"):
         LearnerOptions(Policy, 1, checkpoint_dir=tmp_path)
 
 

@@ -37,18 +37,20 @@ def test_a_place_that_was_given_back_is_the_next_ones() -> None:
 
 def test_errors_name_the_policy_and_what_there_is() -> None:
     roster = filled(Placement.SPREAD, 3, 2, 1)
-    with pytest.raises(InvalidOption, match=r"^policy 'p1': is there already; remove it first, or choose another id$"):
+    with pytest.raises(
+        InvalidOption, match=(r"^policy 'p1': it exists already; remove it first, or choose another id$")
+    ):
         roster.add("p1")
     with pytest.raises(InvalidOption) as full:
         roster.add("p3")
     assert str(full.value) == (
         "policy 'p3': all 3 places are taken (2+1 in 2 shards); remove a policy, or raise max_policies (3)"
     )
-    with pytest.raises(InvalidOption, match=r"^policy 'main': is not there; there are p0, p1, p2$"):
+    with pytest.raises(InvalidOption, match=r"^policy 'main': it does not exist; there are p0, p1, p2$"):
         roster.place("main")
-    with pytest.raises(InvalidOption, match=r"^policy 'P2': is not there; did you mean p2\?$"):
+    with pytest.raises(InvalidOption, match=r"^policy 'P2': it does not exist; did you mean p2\?$"):
         roster.remove("P2")
-    with pytest.raises(InvalidOption, match=r"^policy 'p': is not there; there are none$"):
+    with pytest.raises(InvalidOption, match=r"^policy 'p': it does not exist; there are none$"):
         Roster([1], Placement.SPREAD).place("p")
 
 

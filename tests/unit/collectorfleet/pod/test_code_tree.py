@@ -39,5 +39,5 @@ def test_why_there_is_no_tree_is_the_last_word_and_trying_again_would_not_help(t
     settings = json.dumps({"archive": {"configMap": "tree", "sha256": "0" * 64}})
     assert main(settings, tmp_path / "mount", Mounts(archives, tmp_path, tmp_path), word) == EXIT_USER_ERROR
     assert word.read_text().startswith(
-        f"spec.code.archive.sha256: {'0' * 64} is asked for, and spec.code.archive.configMap tree"
+        f"spec.code.archive.sha256: expected {'0' * 64}, but spec.code.archive.configMap tree"
     )

@@ -102,7 +102,7 @@ def test_a_bug_of_ours_costs_a_report_and_no_run(
     monkeypatch.setattr(StatusWriter, "due", due)
     with caplog.at_level(logging.ERROR):
         assert reported(PlayedApi(), stop, batches=[1, 1]) == [1, 1]
-    assert [record.message for record in caplog.records] == ["reporting goes on after an error"]
+    assert [record.message for record in caplog.records] == ["reporting continues after an error"]
 
 
 @pytest.mark.parametrize("driver", ["pod-1", "pod-0"], ids=["this one", "another"])

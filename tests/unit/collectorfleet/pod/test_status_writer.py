@@ -60,7 +60,7 @@ def test_a_field_that_an_older_crd_does_not_know_is_left_out_from_then_on(caplog
         assert asyncio.run(out.write(REPORT)) == api.stored
     assert ["digest" in status["weights"] for status in api.written] == [True, False, False]
     assert [record.message for record in caplog.records] == [
-        "the installed CRD does not know status.weights.digest: reports go without; update the CRD"
+        "the installed CRD does not know status.weights.digest, so reports omit it; update the CRD"
     ]
 
 

@@ -46,4 +46,4 @@ def test_a_pod_without_room_for_one_says_so_and_goes_on(
     with caplog.at_level(logging.WARNING):
         enter_working_folder(tmp_path)
     assert Path.cwd() == tmp_path
-    assert "there is no working folder that can be written to" in caplog.text
+    assert "no folder of the pod can be written to" in caplog.text

@@ -191,7 +191,7 @@ RULES_ONLY_IN_PYTHON = {
 TAKEN_IN_PYTHON = {
     "no way with stragglers": "an empty part of a manifest is no argument",
     "a curriculum without an evaluation": "its function is the driver's own code, which is not imported here",
-    "a replay buffer and batches as they should be": "no batch is handed out, copied or not",
+    "a replay buffer and batches as they should be": "no batch passes through the driver",
 }
 
 

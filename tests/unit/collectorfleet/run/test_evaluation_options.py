@@ -171,5 +171,5 @@ def test_a_manifests_evaluation_holds_for_a_script_that_says_nothing() -> None:
 
 
 def test_a_script_cannot_evaluate_without_pods_for_evaluators() -> None:
-    with pytest.raises(InvalidOption, match=r"no spec\.evaluation, and so there are no pods for evaluators"):
+    with pytest.raises(InvalidOption, match=r"no spec\.evaluation, so the fleet has no evaluators"):
         evaluation_of_script(Evaluation(), None)

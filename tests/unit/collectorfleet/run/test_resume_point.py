@@ -74,8 +74,8 @@ def test_a_driver_without_a_checkpoint_starts_over_with_the_next_version() -> No
     resume = resume_point(history(None, Position(frames=800, batches=4, version=5)), None, None)
     assert resume.position == Position(version=5, frames_lost=800)
     assert resume.sentence == (
-        "starting over, there is nothing to go on from: "
-        "800 frames were lost with earlier drivers; the next version is 6"
+        "starting over, because there is no checkpoint and no output to resume from: 800 frames were "
+        "lost with earlier drivers; the next version is 6"
     )
 
 
@@ -89,13 +89,13 @@ def test_a_run_that_writes_goes_on_behind_what_is_written() -> None:
     written = Position(frames=800, batches=8, version=1)
     resume = resume_point(history(saved), written, None)
     assert resume.position == Position(frames=800, batches=8, version=7, frames_lost=100)
-    assert resume.sentence.startswith("going on behind the output's 800 frames: 100 frames were lost")
+    assert resume.sentence.startswith("resuming after the output's 800 frames: 100 frames were lost")
 
 
 def test_a_run_that_completed_goes_on_only_with_more_frames_to_collect() -> None:
     done = checkpoint(Position(frames=1000, batches=10, version=10), completed=True)
     assert resume_point(history(done), None, 2000).position.frames == 1000
-    with pytest.raises(InvalidOption, match="totalFrames is 1000, and the checkpoint is of a run that completed after"):
+    with pytest.raises(InvalidOption, match="totalFrames is 1000, but the checkpoint is of a run that completed after"):
         resume_point(history(done), None, 1000)
 
 
@@ -109,7 +109,7 @@ def test_a_replay_buffer_that_begins_empty_says_what_is_not_in_it() -> None:
     resume = resume_point(saved, None, None, buffer_begins_empty=True)
     assert resume.buffer_frames_lost == 800
     assert resume.sentence == (
-        "going on from the checkpoint at 800 frames: 100 frames were lost with earlier drivers; the next version is 9; "
+        "resuming from the checkpoint at 800 frames: 100 frames were lost with earlier drivers; the next version is 9; "
         "the replay buffer begins empty: the 800 frames written before are not in it"
     )
     assert resume_point(saved, None, None).buffer_frames_lost == 0

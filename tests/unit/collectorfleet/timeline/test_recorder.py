@@ -56,7 +56,7 @@ def test_the_next_driver_goes_on_and_says_so() -> None:
     second.end("completed: done")
     found = second.timeline()
     assert (found.began, found.times, found.series["frames"]) == (0.0, [5.0, 61.0], [10.0, 8.0])
-    assert found.happened == [Happened(time=60.0, what="the driver was started again")]
+    assert found.happened == [Happened(time=60.0, what="the driver was restarted")]
     # What the first did not see, nobody says.
     assert found.lives["c0"] == [Span(state="Ready", begin=5, end=5), Span(state="Starting", begin=61, end=61)]
     assert found.ended == "completed: done"

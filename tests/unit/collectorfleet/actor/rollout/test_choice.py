@@ -142,6 +142,8 @@ def test_what_cannot_even_be_looked_at_is_torchrls_to_step(monkeypatch: pytest.M
 
     monkeypatch.setattr(collector, "find_loop", fails)
     runner = build(config(make_chance), 0)
-    assert runner.loop == "TorchRL: looking at what is stepped raised AttributeError: no such attribute"
+    assert runner.loop == (
+        "TorchRL: inspecting the environment and the policy raised AttributeError: no such attribute"
+    )
     rollout = runner.run(Request(1, 12, 0))
     assert rollout.frames == 12

@@ -123,7 +123,7 @@ def test_a_full_or_lost_disk_costs_checkpoints_and_no_run(training: Training, ca
     assert status is not None
     assert (status.frames, status.time) == (0, None)
     assert "FileNotFoundError" in (status.failure or "")
-    assert len([record for record in caplog.records if "no checkpoint in" in record.message]) == 1
+    assert len([record for record in caplog.records if "cannot write a checkpoint to" in record.message]) == 1
 
     training.path.mkdir()
     assert training.write()

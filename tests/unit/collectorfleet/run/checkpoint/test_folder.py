@@ -80,7 +80,7 @@ def test_one_that_is_damaged_is_passed_over_for_the_one_before(
     assert again.newest is not None
     assert again.newest.position == position(2)
     assert "checkpoint-000003 in " in caplog.text
-    assert "cannot be read and is passed over" in caplog.text
+    assert "cannot be read and is skipped" in caplog.text
     # The next one takes its place, and the one that is whole is the one kept beside it.
     again.write(position(4), b"state 4")
     assert checkpoints(folder) == ["checkpoint-000002", "checkpoint-000004"]
@@ -157,7 +157,7 @@ def test_a_driver_that_finds_the_volume_full_goes_on_from_the_newest(
     assert again.newest is not None
     assert again.newest.position == position(3)
     assert (again.run, again.starts) == ("run-1", 1)
-    assert f"{folder} is full, going on: OSError" in caplog.text
+    assert f"{folder} is full; the run continues: OSError" in caplog.text
     again.journal.note(400, 4)
     with pytest.raises(OSError, match="no room"):
         again.write(position(4), b"state 4")
@@ -223,7 +223,7 @@ def test_an_old_one_that_cannot_be_removed_makes_the_new_one_no_worse(
     monkeypatch.setattr(writer.files, "remove", Mock(side_effect=OSError(errno.EBUSY, "busy")))
     writer.write(position(4), b"state 4")
     assert "checkpoint-000002 in " in caplog.text
-    assert "is too old and cannot be removed: OSError: [Errno 16] busy" in caplog.text
+    assert "is no longer needed, but cannot be removed: OSError: [Errno 16] busy" in caplog.text
     assert opened(folder).newest == writer.newest
 
 

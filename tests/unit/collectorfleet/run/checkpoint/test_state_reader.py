@@ -117,5 +117,5 @@ def test_another_file_is_said_to_be_none(tmp_path: Path, content: bytes) -> None
 
 
 def test_a_list_is_no_state(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="it is no state of a checkpoint"):
+    with pytest.raises(ValueError, match="the file is not the state of a checkpoint"):
         read_state(written(tmp_path, [1]))

@@ -99,7 +99,7 @@ def test_a_name_that_is_new_since_the_checkpoint_is_kept_by_itself(tmp_path: Pat
     state = TrainingState()
     state.keep({"old": {}})
     saved = restarted(state, tmp_path)
-    with pytest.raises(ValueError, match=r"checkpoint .*state.pt has old, and not new; keep what is new in a call"):
+    with pytest.raises(ValueError, match=r"checkpoint .*state.pt has old, but not new; keep new objects in a call"):
         saved.keep({"old": {}, "new": {}})
     assert saved.keep({"old": {}})
     assert not saved.keep({"new": {}})
@@ -120,21 +120,21 @@ def test_what_nobody_keeps_any_more_is_said_once(tmp_path: Path, caplog: pytest.
 
 @pytest.mark.parametrize("value", [3, 1.5, "text", None, (1, 2)], ids=lambda value: type(value).__name__)
 def test_what_cannot_be_put_back_in_place_is_refused(value: object) -> None:
-    with pytest.raises(TypeError, match=r"run\.keep: best is a .*, which cannot be put back in place; keep a dict"):
+    with pytest.raises(TypeError, match=r"run\.keep: best is a .*, which cannot be restored in place; keep a dict"):
         TrainingState().keep({"best": value})
 
 
 def test_two_objects_of_one_name_are_refused() -> None:
     state = TrainingState()
     state.keep({"optimizer": {}})
-    with pytest.raises(ValueError, match="optimizer is kept already, and is another object"):
+    with pytest.raises(ValueError, match="optimizer names another object that is kept already"):
         state.keep({"optimizer": {}})
 
 
 def test_a_state_that_does_not_fit_says_what_to_do(tmp_path: Path) -> None:
     state = TrainingState()
     state.keep({"policy": nn.Linear(4, 2)})
-    with pytest.raises(UserCodeError, match="does not fit policy, start over in another folder: RuntimeError: Error"):
+    with pytest.raises(UserCodeError, match="does not fit policy; start over in another folder: RuntimeError: Error"):
         restarted(state, tmp_path).keep({"policy": nn.Linear(4, 3)})
 
 

@@ -50,7 +50,7 @@ def test_a_tree_behind_a_url_is_fetched(tmp_path: Path, into: Path, pages: str) 
 def test_another_archive_than_that_asked_for_is_not_unpacked(tmp_path: Path, into: Path) -> None:
     path = tar(tmp_path / "code.tar.gz", file("train.py"))
     with pytest.raises(
-        InvalidOption, match=r"sha256: 0{64} is asked for, and spec.code.archive.configMap code, key code.tar.gz has"
+        InvalidOption, match=r"sha256: expected 0{64}, but spec.code.archive.configMap code, key code.tar.gz has"
     ):
         put(Archive(config_map="code", sha256="0" * 64), path, into)
     assert list(into.iterdir()) == []

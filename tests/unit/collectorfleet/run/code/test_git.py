@@ -79,7 +79,7 @@ def test_a_commit_that_is_not_there_is_named_with_the_servers_words(
 ) -> None:
     repository.commit(train="")
     with pytest.raises(
-        InvalidOption, match=r"lab\.git at 1{40}: the repository does not give this commit; .*not our ref"
+        InvalidOption, match=r"lab\.git at 1{40}: the repository does not serve this commit; .*not our ref"
     ):
         put(Git(repository=f"{address}/lab.git", commit="1" * 40), None, into)
     assert list(into.iterdir()) == []
@@ -99,7 +99,7 @@ def test_an_annotated_tag_is_no_commit(repository: Repository, address: str, int
     repository.git("tag", "--annotate", "--message=first", "v1")
     repository.git("push", "--quiet", str(repository.bare), "v1")
     tag = repository.git("rev-parse", "v1")
-    with pytest.raises(InvalidOption, match="that is a tag, not a commit; name the commit"):
+    with pytest.raises(InvalidOption, match="the object is a tag, not a commit; name the commit"):
         put(Git(repository=f"{address}/lab.git", commit=tag), None, into)
 
 
@@ -113,7 +113,7 @@ def test_a_repository_that_is_not_there_and_a_server_that_is_away_differ(address
 def test_a_page_for_people_is_no_repository(tmp_path: Path, into: Path, pages: str) -> None:
     (tmp_path / "lab/info").mkdir(parents=True)
     (tmp_path / "lab/info/refs").write_text("<html>\n<body>me/lab</body>\n</html>\n")
-    with pytest.raises(InvalidOption, match="what answers there is no git server"):
+    with pytest.raises(InvalidOption, match="the server is not a git server"):
         put(Git(repository=f"{pages}/lab", commit="1" * 40), None, into)
 
 
@@ -144,14 +144,14 @@ def test_a_private_repository_takes_the_user_of_the_secret(repository: Repositor
     with served(tmp_path, user=f"me:{PASSWORD}") as address:
         anonymous = Git(repository=f"{address}/lab.git", commit=commit)
         with pytest.raises(
-            InvalidOption, match=r"401 Unauthorized; the repository is private, or is not there; .*Secret"
+            InvalidOption, match=r"401 Unauthorized; the repository is private or does not exist; .*Secret"
         ):
             put(anonymous, None, into)
         private = anonymous.model_copy(update={"credentials_secret": LocalObjectReference(name="forge")})
         login = credentials(tmp_path, username="me", password=f"{PASSWORD}\n")
         assert put(private, login, into) == f"git:{commit}"
         (login / "password").write_text("wrong")
-        with pytest.raises(InvalidOption, match="401 Unauthorized; the server takes not what Secret forge has"):
+        with pytest.raises(InvalidOption, match="401 Unauthorized; the server rejects the credentials of Secret forge"):
             put(private, login, into)
 
 

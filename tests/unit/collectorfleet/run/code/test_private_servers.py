@@ -141,7 +141,7 @@ def test_a_server_of_an_unknown_authority_is_refused_with_the_field_to_set(
 ) -> None:
     ended = fetch(made(tmp_path))
     assert ended.code == EXIT_USER_ERROR
-    assert "no trusted certificate authority has signed the certificate that answers through the proxy" in ended.said
+    assert "no trusted certificate authority has signed the certificate of the server through the proxy" in ended.said
     assert "; name the authority in spec.code.certificateAuthority, or for `collectorfleet run` in" in ended.said
     assert proxy.servers == {server}
 

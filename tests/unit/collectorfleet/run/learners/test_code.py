@@ -51,7 +51,7 @@ def test_classes_are_those_of_each_policy() -> None:
 
 
 def test_what_an_actor_cannot_be_made_of_is_said_by_its_import_path() -> None:
-    with pytest.raises(UserCodeError, match=rf"^learners.factory {HERE}:make: is a function, and an actor is made of"):
+    with pytest.raises(UserCodeError, match=rf"^learners.factory {HERE}:make: is a function, but an actor needs"):
         loaded(factory=f"{HERE}:make")
     with pytest.raises(UserCodeError, match=r"^learners.replay.factory .*: Learner has no extend\(\) and no"):
         loaded(replay={"factory": f"{HERE}:Learner"})

@@ -94,8 +94,8 @@ def test_a_logger_that_fails_is_told_of_once_and_costs_the_others_nothing(caplog
         broken.error = None
         log.add({"reward": 1.0}, 4)
     assert [one.message for one in caplog.records] == [
-        "broken: OSError: No space left on device; the run goes on without these numbers",
-        "broken: takes numbers again",
+        "broken: OSError: No space left on device; the run continues without these numbers",
+        "broken accepts numbers again",
     ]
     assert broken.records == [({"reward": 1.0}, 4)]
 
@@ -114,7 +114,7 @@ def test_a_logger_that_waits_for_a_network_holds_up_nothing_and_the_end_only_for
     finally:
         slow.go_on.set()
     full, late = (one.message for one in caplog.records)
-    assert full == "slow: 5 records wait; leaving out more"
+    assert full == "slow: 5 records wait; further records are dropped"
     assert late.startswith("slow: not done 0.1 s after the run; about ")
     eventually(lambda: slow.closed, within=10, what="what was waited for")
 

@@ -127,7 +127,7 @@ def test_where_no_file_is_left_it_waits_and_does_not_spin(
     monkeypatch.setattr(links, "PAUSE_SECONDS", 600.0)
     monkeypatch.setattr(socket.socket, "accept", accept)
     with socket.create_connection(listener.address, 10), socket.create_connection(listener.address, 10):
-        eventually(lambda: "nobody is let in" in caplog.text, within=10)
+        eventually(lambda: "accepts no connection" in caplog.text, within=10)
         listener.close()  # does not wait for the pause
     assert len(tried) == 1
 

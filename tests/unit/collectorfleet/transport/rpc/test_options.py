@@ -38,5 +38,5 @@ def test_an_entry_says_which_gpus_a_process_sees(entry: Any, value: str | None) 
 
 @pytest.mark.parametrize("entry", ["cuda", "mps", -1, 0.5])
 def test_what_is_no_gpu_with_a_number_is_no_entry(entry: Any) -> None:
-    with pytest.raises(ValueError, match="is no GPU with a number"):
+    with pytest.raises(ValueError, match="is not a GPU with a number"):
         cuda_visible_devices(entry)
