@@ -1,0 +1,60 @@
+"""Each message of docs/messages.md is one that the program can say."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from tests.cluster.binaries import ROOT
+
+PAGE = (ROOT / "docs/messages.md").read_text()
+CODE = ("collector_image/**/*.py", "crds/**/*.py", "operator/**/*.py")
+PUT_IN = "\0"  # the place of what a program puts into a message
+
+
+def rows() -> list[list[str]]:
+    """Return the cells of each row that begins with a message."""
+    lines = [line for line in PAGE.splitlines() if line.startswith("| `")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+@cache
+def messages() -> str:
+    """Return all texts of the program, one on each line."""
+    sources = [path.read_text() for pattern in CODE for path in sorted(ROOT.glob(pattern))]
+    return "\n".join(text.replace("\n", " ") for source in sources for text in texts_of(ast.parse(source)))
+
+
+def texts_of(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(one.value) if isinstance(one, ast.Constant) else PUT_IN for one in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield re.sub(r"%(?:\.\d+)?[a-z]", PUT_IN, node.value)
+
+
+def is_said(message: str) -> bool:
+    """Return whether a text of the program has the parts of the message in their order, with something between."""
+    pattern = ".*".join(re.escape(part.strip()) for part in message.split("…"))
+    return re.search(pattern, messages()) is not None
+
+
+def test_each_message_is_one_that_the_program_can_say() -> None:
+    listed = [row[0].strip("`") for row in rows()]
+    assert len(listed) > 40
+    assert [message for message in listed if not is_said(message)] == []
+
+
+def test_a_message_that_no_code_says_is_noticed() -> None:
+    assert not is_said("the fleet … has gone on holiday")
+
+
+def test_each_message_has_a_meaning_and_something_to_do() -> None:
+    assert [row for row in rows() if len(row) != 3 or not all(row)] == []
+
+
+def test_no_message_is_listed_twice() -> None:
+    listed = [row[0] for row in rows()]
+    assert sorted(set(listed)) == sorted(listed)
