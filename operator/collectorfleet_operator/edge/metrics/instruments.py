@@ -71,28 +71,28 @@ class Instruments(Collector):
         self.state: Callable[[], State] | None = None
         self._clock = clock
         self._reconciles = Counter(
-            f"{PREFIX}reconciles", "Reconciliations of a fleet, by how they ended.", ["outcome"], registry=self.registry
+            f"{PREFIX}reconciles", "Reconciliations of a fleet, by outcome.", ["outcome"], registry=self.registry
         )
         self._reconcile_seconds = Histogram(
             f"{PREFIX}reconcile_duration_seconds",
-            "How long a reconciliation took, whatever came of it.",
+            "Duration of a reconciliation, with any outcome.",
             buckets=_RECONCILE_SECONDS,
             registry=self.registry,
         )
         self._requests = Counter(
             f"{PREFIX}api_requests",
-            "Requests to the API server, by HTTP status or NoAnswer. A watch counts each time it is opened.",
+            "Requests to the API server, by HTTP status or NoAnswer. A watch counts each time the operator opens it.",
             ["verb", "resource", "code"],
             registry=self.registry,
         )
         self._request_seconds = Histogram(
             f"{PREFIX}api_request_duration_seconds",
-            "How long the API server took to begin its answer; watches are left out.",
+            "Time until the API server began its answer, without watches.",
             ["verb", "resource"],
             buckets=_REQUEST_SECONDS,
             registry=self.registry,
         )
-        Info(f"{PREFIX}build", "The release that runs.", registry=self.registry).info(
+        Info(f"{PREFIX}build", "The release of the operator.", registry=self.registry).info(
             {"version": version("collectorfleet")}
         )
         ProcessCollector(registry=self.registry)
@@ -107,7 +107,7 @@ class Instruments(Collector):
     def collect(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(
             f"{PREFIX}leading",
-            "1 while this operator serves fleets; 0 while it starts, or waits as a standby.",
+            "1 while this operator serves fleets, 0 while it starts or waits as a standby.",
             value=self.state is not None,
         )
         if self.state is not None:

@@ -29,16 +29,16 @@ class State:
 
 
 def families(state: State) -> Iterator[Metric]:
-    yield GaugeMetricFamily(f"{PREFIX}queue_depth", "Fleets that are due and not reconciled yet.", value=state.waiting)
+    yield GaugeMetricFamily(f"{PREFIX}queue_depth", "Fleets that wait for a reconciliation.", value=state.waiting)
     yield GaugeMetricFamily(
         f"{PREFIX}queue_longest_wait_seconds",
-        "For how long the first of them has been due; 0 where none is.",
+        "Time that the first of these fleets has waited, 0 without a fleet that waits.",
         value=state.longest_wait_seconds,
     )
-    yield _ages("cache_list_age_seconds", "Time since all objects of a kind were last listed.", state.list_ages)
+    yield _ages("cache_list_age_seconds", "Time since the last complete list of a kind.", state.list_ages)
     yield _ages(
         "watch_event_age_seconds",
-        "Time since the watch of a kind last told of a change, or began; where nothing changes it grows.",
+        "Time since the last change from the watch of a kind, or since its start. It grows while nothing changes.",
         state.watch_ages,
     )
     yield _by_phase(state.fleets.values())
@@ -65,7 +65,7 @@ def _by_phase(fleets: Iterable[Summary]) -> Metric:
 def _readiness(fleets: Mapping[Key, Summary]) -> Metric:
     family = GaugeMetricFamily(
         f"{PREFIX}fleet_ready",
-        "1 where the condition Ready of a fleet is True, 0 where it is not; absent where there is none.",
+        "1 if the condition Ready of a fleet is True, 0 if not. Absent without the condition.",
         labels=["fleet_namespace", "fleet"],
     )
     for key, fleet in fleets.items():
