@@ -89,9 +89,9 @@ def text() -> str:
 
 def schema() -> Schema:
     """The OpenAPI schema of the whole object, with descriptions, defaults and rules."""
-    spec = structural(CollectorFleetSpec, "What the user asks for.", defaults=True)
+    spec = structural(CollectorFleetSpec, "The fleet that you want.", defaults=True)
     # No defaults below status: the API server would write numbers there that nobody measured.
-    status = structural(CollectorFleetStatus, "What is true now.", defaults=False)
+    status = structural(CollectorFleetStatus, "The observed state of the fleet.", defaults=False)
     # Tools that compare it with the generation see an unfinished fleet until the operator has looked at it.
     status["default"] = {"observedGeneration": -1}
     root: Schema = {

@@ -21,31 +21,37 @@ _INTRODUCTION = f"""\
 <!-- Written from the models by `make generate`; change those. -->
 # Reference: {KIND} ({API_VERSION})
 
-Every field, as the API server knows it; `kubectl explain cfleet.spec` shows the same. A field without a default and
-without "required" may be left out. Quantities are those of Kubernetes: `2`, `0.5`, `500m`, `2Gi`.
+This page lists every field. `kubectl explain cfleet.spec` shows the same. You may leave out a field that is not marked
+as required. Quantities are those of Kubernetes: `2`, `0.5`, `500m`, `2Gi`.
 """
 _CHANGES = """
 ## What a change does to a fleet that runs
 
-A fleet that has not delivered a batch, or that failed, takes a changed spec at once: there is nothing to lose. One that
-has goes by `spec.updateStrategy.type`:
+If a fleet has delivered no batch yet, or has failed, the operator applies a changed spec at once. Otherwise
+`spec.updateStrategy.type` decides:
 
-* `OnDelete`: the change waits until the driver's Job is deleted. `UpToDate=False, reason=RestartNeeded` says so, with
-  the command; `Ready` is as the run is, and `Reconciling=False`, so that nobody waits for it.
-* `RollingUpdate`: it is carried out as below, with `UpToDate=False, reason=Updating` meanwhile. Where the next driver
-  could not go on from the one that runs (no `driver.checkpoint`, another claim, a checkpoint that cannot be written) it
-  waits like with `OnDelete`, `reason=CheckpointNeeded`. A fleet without `driver.train` goes on after what its output
-  has.
+* `OnDelete`: the change waits until you delete the driver's Job. The fleet has `UpToDate=False, reason=RestartNeeded`,
+  and the message has the command. `Ready` and `Reconciling` ignore the change, so a deployment tool does not wait.
+* `RollingUpdate`: the operator applies the change as the table shows. The fleet has `UpToDate=False, reason=Updating`
+  meanwhile. If the next driver could not resume, the change waits as with `OnDelete`, with `reason=CheckpointNeeded`.
+  This is the case without `driver.checkpoint`, with another claim, or if a checkpoint cannot be written. A fleet
+  without `driver.train` continues after the frames of its output.
 
-A completed fleet runs no changed spec, and says so.
+The operator does not apply a changed spec to a completed fleet, and the status says so.
 
 | changed | RollingUpdate |
 |---|---|
 """
 _SECTIONS = {
-    "spec": ("What the user asks for.", None),
-    "status, by the operator": ("Its field manager is `collectorfleet-operator`.", OperatorStatus),
-    "status, by the driver": ("Its field manager is `collectorfleet-driver`. Unknown is absent.", DriverReport),
+    "spec": ("You write these fields.", None),
+    "status, by the operator": (
+        "The operator writes these fields. Its field manager is `collectorfleet-operator`.",
+        OperatorStatus,
+    ),
+    "status, by the driver": (
+        "The driver writes these fields. Its field manager is `collectorfleet-driver`. Unknown fields are absent.",
+        DriverReport,
+    ),
 }
 
 
@@ -54,10 +60,12 @@ def page() -> str:
     properties = schema()["properties"]
     parts = [_INTRODUCTION]
     for title, (text, model) in _SECTIONS.items():
-        parts.append(f"\n## {title}\n\n{text}\n\n| field | type | default | what it is |\n|---|---|---|---|\n")
+        parts.append(f"\n## {title}\n\n{text}\n\n| field | type | default | meaning |\n|---|---|---|---|\n")
         root = title.split(",")[0]
         parts += [_row(*row) for row in _fields(_part(properties[root], model), root)]
-    parts.append("\n## What is refused\n\nBy the API server, and offline by `collectorfleet validate`:\n\n")
+    parts.append(
+        "\n## What is refused\n\nThe API server refuses these values. `collectorfleet validate` does so offline:\n\n"
+    )
     parts += [
         f"* `{path}{rule.field or ''}`: {rule.message}\n" if path else f"* {rule.message}\n"
         for path, rules in RULES.items()
@@ -81,14 +89,14 @@ def _changes() -> str:
 
 def _what_happens(concerned: frozenset[Part]) -> str:
     if not concerned:
-        return "followed while the fleet runs, with both strategies"
-    evaluators = "evaluator pods are replaced at once; the driver goes on, and repeats the evaluation"
+        return "applied while the fleet runs, with both strategies"
+    evaluators = "evaluator pods are replaced at once; the driver continues, and repeats the evaluation"
     workers = "workers are drained and replaced, `rollingUpdate.maxUnavailable` pods of a group at a time"
     if concerned == {Part.EVALUATORS}:
         return evaluators
     if not concerned & {Part.DRIVER, Part.HEAD}:
         return f"{workers}; evaluator pods are replaced at once"
-    driver = "the driver ends at the end of a batch, and the next one goes on from its checkpoint"
+    driver = "the driver ends after a batch, and the next driver resumes from its checkpoint"
     return f"{driver}, on the same RayCluster" if concerned == {Part.DRIVER} else f"{driver}, on a new RayCluster"
 
 
