@@ -10,7 +10,7 @@ from tests.manifests import ABSENT
 REFUSED = [
     pytest.param(
         {"spec.output": {"path": "/data"}},
-        ("spec.output: set driver.train, driver.script, learners or output, one of them: the frames have one consumer"),
+        "spec.output: set driver.train, driver.script, learners or output, one of them: the frames have one consumer",
         id="train and output",
     ),
     pytest.param(

@@ -34,6 +34,4 @@ def stalled(fleet: CollectorFleet) -> str | None:
 def last_word(fleet: CollectorFleet) -> str:
     """Return what the fleet says of itself, in a sentence."""
     found = fleet.status.condition(ConditionType.READY) if fleet.status else None
-    return (
-        f"Ready is {found.status}, {found.reason}: {found.message}" if found else ("the operator has not seen it yet")
-    )
+    return f"Ready is {found.status}, {found.reason}: {found.message}" if found else "the operator has not seen it yet"

@@ -72,7 +72,7 @@ def evaluation_of_script(scripts: Evaluation | None, manifests: Evaluation | Non
     ]
     if ignored:
         log.warning(
-            ("evaluation: the script passes its own Evaluation, so these fields of spec.evaluation are ignored: %s"),
+            "evaluation: the script passes its own Evaluation, so these fields of spec.evaluation are ignored: %s",
             ", ".join(ignored),
         )
     if scripts.device is not None:

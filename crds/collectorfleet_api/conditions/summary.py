@@ -51,7 +51,7 @@ def stalled(outcome: Outcome) -> Condition:
             return condition(ConditionType.STALLED, True, outcome.reason, outcome.message)
         case Pending() | Running() | Suspended() | Completed():
             return condition(
-                ConditionType.STALLED, False, Reason.PROGRESSING, ("the fleet waits for no action of the user")
+                ConditionType.STALLED, False, Reason.PROGRESSING, "the fleet waits for no action of the user"
             )
         case _:
             assert_never(outcome)

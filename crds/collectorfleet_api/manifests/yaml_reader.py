@@ -186,9 +186,7 @@ class _Reading:
     def _key(self, node: Node, path: Path) -> str:
         if not isinstance(node, ScalarNode):
             kind = "mapping" if isinstance(node, MappingNode) else "list"
-            raise YamlError(
-                node.start_mark.line + 1, (f"a {kind} cannot be a key; quote text that begins with {{ or [")
-            )
+            raise YamlError(node.start_mark.line + 1, f"a {kind} cannot be a key; quote text that begins with {{ or [")
         value = self._scalar(node, path)
         if isinstance(value, bool):
             word = "true" if value else "false"

@@ -47,7 +47,7 @@ class StatusWriter:
                     raise
                 if error.path not in self._undeclared:
                     log.warning(
-                        ("the installed CRD does not know %s, so the operator leaves the field out; update the CRD"),
+                        "the installed CRD does not know %s, so the operator leaves the field out; update the CRD",
                         error.path,
                     )
                 self._undeclared[error.path] = self._clock()

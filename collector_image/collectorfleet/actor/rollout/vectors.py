@@ -106,7 +106,7 @@ def find_vector(
         return VectorEnvironment(vector, key, None, read_action), list(transforms)
     require(
         type(vector) in (SyncVectorEnv, AsyncVectorEnv),
-        (f"the fast loop does not know how {type(vector).__name__} resets"),
+        f"the fast loop does not know how {type(vector).__name__} resets",
     )
     require(readers == [terminal_obs_reader], "an info_dict_reader writes to the frames")
     own, *others = transforms

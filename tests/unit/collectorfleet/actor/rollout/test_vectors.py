@@ -82,7 +82,7 @@ def test_anybodys_vector_environment_that_leaves_resets_to_others(seed: int, cut
 
 def test_one_that_resets_itself_is_only_understood_where_it_is_gymnasiums() -> None:
     made = CollectorConfig(partial(vectors, AutoresetMode.SAME_STEP, kind=Native), None, 12)
-    assert build(made, 0).loop == ("Fast, by the environment's own step: the fast loop does not know how Native resets")
+    assert build(made, 0).loop == "Fast, by the environment's own step: the fast loop does not know how Native resets"
 
 
 def test_random_actions_of_another_dtype_than_the_policys_are_kept_as_the_policys() -> None:
