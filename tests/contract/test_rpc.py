@@ -139,7 +139,7 @@ def test_a_process_that_the_driver_cannot_hear_ends(called: Harness, monkeypatch
 def test_fleets_of_one_process_share_its_agent_and_its_options(called: Harness) -> None:
     called.start()
     with pytest.raises(
-        InvalidOption, match=r"another fleet of this process has .*'rpc_timeout': 60.0.*give both the same"
+        InvalidOption, match=r"another fleet of this process has .*'rpc_timeout': 60.0.*give both fleets the same"
     ):
         Harness(over(rpc_timeout=6.0))
     other = Harness(over(rpc_timeout=60.0))
