@@ -190,7 +190,7 @@ def test_what_cannot_be_fed_is_refused_before_a_collector_exists(make_shards: Ma
     shards = make_shards()
     for asked, sentence in (
         ({}, r"^policies: the list is empty"),
-        ({"acting": policy, "third": policy}, r"^policy 'third': is not there"),
+        ({"acting": policy, "third": policy}, r"^policy 'third': it does not exist"),
         ({"acting": policy}, r"^policy acting: its learner's weights are of another module: "),
     ):
         with pytest.raises(InvalidOption, match=sentence):

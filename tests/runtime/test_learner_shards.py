@@ -115,7 +115,7 @@ def test_a_removed_policy_ends_its_work_and_its_place_is_the_next_ones_while_oth
         removed.result(60)
     assert done.exists()
     assert ray.get(replay.size.remote("p1")) == 0
-    with pytest.raises(InvalidOption, match="is not there"):
+    with pytest.raises(InvalidOption, match="does not exist"):
         shards.get_policy_actor("p1")
     shards.add_policy("new")
     assert shards.get_replay_and_policy_actors("new")[0] == replay
