@@ -15,11 +15,10 @@ from tensordict.nn import TensorDictModule
 from tests import tensor_envs
 from tests.gpu.on_a_gpu import DEVICE, Constant
 from tests.gym_envs import make_chance
+from tests.unit.collectorfleet.actor.rollout.cases import bounded_policy
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, Side, assert_equal, sides
-from torch import nn
 from torchrl.envs import Compose, EnvBase, RewardSum, SerialEnv, StepCounter, TransformedEnv
 from torchrl.envs.utils import set_exploration_type
-from torchrl.modules import NormalParamExtractor, ProbabilisticActor, TanhNormal
 
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
 from collectorfleet.actor.rollout.collector import FastCollector
@@ -30,13 +29,7 @@ RECORDED = {**ON_THE_GPU, "cudagraph_policy": True}
 
 
 def acting(*, draws: bool) -> Any:
-    torch.manual_seed(7)
-    if not draws:
-        return TensorDictModule(nn.Sequential(nn.Linear(3, 2), nn.Tanh()), ["observation"], ["action"]).to(DEVICE)
-    layers = nn.Sequential(nn.Linear(3, 4), NormalParamExtractor())
-    computing = TensorDictModule(layers, ["observation"], ["loc", "scale"])
-    drawing = ProbabilisticActor(computing, ["loc", "scale"], distribution_class=TanhNormal, return_log_prob=True)
-    return drawing.to(DEVICE)
+    return bounded_policy(draws=draws).to(DEVICE)
 
 
 def counted() -> EnvBase:

@@ -7,16 +7,22 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import gymnasium
-import numpy as np
 import pytest
 import torch
-from gymnasium.spaces import Box
-from tensordict import TensorDict, TensorDictBase
-from tensordict.nn import TensorDictModule
-from torch import nn
+from tensordict import TensorDictBase
+from tests.unit.collectorfleet.actor.climbing import (
+    STEPS,
+    Climb,
+    OwnClimb,
+    assert_true_transitions,
+    gym,
+    rolled_out,
+    runner_of,
+    several,
+    with_a_limit,
+)
+from tests.unit.collectorfleet.actor.rollout.cases import linear_policy
 from torchrl.collectors import MultiSyncCollector
-from torchrl.data import Binary, Composite, Unbounded
 from torchrl.envs import (
     CatFrames,
     EnvBase,
@@ -25,7 +31,6 @@ from torchrl.envs import (
     ParallelEnv,
     RewardScaling,
     RewardSum,
-    SerialEnv,
     StepCounter,
     TransformedEnv,
 )
@@ -34,108 +39,24 @@ from collectorfleet.actor.build import build
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
 from collectorfleet.actor.rollouts import RolloutRunner
 from collectorfleet.actor.server import CollectorServer
-from collectorfleet.messages import CollectorId, Request, Started
-
-STEPS = 6
-
-
-class Climb(gymnasium.Env[np.ndarray, Any]):
-    """Observes a number that begins anywhere and grows by one with each step."""
-
-    def __init__(self, pays: float = 0.0) -> None:
-        self._pays = pays
-        self.observation_space = Box(-np.inf, np.inf, (1,), np.float32)
-        self.action_space = Box(-1, 1, (2,), np.float32)
-        self.level = 0
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
-        super().reset(seed=seed)
-        self._height = float(self.np_random.integers(0, 100_000))
-        return np.array([self._height], np.float32), {}
-
-    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        self._height += 1
-        return np.array([self._height], np.float32), self._pays, False, False, {}
-
-    def begin_at(self, level: int) -> None:
-        self.level = level
-        self.reset()
-
-
-class OwnClimb(EnvBase):
-    """The same as an environment of TorchRL's; its seed sets its state."""
-
-    def __init__(self) -> None:
-        super().__init__(device="cpu", batch_size=torch.Size([]))
-        self.observation_spec = Composite(observation=Unbounded(shape=(1,)))
-        self.action_spec = Unbounded(shape=(2,))
-        self.reward_spec = Unbounded(shape=(1,))
-        self.done_spec = Binary(shape=(1,), dtype=torch.bool)
-        self.level = 0
-        self._random = np.random.default_rng()
-
-    def _reset(self, tensordict: TensorDictBase | None = None, **_: Any) -> TensorDictBase:
-        self._height = float(self._random.integers(0, 100_000))
-        return TensorDict({"observation": torch.tensor([self._height])}, batch_size=[])
-
-    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
-        self._height += 1
-        seen = {"observation": torch.tensor([self._height]), "reward": torch.zeros(1), "done": torch.zeros(1).bool()}
-        return TensorDict(seen, batch_size=[])
-
-    def _set_seed(self, seed: int | None) -> None:
-        self._random = np.random.default_rng(seed)
-        self.reset()
-
-    def begin_at(self, level: int) -> None:
-        self.level = level
-        self.reset()
-
-
-def gym() -> EnvBase:
-    return GymWrapper(Climb())
-
-
-def with_a_limit() -> EnvBase:
-    return TransformedEnv(gym(), StepCounter(4))
+from collectorfleet.messages import CollectorId, Started
 
 
 def with_room_for_transforms() -> EnvBase:
     return TransformedEnv(GymWrapper(Climb(pays=1.0)))
 
 
-def several() -> EnvBase:
-    return SerialEnv(3, gym)
-
-
 def in_processes() -> EnvBase:
     return ParallelEnv(2, gym)
 
 
-def acting() -> TensorDictModule:
-    torch.manual_seed(7)
-    return TensorDictModule(nn.Linear(1, 2), ["observation"], ["action"])
-
-
 MAKES = {"own": OwnClimb, "Gymnasium": gym, "with a limit": with_a_limit, "several": several}
+
+
 each_environment = pytest.mark.parametrize("make", MAKES.values(), ids=MAKES)
+
+
 each_loop = pytest.mark.parametrize("loop", [RolloutLoop.FAST, RolloutLoop.TORCHRL])
-
-
-def runner_of(make: Callable[[], EnvBase], loop: RolloutLoop = RolloutLoop.FAST) -> RolloutRunner:
-    return build(CollectorConfig(make, None, STEPS, policy_factory=acting, rollout=loop), 0)
-
-
-def rolled_out(runner: RolloutRunner) -> TensorDictBase:
-    """The next rollout, ``[environments, steps]``."""
-    environments = getattr(runner.collector, "n_env", 1)  # a collector of several processes does not say it
-    batch = runner.run(Request(1, STEPS * environments, 0)).batch
-    assert batch is not None
-    return batch.clone().reshape(-1, STEPS)
-
-
-def assert_true_transitions(batch: TensorDictBase) -> None:
-    assert torch.equal(batch["next", "observation"], batch["observation"] + 1)
 
 
 def assert_jumps_begin_trajectories(before: TensorDictBase, after: TensorDictBase) -> None:
@@ -253,7 +174,7 @@ def test_equal_seeds_begin_alike(make: Callable[[], EnvBase], loop: RolloutLoop)
 
 
 def test_the_first_frame_of_a_replacement_after_set_seed_is_a_true_transition() -> None:
-    config = CollectorConfig(gym, acting(), STEPS)
+    config = CollectorConfig(gym, linear_policy(1), STEPS)
     server = CollectorServer(CollectorId("c0", 1), config)
     assert isinstance(server.build(5, seed_environment=True), Started)
     assert_true_transitions(rolled_out(server._runner))
@@ -263,10 +184,7 @@ def test_a_stack_of_frames_is_filled_anew_after_a_state_is_loaded() -> None:
     def stacked() -> EnvBase:
         return TransformedEnv(OwnClimb(), CatFrames(3, dim=-1, in_keys=["observation"]))
 
-    def acts() -> TensorDictModule:
-        return TensorDictModule(nn.Linear(3, 2), ["observation"], ["action"])
-
-    config = CollectorConfig(stacked, None, STEPS, policy_factory=acts)
+    config = CollectorConfig(stacked, None, STEPS, policy_factory=linear_policy)
     first, second = build(config, 0), build(config, 0)
     rolled_out(first)
     second.load_environment_state(first.environment_state())
@@ -309,9 +227,8 @@ def test_what_a_method_returns_does_not_have_to_travel_if_it_is_the_environment(
 
 
 def test_the_processes_of_a_collector_give_true_transitions_too() -> None:
-    config = replace(
-        CollectorConfig(gym, None, STEPS, policy_factory=acting), collector_class=MultiSyncCollector, workers=1
-    )
+    config = CollectorConfig(gym, None, STEPS, policy_factory=partial(linear_policy, 1))
+    config = replace(config, collector_class=MultiSyncCollector, workers=1)
     runner = build(config, 0)
     try:
         runner.load_environment_state(runner.environment_state())

@@ -11,20 +11,16 @@ import torch
 from tensordict.nn import TensorDictModule
 from tests import pretended_device
 from tests.gym_envs import make_chance
+from tests.unit.collectorfleet.actor.rollout.cases import layered_policy, several_kinds, together
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, sides
 from torch import nn
 from torch.distributions import Normal
-from torchrl.envs import EnvBase, SerialEnv
-from torchrl.modules import MLP, NormalParamExtractor, OneHotCategorical, ProbabilisticActor
+from torchrl.envs import EnvBase
+from torchrl.modules import NormalParamExtractor, OneHotCategorical, ProbabilisticActor
 
 from collectorfleet.actor.rollouts import Rollout
 
 STORED = {"storing_device": "cpu", "env_device": "cpu"}
-
-
-def acting() -> TensorDictModule:
-    torch.manual_seed(3)
-    return TensorDictModule(MLP(in_features=3, out_features=2, num_cells=[8]), ["observation"], ["action"])
 
 
 def drawing(actions: int) -> ProbabilisticActor:
@@ -36,28 +32,20 @@ def drawing(actions: int) -> ProbabilisticActor:
     )
 
 
-def together(actions: int) -> EnvBase:
-    return SerialEnv(3, partial(make_chance, actions=actions))
-
-
-def of_two_kinds() -> EnvBase:
-    return SerialEnv(2, [make_chance, partial(make_chance, ends=0.5)])
-
-
 def brought(rollout: Rollout) -> Rollout:
     assert rollout.batch is not None
     return replace(rollout, batch=rollout.batch.apply(lambda tensor: tensor.cpu()))
 
 
 CASES: list[tuple[str, Callable[[], EnvBase], Callable[[], Any], dict[str, Any]]] = [
-    ("Fast", make_chance, acting, STORED),
-    ("Fast", partial(together, 0), acting, STORED),
+    ("Fast", make_chance, layered_policy, STORED),
+    ("Fast", partial(together, 0), layered_policy, STORED),
     ("Fast", partial(together, 3), partial(drawing, 3), STORED),
     ("Fast", partial(together, 0), partial(drawing, 0), STORED),
-    ("Fast", partial(together, 0), acting, STORED | {"compile_policy": {"backend": "eager"}}),
+    ("Fast", partial(together, 0), layered_policy, STORED | {"compile_policy": {"backend": "eager"}}),
     # TorchRL leaves what the policy says where it is.
-    ("Fast", partial(together, 0), acting, {"env_device": "cpu"}),
-    ("Fast, by the environment's own step", of_two_kinds, acting, STORED),
+    ("Fast", partial(together, 0), layered_policy, {"env_device": "cpu"}),
+    ("Fast, by the environment's own step", several_kinds, layered_policy, STORED),
 ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -121,6 +121,13 @@ def _plain(found: Normalization | None) -> dict[str, Any]:
         key: (one.decay, one.updates, {name: values.tolist() for name, values in one.sums.items()})
         for key, one in (found or {}).items()
     }
+
+
+def compare(theirs: Side, ours: Side, requests: Iterable[Asked]) -> None:
+    """Assert that both answer each request alike, and draw as often."""
+    for asked in requests:
+        assert_equal(theirs.run(asked), ours.run(asked))
+        assert theirs.random_state == ours.random_state
 
 
 def assert_equal_batches(theirs: TensorDictBase, ours: TensorDictBase) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 from tests import pretended_device, tensor_envs
+from tests.unit.collectorfleet.actor.rollout.cases import bounded_policy
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, sides
-from tests.unit.collectorfleet.actor.rollout.test_device_loop import acting
 
 from collectorfleet.actor.rollout import find
 from collectorfleet.actor.rollout.memory import TRAJECTORY
@@ -24,11 +24,11 @@ def main() -> None:
     pretended_device.set_up()
     find._tensors = lambda batch: set(batch.keys(True, True))  # theirs are of another class here
     make = partial(tensor_envs.MaskedWalks, 4)
-    _, wanted = sides(make, partial(acting, draws=False), 32)
+    _, wanted = sides(make, partial(bounded_policy, draws=False), 32)
     batches = [wanted.run(asked).batch for asked in (Asked(8), Asked(8, cut_after=3), Asked(8))]
     for options, stored in CASES:
         there = partial(make, device=pretended_device.NAME)
-        policy = lambda: acting(draws=False).to(pretended_device.NAME)  # noqa: E731
+        policy = lambda: bounded_policy(draws=False).to(pretended_device.NAME)  # noqa: E731
         _, ours = sides(there, policy, 32, **options)
         assert ours.runner.loop == f"Fast, with tensors on {pretended_device.NAME}:0", ours.runner.loop
         for asked, batch in zip((Asked(8), Asked(8, cut_after=3), Asked(8)), batches, strict=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar
 
 import pytest
@@ -13,7 +12,7 @@ from tensordict import TensorDictBase
 from tensordict.nn import TensorDictModule, TensorDictModuleBase, TensorDictSequential
 from tests import envs
 from tests.gym_envs import make_chance
-from torch import nn
+from tests.unit.collectorfleet.actor.rollout.cases import linear_policy, several_kinds
 from torchrl.envs import DoubleToFloat, EnvBase, SerialEnv, StepCounter, TransformedEnv, VecNormV2
 from torchrl.modules import OrnsteinUhlenbeckProcessModule
 
@@ -27,12 +26,10 @@ from collectorfleet.messages import CollectorId, Raised, Request, Started
 C0 = CollectorId("c0", 1)
 
 
-def acting() -> TensorDictModule:
-    return TensorDictModule(nn.Linear(3, 2), ["observation"], ["action"])
-
-
 def exploring() -> TensorDictSequential:
-    return TensorDictSequential(acting(), OrnsteinUhlenbeckProcessModule(make_chance().full_action_spec["action"]))
+    return TensorDictSequential(
+        linear_policy(), OrnsteinUhlenbeckProcessModule(make_chance().full_action_spec["action"])
+    )
 
 
 class Whole(TensorDictModuleBase):
@@ -46,13 +43,9 @@ class Whole(TensorDictModuleBase):
 
 
 def hooked() -> TensorDictModule:
-    policy = acting()
+    policy = linear_policy()
     policy.register_forward_hook(lambda *_: None)
     return policy
-
-
-def serial_of_several() -> EnvBase:
-    return SerialEnv(2, [make_chance, partial(make_chance, ends=0.5)])
 
 
 def with_vec_norm() -> EnvBase:
@@ -79,7 +72,7 @@ def config(env: Callable[[], EnvBase], policy: Callable[[], Any] | None = None, 
     ("env", "why"),
     [
         pytest.param(envs.make_counting, "Counting is not a Gymnasium environment", id="another environment"),
-        pytest.param(serial_of_several, "SerialEnv has environments of several kinds", id="several kinds"),
+        pytest.param(several_kinds, "SerialEnv has environments of several kinds", id="several kinds"),
         pytest.param(several_with_vec_norm, "VecNormV2 keeps a state of its own", id="statistics of several"),
         pytest.param(
             with_vec_norm, "the transform VecNormV2 has no form for all environments at once", id="statistics"
@@ -106,10 +99,12 @@ def test_an_environment_that_is_not_understood_steps_itself_and_the_reason_is_sa
         pytest.param(config(make_chance, Whole), "Whole in the policy may read and write any entry", id="any policy"),
         pytest.param(config(make_chance, hooked), "a module of the policy has hooks", id="hooks"),
         pytest.param(
-            config(make_chance, acting, track_traj_ids=False), "trajectories have no ids", id="no trajectory ids"
+            config(make_chance, linear_policy, track_traj_ids=False), "trajectories have no ids", id="no trajectory ids"
         ),
         pytest.param(
-            config(make_chance, acting, use_buffers=False), "the collector keeps no memory for a batch", id="no memory"
+            config(make_chance, linear_policy, use_buffers=False),
+            "the collector keeps no memory for a batch",
+            id="no memory",
         ),
     ],
 )
@@ -123,7 +118,7 @@ def test_what_is_not_understood_is_torchrls_to_step_and_the_reason_is_said(asked
 
 
 def test_a_collector_says_which_loop_it_has() -> None:
-    started = CollectorServer(C0, config(make_chance, acting)).build(0, seed_environment=True)
+    started = CollectorServer(C0, config(make_chance, linear_policy)).build(0, seed_environment=True)
     assert isinstance(started, Started)
     assert started.loop == "Fast"
 

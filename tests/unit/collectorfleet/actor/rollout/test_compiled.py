@@ -11,20 +11,15 @@ import pytest
 import torch
 from tensordict.nn import TensorDictModule
 from tests.gym_envs import make_chance
-from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, sides
+from tests.unit.collectorfleet.actor.rollout.cases import layered_policy, several_kinds, together
+from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, compare, sides
 from torch import nn
-from torchrl.envs import EnvBase, SerialEnv
-from torchrl.modules import MLP, NormalParamExtractor, OneHotCategorical, ProbabilisticActor, TanhNormal
+from torchrl.modules import NormalParamExtractor, OneHotCategorical, ProbabilisticActor, TanhNormal
 
 from collectorfleet.actor.build import build
 from collectorfleet.actor.config import CollectorConfig, RolloutLoop
 from collectorfleet.actor.rollout.collector import FastCollector
 from collectorfleet.actor.rollout.exact import NotExact
-
-
-def acting() -> TensorDictModule:
-    torch.manual_seed(3)
-    return TensorDictModule(MLP(in_features=3, out_features=2, num_cells=[8]), ["observation"], ["action"])
 
 
 def drawing(actions: int) -> ProbabilisticActor:
@@ -35,14 +30,6 @@ def drawing(actions: int) -> ProbabilisticActor:
     return ProbabilisticActor(
         TensorDictModule(network, ["observation"], names), in_keys=names, distribution_class=kind, return_log_prob=True
     )
-
-
-def together(actions: int) -> EnvBase:
-    return SerialEnv(3, partial(make_chance, actions=actions))
-
-
-def of_two_kinds() -> EnvBase:
-    return SerialEnv(2, [make_chance, partial(make_chance, ends=0.5)])
 
 
 class Traced:
@@ -64,7 +51,7 @@ class Traced:
 @pytest.mark.parametrize(
     ("env", "policy"),
     [
-        pytest.param(make_chance, acting, id="one"),
+        pytest.param(make_chance, layered_policy, id="one"),
         pytest.param(partial(together, 3), partial(drawing, 3), id="discrete"),
         pytest.param(partial(together, 0), partial(drawing, 0), id="continuous"),
     ],
@@ -75,16 +62,14 @@ def test_frames_are_torchrls_and_nothing_is_compiled_twice(env: Any, policy: Any
     mine = Traced()
     ours.runner.collector._found.loop.policy.compile(backend=mine)
     assert ours.runner.loop == "Fast"
-    for asked in (Asked(10), Asked(6, cut_after=3), Asked(5, random=True), Asked(10)):
-        assert_equal(theirs.run(asked), ours.run(asked))
-        assert theirs.random_state == ours.random_state
+    compare(theirs, ours, (Asked(10), Asked(6, cut_after=3), Asked(5, random=True), Asked(10)))
     assert mine.graphs == 1
     assert mine.calls == 10 + 3 + 10 - 1
 
 
 def test_an_environment_that_steps_itself_is_asked_by_a_compiled_policy_too() -> None:
     torch.compiler.reset()
-    theirs, ours = sides(of_two_kinds, acting, 12, compile_policy={"backend": "aot_eager"})
+    theirs, ours = sides(several_kinds, layered_policy, 12, compile_policy={"backend": "aot_eager"})
     assert ours.runner.loop.startswith("Fast, by the environment's own step")
     for asked in (Asked(8), Asked(8)):
         assert_equal(theirs.run(asked), ours.run(asked))
@@ -92,7 +77,7 @@ def test_an_environment_that_steps_itself_is_asked_by_a_compiled_policy_too() ->
 
 def test_a_backend_that_records_cuda_graphs_computes_as_traced_where_there_is_no_cuda() -> None:
     torch.compiler.reset()
-    theirs, ours = sides(make_chance, acting, 12, compile_policy={"backend": "cudagraphs"})
+    theirs, ours = sides(make_chance, layered_policy, 12, compile_policy={"backend": "cudagraphs"})
     assert ours.runner.loop == "Fast"
     for asked in (Asked(8), Asked(8)):
         assert_equal(theirs.run(asked), ours.run(asked))
@@ -102,7 +87,7 @@ def test_a_policy_that_is_to_be_recorded_on_the_cpu_is_torchrls_to_call(monkeypa
     # Its recorder changes how torch computes, in all of the process.
     monkeypatch.setattr(FastCollector, "_compile_wrapped_policy", lambda _, policy: policy)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    config = CollectorConfig(make_chance, None, 12, policy_factory=acting, options={"cudagraph_policy": True})
+    config = CollectorConfig(make_chance, None, 12, policy_factory=layered_policy, options={"cudagraph_policy": True})
     why = "cudagraph_policy records a policy that is on the CPU"
     assert build(config, 0).loop == f"TorchRL: {why}"
     with pytest.raises(NotExact, match=why):

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import pytest
-import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tensordict.nn import TensorDictModule
 from tests import envs
 from tests.example_count import examples
 from tests.gym_envs import make_chance
-from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, sides
-from torch import nn
+from tests.unit.collectorfleet.actor.rollout.cases import STATISTICS, bounded_policy, several_kinds, transformed
+from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, compare, sides
 from torchrl.envs import (
-    Compose,
     EnvBase,
     ExplorationType,
     InitTracker,
@@ -27,21 +23,8 @@ from torchrl.envs import (
     RewardSum,
     SerialEnv,
     TicTacToeEnv,
-    TransformedEnv,
-    VecNormV2,
 )
-from torchrl.modules import NormalParamExtractor, ProbabilisticActor, TanhNormal
 
-
-def transformed(make: Callable[[], EnvBase], *transforms: Callable[[], Any]) -> EnvBase:
-    return TransformedEnv(make(), Compose(*[transform() for transform in transforms]))
-
-
-def several_kinds() -> EnvBase:
-    return SerialEnv(2, [make_chance, partial(make_chance, ends=0.5)])
-
-
-STATISTICS = partial(VecNormV2, in_keys=["observation"])
 HIGHEST = partial(RewardClipping, -0.5, 0.5)
 MAKES: dict[str, tuple[Callable[[], EnvBase], str, int]] = {
     "counting": (envs.make_counting, "observation", 3),
@@ -56,22 +39,15 @@ MAKES: dict[str, tuple[Callable[[], EnvBase], str, int]] = {
 }
 
 
-def acting(key: str, inputs: int, *, draws: bool) -> Any:
-    torch.manual_seed(7)
-    if not draws:
-        return TensorDictModule(nn.Sequential(nn.Linear(inputs, 2), nn.Tanh()), [key], ["action"])
-    layers = nn.Sequential(nn.Linear(inputs, 4), NormalParamExtractor())
-    computing = TensorDictModule(layers, [key], ["loc", "scale"])
-    return ProbabilisticActor(computing, ["loc", "scale"], distribution_class=TanhNormal, return_log_prob=True)
-
-
 @pytest.mark.filterwarnings("ignore:Nested TransformedEnvs")
 @settings(max_examples=examples(15), suppress_health_check=list(HealthCheck))
 @given(data=st.data(), name=st.sampled_from(list(MAKES)), seed=st.integers(0, 2**20))
 def test_frames_are_torchrls_entry_by_entry(data: st.DataObject, name: str, seed: int) -> None:
     make, key, inputs = MAKES[name]
     policy = data.draw(
-        st.sampled_from([None, partial(acting, key, inputs, draws=False), partial(acting, key, inputs, draws=True)])
+        st.sampled_from(
+            [None, partial(bounded_policy, key, inputs, draws=False), partial(bounded_policy, key, inputs, draws=True)]
+        )
     )
     options = {
         "max_frames_per_traj": data.draw(st.none() | st.integers(2, 9)),
@@ -82,9 +58,7 @@ def test_frames_are_torchrls_entry_by_entry(data: st.DataObject, name: str, seed
     theirs, ours = sides(make, policy, 24, seed, **options)
     assert ours.runner.loop.startswith("Fast, by the environment's own step: ")
     requests = st.builds(Asked, st.integers(1, 20), st.booleans(), st.none() | st.integers(1, 6))
-    for asked in data.draw(st.lists(requests, min_size=1, max_size=4)):
-        assert_equal(theirs.run(asked), ours.run(asked))
-        assert theirs.random_state == ours.random_state
+    compare(theirs, ours, data.draw(st.lists(requests, min_size=1, max_size=4)))
     if data.draw(st.booleans()):
         for side in (theirs, ours):
             side.do(lambda runner: runner.collector.reset())

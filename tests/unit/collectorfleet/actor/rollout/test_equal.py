@@ -19,7 +19,7 @@ from tensordict.nn import (
 )
 from tests.example_count import examples
 from tests.gym_envs import make_chance
-from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, sides
+from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, compare, sides
 from torch import nn
 from torchrl.envs import (
     Compose,
@@ -174,9 +174,7 @@ def test_frames_are_torchrls_entry_by_entry(data: st.DataObject, name: str, seed
     theirs, ours = sides(make_env, make_policy, 24, seed, **options)
     assert ours.runner.loop == "Fast"
     requests = st.builds(Asked, st.integers(1, 20), st.booleans(), st.none() | st.integers(1, 6))
-    for asked in data.draw(st.lists(requests, min_size=1, max_size=5)):
-        assert_equal(theirs.run(asked), ours.run(asked))
-        assert theirs.random_state == ours.random_state
+    compare(theirs, ours, data.draw(st.lists(requests, min_size=1, max_size=5)))
     between = data.draw(st.sampled_from(["nothing", "reset", "seed", *(["state"] if make_policy else [])]))
     for side in (theirs, ours):
         match between:

@@ -11,6 +11,7 @@ import torch
 from tensordict import TensorDictBase
 from tensordict.nn import TensorDictModule
 from tests.gym_envs import Chance, make_chance
+from tests.unit.collectorfleet.actor.rollout.cases import linear_policy
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, sides
 from torch import nn
 from torchrl.envs import EnvBase, GymWrapper, SerialEnv
@@ -24,11 +25,6 @@ from collectorfleet.codec import snapshot as snapshots
 from collectorfleet.messages import CollectorId, Raised, Request, Segment
 
 C0 = CollectorId("c0", 1)
-
-
-def acting() -> TensorDictModule:
-    torch.manual_seed(3)
-    return TensorDictModule(nn.Linear(3, 2), ["observation"], ["action"])
 
 
 class Handing(nn.Module):
@@ -50,7 +46,7 @@ def two() -> EnvBase:
     return SerialEnv(2, make_chance)
 
 
-def fast(env: Any, policy: Any = acting, **more: Any) -> CollectorConfig:
+def fast(env: Any, policy: Any = linear_policy, **more: Any) -> CollectorConfig:
     return CollectorConfig(env, None, 12, policy_factory=policy, rollout=RolloutLoop.FAST, **more)
 
 
@@ -95,7 +91,7 @@ def test_hooks_see_each_batch_and_may_change_it() -> None:
         seen.append(batch.numel())
         batch.set_non_tensor("words", "not a number")
 
-    theirs, ours = sides(two, acting, 12, post_collect_hook=mark, pre_collect_hook=lambda: seen.append(0))
+    theirs, ours = sides(two, linear_policy, 12, post_collect_hook=mark, pre_collect_hook=lambda: seen.append(0))
     for side in (theirs, ours):
         assert side.run(Asked(6)).frames == side.run(Asked(6)).frames == 12
     assert seen == [0, 12] * 4
@@ -142,7 +138,7 @@ def test_an_environment_may_write_into_its_action(together: int) -> None:
     def make() -> EnvBase:
         return SerialEnv(together, lambda: GymWrapper(Clipping())) if together else GymWrapper(Clipping())
 
-    theirs, ours = sides(make, acting, 12)
+    theirs, ours = sides(make, linear_policy, 12)
     for _ in range(3):
         assert_equal(theirs.run(Asked(9)), ours.run(Asked(9)))
 

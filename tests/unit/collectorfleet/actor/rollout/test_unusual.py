@@ -15,6 +15,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from tensordict import TensorDictBase
 from tensordict.nn import TensorDictModule, TensorDictSequential
 from tests.gym_envs import Chance, make_chance
+from tests.unit.collectorfleet.actor.rollout.cases import linear_policy
 from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, sides
 from torch import nn
 from torchrl.data import Unbounded
@@ -112,11 +113,6 @@ def together(make: Callable[[], EnvBase], count: int = 3) -> EnvBase:
     return SerialEnv(count, make)
 
 
-def acting() -> TensorDictModule:
-    torch.manual_seed(7)
-    return TensorDictModule(nn.Linear(3, 2), ["observation"], ["action"])
-
-
 @pytest.mark.filterwarnings("ignore:.*(NaN|nan)", "ignore:overflow encountered", "ignore:invalid value encountered")
 @pytest.mark.parametrize("count", [0, 2], ids=["alone", "two"])
 @pytest.mark.parametrize(("habit", "loop"), HABITS.values(), ids=HABITS)
@@ -166,7 +162,7 @@ def test_a_hook_may_take_an_entry_out_of_each_batch(make: Callable[[], EnvBase],
     def remove(batch: TensorDictBase) -> None:
         batch.pop(key, None)
 
-    theirs, ours = sides(make, acting, 12, post_collect_hook=remove)
+    theirs, ours = sides(make, linear_policy, 12, post_collect_hook=remove)
     for asked in ASKED:
         right = ours.run(asked)
         assert_equal(theirs.run(asked), right)

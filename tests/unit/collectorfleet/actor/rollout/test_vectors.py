@@ -11,31 +11,16 @@ import torch
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tensordict.nn import TensorDictModule
 from tests.example_count import examples
-from tests.gym_envs import Chance, make_chance
-from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, sides
-from torch import nn
-from torchrl.envs import EnvBase, GymEnv, GymWrapper, ObservationNorm, RewardSum, StepCounter, Transform, TransformedEnv
+from tests.gym_envs import make_chance
+from tests.unit.collectorfleet.actor.rollout.cases import linear_policy, vectors
+from tests.unit.collectorfleet.actor.rollout.sides import Asked, assert_equal, compare, sides
+from torchrl.envs import GymEnv, ObservationNorm, RewardSum, StepCounter, Transform
 
 from collectorfleet.actor.build import build
 from collectorfleet.actor.config import CollectorConfig
 
 MODES = [AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]  # TorchRL's wrapper takes no others
-
-
-def acting() -> TensorDictModule:
-    torch.manual_seed(7)
-    return TensorDictModule(nn.Linear(3, 2), ["observation"], ["action"])
-
-
-def vectors(
-    mode: AutoresetMode, together: int = 3, kind: Any = SyncVectorEnv, chain: tuple[Any, ...] = (), **arguments: Any
-) -> EnvBase:
-    env = GymWrapper(kind([partial(Chance, **arguments)] * together, autoreset_mode=mode))
-    for transform in chain:
-        env = TransformedEnv(env, transform())
-    return env
 
 
 @pytest.mark.filterwarnings("ignore:Nested TransformedEnvs")
@@ -50,14 +35,12 @@ def test_frames_of_vector_environments_are_torchrls(data: st.DataObject, mode: A
     if mode is AutoresetMode.DISABLED:
         most = data.draw(st.none() | st.integers(2, 9))
         chain.append(partial(StepCounter, most))
-    policy = None if arguments["actions"] else acting
+    policy = None if arguments["actions"] else linear_policy
     make = partial(vectors, mode, data.draw(st.integers(1, 4)), chain=tuple(chain), **arguments)
     theirs, ours = sides(make, policy, 24, seed, reset_at_each_iter=data.draw(st.booleans()))
     assert ours.runner.loop == "Fast"
     requests = st.builds(Asked, st.integers(1, 20), st.booleans(), st.none() | st.integers(1, 6))
-    for asked in data.draw(st.lists(requests, min_size=1, max_size=4)):
-        assert_equal(theirs.run(asked), ours.run(asked))
-        assert theirs.random_state == ours.random_state
+    compare(theirs, ours, data.draw(st.lists(requests, min_size=1, max_size=4)))
     if data.draw(st.booleans()):
         for side in (theirs, ours):
             side.do(lambda runner: runner.collector.reset())
@@ -74,7 +57,7 @@ def test_anybodys_vector_environment_that_leaves_resets_to_others(seed: int, cut
     make = partial(vectors, AutoresetMode.DISABLED, kind=Native, chain=(RewardSum, partial(StepCounter, 7)), ends=0.3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs, ours = sides(make, acting, 24, seed)
+        theirs, ours = sides(make, linear_policy, 24, seed)
     assert ours.runner.loop == "Fast"
     for asked in (Asked(20), Asked(12, cut_after=cut_after), Asked(5, random=True), Asked(20)):
         assert_equal(theirs.run(asked), ours.run(asked))
@@ -86,7 +69,7 @@ def test_one_that_resets_itself_is_only_understood_where_it_is_gymnasiums() -> N
 
 
 def test_random_actions_of_another_dtype_than_the_policys_are_kept_as_the_policys() -> None:
-    theirs, ours = sides(partial(make_chance, action_dtype="float64"), acting, 12)
+    theirs, ours = sides(partial(make_chance, action_dtype="float64"), linear_policy, 12)
     for asked in (Asked(6, random=True), Asked(6), Asked(6, random=True)):
         found = ours.run(asked)
         assert_equal(theirs.run(asked), found)
