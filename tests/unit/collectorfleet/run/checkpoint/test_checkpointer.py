@@ -4,83 +4,14 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
+from tests.unit.collectorfleet.run.checkpoint.played_training import Training
 
 from collectorfleet.errors import InfrastructureError, UserCodeError
-from collectorfleet.run.checkpoint.checkpointer import Checkpointer
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
-from collectorfleet.run.checkpoint.training_state import TrainingState
-from collectorfleet.run.position import Position
-
-
-class Training:
-    """A run of 100 frames a batch, with a clock that the test moves."""
-
-    def __init__(self, path: Path) -> None:
-        self.seconds = 0.0
-        self.batches = 0
-        self.path = path
-        self.state = TrainingState()
-        self.folder = CheckpointFolder(path, fleet="cheetah", run="run-1")
-        self.taken_over: list[str] = []
-        self.uninterrupted: list[str] = []
-        self.checkpoints = Checkpointer(
-            self.folder,
-            self.state,
-            timedelta(seconds=60),
-            self.taken_over.append,
-            self._is_uninterrupted,
-            clock=lambda: self.seconds,
-        )
-
-    @contextmanager
-    def _is_uninterrupted(self) -> Iterator[None]:
-        before = self.far()
-        yield
-        self.uninterrupted.append(f"{before} to {self.far()}")
-
-    def far(self) -> int:
-        """Frames of the checkpoint on disk."""
-        return self.folder.newest.position.frames if self.folder.newest else 0
-
-    def saved(self) -> Any:
-        """What the object that is kept under that name is in the newest checkpoint."""
-        assert self.folder.newest is not None
-        return torch.load(self.folder.newest.state_file, weights_only=False)["holder"]
-
-    def batch(self, seconds: float) -> None:
-        """A batch is asked for, handed out and worked off."""
-        if self.checkpoints.due:
-            self.checkpoints.write_in_background(self.position())
-        else:
-            self.checkpoints.remember(self.position())
-        self.batches += 1
-        self.checkpoints.note(self.position())
-        self.seconds += seconds
-
-    def write(self) -> bool:
-        return self.checkpoints.write(self.position())
-
-    def position(self) -> Position:
-        return Position(100 * self.batches, self.batches, self.batches)
-
-    def frames(self) -> int | None:
-        """Of the newest checkpoint, once nothing is being written."""
-        self.checkpoints.wait()
-        status = self.checkpoints.status
-        return status.frames if status else None
-
-
-@pytest.fixture
-def training(tmp_path: Path) -> Training:
-    return Training(tmp_path / "checkpoints")
 
 
 def test_one_is_written_when_it_is_time_and_a_batch_is_asked_for(training: Training) -> None:
@@ -209,90 +140,6 @@ def test_a_run_whose_folder_another_driver_takes_over_is_told_so_whether_or_not_
     assert len(training.taken_over) == 2
 
 
-def test_a_run_that_is_interrupted_writes_what_it_was_between_two_batches(training: Training) -> None:
-    holder = {"updates": 0}
-    training.state.keep({"holder": holder})
-    training.batch(seconds=1)
-    holder["updates"] = 1
-    training.batch(seconds=1)  # remembers the state after the first
-    holder["updates"] = 17  # in the middle of the second
-    assert training.checkpoints.write_remembered(training.position())
-    assert training.frames() == 100
-    assert training.saved() == {"updates": 1}
-
-
-def test_what_was_remembered_is_written_once(training: Training) -> None:
-    training.batch(seconds=60)
-    training.batch(seconds=1)  # writes the first in the background
-    assert training.checkpoints.write_remembered(training.position())
-    assert training.frames() == 100
-    assert training.folder.newest is not None
-    assert training.folder.newest.number == 1
-
-
-def test_a_checkpoint_that_the_training_function_asks_for_in_a_batch_is_not_replaced_by_an_older_one(
-    training: Training,
-) -> None:
-    training.batch(seconds=1)
-    training.batch(seconds=1)
-    assert training.write()
-    assert not training.checkpoints.write_remembered(training.position())
-    assert training.frames() == 200
-
-
-def test_remembering_costs_one_percent_of_the_time(training: Training) -> None:
-    class Slow(dict[str, int]):
-        """A second to write."""
-
-        def __reduce__(self) -> Any:
-            training.seconds += 1
-            return (dict, (dict(self),))
-
-    holder = Slow(updates=0)
-    training.state.keep({"holder": holder})
-    training.checkpoints.remember(training.position())
-    assert training.seconds == 1
-    remembered = []
-    for _ in range(25):
-        training.seconds += 10
-        before = training.seconds
-        training.batches += 1
-        training.checkpoints.remember(training.position())
-        if training.seconds > before:
-            remembered.append(training.batches)
-    # Every hundred seconds.
-    assert remembered == [10, 20]
-    training.checkpoints.remember(training.position(), at_any_cost=True)
-    assert training.checkpoints.write_remembered(training.position())
-    assert training.frames() == 2500
-
-
-def test_nothing_is_remembered_before_all_that_the_checkpoint_has_was_put_back(training: Training) -> None:
-    training.state.keep({"holder": {"updates": 3}})
-    training.batch(seconds=1)
-    assert training.write()
-    again = Training(training.path)
-    assert again.folder.newest is not None
-    again.state = TrainingState(again.folder.newest.state_file)
-    again.checkpoints = Checkpointer(again.folder, again.state, timedelta(seconds=60), again.taken_over.append)
-    again.batch(seconds=1)
-    again.batch(seconds=1)
-    holder: dict[str, int] = {}
-    assert again.state.keep({"holder": holder})
-    assert holder == {"updates": 3}
-    assert not again.checkpoints.write_remembered(again.position())
-    again.batch(seconds=1)
-    assert again.checkpoints.write_remembered(again.position())
-
-
-def test_a_state_that_cannot_be_remembered_costs_nothing_but_that(training: Training) -> None:
-    training.state.keep({"holder": {"callback": lambda: None}})
-    training.batch(seconds=1)
-    training.batch(seconds=1)
-    assert not training.checkpoints.write_remembered(training.position())
-    assert training.checkpoints.status is None
-
-
 def test_nothing_interrupts_the_main_thread_while_it_takes_or_writes_a_checkpoint(training: Training) -> None:
     training.batch(seconds=1)
     training.batch(seconds=60)
@@ -308,38 +155,6 @@ def test_the_next_checkpoint_is_thought_to_take_as_long_as_the_longest_of_the_la
     assert training.checkpoints.seconds() == 5.0
     assert training.write()
     assert training.checkpoints.seconds() < 5.0
-
-
-def test_of_what_is_kept_beside_the_last_checkpoint_has_what_is_there_now(training: Training) -> None:
-    holder = {"versions": 1}
-    limits: list[timedelta] = []
-    training.state.keep({"holder": holder})
-    training.checkpoints.keep_beside(limits.append)
-    training.batch(seconds=1)
-    training.batch(seconds=1)
-    holder["versions"] = 2
-    assert training.checkpoints.write_remembered(training.position())
-    assert training.saved() == {"versions": 2}
-    # The next driver waits for this one.
-    assert limits == [timedelta(minutes=1)]
-
-
-def test_an_interrupt_that_waited_for_a_checkpoint_does_not_bring_an_older_one_back(tmp_path: Path) -> None:
-    training = Training(tmp_path / "checkpoints")
-
-    @contextmanager
-    def interrupted() -> Iterator[None]:
-        yield
-        raise KeyboardInterrupt
-
-    training.batch(seconds=1)
-    training.batch(seconds=1)
-    training.checkpoints._uninterrupted = interrupted
-    with pytest.raises(KeyboardInterrupt):
-        training.write()
-    training.checkpoints._uninterrupted = nullcontext
-    training.checkpoints.write_remembered(training.position())
-    assert training.frames() == 200
 
 
 def test_the_last_checkpoint_of_a_lost_run_gives_learners_a_minute(training: Training) -> None:
