@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests import quick
 from tests.cluster import binaries
 
 LEFT_OUT = pytest.StashKey[int]()
@@ -38,6 +39,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--odd-manifests", type=int, default=200, metavar="N", help=text)
     text = "run the tests that are marked as a variant of another, too; or only those (default: only the others)"
     parser.addoption("--variants", choices=("too", "only"), help=text)
+    text = "leave out the slow tests, as `make check` does; `python -m tests.quick` prints them"
+    parser.addoption("--quick", action="store_true", help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -47,16 +50,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out variants, unless the command asks for them or names them."""
+    """Leave out slow tests if the command says so, and variants unless the command asks for them or names them."""
+    if config.getoption("--quick"):
+        _leave_out([item for item in items if getattr(item, "originalname", None) in quick.SLOW], config, items)
     wanted = config.getoption("--variants")
     if wanted == "too" or (wanted is None and any("::" in word for word in config.args)):
         return
     others = [item for item in items if (item.get_closest_marker("variant_of") is None) == (wanted == "only")]
+    _leave_out(others, config, items)
+    config.stash[LEFT_OUT] = len(others)
+
+
+def _leave_out(others: list[pytest.Item], config: pytest.Config, items: list[pytest.Item]) -> None:
     if others:
         config.hook.pytest_deselected(items=others)
         left_out = set(others)
         items[:] = [item for item in items if item not in left_out]
-        config.stash[LEFT_OUT] = len(others)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
