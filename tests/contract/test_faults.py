@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -109,9 +108,8 @@ def test_stopping_what_is_not_there_does_nothing(harness: Harness) -> None:
 def test_waiting_ends_with_its_time_or_when_somebody_wakes_it(harness: Harness) -> None:
     assert harness.transport.wait(0.01) == []
     harness.transport.wake()
-    started = time.monotonic()
-    assert harness.transport.wait(60) == []
-    assert time.monotonic() - started < 30  # it did not wait for its time
+    # Longer than pytest lets a test run, so only the wake can end it in time.
+    assert harness.transport.wait(3600) == []
 
 
 def test_closing_ends_all_whatever_they_do(harness: Harness, gate: Path) -> None:

@@ -117,10 +117,8 @@ def test_one_of_two_serves_and_the_other_follows_however_it_ends(plane: ControlP
     first.launch()
     first.wait_ready(30)
     assert pair.leader() is second
-    before = time.monotonic()
     second.stop()
     is_served(plane, "ended", within=TAKEN_OVER_WITHIN)
-    assert time.monotonic() - before < TAKEN_OVER_WITHIN
     assert "released Lease" in second.log.read_text()
     assert pair.leader() is first
 

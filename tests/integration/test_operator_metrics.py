@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import psutil
 from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.process import Component
@@ -49,6 +51,7 @@ def scraped(operator: Component, until: Callable[[Scrape], bool], what: str, wit
 def test_a_fleet_that_collects_is_counted_and_so_is_what_it_took(
     control_plane: ControlPlane, fleet_operator: Component, namespace: str
 ) -> None:
+    began = time.monotonic()
     before = Scrape(fleet_operator)
     played.start(control_plane, namespace)
     after = scraped(
@@ -65,11 +68,12 @@ def test_a_fleet_that_collects_is_counted_and_so_is_what_it_took(
     # Workloads are Kueue's, and this operator serves no queues.
     for kind in (kind for kind in LISTED if kind != WORKLOAD):
         (age,) = after.values("cache_list_age_seconds", resource=kind.full_name)
-        assert 0 <= age < 60
+        # The operator started after the process of these tests.
+        assert 0 <= age <= time.time() - psutil.Process().create_time()
     for kind in (kind for kind in WATCHED if kind != WORKLOAD):
         assert after.total("api_requests_total", verb="watch", resource=kind.full_name, code="200") >= 1
-    # It has just told of the fleet's status.
-    assert after.total("watch_event_age_seconds", resource=FLEET.full_name) < 30
+    # The last event was one of this fleet.
+    assert 0 <= after.total("watch_event_age_seconds", resource=FLEET.full_name) <= time.monotonic() - began
     assert after.total("build_info") == 1
 
 

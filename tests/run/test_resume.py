@@ -147,6 +147,8 @@ def test_a_killed_run_goes_on_from_its_checkpoint_and_counts_nothing_twice(tmp_p
     assert found["policy"].keys() == state["policy"].keys()
     for name, tensor in found["policy"].items():
         assert torch.equal(tensor, state["policy"][name]), name
+    assert found["optimizer"]["state"]
+    assert found["optimizer"]["state"].keys() == state["optimizer"]["state"].keys()
     for index, moments in found["optimizer"]["state"].items():
         for name, tensor in moments.items():
             assert torch.equal(tensor, state["optimizer"]["state"][index][name]), name

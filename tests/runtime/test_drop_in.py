@@ -35,9 +35,11 @@ def test_an_interval_of_three_means_a_publish_after_every_third_batch(make: Make
 
 def test_an_interval_of_minus_one_never_publishes(make: Make) -> None:
     collector = make(num_collectors=1, total_frames=60)
+    seen = []
     for batch in collector:
-        assert values(batch) == {0.0}
+        seen.append(values(batch))
         learn(collector)
+    assert seen == [{0.0}] * 3
 
 
 def test_methods_and_attributes_of_collectors_are_reached_in_the_order_of_their_names(make: Make) -> None:
@@ -255,10 +257,11 @@ def test_whole_trajectories_say_the_version_of_each_frame(make: Make) -> None:
 
 def test_versions_are_true_with_short_trajectories(make: Make) -> None:
     collector = make(total_frames=100, max_frames_per_traj=4, update_after_each_batch=True)
-    for number, batch in enumerate(collector):
-        assert (batch[VERSION] == number + 1).all()
-        assert values(batch) == {float(number)}
+    seen = []
+    for batch in collector:
+        seen.append((set(batch[VERSION].flatten().tolist()), values(batch)))
         learn(collector)
+    assert seen == [({number + 1}, {float(number)}) for number in range(5)]
 
 
 def test_the_seed_decides_what_environments_do(make: Make) -> None:

@@ -118,7 +118,7 @@ class Checkpointer:
     def write_in_background(self, position: Position) -> None:
         self._last = self._clock()
         with self._uninterrupted():
-            started = time.monotonic()
+            started = self._clock()
             try:
                 state = self._states()
                 snapshot = self._snapshot(state)
@@ -172,7 +172,7 @@ class Checkpointer:
     ) -> bool:
         with self._uninterrupted():
             self.wait()
-            self._last, started = self._clock(), time.monotonic()
+            self._last = started = self._clock()
             try:
                 snapshot = self._snapshot(self._states(within) if state is None else state)
             except Exception as error:  # noqa: BLE001  (the user's objects may raise anything)
@@ -198,7 +198,7 @@ class Checkpointer:
         buffer = self._buffer
         if buffer is None:
             return _Snapshot(state)
-        place, started = self._folder.place_for_replay_buffer(), time.monotonic()
+        place, started = self._folder.place_for_replay_buffer(), self._clock()
         try:
             with self._folder.files.watched():
                 if not buffer.dump(place):
@@ -208,21 +208,21 @@ class Checkpointer:
             with suppress(OSError):
                 remove(place)
             raise
-        log.info("the replay buffer was dumped in %.2f s", time.monotonic() - started)
+        log.info("the replay buffer was dumped in %.2f s", self._clock() - started)
         return _Snapshot(state, place)
 
     def _write(self, position: Position, snapshot: _Snapshot, began: float, *, completed: bool = False) -> bool:
-        started, state = time.monotonic(), snapshot.state
+        started, state = self._clock(), snapshot.state
         try:
             self._folder.write(position, state, completed=completed, replay_buffer=snapshot.replay_buffer)
         except Exception as error:  # noqa: BLE001  (whatever it is, the run goes on)
             self._failed(error)
             return False
         self._failure = None
-        seconds = time.monotonic() - started
-        self._seconds.append(time.monotonic() - began)
+        ended = self._clock()
+        self._seconds.append(ended - began)
         written = position.frames, position.version, state.nbytes
-        log.info("checkpoint at %d frames, version %d: %d bytes in %.2f s", *written, seconds)
+        log.info("checkpoint at %d frames, version %d: %d bytes in %.2f s", *written, ended - started)
         return True
 
     def _failed(self, error: Exception) -> None:

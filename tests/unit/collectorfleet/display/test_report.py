@@ -90,6 +90,7 @@ def test_a_video_is_a_part_of_the_page_and_needs_nothing_outside_of_it() -> None
 
 def test_whatever_a_name_or_a_cause_is_it_is_text() -> None:
     assert parsed(RUN).words.count(EVIL) >= 4
+    assert svgs(RUN)
     for svg in svgs(RUN):
         assert {element.tag for element in svg.iter()} <= {
             "svg",
@@ -174,6 +175,8 @@ def test_a_page_too_narrow_for_the_names_at_the_lines_has_them_above() -> None:
 
 
 def test_everything_is_inside_of_its_plot() -> None:
+    assert svgs(RUN)
+    assert svgs(ONE)
     for svg in [*svgs(RUN), *svgs(ONE)]:
         _, _, width, height = map(float, svg.attrib["viewBox"].split())
         for element in svg.iter():

@@ -72,3 +72,15 @@ class Training:
         self.checkpoints.wait()
         status = self.checkpoints.status
         return status.frames if status else None
+
+
+class SlowToWrite:
+    """An object of a training that takes ``seconds`` of the training's clock to write."""
+
+    def __init__(self, training: Training, seconds: float = 1) -> None:
+        self._training = training
+        self.seconds = seconds
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        self._training.seconds += self.seconds
+        return (dict, ())

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 import torch
-from tests.unit.collectorfleet.run.checkpoint.played_training import Training
+from tests.unit.collectorfleet.run.checkpoint.played_training import SlowToWrite, Training
 
 from collectorfleet.errors import InfrastructureError, UserCodeError
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
@@ -152,9 +152,18 @@ def test_nothing_interrupts_the_main_thread_while_it_takes_or_writes_a_checkpoin
 
 
 def test_the_next_checkpoint_is_thought_to_take_as_long_as_the_longest_of_the_last_five(training: Training) -> None:
-    assert training.checkpoints.seconds() == 5.0
-    assert training.write()
-    assert training.checkpoints.seconds() < 5.0
+    slow = SlowToWrite(training)
+    training.state.keep({"holder": {"slow": slow}})
+    assert training.checkpoints.seconds() == 5.0  # a guess
+    longest = []
+    for slow.seconds in (9, 1, 3, 2, 1, 1):
+        assert training.write()
+        longest.append(training.checkpoints.seconds())
+    assert longest == [9, 9, 9, 9, 9, 3]
+    slow.seconds = 4
+    training.checkpoints.write_in_background(training.position())
+    training.checkpoints.wait()
+    assert training.checkpoints.seconds() == 4
 
 
 def test_the_last_checkpoint_of_a_lost_run_gives_learners_a_minute(training: Training) -> None:

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.unit.collectorfleet.run.checkpoint.played_training import Training
+from tests.unit.collectorfleet.run.checkpoint.played_training import SlowToWrite, Training
 
 from collectorfleet.run.checkpoint.checkpointer import Checkpointer
 from collectorfleet.run.checkpoint.training_state import TrainingState
@@ -47,15 +46,7 @@ def test_a_checkpoint_that_the_training_function_asks_for_in_a_batch_is_not_repl
 
 
 def test_remembering_costs_one_percent_of_the_time(training: Training) -> None:
-    class Slow(dict[str, int]):
-        """A second to write."""
-
-        def __reduce__(self) -> Any:
-            training.seconds += 1
-            return (dict, (dict(self),))
-
-    holder = Slow(updates=0)
-    training.state.keep({"holder": holder})
+    training.state.keep({"holder": {"slow": SlowToWrite(training, seconds=1)}})
     training.checkpoints.remember(training.position())
     assert training.seconds == 1
     remembered = []
