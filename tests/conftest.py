@@ -15,6 +15,7 @@ from hypothesis import settings
 
 from tests import quick
 from tests.cluster import binaries
+from tests.patience import waits
 
 LEFT_OUT = pytest.StashKey[int]()
 
@@ -41,6 +42,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--variants", choices=("too", "only"), help=text)
     text = "leave out the slow tests, as `make check` does; `python -m tests.quick` prints them"
     parser.addoption("--quick", action="store_true", help=text)
+
+    text = "print the waits that took more of their time-outs than tests/patience.py allows"
+    parser.addoption("--waits", action="store_true", help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -72,6 +76,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     number = config.stash.get(LEFT_OUT, 0)
     if number and config.getoption("--variants") is None:
         terminalreporter.write_line(f"left out {number} variants of other tests: `make test-variants` runs them")
+    if config.getoption("--waits"):
+        terminalreporter.write_line(waits.summary())
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

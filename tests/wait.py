@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from tests.patience import waits
+
 T = TypeVar("T")
 
 
@@ -25,12 +27,14 @@ def eventually(
     exception seen; ``what`` names the awaited state in that message.
     """
     __tracebackhide__ = True
-    deadline = time.monotonic() + within
+    began = time.monotonic()
+    deadline = began + within
     while True:
         cause: Exception | None = None
         try:
             value = probe()
             if until(value):
+                waits.note(time.monotonic() - began, within, what)
                 return value
             seen = f"last seen: {value!r}"
         except tolerate as error:

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.patience import waits
+
 
 @dataclass(frozen=True)
 class Command:
@@ -63,7 +65,8 @@ class Component:
 
     def wait_ready(self, within: float) -> None:
         """Block until the component answers 200 at its health URL; ComponentError if it ends or is late."""
-        deadline = time.monotonic() + within
+        began = time.monotonic()
+        deadline = began + within
         while not answers(self.ready_url):
             if self._process is None or self._process.poll() is not None:
                 code = None if self._process is None else self._process.returncode
@@ -71,6 +74,7 @@ class Component:
             if time.monotonic() > deadline:
                 raise ComponentError(self.name, f"not ready within {within:g} s", self.log)
             time.sleep(0.05)
+        waits.note(time.monotonic() - began, within, f"{self.name} ready")
 
     def kill(self) -> None:
         """End the process as a crash would (SIGKILL); returns when it is gone."""

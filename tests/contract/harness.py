@@ -22,6 +22,7 @@ from ray.exceptions import ObjectLostError
 from tensordict import TensorDictBase
 from tests import envs
 from tests.contract.in_process import InProcess
+from tests.patience import waits
 from tests.wait import eventually
 from torch import nn
 from torch.distributed import rpc
@@ -129,13 +130,14 @@ class Harness:
 
     def hear(self, kind: type[M], collector: CollectorId | None = None) -> M:
         """The next message of that kind, of that collector; the others stay for later."""
-        give_up = time.monotonic() + WITHIN_SECONDS
+        began = time.monotonic()
         while True:
             for message in self.heard:
                 if isinstance(message, kind) and collector in (None, message.collector):
                     self.heard.remove(message)
+                    waits.note(time.monotonic() - began, WITHIN_SECONDS, kind.__name__)
                     return message
-            left = give_up - time.monotonic()
+            left = began + WITHIN_SECONDS - time.monotonic()
             assert left > 0, f"no {kind.__name__} of {collector} within {WITHIN_SECONDS:g} s; heard {self.heard}"
             self.heard += self.transport.wait(min(left, 0.5))
 

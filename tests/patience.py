@@ -1,0 +1,55 @@
+"""By which factor the time-outs of tests exceed what a run beside a load needs.
+
+A time-out only says when a test gives up, so a long one costs nothing while tests pass. Choose it so that a wait beside
+two busy processes takes at most ``1 / FACTOR`` of it. ``pytest --waits`` prints the waits that took more.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+FACTOR = 3.0
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A wait that ended before its time-out."""
+
+    seconds: float
+    within: float
+    what: str
+    test: str
+
+    @property
+    def factor(self) -> float:
+        """By which factor the time-out exceeds the wait."""
+        return self.within / self.seconds
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.1f} of {self.within:g} s: {self.what or 'the awaited state'} ({self.test})"
+
+
+@dataclass
+class Waits:
+    """The waits of this process that were longer than ``FACTOR`` allows."""
+
+    number: int
+    long: list[Wait]
+
+    def note(self, seconds: float, within: float, what: str = "") -> None:
+        """Count a wait of ``seconds`` that might have taken ``within`` seconds."""
+        self.number += 1
+        if seconds * FACTOR > within > 0:
+            test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]
+            self.long.append(Wait(seconds, within, what, test))
+
+    def summary(self) -> str:
+        """Return a line for each wait that was too long, with the least factor first."""
+        if not self.long:
+            return f"each of {self.number} waits took at most 1/{FACTOR:g} of its time-out"
+        lines = [f"{len(self.long)} of {self.number} waits took more than 1/{FACTOR:g} of their time-outs:"]
+        return "\n  ".join([*lines, *map(str, sorted(self.long, key=lambda wait: wait.factor))])
+
+
+waits = Waits(0, [])
