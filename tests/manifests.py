@@ -6,6 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 from collectorfleet_api.names import API_VERSION, KIND
+from collectorfleet_api.rules.validation import read
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
 ABSENT = object()
@@ -48,3 +49,9 @@ def changed(manifest: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]
 
 def fleet(changes: dict[str, Any] | None = None, name: str = "cheetah") -> CollectorFleet:
     return CollectorFleet.parse(manifest(changes, name))
+
+
+def problems_of(changes: dict[str, Any]) -> list[str]:
+    """Return the sentences about what is wrong with :func:`manifest` and the changes."""
+    found = read(manifest(changes))
+    return [] if isinstance(found, CollectorFleet) else [str(problem) for problem in found]

@@ -7,6 +7,7 @@ from typing import Any
 from tests.cluster.client import Object, condition
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
+from tests.fleet_status import batches
 
 FRAMES = 200
 WORKERS = "collectorfleet.dev/role=worker"
@@ -18,10 +19,6 @@ def spec(claim: str, frames: int = FRAMES, **changes: Any) -> Object:
     fleet["spec"]["driver"]["checkpoint"] = {"claimName": claim, "everySeconds": 1}
     fleet["spec"] |= {"updateStrategy": {"type": "RollingUpdate"}, **changes}
     return fleet
-
-
-def batches(fleet: Object) -> int:
-    return int(fleet["status"]["progress"]["batches"])
 
 
 def test_a_fleet_is_changed_suspended_and_resumed_without_losing_a_frame(

@@ -8,14 +8,11 @@ from pathlib import Path
 import yaml
 from tests.cluster.client import Client, Object, condition
 from tests.e2e import fleets
+from tests.fleet_status import summary
 from tests.wait import eventually
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "cartpole.yaml"
 CHILDREN = "pods,jobs,rayclusters,secrets,serviceaccounts,roles,rolebindings,leases"
-
-
-def collectors(fleet: Object) -> str:
-    return str(fleet["status"]["progress"]["collectors"]["summary"])
 
 
 def collecting(fleet: Object) -> bool:
@@ -98,15 +95,15 @@ def test_a_fleet_scaled_before_it_starts_runs_that_many_collectors_and_grows_and
 ) -> None:
     cluster.apply([fleets.code(), fleets.fleet(replicas=1, mode="Async")], namespace)
     cluster.kubectl("scale", "cfleet/fleet", "--replicas=2", "-n", namespace)
-    cluster.wait_for("cfleet/fleet", lambda f: collecting(f) and collectors(f) == "2/2", namespace, within=400)
+    cluster.wait_for("cfleet/fleet", lambda f: collecting(f) and summary(f) == "2/2", namespace, within=400)
     # The driver told the one, the operator tells the other when it has seen it.
     cluster.wait_for("cfleet/fleet", lambda f: f["status"]["replicas"] == 2, namespace, within=60)
 
     cluster.kubectl("scale", "cfleet/fleet", "--replicas=3", "-n", namespace)
-    grown = cluster.wait_for("cfleet/fleet", lambda f: collectors(f) == "3/3", namespace, within=400)
+    grown = cluster.wait_for("cfleet/fleet", lambda f: summary(f) == "3/3", namespace, within=400)
 
     cluster.kubectl("scale", "cfleet/fleet", "--replicas=1", "-n", namespace)
-    shrunk = cluster.wait_for("cfleet/fleet", lambda f: collectors(f) == "1/1", namespace, within=240)
+    shrunk = cluster.wait_for("cfleet/fleet", lambda f: summary(f) == "1/1", namespace, within=240)
     batches = shrunk["status"]["progress"]["batches"]
     assert batches >= grown["status"]["progress"]["batches"]
     cluster.wait_for("cfleet/fleet", lambda f: f["status"]["progress"]["batches"] > batches + 3, namespace, within=240)

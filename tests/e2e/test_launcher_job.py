@@ -8,6 +8,7 @@ import yaml
 from tests.cluster.binaries import ROOT
 from tests.cluster.client import Client, Object
 from tests.cluster.cluster import Cluster
+from tests.fleet_status import batches, summary
 from tests.manifests import changed
 from tests.wait import eventually
 
@@ -23,19 +24,14 @@ def pods(cluster: Client, namespace: str, role: str) -> dict[str, str]:
     }
 
 
-def summary(fleet: Object) -> str:
-    return str(fleet["status"]["progress"]["collectors"]["summary"])
-
-
-def batches(fleet: Object) -> int:
-    return int(fleet["status"]["progress"]["batches"])
-
-
 def goes_on(cluster: Client, namespace: str, collectors: str, within: float = 180) -> Object:
     """Wait until all are there and two more batches have come."""
     before = batches(cluster.get("cfleet/cartpole", namespace))
     return cluster.wait_for(
-        "cfleet/cartpole", lambda f: summary(f) == collectors and batches(f) >= before + 2, namespace, within=within
+        "cfleet/cartpole",
+        lambda f: summary(f) == collectors and batches(f) >= before + 2,
+        namespace,
+        within=within,
     )
 
 
@@ -99,7 +95,10 @@ def test_cartpole_trains_in_a_job_while_pods_are_killed_and_it_is_scaled_and_sus
     assert cluster.items("pods", namespace) == []
     suspend(cluster, namespace, yes=False)
     resumed = cluster.wait_for(
-        "cfleet/cartpole", lambda f: summary(f) == "1/1" and batches(f) > batches(held), namespace, within=400
+        "cfleet/cartpole",
+        lambda f: summary(f) == "1/1" and batches(f) > batches(held),
+        namespace,
+        within=400,
     )
     assert resumed["status"]["progress"]["framesDelivered"] == 2048 * batches(resumed)
     assert resumed["status"]["driverIncarnation"] == 3

@@ -5,18 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.cluster.client import Client, Object, condition
+from tests.cluster.client import Client, condition
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
+from tests.fleet_status import batches
 from tests.wait import eventually
 
 from collectorfleet.pod.lease import LEASE_SECONDS
 
 OPERATOR = ("-n", "collectorfleet-system")
-
-
-def batches(fleet: Object) -> int:
-    return int(fleet["status"]["progress"]["batches"])
 
 
 def apply_running(cluster: Client, *namespaces: str) -> None:

@@ -12,7 +12,8 @@ import pytest
 from tests.cluster.client import Object, condition
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
-from tests.faults.waits import batches, goes_on
+from tests.faults.waits import goes_on
+from tests.fleet_status import batches
 
 FRAMES = 200
 CHILDREN = ("raycluster/fleet", "job/fleet-driver", "lease/fleet-driver", "role/fleet-driver")

@@ -10,7 +10,8 @@ from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
 from tests.faults.places import on
 from tests.faults.table import Costs
-from tests.faults.waits import STARTED_WITHIN, batches, goes_on
+from tests.faults.waits import STARTED_WITHIN, goes_on
+from tests.fleet_status import batches
 from tests.wait import eventually
 
 FRAMES = 200

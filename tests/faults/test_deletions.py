@@ -6,7 +6,8 @@ import pytest
 from tests.cluster.client import condition
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
-from tests.faults.waits import another_runs, batches, goes_on, running
+from tests.faults.waits import another_runs, goes_on, running
+from tests.fleet_status import batches
 
 FRAMES = 200
 RIGHTS = ("lease/fleet-driver", "role/fleet-driver", "rolebinding/fleet-driver")

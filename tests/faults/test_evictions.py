@@ -13,7 +13,8 @@ from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
 from tests.faults.places import on
 from tests.faults.table import Costs
-from tests.faults.waits import STARTED_WITHIN, another_runs, batches, goes_on, running
+from tests.faults.waits import STARTED_WITHIN, another_runs, goes_on, running
+from tests.fleet_status import batches
 from tests.wait import eventually
 
 from collectorfleet_api import names

@@ -7,7 +7,8 @@ from typing import Any
 
 from tests.cluster.client import Client, Object
 from tests.e2e import fleets
-from tests.faults.waits import STARTED_WITHIN, batches
+from tests.faults.waits import STARTED_WITHIN
+from tests.fleet_status import batches
 from tests.wait import eventually
 
 SMALL: dict[str, Any] = {"name": "small", "replicas": 1}

@@ -9,7 +9,8 @@ from tests.cluster.client import Object, condition
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
 from tests.faults.table import Costs
-from tests.faults.waits import STARTED_WITHIN, another_runs, batches, goes_on, running
+from tests.faults.waits import STARTED_WITHIN, another_runs, goes_on, running
+from tests.fleet_status import batches
 from tests.paused import pause
 from tests.wait import eventually
 

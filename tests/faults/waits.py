@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from tests.cluster.client import Object, condition
 from tests.cluster.cluster import Cluster
+from tests.fleet_status import batches
 from tests.wait import eventually
 
 # A machine that does other things, too.
 STARTED_WITHIN = 420
-
-
-def batches(fleet: Object) -> int:
-    return int(fleet["status"]["progress"]["batches"])
 
 
 def goes_on(cluster: Cluster, namespace: str, *, more: int = 3) -> Object:

@@ -11,7 +11,8 @@ import ray
 import torch
 from tensordict import TensorDict
 from tests.gpu.on_a_gpu import DEVICE, Doubling, bounded, constant
-from tests.gpu.waits import VERSION, Make, grow, numbers
+from tests.gpu.waits import grow, numbers
+from tests.runtime.batches import VERSION, Make
 from torchrl.data import LazyTensorStorage, ReplayBuffer
 
 from collectorfleet.codec import snapshot

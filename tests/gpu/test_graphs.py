@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import torch
 from tests.gpu.on_a_gpu import DEVICE, Doubling, captured, scaled
-from tests.gpu.waits import VERSION, Make, grow, numbers, row
+from tests.gpu.waits import grow, numbers, row
+from tests.runtime.batches import VERSION, Make
 from tests.wait import eventually
 
 pytestmark = pytest.mark.usefixtures("ray_with_a_gpu")

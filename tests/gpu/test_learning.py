@@ -14,7 +14,8 @@ import torch
 from examples.catch.catch import make_env, make_policy, train
 from tensordict import TensorDict
 from tests.gpu.on_a_gpu import DEVICE, Doubling, Learner, scaled
-from tests.gpu.waits import Make, numbers
+from tests.gpu.waits import numbers
+from tests.runtime.batches import Make
 
 from collectorfleet import LearnerShards
 from collectorfleet.run.checkpoint.checkpointer import Checkpointer

@@ -10,7 +10,8 @@ import signal
 
 import pytest
 from tests.gpu.on_a_gpu import DEVICE, Doubling, constant, filling, holding
-from tests.gpu.waits import TRAJECTORY, Make, available, numbers, read_until, row
+from tests.gpu.waits import numbers, read_until, row
+from tests.runtime.batches import TRAJECTORY, Make, available
 from tests.wait import eventually
 
 pytestmark = pytest.mark.usefixtures("ray_with_a_gpu")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from tests.gpu.on_a_gpu import DEVICE, Doubling, constant
-from tests.gpu.waits import VERSION, Make, available
+from tests.runtime.batches import VERSION, Make, available
 from tests.wait import eventually
 
 pytestmark = pytest.mark.usefixtures("ray_with_a_gpu")

@@ -10,16 +10,6 @@ from tensordict import TensorDictBase
 from tests.wait import eventually
 from torch import nn
 
-Make = Callable[..., Any]
-VERSION = ("collector", "weights_version")
-TRAJECTORY = ("collector", "traj_ids")
-
-
-def available(collector: Any) -> int:
-    """Return how many collectors have loaded weights and deliver."""
-    progress = collector.status().progress
-    return progress.collectors.available if progress and progress.collectors else 0
-
 
 def row(collector: Any, name: str) -> Any:
     """Return the status of the collector ``name``."""

@@ -13,6 +13,7 @@ import pytest
 from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
 from tests.e2e.fleets import fleet as manifest
+from tests.fleet_status import batches
 from tests.integration.driver_process import RayHead, drivers
 from tests.wait import eventually
 
@@ -45,10 +46,6 @@ def timeline(plane: ControlPlane, namespace: str) -> Timeline | None:
     """What the driver keeps in the fleet's ConfigMap; None before it wrote the first."""
     found = plane.get("configmap/fleet-timeline", namespace).get("binaryData", {}).get(names.TIMELINE_KEY)
     return None if found is None else unpack(b64decode(found))
-
-
-def batches(fleet: Object) -> int:
-    return int(fleet["status"]["progress"]["batches"])
 
 
 def kept(fleet: Object) -> int:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +45,6 @@ def example(**train: Any) -> list[dict[str, Any]]:
     fleet, code = yaml.safe_load_all(EXAMPLE.read_text())
     fleet["spec"]["driver"]["train"]["kwargs"] = train
     return [fleet, code]
-
-
-@pytest.fixture
-def short_tmp() -> Iterator[Path]:
-    """A folder for Ray, whose sockets need short paths."""
-    folder = Path(tempfile.mkdtemp(prefix="t", dir="/tmp"))
-    yield folder
-    shutil.rmtree(folder)
 
 
 def conditions(status: dict[str, Any]) -> dict[str, tuple[str, str]]:

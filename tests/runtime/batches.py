@@ -24,3 +24,9 @@ def learn(collector: FleetCollector, by: float = 1.0) -> None:
     with torch.no_grad():
         for parameter in collector.policy.parameters():
             parameter.add_(by)
+
+
+def available(collector: FleetCollector) -> int:
+    """Return how many collectors have loaded weights and deliver."""
+    progress = collector.status().progress
+    return progress.collectors.available if progress and progress.collectors else 0

@@ -13,18 +13,13 @@ import pytest
 import torch
 from tensordict import TensorDictBase
 from tests import envs
-from tests.runtime.batches import TRAJECTORY, VERSION, Make, learn
+from tests.runtime.batches import TRAJECTORY, VERSION, Make, available, learn
 from tests.wait import eventually
 
 from collectorfleet import FleetCollector, InvalidOption, TooFewCollectors, UserCodeError
 from collectorfleet.gather.state.versions import PublishResult
 
 pytestmark = pytest.mark.usefixtures("local_ray")
-
-
-def available(collector: FleetCollector) -> int:
-    progress = collector.status().progress
-    return progress.collectors.available if progress and progress.collectors else 0
 
 
 def made_by(batch: TensorDictBase) -> set[tuple[int, float]]:

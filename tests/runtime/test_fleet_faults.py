@@ -15,10 +15,10 @@ import torch
 from tensordict import TensorDictBase
 from tests import envs
 from tests.contract.harness import make_gated, waits_at
-from tests.runtime.batches import TRAJECTORY, VERSION, Make, learn
+from tests.runtime.batches import TRAJECTORY, VERSION, Make, available, learn
 from tests.wait import eventually
 
-from collectorfleet import FleetCollector, TooFewCollectors
+from collectorfleet import TooFewCollectors
 from collectorfleet.policies.failure import GiveUp, Loss, Replace
 
 pytestmark = pytest.mark.usefixtures("local_ray")
@@ -30,11 +30,6 @@ def read_until(batches: Iterator[object], reached: Callable[[], bool]) -> None:
 
 
 FAST, SLOW = partial(envs.make_counting), partial(envs.make_counting, step_seconds=0.2)
-
-
-def available(collector: FleetCollector) -> int:
-    progress = collector.status().progress
-    return progress.collectors.available if progress and progress.collectors else 0
 
 
 def lives(batch: TensorDictBase) -> set[int]:

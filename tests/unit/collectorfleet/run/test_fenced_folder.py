@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.collectorfleet.run.interleaving import Killed, Paused
+from tests.unit.collectorfleet.run.taken_folder import taken
 
 from collectorfleet.errors import FolderTakenOver
 from collectorfleet.run import fenced_folder
@@ -25,12 +26,6 @@ from collectorfleet.run.fenced_folder import FencedFolder, remove
 from collectorfleet.run.position import Position
 
 WRITES = 3
-
-
-def taken(path: Path) -> FencedFolder:
-    folder = FencedFolder(path)
-    folder.take()
-    return folder
 
 
 def content(path: Path) -> dict[str, bytes]:

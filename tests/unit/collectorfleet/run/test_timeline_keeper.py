@@ -8,17 +8,12 @@ from pathlib import Path
 
 import pytest
 from tests.manifests import fleet
+from tests.unit.collectorfleet.run.taken_folder import taken
 
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.timeline_keeper import keeper_in
 from collectorfleet.timeline import files
 from collectorfleet.timeline.timeline import Timeline
-
-
-def taken(path: Path) -> FencedFolder:
-    folder = FencedFolder(path)
-    folder.take()
-    return folder
 
 
 def test_it_is_kept_in_the_folder_and_elsewhere(tmp_path: Path) -> None:

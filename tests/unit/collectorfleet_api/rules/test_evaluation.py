@@ -6,20 +6,13 @@ from typing import Any
 
 import pytest
 from tests.combinations.parts import EVALUATION
-from tests.manifests import fleet, manifest
+from tests.manifests import fleet, problems_of
 
 from collectorfleet_api.rules.advice import warnings
-from collectorfleet_api.rules.validation import read
-from collectorfleet_api.v1alpha1 import CollectorFleet
 
 
 def with_(**evaluation: Any) -> dict[str, Any]:
     return {"spec.evaluation": {**EVALUATION, **evaluation}}
-
-
-def told(changes: dict[str, Any]) -> list[str]:
-    found = read(manifest(changes))
-    return [] if isinstance(found, CollectorFleet) else [str(problem) for problem in found]
 
 
 @pytest.mark.parametrize(
@@ -71,23 +64,21 @@ def told(changes: dict[str, Any]) -> list[str]:
     ],
 )
 def test_what_cannot_be_is_refused_where_it_was_written(changes: dict[str, Any], sentence: str) -> None:
-    found = told(changes)
+    found = problems_of(changes)
     assert found
     assert found[0].startswith(sentence)
 
 
 def test_a_fleet_without_an_evaluation_may_use_the_name_of_its_resource() -> None:
-    assert (
-        told({"spec.collectors.resources.custom": {"evaluator": 1}, "spec.workers.customPerPod": {"evaluator": 2}})
-        == []
-    )
+    named = {"spec.collectors.resources.custom": {"evaluator": 1}, "spec.workers.customPerPod": {"evaluator": 2}}
+    assert problems_of(named) == []
 
 
 def test_keyword_arguments_that_are_nested_too_deeply_are_refused() -> None:
     value: Any = 1
     for _ in range(64):
         value = {"a": value}
-    (sentence,) = told(with_(environment={"kwargs": {"deep": value}}))
+    (sentence,) = problems_of(with_(environment={"kwargs": {"deep": value}}))
     assert sentence.startswith("spec.evaluation.environment.kwargs.deep: nested more than 64 levels")
 
 

@@ -6,18 +6,13 @@ from typing import Any
 
 import pytest
 from tests.combinations.parts import SCRIPT
-from tests.manifests import fleet, manifest
+from tests.manifests import fleet, manifest, problems_of
 
 from collectorfleet_api.rules.advice import warnings
 from collectorfleet_api.rules.validation import problems, read
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
 SMALL = {"name": "small", "replicas": 3}
-
-
-def told(changes: dict[str, Any]) -> list[str]:
-    found = read(manifest(changes))
-    return [] if isinstance(found, CollectorFleet) else [str(problem) for problem in found]
 
 
 def beside(**group: Any) -> dict[str, Any]:
@@ -104,13 +99,13 @@ def beside(**group: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_is_wrong_with_a_group_is_advicewhere_it_stands(changes: dict[str, Any], sentence: str) -> None:
-    assert told(changes) == [sentence]
+def test_what_is_wrong_with_a_group_is_advice_where_it_stands(changes: dict[str, Any], sentence: str) -> None:
+    assert problems_of(changes) == [sentence]
 
 
 def test_a_group_may_have_what_would_not_fit_the_others() -> None:
     own = beside(resources={"gpu": 1}, devices={"device": "cuda"}, workers={"collectorsPerPod": 1})
-    assert told({"spec.workers.collectorsPerPod": 3, **own}) == []
+    assert problems_of({"spec.workers.collectorsPerPod": 3, **own}) == []
 
 
 @pytest.mark.parametrize("replicas", [1, 2, 3, 9, 10_000])
@@ -119,7 +114,7 @@ def test_kubectl_scale_may_ask_for_any_total(replicas: int) -> None:
     assert problems(stored) == []
 
 
-def test_advice_on_a_groups_gpus_is_adviceat_the_group() -> None:
+def test_advice_on_a_groups_gpus_is_advice_at_the_group() -> None:
     own = {"resources": {"gpu": 0.7}, "devices": {"device": "cuda"}}
     found = read(manifest(beside(**own)))
     assert isinstance(found, CollectorFleet)
@@ -129,7 +124,7 @@ def test_advice_on_a_groups_gpus_is_adviceat_the_group() -> None:
 
 
 def test_groups_of_a_script_differ_in_their_resources_and_pods() -> None:
-    assert told({**SCRIPT, **beside(resources={"cpu": 2}, workers={"template": {"spec": {}}})}) == []
+    assert problems_of({**SCRIPT, **beside(resources={"cpu": 2}, workers={"template": {"spec": {}}})}) == []
 
 
 def test_what_a_group_does_not_say_is_the_fleets() -> None:

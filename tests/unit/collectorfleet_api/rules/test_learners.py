@@ -6,20 +6,13 @@ from typing import Any
 
 import pytest
 from tests.combinations.parts import LEARNERS
-from tests.manifests import fleet, manifest
+from tests.manifests import fleet, problems_of
 
 from collectorfleet_api.rules.advice import warnings
-from collectorfleet_api.rules.validation import read
-from collectorfleet_api.v1alpha1 import CollectorFleet
 
 
 def with_(**learners: Any) -> dict[str, Any]:
     return {"spec.learners": {**LEARNERS, **learners}}
-
-
-def told(changes: dict[str, Any]) -> list[str]:
-    found = read(manifest(changes))
-    return [] if isinstance(found, CollectorFleet) else [str(problem) for problem in found]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +58,7 @@ def told(changes: dict[str, Any]) -> list[str]:
     ],
 )
 def test_what_cannot_be_is_refused_with_the_numbers(changes: dict[str, Any], sentence: str) -> None:
-    assert told(changes) == [sentence]
+    assert problems_of(changes) == [sentence]
 
 
 def test_gpus_that_no_policy_uses_are_told() -> None:

@@ -7,17 +7,11 @@ from typing import Any
 
 import pytest
 from tests import envs
-
-from collectorfleet.fleet.options import FleetOptions
+from tests.unit.collectorfleet.fleet.rules.two_collectors import options
 
 SHARED = SimpleNamespace(service_backend="ray")
 THRESHOLD = {"preemptive_threshold": 0.5}
 FIRST = {"first_shares": 1, "max_staleness": 1}
-
-
-def options(changes: dict[str, Any]) -> FleetOptions:
-    given = {"create_env_fn": envs.make_counting, "frames_per_batch": 24, "num_collectors": 2, "sync": True}
-    return FleetOptions(**given | changes)
 
 
 @pytest.mark.parametrize(

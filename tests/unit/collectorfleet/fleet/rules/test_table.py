@@ -5,17 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests import envs
 from tests.refused_options import REFUSED, TORCHRLS
+from tests.unit.collectorfleet.fleet.rules.two_collectors import options
 
 from collectorfleet.errors import InvalidOption
-from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.rules.table import RULES
-
-
-def options(changes: dict[str, Any]) -> FleetOptions:
-    given = {"create_env_fn": envs.make_counting, "frames_per_batch": 24, "num_collectors": 2, "sync": True}
-    return FleetOptions(**given | changes)
 
 
 @pytest.mark.parametrize(("rule", "changes", "sentence"), REFUSED)
