@@ -83,17 +83,19 @@ test-local: $(READY) ## Run the tests of the data plane on a local Ray
 check: $(READY) ## Check in three minutes: style, types, contracts, validate, and the unit tests that are not slow
 	@begun=$$SECONDS; status=0; \
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target check-parts || status=$$?; \
-	$(PY) -m tests.quick; \
+	$(MAKE) --no-print-directory check-left-out; \
 	echo "make check: $$((SECONDS - begun)) s"; \
 	exit $$status
 
-.PHONY: check-parts check-data-plane check-others
+.PHONY: check-parts check-data-plane check-others check-left-out
 check-parts: check-data-plane types lint contracts validate check-others
 check-data-plane: $(READY)
 	$(PY) -m pytest --quick -q --durations=0 --durations-min=3 tests/unit/collectorfleet $(PYTEST)
 check-others: $(READY)
 	$(PY) -m pytest --quick -q --durations=0 --durations-min=3 tests/unit --ignore=tests/unit/collectorfleet $(PYTEST)
 	$(PY) -m pytest --quick -q --durations=0 --durations-min=3 tests/contract -k in_process $(PYTEST)
+check-left-out: $(READY)
+	@$(PY) -m tests.quick
 
 .PHONY: test-faults
 test-faults: $(READY) ## Lose and drain nodes of a real cluster of two, and parts of its control plane (Linux, root, an hour)

@@ -43,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     text = "leave out the slow tests, as `make check` does; `python -m tests.quick` prints them"
     parser.addoption("--quick", action="store_true", help=text)
 
-    text = "print the waits that took more of their time-outs than tests/patience.py allows"
+    text = "print the waits that took more of their timeouts than tests/patience.py allows"
     parser.addoption("--waits", action="store_true", help=text)
 
 

@@ -1,6 +1,6 @@
-"""By which factor the time-outs of tests exceed what a run beside a load needs.
+"""By which factor the timeouts of tests exceed what a run beside a load needs.
 
-A time-out only says when a test gives up, so a long one costs nothing while tests pass. Choose it so that a wait beside
+A timeout only says when a test gives up, so a long one costs nothing while tests pass. Choose it so that a wait beside
 two busy processes takes at most ``1 / FACTOR`` of it. ``pytest --waits`` prints the waits that took more.
 """
 
@@ -14,7 +14,7 @@ FACTOR = 3.0
 
 @dataclass(frozen=True)
 class Wait:
-    """A wait that ended before its time-out."""
+    """A wait that ended before its timeout."""
 
     seconds: float
     within: float
@@ -23,7 +23,7 @@ class Wait:
 
     @property
     def factor(self) -> float:
-        """By which factor the time-out exceeds the wait."""
+        """By which factor the timeout exceeds the wait."""
         return self.within / self.seconds
 
     def __str__(self) -> str:
@@ -47,8 +47,8 @@ class Waits:
     def summary(self) -> str:
         """Return a line for each wait that was too long, with the least factor first."""
         if not self.long:
-            return f"each of {self.number} waits took at most 1/{FACTOR:g} of its time-out"
-        lines = [f"{len(self.long)} of {self.number} waits took more than 1/{FACTOR:g} of their time-outs:"]
+            return f"each of {self.number} waits took at most 1/{FACTOR:g} of its timeout"
+        lines = [f"{len(self.long)} of {self.number} waits took more than 1/{FACTOR:g} of their timeouts:"]
         return "\n  ".join([*lines, *map(str, sorted(self.long, key=lambda wait: wait.factor))])
 
 

@@ -83,3 +83,10 @@ def test_an_image_of_this_project_has_its_version(places: str) -> None:
     named = {page: version for page, version in versions.items() if version}
     assert named
     assert {page: version for page, version in named.items() if version != {VERSION}} == {}
+
+
+def test_each_file_of_tests_that_it_names_exists() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    named = set(re.findall(r"`(tests/[\w/]+(?:\.py)?)`", page))
+    assert len(named) > 20
+    assert {path for path in named if not (ROOT / path).exists()} == set()
