@@ -90,10 +90,10 @@ check: $(READY) ## Check in three minutes: style, types, contracts, validate, an
 .PHONY: check-parts check-data-plane check-others check-left-out
 check-parts: check-data-plane types lint contracts validate check-others
 check-data-plane: $(READY)
-	$(PY) -m pytest --quick -q --durations=0 --durations-min=3 tests/unit/collectorfleet $(PYTEST)
+	$(PY) -m pytest --quick -q --durations=0 --durations-min=2 tests/unit/collectorfleet $(PYTEST)
 check-others: $(READY)
-	$(PY) -m pytest --quick -q --durations=0 --durations-min=3 tests/unit --ignore=tests/unit/collectorfleet $(PYTEST)
-	$(PY) -m pytest --quick -q --durations=0 --durations-min=3 tests/contract -k in_process $(PYTEST)
+	$(PY) -m pytest --quick -q --durations=0 --durations-min=2 tests/unit --ignore=tests/unit/collectorfleet $(PYTEST)
+	$(PY) -m pytest --quick -q --durations=0 --durations-min=2 tests/contract -k in_process $(PYTEST)
 check-left-out: $(READY)
 	@$(PY) -m tests.quick
 
