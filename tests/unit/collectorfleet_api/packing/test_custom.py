@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectorfleet_api.packing.custom import CustomResources
+from collectorfleet_api.packing.custom import CustomResources, scarcest
 from collectorfleet_api.packing.pods import Packing, WorkerGroup, pack
 from collectorfleet_api.packing.refusal import Refusal
 
@@ -75,6 +75,33 @@ def test_refusals_carry_their_numbers() -> None:
         "spec.workers.collectorsPerPod: 4 collectors of 0.6 license do not fit into the 2 of a worker pod, which are "
         "enough for 3; use at most 3, or a spec.workers.customPerPod of at least 3"
     )
+
+
+@pytest.mark.parametrize(
+    ("amount", "near"), [(0.00029, "0.0002"), (0.00001, "0.0001"), (0.0, "0.0001"), (1.23456, "1.2345")]
+)
+def test_an_amount_finer_than_ray_counts_is_refused_with_the_next_smaller_one(amount: float, near: str) -> None:
+    said = refused(pack(group({"license": amount}, {"license": 2})))
+    assert said.endswith(f"license: {amount!r} is finer than 0.0001, the smallest step that Ray counts; use {near}")
+
+
+def test_the_smallest_step_that_ray_counts_is_taken() -> None:
+    assert packed(pack(group({"license": 0.0001}, {"license": 1}))).per_pod == 10_000
+
+
+def test_all_of_a_pod_may_be_asked_for_by_one_collector() -> None:
+    assert packed(pack(group({"license": 2}, {"license": 2}))).per_pod == 1
+    assert refused(pack(group({"license": 2.0001}, {"license": 2}))) == (
+        "spec.collectors.resources.custom.license: a collector asks for 2.0001 license and a worker pod has 2 "
+        "(spec.workers.customPerPod); set it to at least 3 there, or ask for less"
+    )
+
+
+def test_the_scarcest_is_the_one_that_is_enough_for_the_fewest_and_the_first_of_two_alike() -> None:
+    asked = {"license": 1.0, "disk": 1.0, "camera": 0.5}
+    assert scarcest(CustomResources(asked, {"license": 2, "disk": 4, "camera": 4})) == "license"
+    assert scarcest(CustomResources(asked, {"license": 4, "disk": 4, "camera": 4})) == "disk"
+    assert scarcest(CustomResources({"b": 1.0, "a": 0.5}, {"a": 3, "b": 4})) == "b"
 
 
 amounts = st.integers(1, 60_000).map(lambda units: units / 10_000)

@@ -37,6 +37,8 @@ def test_a_fleet_without_groups_has_no_turns() -> None:
 def test_groups_take_turns_in_lowest_terms() -> None:
     assert turns({"fast": 4, "big": 2}) == ("fast", "big", "fast")
     assert turns({"small": 1, "large": 3}) == ("large", "small", "large", "large")
+    assert "".join(turns({"a": 5, "b": 3, "c": 1})) == "abcaababa"
+    assert "".join(turns({"a": 2, "b": 7})) == "babbbbabb"
 
 
 @given(PARTS, st.integers(1, 500))

@@ -40,6 +40,14 @@ def test_what_is_left_of_a_gpu_holds_no_collector() -> None:
     assert (found.per_pod, found.pods, found.surplus_gpu) == (2, 1, 0.8)
 
 
+def test_shares_are_said_in_gpus() -> None:
+    found = packed(5, 0.3, gpus_per_pod=2)
+    assert (found.per_pod, found.pods) == (6, 1)
+    assert found.gpu_per_collector == 0.3
+    assert found.unused_gpu_per_pod == 0.2
+    assert found.surplus_gpu == 0.5
+
+
 def test_collectors_of_two_whole_gpus_fit_twice_into_five() -> None:
     found = packed(3, 2, gpus_per_pod=5)
     assert (found.per_pod, found.pods, found.surplus_gpu) == (2, 2, 4.0)
@@ -67,7 +75,24 @@ def test_refusals_carry_their_numbers() -> None:
         "spec.workers.collectorsPerPod: 6 collectors of 0.25 GPU do not fit on the 1 GPU of a worker pod, which hold 4;"
         " use at most 4, or a spec.workers.gpu.perPod of at least 2"
     )
-    assert "is not a number of GPUs" in refused(float("nan"))
+    assert refused(2, gpus_per_pod=2, collectors_per_pod=3) == (
+        "spec.workers.collectorsPerPod: 3 collectors of 2 GPUs do not fit on the 2 GPUs of a worker pod, which hold 1; "
+        "use at most 1, or a spec.workers.gpu.perPod of at least 6"
+    )
+    for odd in (float("nan"), float("inf"), -0.5):
+        assert refused(odd).startswith(f"spec.collectors.resources.gpu: {odd:g} is not a number of GPUs; use 0, ")
+
+
+@pytest.mark.parametrize(("gpu", "near"), [(0.33335, "0.3333"), (0.00001, "0.0001"), (0.99999, "0.9999")])
+def test_a_share_finer_than_ray_counts_is_refused_with_the_next_smaller_one(gpu: float, near: str) -> None:
+    assert refused(gpu).endswith(
+        f"{gpu!r} is finer than 0.0001 of a GPU, the smallest step that Ray counts; use {near}"
+    )
+
+
+def test_a_pod_has_one_gpu_and_collectors_ask_for_none_unless_told_otherwise() -> None:
+    assert pack(WorkerGroup(8, 0.25)) == packed(8, 0.25, gpus_per_pod=1)
+    assert pack(WorkerGroup(8)) == packed(8, 0)
 
 
 def test_groups_are_packed_each_by_itself_in_the_order_of_their_names() -> None:

@@ -21,6 +21,13 @@ def test_a_pod_asks_for_its_collectors_and_for_ray() -> None:
     assert found.gpus == 1
 
 
+def test_the_numbers_of_a_pod_are_those_of_the_documentation() -> None:
+    found = worker_pod_resources(cpu=0.5, memory="2Gi", per_pod=4, gpus=2)
+    assert (found.cpus, found.gpus) == (Fraction("2.2"), 2)
+    assert format_memory(found.object_store_bytes) == "1280Mi"
+    assert format_memory(found.memory_bytes) == format_memory((4 * 2048 + 512 + 1280) * 2**20)
+
+
 def test_a_fraction_of_a_byte_is_a_byte() -> None:
     base = worker_pod_resources(cpu=1, memory=0, per_pod=1, gpus=0).memory_bytes
     assert worker_pod_resources(cpu=1, memory="500m", per_pod=1, gpus=0).memory_bytes == base + 1
