@@ -2,6 +2,9 @@
 
 A timeout only says when a test gives up, so a long one costs nothing while tests pass. Choose it so that a wait beside
 two busy processes takes at most ``1 / FACTOR`` of it. ``pytest --waits`` prints the waits that took more.
+
+On 28 November 2026, on two cores with a load of 12 to 19, none of 519 waits of ``tests/contract`` took more. Ray itself
+did not start within its own time there, so the load was higher than two processes make.
 """
 
 from __future__ import annotations

@@ -167,6 +167,20 @@ class TestNextThatTheRootRepeats:
         assert encoded.schema.children["next"].repeated.keys() == {"seen"}
         assert all(torch.equal(decode(encoded)["next", key], batch["next", key]) for key in ("other", "wide", "fine"))
 
+    def test_nested_entries_are_left_out_too_where_the_root_has_them(self) -> None:
+        seen = torch.arange(10.0).view(10, 1)
+        batch = TensorDict(
+            {"agents": {"seen": seen[:-1]}, "next": {"agents": {"seen": seen[1:]}, "others": {"seen": seen[1:]}}}, [9]
+        )
+        encoded = encode(batch, compact=True)
+        assert encoded.schema is not None
+        following = encoded.schema.children["next"].children
+        assert following["agents"].repeated.keys() == {"seen"}
+        assert following["others"].leaves.keys() == {"seen"}
+        found = decode(encoded)["next"]
+        assert torch.equal(found["agents", "seen"], seen[1:])
+        assert torch.equal(found["others", "seen"], seen[1:])
+
     def test_a_rollout_without_next_or_without_time_is_the_same(self) -> None:
         for batch in (TensorDict({"seen": torch.zeros(3)}, [3]), TensorDict({"next": {"seen": torch.zeros(3)}}, [])):
             found = decode(encode(batch, compact=True))
