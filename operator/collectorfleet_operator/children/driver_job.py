@@ -25,7 +25,7 @@ from collectorfleet_operator.children.hashes import hash_annotations, is_group_a
 from collectorfleet_operator.children.owner import manifest
 from collectorfleet_operator.children.pod_template import PodRole, pod_template
 from collectorfleet_operator.children.token_secret import token_name
-from collectorfleet_operator.objects import Kind, Object, annotation, created_at, metadata
+from collectorfleet_operator.objects import Kind, Object, annotation, created_at, metadata, started_at
 
 JOB: Final = Kind("batch/v1", "Job", "jobs")
 CONTAINER: Final = "driver"
@@ -35,7 +35,7 @@ _WORKERS: Final = f"{names.GROUP}/workers-template"
 _GROUPS: Final = f"{names.GROUP}/workers-templates-of-groups"
 _EVALUATORS: Final = f"{names.GROUP}/evaluators-template"
 _RESTARTS: Final = f"{names.GROUP}/restarts"
-# When the first Job of the same start was made.
+# When the first Job of the same start began.
 _BEGAN: Final = f"{names.GROUP}/began"
 _TOKEN_VOLUME: Final = "ray-token"  # noqa: S105  (a volume's name, as templates may have it)
 _SPEC_VOLUME: Final = "spec"
@@ -83,7 +83,7 @@ def started_again(fleet: CollectorFleet, before: Object, restarts: int) -> Objec
     job["metadata"]["annotations"] |= {
         GENERATION_ANNOTATION: annotation(before, GENERATION_ANNOTATION) or str(fleet.metadata.generation),
         _RESTARTS: str(restarts),
-        _BEGAN: annotation(before, _BEGAN) or str(metadata(before).get("creationTimestamp", "")),
+        _BEGAN: annotation(before, _BEGAN) or _began(before),
     }
     return job
 
@@ -94,8 +94,13 @@ def restarts_before(job: Object) -> int:
 
 
 def run_began_at(job: Object) -> datetime:
-    """Return when the first Job was made that runs this start of the fleet."""
-    return parse_time(annotation(job, _BEGAN)) or created_at(job)
+    """Return when the first Job began that runs this start of the fleet."""
+    return parse_time(annotation(job, _BEGAN)) or started_at(job) or created_at(job)
+
+
+def _began(job: Object) -> str:
+    """Return the time that the Job controller wrote, or that of the Job's creation where it has written none."""
+    return str((job.get("status") or {}).get("startTime") or metadata(job).get("creationTimestamp", ""))
 
 
 def _failure_rules(fleet: CollectorFleet) -> list[Object]:

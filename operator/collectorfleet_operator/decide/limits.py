@@ -108,7 +108,8 @@ def code_is_newer(seen: Observed) -> bool:
 
 def has_delivered(seen: Observed, job: Object) -> bool:
     """Whether a driver of this start has handed out a batch, even if its pod or its Job is gone."""
-    return _delivered_since(seen.last_report, run_began_at(job))
+    # A Job that somebody suspends and resumes begins anew, and what it delivered stays delivered.
+    return _delivered_since(seen.last_report, min(run_began_at(job), created_at(job)))
 
 
 def _has_delivered_itself(seen: Observed, job: Object) -> bool:
@@ -130,8 +131,8 @@ def _deadlines(seen: Observed, job: Object) -> list[Limit]:
             f"the run did not finish within {spec.active_deadline_seconds} s (spec.activeDeadlineSeconds) of the "
             "driver's start"
         )
-        since = started_at(job) or created_at(job)
-        found.append(Limit(since + timedelta(seconds=spec.active_deadline_seconds), text))
+        # A deleted RayCluster, or a lost node, makes another Job of the same run.
+        found.append(Limit(run_began_at(job) + timedelta(seconds=spec.active_deadline_seconds), text))
     if spec.startup_deadline_seconds is not None and not has_delivered(seen, job):
         text = (
             f"no batch within {spec.startup_deadline_seconds} s (spec.startupDeadlineSeconds) after Job "

@@ -114,6 +114,27 @@ def test_a_driver_that_is_not_done_at_its_active_deadline_has_failed() -> None:
     assert "Delete Job" in kinds(world.carry_out())
 
 
+def test_a_deleted_raycluster_does_not_set_back_the_active_deadline() -> None:
+    world = running({"spec.activeDeadlineSeconds": 3600})
+    job = world.get(JOB, DRIVER)
+    world.store({**job, "status": {"startTime": "2026-07-01T12:10:00Z"}})
+    for seconds in (1800, 3000):  # the second Job, and the third
+        wait(world, seconds)
+        world.report(4, at=world.now)
+        world.collect(world.get(RAYCLUSTER), *world.pods("head"), *world.pods("worker"))
+        assert kinds(world.carry_out())[:2] == ["Delete Job", "Create Job"]
+        world.collect(*world.pods("driver"))
+        world.carry_out()
+        world.make_pods()
+        world.run_pods("head", "worker", "driver")
+        job = world.get(JOB, DRIVER)
+        world.store({**job, "status": {"startTime": world.now.strftime("%Y-%m-%dT%H:%M:%SZ")}})
+    wait(world, 4199)
+    assert told(world.look(world.now), "Completed")[1] == "Running"
+    wait(world, 4200)
+    assert told(world.look(world.now), "Completed")[1] == "DeadlineExceeded"
+
+
 def test_a_deadline_counts_from_the_moment_that_the_job_controller_writes() -> None:
     world = running({"spec.activeDeadlineSeconds": 3600})
     job = world.get(JOB, DRIVER)
