@@ -81,7 +81,8 @@ def goes_on_as_it_ran(seen: Observed, now: datetime) -> bool:
 
 def _head_went(seen: Observed) -> bool:
     """Whether there is no head that the present driver works with, or none since it was asked to end."""
-    heads = [head for head in seen.heads if not is_terminating(head)]
+    # A RayCluster that is deleted in the foreground goes after its pods.
+    heads = [head for head in seen.heads if not is_terminating(head)] if seen.is_usable(seen.cluster) else []
     asked = seen.asked_to_end_since
     # An order stays, because a head that is made meanwhile is not the driver's own. The earliest time is the same
     # second, which is Kubernetes' resolution of times.

@@ -105,6 +105,24 @@ def test_with_a_checkpoint_the_driver_ends_its_batch_before_its_collectors_go() 
     assert kinds(world.carry_out()) == ["Create RayCluster"]
 
 
+def test_a_raycluster_that_is_deleted_in_the_foreground_waits_for_the_batch_as_well() -> None:
+    """Its pods are deleted before it, one after another: at first its head still runs."""
+    world = running(CHECKPOINT)
+    world.look()
+    world.seconds = 60
+    world.renew_lease()
+    world.report(4, at=world.now)
+    cluster = world.get(RAYCLUSTER)
+    cluster["metadata"] |= {"deletionTimestamp": later(60).strftime(TIME), "finalizers": ["foregroundDeletion"]}
+    world.store(cluster)
+    assert world.plan().actions == ()
+    status = world.look(world.now)
+    assert status.orders is not None
+    assert status.orders.stop_at_batch
+    world.end_driver(names.EXIT_STOPPED, "stopped: the operator asked it to")
+    assert kinds(world.carry_out()) == ["Delete Job", "Create Job"]
+
+
 @pytest.mark.parametrize("resumes", [True, False], ids=["with a checkpoint", "without one"])
 def test_a_changed_spec_waits_for_the_driver_before_it_and_not_for_idle_workers(resumes: bool) -> None:
     """A node selector that is corrected, for example, waited for the grace of worker pods."""
