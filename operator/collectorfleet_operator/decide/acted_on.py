@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
-from collectorfleet_operator.objects import Object
+from collectorfleet_operator.objects import Object, has_condition
 
 # With these the driver's Job is deleted, once they are recorded by the present generation of the spec.
 _ENDS: Final = {
@@ -28,4 +28,6 @@ def _acted_on(status: Object) -> tuple[object, ...]:
         for one in status.get("conditions") or []
         if _ENDS.get(one["type"]) == one["reason"]
     }
-    return status.get("orders"), (status.get("driver") or {}).get("expires"), ends
+    # Then its Job is deleted, if another container keeps the pod.
+    is_completed = has_condition({"status": status}, ConditionType.COMPLETED)
+    return status.get("orders"), (status.get("driver") or {}).get("expires"), ends, is_completed

@@ -10,8 +10,10 @@ from tests.unit.collectorfleet_operator.world import DRIVER, NOON, World, kinds,
 
 from collectorfleet_api.conditions.outcome import Completed, Failed, Running
 from collectorfleet_operator.children.driver_job import JOB
+from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
+from collectorfleet_operator.decide.acted_on import says_what_to_do
 from collectorfleet_operator.decide.actions import Delete
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.objects import Object
@@ -74,6 +76,17 @@ def test_the_job_stays_until_the_status_says_that_its_run_completed() -> None:
     assert kinds(world.plan().actions) == ["Delete RayCluster"]
     world.look(world.now)
     assert kinds(world.plan().actions) == ["Delete RayCluster", "Delete Job"]
+
+
+def test_a_status_that_says_that_the_run_completed_is_planned_on_at_once() -> None:
+    """The operator was away meanwhile, and no object changes that would bring the next look."""
+    world = ended(0, changes={"spec.whenFinished": "Keep"})
+    world.seconds = 600
+    assert world.plan().actions == ()
+    before = world.get(FLEET)["status"]
+    world.look(world.now)
+    assert says_what_to_do(before, world.get(FLEET)["status"])
+    assert kinds(world.plan().actions) == ["Delete Job"]
 
 
 def test_what_outlives_a_failed_driver_goes_and_the_fleet_stays_failed() -> None:
