@@ -41,8 +41,11 @@ PRIORITY_CLASS: Final = Kind(_API, "WorkloadPriorityClass", "workloadprioritycla
 DRIVER: Final = "driver"
 HEAD: Final = "head"
 _PODS_HASH: Final = f"{names.GROUP}/pods-hash"
-# What Kueue goes by: how much a pod asks for, and which nodes take it.
-_POD: Final = ("nodeSelector", "affinity", "tolerations", "runtimeClassName", "overhead", "resources", "resourceClaims")
+# What Kueue reads of a pod: how much it requests, which nodes take it, and its priority.
+_POD: Final = (
+    *("nodeSelector", "affinity", "tolerations", "runtimeClassName", "overhead", "resources", "resourceClaims"),
+    "priorityClassName",
+)
 _CONTAINER: Final = ("name", "image", "resources", "restartPolicy")
 
 

@@ -54,3 +54,10 @@ def test_quota_for_the_workload_of_one_version_is_quota_for_that_of_the_other() 
 )
 def test_the_newest_version_is_written_that_kueue_serves(served: tuple[str, ...], written: KueueVersion | None) -> None:
     assert newest_served(served) is written
+
+
+def test_a_workload_has_the_priority_class_of_its_pods() -> None:
+    template = {"spec": {"priorityClassName": "research"}}
+    made = workload(fleet({**QUEUED, "spec.workers.template": template}), KueueVersion.V1BETA2)
+    classes = {one["name"]: one["template"]["spec"].get("priorityClassName") for one in made["spec"]["podSets"]}
+    assert classes == {"driver": None, "head": None, "workers-collectors": "research"}
