@@ -20,6 +20,9 @@ _MERGED_BY: Final = {
     "volumeDevices": "devicePath",
 }
 _MERGED_DEEPLY: Final = ("containers", "initContainers")
+# Kubernetes tells two ports of one number apart by their protocols.
+_PROTOCOL: Final = "protocol"
+_DEFAULT_PROTOCOL: Final = "TCP"
 
 
 def merge(base: Any, over: Any) -> Any:
@@ -54,11 +57,17 @@ def _merge_named(base: list[Any], over: list[Any], field: str, *, nulls_stay: bo
     # Of what has no such key, or something odd as one, the API server says what is wrong.
     if not all(isinstance(item, Mapping) and isinstance(item.get(key), str | int) for item in over):
         return over
-    mine = {item[key]: item for item in base}
-    theirs = {item[key]: item for item in over}
+    mine = {_identity(item, field): item for item in base}
+    theirs = {_identity(item, field): item for item in over}
     deep = field in _MERGED_DEEPLY
     kept = [
         _merge(item, theirs[name], "", nulls_stay=nulls_stay) if deep and name in theirs else theirs.get(name, item)
         for name, item in mine.items()
     ]
     return kept + [item for name, item in theirs.items() if name not in mine]
+
+
+def _identity(item: Mapping[str, Any], field: str) -> tuple[Any, ...]:
+    """Return what two items of a list have in common if they are the same one."""
+    name = item[_MERGED_BY[field]]
+    return (name, str(item.get(_PROTOCOL) or _DEFAULT_PROTOCOL)) if field == "ports" else (name,)

@@ -27,6 +27,23 @@ from collectorfleet_operator.objects import Object
             {"volumeMounts": [{"name": "v", "mountPath": "/a"}, {"name": "v", "mountPath": "/b"}]},
             id="a volume may be mounted twice",
         ),
+        pytest.param(
+            {"ports": [{"containerPort": 53, "name": "dns"}]},
+            {"ports": [{"containerPort": 53, "name": "dns-udp", "protocol": "UDP"}]},
+            {
+                "ports": [
+                    {"containerPort": 53, "name": "dns"},
+                    {"containerPort": 53, "name": "dns-udp", "protocol": "UDP"},
+                ]
+            },
+            id="a port of two protocols is two",
+        ),
+        pytest.param(
+            {"ports": [{"containerPort": 53, "name": "dns"}]},
+            {"ports": [{"containerPort": 53, "name": "names", "protocol": "TCP"}]},
+            {"ports": [{"containerPort": 53, "name": "names", "protocol": "TCP"}]},
+            id="a port without a protocol is of TCP",
+        ),
     ],
 )
 def test_merges_as_kubectl_does(base: Object, over: Object, merged: Object) -> None:
