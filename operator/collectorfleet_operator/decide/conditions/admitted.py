@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, assert_never
 
 from collectorfleet_api.conditions.condition import condition
@@ -67,17 +68,21 @@ def _waiting(seen: Observed, why: str) -> Finding:
 def _true(seen: Observed, found: Admitted) -> Finding:
     by = f"admitted by ClusterQueue {found.cluster_queue}"
     wanted = counts_of(workload(seen.present, seen.kueue))
-    has, evaluators = worker_pods(found.counts), evaluator_pods(found.counts)
-    text = f"{by} with {has} worker pod{'s' * (has != 1)}"
-    if evaluators:
-        text += f" and {evaluators} evaluator pod{'s' * (evaluators != 1)}"
+    text = f"{by} with {_pods_in_words(found.counts)}"
     stored = seen.workload
     if any(count > found.counts.get(name, 0) for name, count in wanted.items()):
         text = (
-            f"{text}, but the fleet needs {worker_pods(wanted)}; Kueue admits a fleet as a whole, so the "
+            f"{text}, but the fleet needs {_pods_in_words(wanted)}; Kueue admits a fleet as a whole, so the "
             f"operator starts no more pods; to request quota for them, {_BACK_IN_LINE}"
         )
         return Finding(condition(_TYPE, True, Reason.ADMITTED_FOR_FEWER, text))
     if stored is not None and not holds(stored, workload(seen.present, seen.kueue)):
         text = f"{text}; its pod templates have changed since; to have Kueue count the changed pods, {_BACK_IN_LINE}"
     return Finding(condition(_TYPE, True, Reason.ADMITTED, text))
+
+
+def _pods_in_words(counts: Mapping[str, int]) -> str:
+    """``4 worker pods and 1 evaluator pod``: what quota is for, besides driver and head."""
+    workers, evaluators = worker_pods(counts), evaluator_pods(counts)
+    text = f"{workers} worker pod{'s' * (workers != 1)}"
+    return f"{text} and {evaluators} evaluator pod{'s' * (evaluators != 1)}" if evaluators else text

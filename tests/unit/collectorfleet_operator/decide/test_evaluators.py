@@ -255,7 +255,7 @@ def test_a_queue_has_quota_for_evaluators_and_is_told_that_pods_are_ready_withou
     assert kinds(world.carry_out()) == ["SetStatus Workload"]
     assert has_condition(world.get(WORKLOAD), "PodsReady")
     world.edit({**FLEET, "spec.collectors.replicas": 6})
-    assert "but the fleet needs 6" in told(world.look(), "Admitted")[2]
+    assert "but the fleet needs 6 worker pods and 2 evaluator pods; Kueue" in told(world.look(), "Admitted")[2]
 
 
 def test_a_suspended_fleet_has_no_evaluator_pods_and_a_resumed_one_has_them_again() -> None:
