@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from collectorfleet_operator.children.driver_job import CONTAINER
-from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.heads import has_collectors, is_in_use
-from collectorfleet_operator.decide.lost_nodes import is_marked
 from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.resuming import resumes
-from collectorfleet_operator.objects import Object, controller_uid, is_terminating, metadata, uid_of
+from collectorfleet_operator.objects import is_terminating, uid_of
 
 # The least that leaves the kubelet to end a pod.
 GRACE_SECONDS: Final = 1
@@ -33,20 +32,16 @@ def takes_the_driver_with_it(seen: Observed) -> bool:
     return is_gone and has_lease and seen.driver_phase == "Running" and has_collectors(seen)
 
 
-def unused_pods(seen: Observed) -> list[Object]:
+def unused_pods(seen: Observed) -> list[Pod]:
     """Return pods of a RayCluster that is gone or going, which have more grace than they need: at most 100 of them."""
     if seen.is_usable(seen.cluster) or is_in_use(seen) or _a_driver_ends(seen):
         return []
     there = {uid_of(cluster) for cluster in seen.clusters if not is_terminating(cluster)}
-    left = [pod for pod in seen.cluster_pods if controller_uid(pod) not in there]
-    return [pod for pod in left if not is_terminating(pod) or _grace_seconds(pod) > GRACE_SECONDS][:_PODS_AT_A_TIME]
+    left = [pod for pod in seen.cluster_pods if pod.controller not in there]
+    return [pod for pod in left if not pod.is_terminating or pod.grace_seconds > GRACE_SECONDS][:_PODS_AT_A_TIME]
 
 
 def _a_driver_ends(seen: Observed) -> bool:
     """Whether an earlier driver still ends its batch and writes its checkpoint, which takes its collectors."""
-    left = [pod for pod in seen.leftovers(seen.driver_pods, seen.job) if not is_marked(pod)]
-    return resumes(seen.present.spec) and any(pods.phase_by(pod, CONTAINER) == "Running" for pod in left)
-
-
-def _grace_seconds(pod: Object) -> int:
-    return int(metadata(pod).get("deletionGracePeriodSeconds") or 0)
+    left = [pod for pod in seen.leftovers(seen.driver_pods, seen.job) if not pod.is_lost_with_node]
+    return resumes(seen.present.spec) and any(pod.phase_by(CONTAINER) == "Running" for pod in left)

@@ -21,7 +21,8 @@ from collectorfleet_api.v1alpha1 import (
     Reason,
 )
 from collectorfleet_operator.children.owner import FLEET
-from collectorfleet_operator.objects import Key, Kind, Object, name_of, uid_of
+from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.objects import Key, Kind, Object
 
 EVENT: Final = Kind("v1", "Event", "events")
 
@@ -95,10 +96,10 @@ def deleted(why: str, uid: str) -> Change:
     return Change(NORMAL, Reason.DELETED, why, f"deleted {uid}")
 
 
-def ignored(pod: Object) -> Change:
+def ignored(pod: Pod) -> Change:
     """A pod has the label of a fleet, and no controller made it."""
-    text = f"pod {name_of(pod)} has label {names.FLEET_LABEL} and no controller: it is ignored; remove the label"
-    return Change(WARNING, Reason.POD_IGNORED, text, f"ignored {uid_of(pod)}")
+    text = f"pod {pod.name} has label {names.FLEET_LABEL} and no controller: it is ignored; remove the label"
+    return Change(WARNING, Reason.POD_IGNORED, text, f"ignored {pod.uid}")
 
 
 def _changes(old: Condition | None, new: Condition) -> Iterator[Change]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collectorfleet_operator.children.worker_group import WORKER_CONTAINER
-from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.objects import Object, created_at, is_terminating
+from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.pods import staying
 
 
 def has_collectors(seen: Observed) -> bool:
@@ -27,21 +27,21 @@ def is_in_use(seen: Observed) -> bool:
     return seen.asked_to_end_since is not None or has_collectors(seen)
 
 
-def left_behind(seen: Observed) -> list[Object]:
+def left_behind(seen: Observed) -> list[Pod]:
     """Worker and evaluator pods whose Ray was started with an earlier head than there is now, and that nobody uses.
 
     Ray finds out by itself after one to two minutes, in which it holds what the next collectors need.
     """
-    heads = [head for head in seen.heads if not is_terminating(head)]
+    heads = staying(seen.heads)
     if not heads or not seen.present.spec.has_ray or is_in_use(seen):
         return []
-    made = max(map(created_at, heads))
+    made = max(head.created for head in heads)
     return [
         pod
         for pod in (*seen.workers, *seen.evaluators)
         # Of the API server's two times the difference is exact; a kubelet's clock only tells a Ray that began again.
-        if not is_terminating(pod)
-        and created_at(pod) < made
-        and (began := pods.began_at(pod, WORKER_CONTAINER)) is not None
+        if not pod.is_terminating
+        and pod.created < made
+        and (began := pod.began.get(WORKER_CONTAINER)) is not None
         and began < made
     ]

@@ -9,15 +9,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 from collectorfleet_operator.decide.lost import is_lost
-from collectorfleet_operator.decide.lost_nodes import does_not_answer
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.objects import is_terminating
 
 
 def until_replaced(seen: Observed) -> timedelta | None:
     """How long the driver that is lost has left; None where none is, or where it is kept."""
     pod, deadline = seen.driver_pod, seen.fleet.spec.driver.liveness_deadline_seconds
-    if pod is None or deadline is None or is_terminating(pod) or does_not_answer(pod):
+    if pod is None or deadline is None or pod.is_terminating or pod.is_node_silent:
         return None
     # One that never took the Lease waits for another driver, or cannot reach the API server: the next one could not.
     if seen.driver_phase != "Running" or seen.driver_quiet_for is None or not is_lost(seen.driver_quiet_for):

@@ -9,7 +9,8 @@ from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.v1alpha1 import ConditionType
 from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.objects import created_at, is_terminating
+from collectorfleet_operator.decide.pods import staying
+from collectorfleet_operator.objects import created_at
 
 # It takes a second or two where nothing is wrong.
 MAKES_PODS_WITHIN: Final = timedelta(seconds=15)
@@ -22,8 +23,7 @@ def until_late(seen: Observed, now: datetime) -> timedelta | None:
         return None
     wanted = sum(size.pods for size in sizes_of(cluster).values())
     of_groups = [*seen.workers, *seen.evaluators]
-    heads, made = ([pod for pod in found if not is_terminating(pod)] for found in (seen.heads, of_groups))
-    if heads and len(made) >= wanted:
+    if staying(seen.heads) and len(staying(of_groups)) >= wanted:
         return None
     before = seen.fleet.status.condition(ConditionType.RAY_CLUSTER_READY) if seen.fleet.status else None
     # A condition that is true turns now.

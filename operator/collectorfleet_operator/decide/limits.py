@@ -13,7 +13,7 @@ from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.v1alpha1 import CollectorFleetStatus, Condition, ConditionType, DriverReport, Reason
 from collectorfleet_operator.children.driver_job import run_began_at
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.objects import Object, created_at, ended_at, name_of, started_at
+from collectorfleet_operator.objects import Object, created_at, ended_at, name_of
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def until_stalled(seen: Observed, now: datetime) -> timedelta | None:
     job, pod = seen.job, seen.driver_pod
     if not seen.is_usable(job) or _has_delivered_itself(seen, job):
         return None
-    began = created_at(pod) if pod is not None and has_delivered(seen, job) else created_at(job)
+    began = pod.created if pod is not None and has_delivered(seen, job) else created_at(job)
     return began + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - now
 
 
@@ -114,7 +114,8 @@ def has_delivered(seen: Observed, job: Object) -> bool:
 
 def _has_delivered_itself(seen: Observed, job: Object) -> bool:
     """Whether the present driver has, or the last one where none is there yet."""
-    return _delivered_since(seen.report, created_at(job if seen.driver_pod is None else seen.driver_pod))
+    pod = seen.driver_pod
+    return _delivered_since(seen.report, created_at(job) if pod is None else pod.created)
 
 
 def _delivered_since(report: DriverReport | None, began: datetime) -> bool:

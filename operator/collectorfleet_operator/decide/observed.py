@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
+from operator import attrgetter
 from typing import Final, TypeGuard
 
+from collectorfleet_api import names
 from collectorfleet_api.packing.pods import Packing, pack_groups
 from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.v1alpha1 import CollectorFleet, DriverReport, Reason
@@ -22,18 +26,15 @@ from collectorfleet_operator.children.table import (
     WORKLOAD_CHILD,
     Child,
 )
-from collectorfleet_operator.children.worker_group import GROUP_LABEL
 from collectorfleet_operator.children.workload import NEWEST_KUEUE, KueueVersion
-from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.lost import TAKES_LEASE_WITHIN, is_lost
+from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.pods import newest
 from collectorfleet_operator.objects import (
     Kind,
     Object,
     controller_uid,
     is_terminating,
-    label,
-    metadata,
-    name_of,
     uid_of,
 )
 
@@ -81,8 +82,8 @@ class Observed:
     fleet: CollectorFleet
     running: CollectorFleet | None = None
     children: Mapping[Child, Object] = field(default_factory=dict)
-    pods: Sequence[Object] = ()
-    ignored_pods: Sequence[Object] = ()
+    pods: Sequence[Pod] = ()
+    ignored_pods: Sequence[Pod] = ()
     problems: Sequence[str] = ()
     kuberay_installed: bool = True
     # Why no fleet can wait in a queue here, in a sentence; empty if it can.
@@ -147,49 +148,47 @@ class Observed:
         return pack_groups(self.present.spec.worker_groups)
 
     @cached_property
-    def heads(self) -> list[Object]:
-        return self.belonging(pods.of_role(self.pods, PodRole.HEAD), self.cluster)
+    def heads(self) -> list[Pod]:
+        return self.belonging(self._of_role(PodRole.HEAD), self.cluster)
 
     @cached_property
-    def workers(self) -> list[Object]:
+    def workers(self) -> list[Pod]:
         """Return the worker pods of the present RayCluster or Job: those of collectors, and those of learners."""
-        return self.belonging(pods.of_role(self.pods, *_WORKERS), self.cluster)
+        return self.belonging(self._of_role(*_WORKERS), self.cluster)
 
     @cached_property
-    def evaluators(self) -> list[Object]:
+    def evaluators(self) -> list[Pod]:
         """Return the evaluator pods of the present RayCluster."""
-        return self.belonging(pods.of_role(self.pods, PodRole.EVALUATOR), self.cluster)
+        return self.belonging(self._of_role(PodRole.EVALUATOR), self.cluster)
 
-    def of_group(self, group: str) -> list[Object]:
+    def of_group(self, group: str) -> list[Pod]:
         """Return the pods of one group of the present RayCluster or Job."""
-        found = [*self.workers, *self.evaluators]
-        # A Job is one group, and nobody labels its pods.
-        return [pod for pod in found if not self.present.spec.has_ray or label(pod, GROUP_LABEL) == group]
+        return self._by_group.get(group, [])
 
-    @property
-    def cluster_pods(self) -> list[Object]:
+    @cached_property
+    def cluster_pods(self) -> list[Pod]:
         """Those of head, workers and evaluators, of this RayCluster or Job and of earlier ones."""
-        return [*pods.of_role(self.pods, PodRole.HEAD), *pods.of_role(self.pods, *_OF_GROUPS)]
-
-    @cached_property
-    def driver_pods(self) -> list[Object]:
-        return pods.of_role(self.pods, PodRole.DRIVER)
-
-    @cached_property
-    def driver_pod(self) -> Object | None:
-        """The newest driver pod of the present Job."""
-        return pods.newest(self.belonging(self.driver_pods, self.job))
+        return [*self._of_role(PodRole.HEAD), *self._of_role(*_OF_GROUPS)]
 
     @property
+    def driver_pods(self) -> list[Pod]:
+        return self._of_role(PodRole.DRIVER)
+
+    @cached_property
+    def driver_pod(self) -> Pod | None:
+        """The newest driver pod of the present Job."""
+        return newest(self.belonging(self.driver_pods, self.job))
+
+    @cached_property
     def driver_phase(self) -> str | None:
         """The phase of the driver's pod by its driver alone; None without a pod."""
-        return None if self.driver_pod is None else pods.phase_by(self.driver_pod, CONTAINER)
+        return None if self.driver_pod is None else self.driver_pod.phase_by(CONTAINER)
 
     @property
     def asked_to_end_since(self) -> datetime | None:
         """Since when the status asks the present driver to end where its batch ends; None if it does not."""
         pod, orders = self.driver_pod, self.fleet.status.orders if self.fleet.status else None
-        if pod is None or orders is None or orders.driver != name_of(pod) or not orders.stop_at_batch:
+        if pod is None or orders is None or orders.driver != pod.name or not orders.stop_at_batch:
             return None
         return orders.since
 
@@ -217,7 +216,7 @@ class Observed:
         """What the present driver reports, or the last one where none is there yet."""
         pod = self.driver_pod
         # Both are times of the API server, to the second, in one format.
-        if pod is not None and self.reported_at is not None and self.reported_at < metadata(pod)["creationTimestamp"]:
+        if pod is not None and self.reported_at is not None and self.reported_at < pod.created_text:
             return None
         return self.last_report
 
@@ -241,16 +240,40 @@ class Observed:
         """Whether the child is there to stay: ours, and not being deleted."""
         return child is not None and self.is_ours(child) and not is_terminating(child)
 
-    def belonging(self, found: Sequence[Object], child: Object | None) -> list[Object]:
+    def belonging(self, found: Sequence[Pod], child: Object | None) -> list[Pod]:
         """Those of the pods that ``child`` made."""
-        return [pod for pod in found if child is not None and controller_uid(pod) == uid_of(child)]
+        uid = None if child is None else uid_of(child)
+        return [] if uid is None else [pod for pod in found if pod.controller == uid]
 
-    def leftovers(self, found: Sequence[Object], child: Object | None) -> list[Object]:
+    def leftovers(self, found: Sequence[Pod], child: Object | None) -> list[Pod]:
         """Those of the pods that an earlier RayCluster or Job made.
 
         KubeRay finds its pods by name only, so it would count them as the new RayCluster's.
         """
-        return [pod for pod in found if child is None or controller_uid(pod) != uid_of(child)]
+        uid = None if child is None else uid_of(child)
+        return list(found) if uid is None else [pod for pod in found if pod.controller != uid]
+
+    @cached_property
+    def _by_role(self) -> Mapping[str, list[Pod]]:
+        found: defaultdict[str, list[Pod]] = defaultdict(list)
+        for pod in self.pods:
+            found[pod.role].append(pod)
+        return found
+
+    def _of_role(self, *roles: PodRole) -> list[Pod]:
+        """In the order of their names."""
+        there = [self._by_role[role] for role in roles if role in self._by_role]
+        return there[0] if len(there) == 1 else sorted(itertools.chain(*there), key=attrgetter("name"))
+
+    @cached_property
+    def _by_group(self) -> Mapping[str, list[Pod]]:
+        if not self.present.spec.has_ray:
+            # A Job is one group, and nobody labels its pods.
+            return {names.WORKER_GROUP: [*self.workers, *self.evaluators]}
+        found: defaultdict[str, list[Pod]] = defaultdict(list)
+        for pod in (*self.workers, *self.evaluators):
+            found[pod.group].append(pod)
+        return found
 
 
 def by_server_clock(report: DriverReport, ahead: timedelta) -> DriverReport:

@@ -12,10 +12,12 @@ from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running, Suspended
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason, WhenFinished
 from collectorfleet_operator.children.driver_job import CONTAINER
-from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.limits import deadline_exceeded, expires, recorded
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outlived import ENDS_WITHIN, what_runs_on
+from collectorfleet_operator.decide.pod import Exit, Pod
+from collectorfleet_operator.decide.pod_problem import OOM_KILLED
+from collectorfleet_operator.decide.pods import newest
 from collectorfleet_operator.decide.retry import recorded_failure, why_tried_again
 from collectorfleet_operator.decide.stopping import has_stopped, why_suspended_idle
 from collectorfleet_operator.objects import Object, has_condition
@@ -103,8 +105,8 @@ def _failed(seen: Observed, job: Object) -> str:
     kept = f"{_cluster(seen)}, Job {_job_name(seen)} and its pods are kept for their logs{_runs_on(seen)}; {again}"
     # Its containers say so a moment before a pod does, and of one that was evicted only the pod.
     own = seen.belonging(seen.driver_pods, job)
-    failed = [pod for pod in own if _exit_code(pod) or pods.phase_of(pod) == "Failed"]
-    last = pods.newest(failed)
+    failed = [pod for pod in own if _exit_code(pod) or pod.phase == "Failed"]
+    last = newest(failed)
     cause = first_line(last) if last is not None else None
     if cause is None:
         before = _previous(seen)
@@ -136,18 +138,16 @@ def _try_again(seen: Observed, other: str) -> str:
     return f"to try again, {change}, or {other}"
 
 
-def first_line(pod: Object) -> str | None:
+def first_line(pod: Pod) -> str | None:
     """Why a driver pod ended: the first line of its last words, or what Kubernetes says about it."""
     ended = _ended(pod)
-    if ended is not None and ended.message.strip() and ended.reason != pods.OOM_KILLED:
+    if ended is not None and ended.message.strip() and ended.reason != OOM_KILLED:
         # A kubelet that ends a pod says why in its status, as where the node runs out of memory.
-        by_kubelet = ended.code in _SILENT and pod["status"].get("reason") and pod["status"].get("message")
-        return str(by_kubelet) if by_kubelet else _last_words(ended)
-    found = pods.problem(pod)
-    return found.message if found else None
+        return (ended.code in _SILENT and pod.kubelet_message) or _last_words(ended)
+    return pod.problem.message if pod.problem else None
 
 
-def _last_words(ended: pods.Exit) -> str:
+def _last_words(ended: Exit) -> str:
     """The sentence that a driver ended with; one that was killed leaves the end of its log in its place."""
     lines = ended.message.strip().splitlines()
     if ended.code in _SILENT:
@@ -190,15 +190,15 @@ def _of_log(code: int, lines: list[str]) -> str:
     return f"it ended with exit code {code} and without an exception; the last line of its log: {lines[-1].strip()}"
 
 
-def _exit_code(pod: Object) -> int | None:
+def _exit_code(pod: Pod) -> int | None:
     ended = _ended(pod)
     return ended.code if ended else None
 
 
-def _ended(pod: Object) -> pods.Exit | None:
+def _ended(pod: Pod) -> Exit | None:
     """How the driver ended, or what had to be done before it could begin."""
-    code = pods.exit_of(pod, names.CODE_CONTAINER)
-    return code if code is not None and code.code != 0 else pods.exit_of(pod, CONTAINER)
+    code = pod.exits.get(names.CODE_CONTAINER)
+    return code if code is not None and code.code != 0 else pod.exits.get(CONTAINER)
 
 
 def _job_message(job: Object) -> str:

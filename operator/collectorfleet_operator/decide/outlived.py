@@ -10,18 +10,17 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from collectorfleet_operator.children.driver_job import CONTAINER
-from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.objects import Object, is_terminating
+from collectorfleet_operator.decide.pod import Pod
 
 # Some see that the driver has ended, send what is left, and end: such a pod keeps its log.
 ENDS_WITHIN: Final = timedelta(seconds=60)
 
 
-def what_runs_on(pod: Object) -> str:
+def what_runs_on(pod: Pod) -> str:
     """``container proxy keeps its pod (...)``; empty where the driver runs, or nothing outlives it."""
-    names = pods.not_ended(pod)
-    if pods.exit_of(pod, CONTAINER) is None or not names:
+    names = pod.running_containers
+    if CONTAINER not in pod.exits or not names:
         return ""
     keep = f"container {names[0]} keeps" if len(names) == 1 else f"containers {', '.join(names)} keep"
     return f"{keep} its pod (an init container with restartPolicy Always would end with the driver)"
@@ -30,7 +29,7 @@ def what_runs_on(pod: Object) -> str:
 def until_deleted(seen: Observed, now: datetime) -> timedelta | None:
     """Return how long the pod of a driver that ended is left to what runs on in it; None if nothing does."""
     pod = seen.driver_pod
-    if pod is None or is_terminating(pod) or not what_runs_on(pod):
+    if pod is None or pod.is_terminating or not what_runs_on(pod):
         return None
-    ended = pods.ended_at(pod, CONTAINER)
+    ended = pod.ended.get(CONTAINER)
     return ended + ENDS_WITHIN - now if ended is not None else timedelta(0)

@@ -15,7 +15,6 @@ from typing import assert_never
 from collectorfleet_api.conditions.outcome import Completed, Failed, Over, Pending, Running, Suspended
 from collectorfleet_api.v1alpha1 import ConditionType, Reason, WhenFinished
 from collectorfleet_operator.children.driver_job import JOB, started_again, with_workers_of
-from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.table import (
     DRIVER_CHILD,
     WORKLOAD_CHILD,
@@ -28,7 +27,7 @@ from collectorfleet_operator.decide.deleted_cluster import GRACE_SECONDS, unused
 from collectorfleet_operator.decide.heads import left_behind
 from collectorfleet_operator.decide.hung import until_replaced
 from collectorfleet_operator.decide.limits import recorded
-from collectorfleet_operator.decide.lost_nodes import given_up, node_of
+from collectorfleet_operator.decide.lost_nodes import given_up
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import first_line, is_recorded, outcome
 from collectorfleet_operator.decide.outlived import ENDS_WITHIN, until_deleted, what_runs_on
@@ -44,8 +43,17 @@ from collectorfleet_operator.decide.stopping import (
     stop_wanted,
     why_end,
 )
-from collectorfleet_operator.decide.upkeep import as_admitted, delete, given, kind_of, put_right, tend, told
-from collectorfleet_operator.objects import Object, controller_uid, has_condition, metadata, name_of, uid_of
+from collectorfleet_operator.decide.upkeep import (
+    as_admitted,
+    delete,
+    delete_pod,
+    given,
+    kind_of,
+    put_right,
+    tend,
+    told,
+)
+from collectorfleet_operator.objects import Object, has_condition, metadata, name_of, uid_of
 
 
 @dataclass(frozen=True)
@@ -94,11 +102,11 @@ def _actions(seen: Observed, now: datetime) -> Iterable[Action]:
 def _give_up(seen: Observed, now: datetime) -> Iterator[Action]:
     """Pods that hang on nodes that are lost; a driver's Job with it, which would wait for its pod for ever."""
     for pod in given_up(seen, now):
-        job = seen.job if seen.is_usable(seen.job) and controller_uid(pod) == uid_of(seen.job) else None
-        node = f"node {node_of(pod)} is lost"
+        job = seen.job if seen.is_usable(seen.job) and pod.controller == uid_of(seen.job) else None
+        node = f"node {pod.node} is lost"
         if job is not None:
             yield Delete(JOB, name_of(job), uid_of(job), told(JOB, job, node), at_once=True)
-        yield Delete(POD, name_of(pod), uid_of(pod), told(POD, pod, node), at_once=True)
+        yield delete_pod(pod, node, at_once=True)
         if job is not None and isinstance(outcome(seen, now), Running) and stop_wanted(seen, now) is None:
             yield _as_it_ran(seen, job, restarts(seen, job) + 1, "the driver, on another node")
 
@@ -126,7 +134,7 @@ def _end_what_outlives_the_run(seen: Observed, end: Over, job: Object, now: date
     why = f"{what_runs_on(pod)} {ENDS_WITHIN.seconds} s after the driver's end"
     if isinstance(end, Failed):
         # Its Job fails with it, and says how.
-        yield delete(POD, pod, why)
+        yield delete_pod(pod, why)
     elif is_recorded(seen):
         # Without its pod alone the Job would start another driver.
         yield delete(JOB, job, why)
@@ -206,27 +214,26 @@ def _end_what_outlives_its_driver(seen: Observed, now: datetime) -> Iterator[Act
     left, pod = until_deleted(seen, now), seen.driver_pod
     if pod is not None and left is not None and left <= timedelta(0):
         why = f"its driver failed: {first_line(pod) or 'it left no message'}; {what_runs_on(pod)}"
-        yield delete(POD, pod, why)
+        yield delete_pod(pod, why)
 
 
 def _end_what_hangs(seen: Observed) -> Iterator[Action]:
     left, pod = until_replaced(seen), seen.driver_pod
     if pod is not None and left is not None and left <= timedelta(0):
         deadline = seen.fleet.spec.driver.liveness_deadline_seconds
-        yield delete(POD, pod, f"its driver hangs: its Lease was not renewed for {deadline} s")
+        yield delete_pod(pod, f"its driver hangs: its Lease was not renewed for {deadline} s")
 
 
 def _leave_the_last_head(seen: Observed) -> Iterator[Action]:
     for pod in left_behind(seen):
-        why = told(POD, pod, "it belongs to a Ray head that no longer exists")
-        yield Delete(POD, name_of(pod), uid_of(pod), why, grace_seconds=GRACE_SECONDS)
+        yield delete_pod(pod, "it belongs to a Ray head that no longer exists", grace_seconds=GRACE_SECONDS)
 
 
 def _end_unused_pods(seen: Observed) -> Iterator[Action]:
     for pod in unused_pods(seen):
-        why = told(POD, pod, "it is ended at once, because its RayCluster or Job was deleted and no driver uses it")
+        why = "it is ended at once, because its RayCluster or Job was deleted and no driver uses it"
         # Somebody else's deletion is only made quicker.
-        yield Delete(POD, name_of(pod), uid_of(pod), why, grace_seconds=GRACE_SECONDS, announced=False)
+        yield delete_pod(pod, why, grace_seconds=GRACE_SECONDS, announced=False)
 
 
 def _with_driver(seen: Observed, job: Object, changed: Object) -> Observed:

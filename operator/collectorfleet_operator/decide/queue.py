@@ -24,11 +24,10 @@ from collectorfleet_operator.children.workload import (
     workers_of,
     workload,
 )
-from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.objects import Object, has_condition, is_terminating, name_of
+from collectorfleet_operator.decide.pods import count_ready, staying
+from collectorfleet_operator.objects import Object, has_condition, name_of
 
-_ENDED: Final = ("Succeeded", "Failed")
 _RESERVED: Final = "QuotaReserved"
 # The one reason for which Kueue's own integrations say that the Workload goes back into the queue at once.
 _PREEMPTED: Final = "Preempted"
@@ -143,7 +142,7 @@ def in_use(seen: Observed) -> bool:
     """Whether there is still something that the quota is for."""
     if any(seen.is_ours(cluster) for cluster in seen.clusters):
         return True
-    return any(pods.phase_of(pod) not in _ENDED for pod in seen.pods)
+    return any(not pod.is_over for pod in seen.pods)
 
 
 def is_reserved(found: Object) -> bool:
@@ -178,7 +177,7 @@ def is_everything_ready(seen: Observed) -> bool:
     if seen.driver_phase != "Running" or not seen.is_usable(seen.cluster):
         return False
     wanted = int(seen.present.spec.has_ray) + sum(size.pods for size in sizes_of_workers(seen.cluster).values())
-    return sum(pods.is_ready(pod) for pod in (*seen.heads, *seen.workers) if not is_terminating(pod)) >= wanted
+    return count_ready(staying((*seen.heads, *seen.workers))) >= wanted
 
 
 def says_ready(found: Object) -> bool:

@@ -18,22 +18,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Final
 
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.names import EVALUATOR_GROUP, LEARNER_GROUP
 from collectorfleet_api.v1alpha1 import ConditionType, Orders
 from collectorfleet_operator.children.group_sizes import sizes_of, worker_groups
-from collectorfleet_operator.children.worker_group import GROUP_LABEL, template_label_of
-from collectorfleet_operator.decide import pods
-from collectorfleet_operator.decide.lost_nodes import does_not_answer, is_marked
+from collectorfleet_operator.children.worker_group import template_label_of
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.objects import Object, created_at, is_terminating, label, name_of
+from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.objects import Object
 
 _ALL: Final = 100  # percent
 
 
-def stale(seen: Observed, desired: Object | None = None) -> list[Object]:
+def stale(seen: Observed, desired: Object | None = None) -> list[Pod]:
     """Pods that are not of their group's template, by name; those that are on their way out are not listed.
 
     ``desired``: the RayCluster that is about to be applied, whose templates count then.
@@ -45,32 +45,33 @@ def stale(seen: Observed, desired: Object | None = None) -> list[Object]:
     found = [
         pod
         for pod in (*seen.workers, *seen.evaluators)
-        if not is_terminating(pod) and template_label_of(pod) != wanted.get(label(pod, GROUP_LABEL) or "")
+        if not pod.is_terminating and pod.template != wanted.get(pod.group)
     ]
-    return sorted(found, key=name_of)
+    return sorted(found, key=attrgetter("name"))
 
 
 def to_drain(seen: Observed) -> list[str]:
     """The pods that the driver is to leave now: as many as may be unavailable at a time, until they are gone."""
     if not seen.is_usable(seen.cluster) or not seen.present.spec.has_ray:
         return []
-    old = [pod for pod in stale(seen) if label(pod, GROUP_LABEL) != EVALUATOR_GROUP]
+    old = [pod for pod in stale(seen) if pod.group != EVALUATOR_GROUP]
     sizes = sizes_of(seen.cluster)
     going = {name for size in sizes.values() for name in size.to_delete}
     # A change that is taken back gives those back that nobody deletes yet.
-    leaving = {name_of(pod) for pod in seen.workers if is_terminating(pod) or name_of(pod) in going or pod in old}
+    going |= {pod.name for pod in old}
+    leaving = {pod.name for pod in seen.workers if pod.is_terminating or pod.name in going}
     draining = [name for name in _asked(seen) if name in leaving]
     # Whatever may be unavailable at a time: these are going anyway, or are unavailable already.
-    draining += [name_of(pod) for pod in evicted(seen) if name_of(pod) not in draining]
-    draining += [name_of(pod) for pod in old if _is_broken(pod) and name_of(pod) not in draining]
+    draining += [pod.name for pod in evicted(seen) if pod.name not in draining]
+    draining += [pod.name for pod in old if _is_broken(pod) and pod.name not in draining]
     for group, size in sizes.items():
         room = _most_unavailable(seen, size.pods) - _unavailable(seen, group, size.pods, draining)
-        fresh = [name_of(pod) for pod in old if label(pod, GROUP_LABEL) == group and name_of(pod) not in draining]
+        fresh = [pod.name for pod in old if pod.group == group and pod.name not in draining]
         draining += fresh[: max(0, room)]
     return sorted(draining)
 
 
-def evicted(seen: Observed) -> list[Object]:
+def evicted(seen: Observed) -> list[Pod]:
     """Worker pods that are being deleted and can still be left; what ran on a lost node is lost already.
 
     Learners leave none: Ray builds them anew where their shard is placed next.
@@ -79,10 +80,7 @@ def evicted(seen: Observed) -> list[Object]:
     return [
         pod
         for pod in seen.workers
-        if is_terminating(pod)
-        and not is_marked(pod)
-        and name_of(pod) not in empty
-        and label(pod, GROUP_LABEL) != LEARNER_GROUP
+        if pod.is_terminating and not pod.is_lost_with_node and pod.name not in empty and pod.group != LEARNER_GROUP
     ]
 
 
@@ -97,11 +95,11 @@ def to_replace(seen: Observed, group: str, desired: Object) -> list[str]:
     """
     empty = set(seen.report.drained_pods if seen.report else []) & set(_asked(seen))
     nothing_to_leave = group == EVALUATOR_GROUP or seen.driver_phase != "Running"
-    going = [name_of(pod) for pod in seen.of_group(group) if is_terminating(pod)]
+    going = [pod.name for pod in seen.of_group(group) if pod.is_terminating]
     return going + [
-        name_of(pod)
+        pod.name
         for pod in stale(seen, desired)
-        if label(pod, GROUP_LABEL) == group and (nothing_to_leave or name_of(pod) in empty or _is_broken(pod))
+        if pod.group == group and (nothing_to_leave or pod.name in empty or _is_broken(pod))
     ]
 
 
@@ -114,7 +112,7 @@ def moved_at(seen: Observed, asked: Orders | None, now: datetime) -> datetime:
     before = stored.condition(ConditionType.UP_TO_DATE) if stored else None
     began = before.last_transition_time if before is not None and not is_true(before) else None
     since = [orders.since for orders in (asked, stored.orders if stored else None) if orders]
-    return max([began or now, *since, *(created_at(pod) for pod in seen.workers)])
+    return max([began or now, *since, *(pod.created for pod in seen.workers)])
 
 
 def until_overdue(seen: Observed, asked: Orders | None, now: datetime) -> timedelta | None:
@@ -127,23 +125,21 @@ def until_overdue(seen: Observed, asked: Orders | None, now: datetime) -> timede
 def _asked(seen: Observed) -> Sequence[str]:
     before: Orders | None = seen.fleet.status.orders if seen.fleet.status else None
     driver = seen.driver_pod
-    return before.drain_pods if before is not None and driver is not None and before.driver == name_of(driver) else ()
+    return before.drain_pods if before is not None and driver is not None and before.driver == driver.name else ()
 
 
-def _is_broken(pod: Object) -> bool:
+def _is_broken(pod: Pod) -> bool:
     """Whether the pod collects nothing by its own kubelet's word, which on a silent node is an old one.
 
     One that was ready and is not for a moment is none: a template whose pods crash would take its place.
     """
-    return not pods.is_ready(pod) and not does_not_answer(pod) and pods.has_not_been_ready(pod)
+    return pod.was_never_ready and not pod.is_node_silent
 
 
 def _unavailable(seen: Observed, group: str, wanted: int, draining: Sequence[str]) -> int:
     """Pods of the group that do not collect: missing, not ready, on their way out, or drained."""
     collecting = [
-        pod
-        for pod in seen.of_group(group)
-        if pods.is_ready(pod) and not is_terminating(pod) and name_of(pod) not in draining
+        pod for pod in seen.of_group(group) if pod.is_ready and not pod.is_terminating and pod.name not in draining
     ]
     return max(0, wanted - len(collecting))
 

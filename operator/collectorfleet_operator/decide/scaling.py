@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from collectorfleet_api.v1alpha1 import CollectorState
 from collectorfleet_operator.children.group_sizes import GroupSize, resized, sizes_of
 from collectorfleet_operator.children.workload import workers_of
-from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.rolling import to_replace
-from collectorfleet_operator.objects import Object, is_terminating, name_of
+from collectorfleet_operator.objects import Object
 
 _GONE = (CollectorState.RETIRED, CollectorState.FAILED)
 
@@ -52,29 +52,27 @@ def _next_size(
     if present is None:
         return GroupSize(wanted)
     workers = seen.of_group(group)
-    still_there = {name_of(pod) for pod in workers}
+    still_there = {pod.name for pod in workers}
     going = tuple(name for name in present.to_delete if name in still_there)
     going += tuple(name for name in replaced if name not in going)
     if present.pods <= wanted:
         return GroupSize(wanted, going)
     if not _driver_has_drained(seen, group):
         return GroupSize(present.pods, going)
-    staying = [pod for pod in workers if name_of(pod) not in going and not is_terminating(pod)]
+    staying = [pod for pod in workers if pod.name not in going and not pod.is_terminating]
     # With fewer pods than asked for, KubeRay has nothing to delete for the missing ones.
     surplus = max(0, len(staying) - wanted)
     return GroupSize(wanted, going + tuple(_emptiest_first(seen, staying)[:surplus]))
 
 
-def _emptiest_first(seen: Observed, workers: list[Object]) -> list[str]:
+def _emptiest_first(seen: Observed, workers: list[Pod]) -> list[str]:
     """What the driver says is empty; pods that never got ready hold nothing either; then the emptiest.
 
     The driver lists its worst 100 collectors only, so that no row is no proof of an empty pod.
     """
     drained = set(seen.report.drained_pods if seen.report else [])
     busy = _collectors_by_pod(seen)
-    order = sorted(
-        (name_of(pod) not in drained, busy[name_of(pod)], pods.is_ready(pod), name_of(pod)) for pod in workers
-    )
+    order = sorted((pod.name not in drained, busy[pod.name], pod.is_ready, pod.name) for pod in workers)
     return [name for *_, name in order]
 
 

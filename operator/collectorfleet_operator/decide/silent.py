@@ -5,9 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from collectorfleet_api.v1alpha1 import CollectorState, CollectorStatus, DriverReport
-from collectorfleet_operator.decide.lost_nodes import does_not_answer, node_of
 from collectorfleet_operator.decide.observed import Observed
-from collectorfleet_operator.objects import name_of, turned_at
 
 
 def known(seen: Observed) -> DriverReport | None:
@@ -40,7 +38,7 @@ def _silent_nodes(seen: Observed, last_batch: datetime | None) -> dict[str, str]
     """Nodes by the names of worker pods that have not answered since before the last batch."""
     found = {}
     for pod in seen.workers:
-        since = turned_at(pod, "Ready") if does_not_answer(pod) else None
+        since = pod.ready_turned if pod.is_node_silent else None
         if since is not None and (last_batch is None or last_batch < since):
-            found[name_of(pod)] = node_of(pod)
+            found[pod.name] = pod.node
     return found

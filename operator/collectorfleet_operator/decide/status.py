@@ -31,15 +31,15 @@ from collectorfleet_api.v1alpha1 import (
 )
 from collectorfleet_operator.children.group_sizes import sizes_of, sizes_of_workers
 from collectorfleet_operator.children.pod_template import PodRole
-from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions import over, suspended, underway
 from collectorfleet_operator.decide.limits import expires
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
+from collectorfleet_operator.decide.pods import count_ready, newest, staying
 from collectorfleet_operator.decide.retry import hash_of_run
 from collectorfleet_operator.decide.silent import known
 from collectorfleet_operator.decide.stopping import orders, restarts
-from collectorfleet_operator.objects import Object, ended_at, is_terminating, name_of, started_at
+from collectorfleet_operator.objects import Object, ended_at, name_of, started_at
 
 # A valid value of a label that no pod has.
 _NO_ROLE: Final = "collector"
@@ -123,11 +123,11 @@ def _selector(seen: Observed) -> str:
 def _ray_cluster(seen: Observed) -> RayClusterStatus | None:
     if seen.cluster is None or not seen.is_ours(seen.cluster) or not seen.present.spec.has_ray:
         return None
-    head = pods.newest(seen.heads)
+    head = newest(seen.heads)
     gpus = _gpus(seen)
     return RayClusterStatus(
         name=name_of(seen.cluster),
-        head=name_of(head) if head else None,
+        head=head.name if head else None,
         worker_pods=_worker_pods(seen, seen.cluster),
         gpu_per_collector=_only({group.gpu_per_collector for group in gpus}),
         surplus_gpu=sum(group.surplus_gpu for group in gpus) if gpus else None,
@@ -148,7 +148,7 @@ def _collectors_job(seen: Observed) -> CollectorsJobStatus | None:
 
 
 def _worker_pods(seen: Observed, cluster: Object) -> WorkerPods:
-    ready = sum(pods.is_ready(pod) for pod in seen.workers if not is_terminating(pod))
+    ready = count_ready(staying(seen.workers))
     return WorkerPods(desired=sum(size.pods for size in sizes_of_workers(cluster).values()), ready=ready)
 
 
@@ -156,7 +156,7 @@ def _groups(seen: Observed, cluster: Object) -> list[WorkerGroupStatus]:
     packed = {} if isinstance(seen.groups, Refusal) else seen.groups
     found = []
     for name, size in sizes_of(cluster).items():
-        ready = sum(pods.is_ready(pod) for pod in seen.of_group(name) if not is_terminating(pod))
+        ready = count_ready(staying(seen.of_group(name)))
         group = packed.get(name)
         gpus = group if group is not None and group.gpu_units else None
         found.append(
@@ -188,8 +188,8 @@ def _code(seen: Observed, before: CollectorFleetStatus | None) -> CodeStatus | N
     code = seen.fleet.spec.code
     if code is None or code.tree is None:
         return None
-    asked = [one for one in (seen.driver_pod, pods.newest(seen.heads)) if one is not None]
-    ended = [pods.exit_of(pod, names.CODE_CONTAINER) for pod in asked]
+    asked = [one for one in (seen.driver_pod, newest(seen.heads)) if one is not None]
+    ended = [pod.exits.get(names.CODE_CONTAINER) for pod in asked]
     digests = [one.message.strip() for one in ended if one is not None and one.code == 0]
     if digests:
         return CodeStatus(digest=digests[0])
@@ -201,7 +201,7 @@ def _driver(seen: Observed, found: Outcome, before: CollectorFleetStatus | None)
         return _driver_on_record(seen, found, before)
     pod = seen.driver_pod
     return DriverPodStatus(
-        pod=name_of(pod) if pod else None,
+        pod=pod.name if pod else None,
         restarts=restarts(seen, seen.job),
         start_time=started_at(seen.job),
         completion_time=ended_at(seen.job),

@@ -14,15 +14,15 @@ from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import ConditionType, Orders, Reason, UpdateStrategyType
 from collectorfleet_operator.children.driver_job import CONTAINER, restarts_before
 from collectorfleet_operator.children.hashes import changed_parts, group_part, is_group
-from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.deleted_cluster import takes_the_driver_with_it
 from collectorfleet_operator.decide.heads import has_collectors
 from collectorfleet_operator.decide.limits import idle, recorded
 from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.pods import staying
 from collectorfleet_operator.decide.queue import why_withdrawn
 from collectorfleet_operator.decide.resuming import kept_at, resumes
 from collectorfleet_operator.decide.rolling import to_drain
-from collectorfleet_operator.objects import Object, created_at, has_condition, is_terminating, name_of
+from collectorfleet_operator.objects import Object, has_condition
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,11 @@ def goes_on_as_it_ran(seen: Observed, now: datetime) -> bool:
 def _head_went(seen: Observed) -> bool:
     """Whether there is no head that the present driver works with, or none since it was asked to end."""
     # A RayCluster that is deleted in the foreground goes after its pods.
-    heads = [head for head in seen.heads if not is_terminating(head)] if seen.is_usable(seen.cluster) else []
+    heads = staying(seen.heads) if seen.is_usable(seen.cluster) else []
     asked = seen.asked_to_end_since
     # An order stays, because a head that is made meanwhile is not the driver's own. The earliest time is the same
     # second, which is Kubernetes' resolution of times.
-    return not heads or (asked is not None and all(created_at(head) >= asked.replace(microsecond=0) for head in heads))
+    return not heads or (asked is not None and all(head.created >= asked.replace(microsecond=0) for head in heads))
 
 
 def why_suspended_idle(seen: Observed) -> str:
@@ -132,7 +132,7 @@ def why_held(seen: Observed) -> str:
 def has_stopped(seen: Observed) -> bool:
     """Whether the present driver ended because it was asked to; its Job still says so when its pod is gone."""
     pod = seen.driver_pod
-    ended = pods.exit_of(pod, CONTAINER) if pod is not None else None
+    ended = pod.exits.get(CONTAINER) if pod is not None else None
     if ended is not None:
         return ended.code == names.EXIT_STOPPED
     conditions = ((seen.job or {}).get("status") or {}).get("conditions") or []
@@ -153,11 +153,11 @@ def orders(seen: Observed, now: datetime) -> Orders | None:
     if pod is None or why_not_asked(seen):
         return None
     if stop_wanted(seen, now) is not None:
-        return Orders(driver=name_of(pod), stop_at_batch=True, since=seen.asked_to_end_since or now)
+        return Orders(driver=pod.name, stop_at_batch=True, since=seen.asked_to_end_since or now)
     drained = to_drain(seen)
     if not drained:
         return None
-    return Orders(driver=name_of(pod), drain_pods=drained, since=_drained_since(seen, drained) or now)
+    return Orders(driver=pod.name, drain_pods=drained, since=_drained_since(seen, drained) or now)
 
 
 def why_end(seen: Observed, stop: Stop, now: datetime) -> str:

@@ -7,13 +7,14 @@ from typing import Final
 
 from collectorfleet_operator.children.table import COLLECTORS_CHILD, RAYCLUSTER_CHILD, WORKLOAD_CHILD, Child
 from collectorfleet_operator.decide.actions import Delete
+from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.upkeep import delete
 from collectorfleet_operator.objects import Object, controller_uid, is_terminating
 
 _WHY: Final = "the fleet's spec cannot be read"
 
 
-def freed(children: Mapping[Child, Object], pods: Sequence[Object], fleet_uid: str) -> Iterator[Delete]:
+def freed(children: Mapping[Child, Object], pods: Sequence[Pod], fleet_uid: str) -> Iterator[Delete]:
     """Delete what holds collectors, and the quota once there are no pods that it is for."""
     own = {child: stored for child, stored in children.items() if controller_uid(stored) == fleet_uid}
     clusters = [child for child in (RAYCLUSTER_CHILD, COLLECTORS_CHILD) if child in own]

@@ -11,6 +11,7 @@ from collectorfleet_operator.children.driver_job import has_taken_up_workers
 from collectorfleet_operator.children.group_sizes import sized_in_place
 from collectorfleet_operator.children.hashes import changed_cluster_parts, is_group
 from collectorfleet_operator.children.placement import placed
+from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.propagation import propagated
 from collectorfleet_operator.children.table import (
     CHILDREN,
@@ -22,8 +23,8 @@ from collectorfleet_operator.children.table import (
 from collectorfleet_operator.children.token_secret import SECRET, token_secret
 from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, Create, CreateSecret, Delete, Update
-from collectorfleet_operator.decide.lost_nodes import is_marked
 from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.scaling import limited, sized
 from collectorfleet_operator.objects import Kind, Object, name_of, uid_of
 
@@ -61,7 +62,7 @@ def _has_room(seen: Observed) -> bool:
         return False
     if seen.job is None:
         # One on a lost node may hang for long: the Lease keeps it from what is not its any more.
-        return not [pod for pod in seen.leftovers(seen.driver_pods, None) if not is_marked(pod)]
+        return not [pod for pod in seen.leftovers(seen.driver_pods, None) if not pod.is_lost_with_node]
     return seen.is_usable(seen.job)
 
 
@@ -132,6 +133,13 @@ def put_right(child: Child, stored: Object, desired: Object) -> Iterator[Action]
 
 def delete(kind: Kind, child: Object, why: str) -> Delete:
     return Delete(kind, name_of(child), uid_of(child), told(kind, child, why))
+
+
+def delete_pod(
+    pod: Pod, why: str, *, at_once: bool = False, grace_seconds: int | None = None, announced: bool = True
+) -> Delete:
+    text = f"{POD} {pod.name}: {why}"
+    return Delete(POD, pod.name, pod.uid, text, at_once=at_once, grace_seconds=grace_seconds, announced=announced)
 
 
 def told(kind: Kind, child: Object, what: str) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from operator import attrgetter
 
 from collectorfleet_api import names
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
+from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.decide.pod import Pod, read_pod
 from collectorfleet_operator.decide.routine import what_matters
 from collectorfleet_operator.edge.readable import stand_in
 from collectorfleet_operator.edge.renewals import Renewals
@@ -22,13 +26,15 @@ from collectorfleet_operator.objects import Key, Kind, Object, label, metadata, 
 class _Stored:
     """An object as text: a fraction of its size, and nothing that the garbage collector would have to go through.
 
-    ``matters`` stands for what of a fleet something is decided on.
+    ``matters`` stands for what of a fleet something is decided on. Of a pod the facts are kept, and ``text`` is a
+    digest that tells its versions apart. A fleet may have 10,000 pods, and decoding all of them takes 250 ms.
     """
 
     uid: str
     version: int
     text: bytes
     matters: int
+    pod: Pod | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,7 @@ class Cache:
         self._summaries: dict[Key, Summary] = {}
         self._fleet_of: dict[tuple[Kind, Key], Key] = {}
         self._of_fleet: dict[tuple[Kind, Key], set[Key]] = {}
+        self._pods: dict[Key, Sequence[Pod]] = {}  # by fleet, until one of them changes
         self._renewals = Renewals(clock)
         self._gone: dict[Kind, dict[str, _Gone]] = {}  # by uid
 
@@ -67,7 +74,7 @@ class Cache:
         return dict(self._summaries)
 
     def get(self, kind: Kind, key: Key) -> Object | None:
-        """The object, the caller's own."""
+        """Return the object, the caller's own. Of pods only facts are kept, see :meth:`pods_of`."""
         stored = self._stored(kind, key)
         return None if stored is None else _read(stored)
 
@@ -75,9 +82,14 @@ class Cache:
         stored = self._stored(kind, key)
         return None if stored is None else stored.uid
 
-    def of_fleet(self, kind: Kind, fleet: Key) -> list[Object]:
-        """Objects of a kind that carry the fleet's label, in the order of their names."""
-        return [_read(self._objects[kind][key]) for key in self.keys_of_fleet(kind, fleet)]
+    def pods_of(self, fleet: Key) -> Sequence[Pod]:
+        """Return the pods that carry the fleet's label, in the order of their names."""
+        found = self._pods.get(fleet)
+        if found is None:
+            there = self._objects.get(POD, {})
+            pods = [there[key].pod for key in self._of_fleet.get((POD, fleet), ())]
+            found = self._pods[fleet] = sorted((pod for pod in pods if pod is not None), key=attrgetter("name"))
+        return found
 
     def keys_of_fleet(self, kind: Kind, fleet: Key) -> list[Key]:
         return sorted(self._of_fleet.get((kind, fleet), set()))
@@ -116,12 +128,13 @@ class Cache:
         if kind == LEASE:
             self._renewals.note(key, obj)
         kept = trimmed(kind, obj)
-        text = _text(kept)
+        text = _text(kept) if kind != POD else hashlib.blake2b(_text(kept)).digest()
         if stored is not None and stored.text == text:
             self._objects[kind][key] = replace(stored, version=version)
             return set()
         # All that can fail on an odd object, before anything is kept of it.
-        new = _Stored(uid_of(obj), version, text, hash(_text(what_matters(kept))) if kind == FLEET else hash(text))
+        matters = hash(_text(what_matters(kept))) if kind == FLEET else hash(text)
+        new = _Stored(uid_of(obj), version, text, matters, read_pod(kept) if kind == POD else None)
         told = summary(obj) if kind == FLEET else None
         fleet = _fleet_by_label(kind, key, obj)
         self._objects.setdefault(kind, {})[key] = new
@@ -181,6 +194,8 @@ class Cache:
             if fleet is not None:
                 self._fleet_of[kind, key] = fleet
                 self._of_fleet.setdefault((kind, fleet), set()).add(key)
+        if kind == POD and fleet is not None:
+            self._pods.pop(fleet, None)
         return {one for one in (before, fleet) if one is not None}
 
     def _drop(self, kind: Kind, key: Key) -> set[Key]:
@@ -197,6 +212,8 @@ class Cache:
 
     def _leave(self, kind: Kind, key: Key, fleet: Key) -> None:
         del self._fleet_of[kind, key]
+        if kind == POD:
+            self._pods.pop(fleet, None)
         left = self._of_fleet[kind, fleet]
         left.discard(key)
         if not left:

@@ -14,12 +14,11 @@ from collectorfleet_api.rules.followed import as_run, with_followed
 from collectorfleet_api.rules.validation import problems, read_stored
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.driver_job import CONTAINER, JOB, started_with
-from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.propagation import NOTHING, Propagation
 from collectorfleet_operator.children.table import CHILDREN, DRIVER_CHILD, LEASE_CHILD, Child
 from collectorfleet_operator.children.workload import NEWEST_KUEUE, KueueVersion
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
-from collectorfleet_operator.decide.pods import began_at
+from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.objects import (
     Key,
@@ -27,7 +26,6 @@ from collectorfleet_operator.objects import (
     controller_uid,
     is_terminating,
     metadata,
-    name_of,
     uid_of,
     why_unreadable,
 )
@@ -59,15 +57,15 @@ def observe(
 
     Raises UnreadableError for a child or a pod that cannot be read: nothing is decided on a part of what there is.
     """
-    children, labelled = children_of(cache, key), cache.of_fleet(POD, key)
-    pods = [pod for pod in labelled if controller_uid(pod) is not None]
-    _check_readable([*children.values(), *pods])
+    children, labelled = children_of(cache, key), cache.pods_of(key)
+    pods = [pod for pod in labelled if pod.controller is not None]
+    _check_readable(children.values(), pods)
     seen = Observed(
         fleet=fleet,
         running=running(stored, children.get(DRIVER_CHILD), None if wrong else fleet),
         children=children,
         pods=pods,
-        ignored_pods=[pod for pod in labelled if controller_uid(pod) is None],
+        ignored_pods=[pod for pod in labelled if pod.controller is None],
         problems=wrong,
         kuberay_installed=kuberay_installed,
         why_no_queues=why_no_queues,
@@ -86,7 +84,7 @@ def observe(
     if lease is not None and _holds(pod, lease):
         of = LEASE_CHILD.key(key)
         return replace(seen, driver_quiet_for=cache.quiet_for(of), driver_ahead=cache.driver_ahead(of))
-    began = began_at(pod, CONTAINER)
+    began = pod.began.get(CONTAINER)
     if began is None:
         return seen
     # One that ends gives its Lease back a moment before its container has ended.
@@ -137,17 +135,17 @@ def children_of(cache: Cache, key: Key) -> dict[Child, Object]:
     return {child: stored for child, stored in found.items() if stored is not None}
 
 
-def _check_readable(objects: Iterable[Object]) -> None:
-    for obj in objects:
-        why = why_unreadable(obj)
-        if why is not None:
-            raise UnreadableError(why)
+def _check_readable(children: Iterable[Object], pods: Iterable[Pod]) -> None:
+    found = [*map(why_unreadable, children), *(pod.unreadable for pod in pods)]
+    why = next((why for why in found if why is not None), None)
+    if why is not None:
+        raise UnreadableError(why)
 
 
-def _holds(pod: Object, lease: Object) -> bool:
+def _holds(pod: Pod, lease: Object) -> bool:
     """Whether the Lease is this pod's: one left by an earlier driver says nothing about this one."""
     holder = (lease.get("spec") or {}).get("holderIdentity") or ""
-    return str(holder).startswith(name_of(pod))
+    return str(holder).startswith(pod.name)
 
 
 def _reported_at(fleet: Object) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from collectorfleet_api.nesting import TOO_DEEP, decode
-from collectorfleet_operator.objects import UNREADABLE, Kind, Object
+from collectorfleet_operator.objects import UNREADABLE, Kind, Object, why_unreadable
 
 _IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp")
 _DELETION: Final = ("deletionTimestamp",)
@@ -46,4 +46,6 @@ def stand_in(kind: Kind, obj: Object, error: Exception) -> Object:
     if isinstance(owners, list):
         kept["ownerReferences"] = [owner for owner in owners if isinstance(owner, dict) and "uid" in owner]
     cause = f"this operator cannot read {kind} {kept['name']}: {type(error).__name__}: {error}"
-    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": kept, UNREADABLE: cause}
+    # What was left out of it, because it is nested too deeply, may be what is missing.
+    found = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": kept}
+    return {**found, UNREADABLE: why_unreadable(obj) or cause}

@@ -13,7 +13,6 @@ from typing import Any, Final
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus, ConditionType, OperatorStatus, Reason
 from collectorfleet_api.v1alpha1.understood import understood
 from collectorfleet_operator.children.owner import FLEET
-from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.propagation import NOTHING, Propagation
 from collectorfleet_operator.children.table import WORKLOAD_CHILD
 from collectorfleet_operator.children.workload import NEWEST_KUEUE, KueueVersion
@@ -22,6 +21,7 @@ from collectorfleet_operator.decide.error_status import internal_error, invalid
 from collectorfleet_operator.decide.events import WARNING, Change, ignored, story
 from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.decide.plan import again_after, plan
+from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.status import status
 from collectorfleet_operator.decide.unreadable import freed
 from collectorfleet_operator.edge.cache import Cache
@@ -180,7 +180,7 @@ class Reconciler:
         return written is not None and says_what_to_do(stored.get("status") or {}, written.get("status") or {})
 
     async def _say_unreadable(self, key: Key, stored: Object) -> None:
-        going = tuple(freed(children_of(self._cache, key), self._cache.of_fleet(POD, key), uid_of(stored)))
+        going = tuple(freed(children_of(self._cache, key), self._cache.pods_of(key), uid_of(stored)))
         result = await self._executor.carry_out(key, going)
         self._events.add(key, uid_of(stored), result.changes)
         if result.interrupted:
@@ -218,10 +218,10 @@ class Reconciler:
             self._cache.put(FLEET, written)
         return written
 
-    def _tell_ignored(self, key: Key, stored: Object, pods: Sequence[Object]) -> None:
+    def _tell_ignored(self, key: Key, stored: Object, pods: Sequence[Pod]) -> None:
         if pods or key in self._ignored:
-            told, now = self._ignored.get(key, set()), {uid_of(pod) for pod in pods}
-            self._events.add(key, uid_of(stored), [ignored(pod) for pod in pods if uid_of(pod) not in told])
+            told, now = self._ignored.get(key, set()), {pod.uid for pod in pods}
+            self._events.add(key, uid_of(stored), [ignored(pod) for pod in pods if pod.uid not in told])
             self._ignored[key] = now
 
     def _log_refused(self, key: Key, refused: Sequence[Refused]) -> None:

@@ -24,7 +24,6 @@ from collectorfleet_operator.children.pod_template import POD, PodRole
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import LISTED
 from collectorfleet_operator.children.worker_group import GROUP_LABEL
-from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.actions import Action, Create, CreateSecret, Delete, SetStatus, Update
 from collectorfleet_operator.decide.lost import LOST_AFTER, is_lost
 from collectorfleet_operator.decide.observed import Observed
@@ -60,12 +59,15 @@ class World:
         self.secrets: set[str] = set()  # by name; nobody reads them
         self.cache = Cache(lambda: self._listed_at)
         self._numbers = itertools.count(1)
+        self._pods: dict[Key, Object] = {}  # as stored; the cache keeps facts alone
         fleet = manifest(changes, NAME)
         fleet["metadata"] |= {"namespace": KEY.namespace, "uid": "fleet-1", "generation": 1}
         self.store(fleet)
 
     def store(self, obj: Object) -> Object:
         obj = self.written(obj)
+        if kind_of(obj) == POD:
+            self._pods[Key(KEY.namespace, name_of(obj))] = copy.deepcopy(obj)
         self.cache.put(kind_of(obj), obj)
         return obj
 
@@ -79,7 +81,8 @@ class World:
         return obj
 
     def get(self, kind: Kind, key: Key = KEY) -> Object:
-        found = self.cache.get(kind, key)
+        assert self.cache.uid(kind, key) is not None, f"no {kind} {key}"
+        found = self._pods.get(key) if kind == POD else self.cache.get(kind, key)
         assert found is not None, f"no {kind} {key}"
         return copy.deepcopy(found)
 
@@ -119,6 +122,7 @@ class World:
         """The same cluster, as an operator sees it that has just begun."""
         other = copy.copy(self)
         other._listed_at = other.seconds
+        other._pods = dict(self._pods)
         other.cache = Cache(lambda: other._listed_at)
         for kind, keys in self.cache._objects.items():
             for key in keys:
@@ -187,7 +191,7 @@ class World:
 
     def _replace(self, job: Object) -> None:
         """A pod for each index that has none; those that failed stay."""
-        left = {label(pod, INDEX_LABEL): pod for pod in self.pods("worker") if pods.phase_of(pod) != "Failed"}
+        left = {label(pod, INDEX_LABEL): pod for pod in self.pods("worker") if pod["status"].get("phase") != "Failed"}
         for index in map(str, range(job["spec"]["completions"])):
             if left.pop(index, None) is None:
                 self._pod("worker", job, job["spec"]["template"], {INDEX_LABEL: index})
@@ -224,7 +228,11 @@ class World:
         )
 
     def pods(self, role: str) -> list[Object]:
-        return pods.of_role(self.cache.of_fleet(POD, KEY), PodRole(role))
+        """Return the pods that the operator sees, in the order of their names."""
+        return [pod for pod in self.all_pods() if label(pod, names.ROLE_LABEL) == PodRole(role)]
+
+    def all_pods(self) -> list[Object]:
+        return [self.get(POD, Key(KEY.namespace, pod.name)) for pod in self.cache.pods_of(KEY)]
 
     def collect(self, *objects: Object) -> None:
         """What the garbage collector does."""
@@ -250,8 +258,7 @@ class World:
 
     def end_driver(self, code: int, message: str = "", reason: str = "Error") -> None:
         """Let the newest driver pod end."""
-        pod = pods.newest(self.pods("driver"))
-        assert pod is not None
+        pod = max(self.pods("driver"), key=lambda one: str(metadata(one)["creationTimestamp"]))
         state = {"terminated": {"exitCode": code, "reason": reason, "message": message}}
         phase = "Failed" if code else "Succeeded"
         self.set_pod(pod, phase=phase, containerStatuses=[{"name": "driver", "state": state}])

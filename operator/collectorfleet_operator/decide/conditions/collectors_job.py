@@ -8,16 +8,16 @@ from typing import Final
 
 from collectorfleet_api.conditions.condition import condition, is_true
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
-from collectorfleet_operator.children.collectors_job import INDEX_LABEL
 from collectorfleet_operator.children.group_sizes import sizes_of
-from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, waiting
-from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods, staying
+from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods
 from collectorfleet_operator.decide.observed import Observed, Warned
-from collectorfleet_operator.decide.pods import PodProblem
+from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE, PodProblem
+from collectorfleet_operator.decide.pods import common_problem, count_ready, newest, staying
 from collectorfleet_operator.decide.warnings import newest_about
-from collectorfleet_operator.objects import Object, label, name_of, uid_of
+from collectorfleet_operator.objects import Object, name_of, uid_of
 
 _TYPE: Final = ConditionType.COLLECTORS_JOB_READY
 
@@ -49,14 +49,14 @@ def _earlier(seen: Observed) -> str:
             return f"{cluster['kind']} {name_of(cluster)} of an earlier run is being deleted"
     left = seen.leftovers(seen.cluster_pods, None) if seen.cluster is None else []
     if left:
-        return f"{len(left)} pods of an earlier run are being deleted: {', '.join(map(name_of, left[:3]))}"
+        return f"{len(left)} pods of an earlier run are being deleted: {', '.join(pod.name for pod in left[:3])}"
     return ""
 
 
 def _pods(seen: Observed, job: Object) -> Finding:
     wanted = sum(size.pods for size in sizes_of(job).values())
     found = staying(_newest_of_each(seen.workers, wanted))
-    ready = min(sum(map(pods.is_ready, found)), wanted)
+    ready = min(count_ready(found), wanted)
     if ready >= wanted:
         return Finding(condition(_TYPE, True, Reason.READY, f"{ready} of {wanted} worker pods are ready"))
     lost = lost_pods(seen.workers)
@@ -72,19 +72,19 @@ def _pods(seen: Observed, job: Object) -> Finding:
     return waiting(_TYPE, Reason.WORKERS_STARTING, text)
 
 
-def _newest_of_each(workers: Iterable[Object], wanted: int) -> list[Object]:
+def _newest_of_each(workers: Iterable[Pod], wanted: int) -> list[Pod]:
     """The pod that each index below ``wanted`` has now: a Job keeps all that failed before, whatever became of it."""
-    by_index: defaultdict[str, list[Object]] = defaultdict(list)
+    by_index: defaultdict[str, list[Pod]] = defaultdict(list)
     for pod in workers:
-        by_index[label(pod, INDEX_LABEL) or ""].append(pod)
-    found = (pods.newest(by_index[str(index)]) for index in range(wanted))
+        by_index[pod.index].append(pod)
+    found = (newest(by_index[str(index)]) for index in range(wanted))
     return [pod for pod in found if pod is not None]
 
 
-def _problem(seen: Observed, job: Object, workers: list[Object]) -> PodProblem | Warned | None:
-    found = pods.common_problem(workers, "worker pods")
+def _problem(seen: Observed, job: Object, workers: list[Pod]) -> PodProblem | Warned | None:
+    found = common_problem(workers, "worker pods")
     if found is not None:
-        is_unschedulable = found.reason == pods.UNSCHEDULABLE
+        is_unschedulable = found.reason == UNSCHEDULABLE
         return PodProblem(Reason.COLLECTOR_UNSCHEDULABLE if is_unschedulable else found.reason, found.message)
-    late = {uid_of(pod) for pod in workers if not pods.is_ready(pod)} | {uid_of(job)}
+    late = {pod.uid for pod in workers if not pod.is_ready} | {uid_of(job)}
     return newest_about(seen, late, _TYPE)

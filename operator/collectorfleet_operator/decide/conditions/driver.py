@@ -9,17 +9,17 @@ from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.conditions.outcome import Pending, Running, Underway
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.driver_job import CONTAINER
-from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, waiting
 from collectorfleet_operator.decide.hung import how_it_is_replaced
 from collectorfleet_operator.decide.lost import LOST_AFTER, TAKES_LEASE_WITHIN, is_lost
-from collectorfleet_operator.decide.lost_nodes import is_marked, node_of
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import first_line
 from collectorfleet_operator.decide.outlived import ENDS_WITHIN, what_runs_on
+from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE
 from collectorfleet_operator.decide.warnings import newest_about
-from collectorfleet_operator.objects import Object, has_condition, name_of, uid_of
+from collectorfleet_operator.objects import Object, name_of, uid_of
 
 _TYPE: Final = ConditionType.DRIVER_RUNNING
 
@@ -43,13 +43,13 @@ def driver_running(seen: Observed, run: Underway) -> Finding:
 
 def _pod_runs(seen: Observed) -> bool:
     """Whether there is a driver, which nothing that was refused since keeps from running."""
-    return seen.driver_pod is not None and pods.phase_of(seen.driver_pod) == "Running"
+    return seen.driver_pod is not None and seen.driver_pod.phase == "Running"
 
 
 def _why_no_job(seen: Observed) -> str:
     left = seen.leftovers(seen.driver_pods, None)
     if left:
-        return f"driver pod {name_of(left[0])} of an earlier run is being deleted"
+        return f"driver pod {left[0].name} of an earlier run is being deleted"
     return f"the driver's Job is made together with the {seen.cluster_in_words}"
 
 
@@ -57,8 +57,8 @@ def _driver(seen: Observed, job: Object) -> Finding:
     pod = seen.driver_pod
     if pod is None:
         return _no_pod(seen, job)
-    if is_marked(pod):
-        text = f"driver pod {name_of(pod)} is lost with node {node_of(pod)}, and is started on another one"
+    if pod.is_lost_with_node:
+        text = f"driver pod {pod.name} is lost with node {pod.node}, and is started on another one"
         return hindered(_TYPE, Reason.NODE_LOST, text)
     match seen.driver_phase:
         case "Running":
@@ -79,19 +79,19 @@ def _no_pod(seen: Observed, job: Object) -> Finding:
     return waiting(_TYPE, Reason.PENDING, f"Job {name_of(job)} has no pod yet")
 
 
-def _running(seen: Observed, pod: Object) -> Finding:
+def _running(seen: Observed, pod: Pod) -> Finding:
     if seen.driver_is_lost:
         return hindered(_TYPE, Reason.DRIVER_LOST, _lost(seen, pod))
-    return Finding(condition(_TYPE, True, Reason.RUNNING, f"driver pod {name_of(pod)} runs{_what_is_lost(seen)}"))
+    return Finding(condition(_TYPE, True, Reason.RUNNING, f"driver pod {pod.name} runs{_what_is_lost(seen)}"))
 
 
-def _lost(seen: Observed, pod: Object) -> str:
+def _lost(seen: Observed, pod: Pod) -> str:
     lease = f"Lease {names.driver_name(seen.fleet.metadata.name)}"
     if is_lost(seen.driver_quiet_for):
         what = f"has not renewed {lease} for more than {LOST_AFTER.seconds} s"
     else:
         what = f"has run for {TAKES_LEASE_WITHIN.seconds} s without {lease}"
-    return f"driver pod {name_of(pod)} {what}: it hangs or cannot reach the API server; {how_it_is_replaced(seen)}"
+    return f"driver pod {pod.name} {what}: it hangs or cannot reach the API server; {how_it_is_replaced(seen)}"
 
 
 def _what_is_lost(seen: Observed) -> str:
@@ -109,32 +109,32 @@ def _what_is_lost(seen: Observed) -> str:
     return f"{lost}: the driver started over, because spec.driver.checkpoint is not set" if starts_over else lost
 
 
-def _failed(job: Object, pod: Object) -> Finding:
+def _failed(job: Object, pod: Pod) -> Finding:
     if _is_uncounted(pod):
-        text = f"driver pod {name_of(pod)} was deleted or evicted, and the next one is about to start"
+        text = f"driver pod {pod.name} was deleted or evicted, and the next one is about to start"
         return waiting(_TYPE, Reason.STARTING, f"{text} (spec.backoffLimit does not count it)")
     failures = int((job.get("status") or {}).get("failed", 1))
     cause = first_line(pod) or "it left no message"
-    text = f"driver pod {name_of(pod)} failed ({failures} of {job['spec']['backoffLimit'] + 1} tries): {cause}"
+    text = f"driver pod {pod.name} failed ({failures} of {job['spec']['backoffLimit'] + 1} tries): {cause}"
     runs_on = what_runs_on(pod)
     if runs_on:
         text += f"; {runs_on}; it is deleted {ENDS_WITHIN.seconds} s after the driver's end, for the next try"
     return hindered(_TYPE, Reason.RESTARTING, text)
 
 
-def _is_uncounted(pod: Object) -> bool:
+def _is_uncounted(pod: Pod) -> bool:
     """Whether the rules of the driver's Job leave this end out."""
-    ended = pods.exit_of(pod, CONTAINER)
+    ended = pod.exits.get(CONTAINER)
     in_order = ended is not None and ended.code == names.EXIT_SIGTERM
-    return in_order or has_condition(pod, "DisruptionTarget")
+    return in_order or pod.is_disrupted
 
 
-def _starting(seen: Observed, pod: Object) -> Finding:
-    found = pods.problem(pod)
+def _starting(seen: Observed, pod: Pod) -> Finding:
+    found = pod.problem
     if found is not None:
-        reason = Reason.DRIVER_UNSCHEDULABLE if found.reason == pods.UNSCHEDULABLE else found.reason
-        return hindered(_TYPE, reason, f"driver pod {name_of(pod)}: {found.message}")
-    warned = newest_about(seen, (uid_of(pod),), _TYPE)
+        reason = Reason.DRIVER_UNSCHEDULABLE if found.reason == UNSCHEDULABLE else found.reason
+        return hindered(_TYPE, reason, f"driver pod {pod.name}: {found.message}")
+    warned = newest_about(seen, (pod.uid,), _TYPE)
     if warned:
-        return hindered(_TYPE, warned.reason, f"driver pod {name_of(pod)}: {warned.message}")
-    return waiting(_TYPE, Reason.STARTING, f"driver pod {name_of(pod)} is starting")
+        return hindered(_TYPE, warned.reason, f"driver pod {pod.name}: {warned.message}")
+    return waiting(_TYPE, Reason.STARTING, f"driver pod {pod.name} is starting")

@@ -12,10 +12,12 @@ from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.group_sizes import sizes_of
-from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, waiting
-from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods, staying
+from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods
 from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE
+from collectorfleet_operator.decide.pods import common_problem, count_ready, staying
 from collectorfleet_operator.decide.warnings import newest_about
 from collectorfleet_operator.objects import Object, uid_of
 
@@ -31,7 +33,7 @@ def with_evaluators(seen: Observed, cluster: Object, workers: str, late: str) ->
     if size is None:
         return _ready(f"the head and {workers}")
     found = staying(seen.evaluators)
-    ready = min(sum(map(pods.is_ready, found)), size.pods)
+    ready = min(count_ready(found), size.pods)
     if ready >= size.pods:
         return _ready(f"the head, {workers} and {ready} of {size.pods} evaluator pods")
     trouble = _problem(seen, cluster, found)
@@ -47,15 +49,15 @@ def _ready(what: str) -> Finding:
     return Finding(condition(_TYPE, True, Reason.READY, f"{what} are ready"))
 
 
-def _problem(seen: Observed, cluster: Object, found: list[Object]) -> Finding | None:
+def _problem(seen: Observed, cluster: Object, found: list[Pod]) -> Finding | None:
     lost = lost_pods(seen.evaluators)
     if lost:
         return hindered(_TYPE, Reason.NODE_LOST, lost)
-    common = pods.common_problem(found, "evaluator pods")
+    common = common_problem(found, "evaluator pods")
     if common is not None:
-        is_unschedulable = common.reason == pods.UNSCHEDULABLE
+        is_unschedulable = common.reason == UNSCHEDULABLE
         reason = Reason.EVALUATOR_UNSCHEDULABLE if is_unschedulable else common.reason
         return hindered(_TYPE, reason, common.message)
-    unready = {uid_of(pod) for pod in found if not pods.is_ready(pod)} | {uid_of(cluster)}
+    unready = {pod.uid for pod in found if not pod.is_ready} | {uid_of(cluster)}
     warned = newest_about(seen, unready, _TYPE)
     return None if warned is None else hindered(_TYPE, warned.reason, warned.message)

@@ -11,14 +11,15 @@ from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.group_sizes import GroupSize, sizes_of_workers
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
 from collectorfleet_operator.decide.conditions.evaluators import with_evaluators
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, stuck, waiting
-from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods, staying
+from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods
 from collectorfleet_operator.decide.kuberay import is_late
 from collectorfleet_operator.decide.observed import Observed, Warned
-from collectorfleet_operator.decide.pods import PodProblem
+from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE, PodProblem
+from collectorfleet_operator.decide.pods import common_problem, count_ready, staying
 from collectorfleet_operator.decide.warnings import newest_about
 from collectorfleet_operator.objects import Object, is_terminating, name_of, uid_of
 
@@ -62,7 +63,7 @@ def _earlier(seen: Observed) -> str | None:
         return f"RayCluster {name_of(cluster)} of an earlier run is being deleted"
     left = seen.leftovers(seen.cluster_pods, cluster)
     if cluster is None and left:
-        return f"{len(left)} pods of an earlier RayCluster are being deleted: {', '.join(map(name_of, left[:3]))}"
+        return f"{len(left)} pods of an earlier RayCluster are being deleted: {', '.join(pod.name for pod in left[:3])}"
     return None
 
 
@@ -73,7 +74,7 @@ def _pods(seen: Observed, cluster: Object, late: str) -> Finding:
     wanted = sum(size.pods for size in sizes.values())
     ready_pods = {group: _ready_pods(seen, group, size) for group, size in sizes.items()}
     ready = sum(ready_pods.values())
-    head_ready = any(map(pods.is_ready, heads))
+    head_ready = any(pod.is_ready for pod in heads)
     if head_ready and ready >= wanted:
         return with_evaluators(seen, cluster, f"{ready} of {wanted} worker pods", late)
     lost = lost_pods([*seen.heads, *seen.workers])
@@ -87,7 +88,7 @@ def _pods(seen: Observed, cluster: Object, late: str) -> Finding:
     if not heads:
         return waiting(_TYPE, Reason.HEAD_PENDING, f"KubeRay has not made the head pod yet{late}")
     if not head_ready:
-        return waiting(_TYPE, Reason.HEAD_STARTING, f"head pod {name_of(heads[0])} is not ready yet")
+        return waiting(_TYPE, Reason.HEAD_STARTING, f"head pod {heads[0].name} is not ready yet")
     text = f"{ready} of {wanted} worker pods are ready{_lacking(sizes, ready_pods)}{going(seen.workers)}"
     if len(workers) < wanted:
         text += f"; KubeRay has made {len(workers)} of them{late}"
@@ -111,24 +112,24 @@ def _secret_taken(cluster: Object) -> str:
 
 def _ready_pods(seen: Observed, group: str, size: GroupSize) -> int:
     # One that is to go may still be ready.
-    return min(sum(map(pods.is_ready, staying(seen.of_group(group)))), size.pods)
+    return min(count_ready(staying(seen.of_group(group))), size.pods)
 
 
 def _problem(
-    seen: Observed, cluster: Object, heads: Sequence[Object], workers: Sequence[Object], groups: Sequence[str]
+    seen: Observed, cluster: Object, heads: Sequence[Pod], workers: Sequence[Pod], groups: Sequence[str]
 ) -> PodProblem | Warned | None:
     for found, unschedulable in (
-        (pods.common_problem(heads, "head pods"), Reason.HEAD_UNSCHEDULABLE),
+        (common_problem(heads, "head pods"), Reason.HEAD_UNSCHEDULABLE),
         *((one, Reason.COLLECTOR_UNSCHEDULABLE) for one in _of_workers(seen, workers, groups)),
     ):
         if found is not None:
-            return PodProblem(unschedulable if found.reason == pods.UNSCHEDULABLE else found.reason, found.message)
-    late = {uid_of(pod) for pod in (*heads, *workers) if not pods.is_ready(pod)} | {uid_of(cluster)}
+            return PodProblem(unschedulable if found.reason == UNSCHEDULABLE else found.reason, found.message)
+    late = {pod.uid for pod in (*heads, *workers) if not pod.is_ready} | {uid_of(cluster)}
     return newest_about(seen, late, _TYPE)
 
 
-def _of_workers(seen: Observed, workers: Sequence[Object], groups: Sequence[str]) -> list[PodProblem | None]:
+def _of_workers(seen: Observed, workers: Sequence[Pod], groups: Sequence[str]) -> list[PodProblem | None]:
     """The commonest problem of the worker pods; of each group by its name, where there are several."""
     if len(groups) == 1:
-        return [pods.common_problem(workers, "worker pods")]
-    return [pods.common_problem(staying(seen.of_group(name)), f"worker pods of group {name}") for name in groups]
+        return [common_problem(workers, "worker pods")]
+    return [common_problem(staying(seen.of_group(name)), f"worker pods of group {name}") for name in groups]

@@ -50,7 +50,7 @@ def not_suspended() -> Condition:
 def suspending(seen: Observed, stop: Stop) -> Condition:
     """Of a fleet whose driver is still there."""
     pod = seen.driver_pod
-    driver = f"driver pod {name_of(pod)}" if pod is not None else "the driver"
+    driver = f"driver pod {pod.name}" if pod is not None else "the driver"
     text = f"{stop.why}: {driver} ends after its current batch"
     return condition(_TYPE, False, stop.reason, text)
 
@@ -59,7 +59,7 @@ def _left(seen: Observed) -> str:
     """What has not gone yet, in words; empty if nothing is left."""
     found = [*seen.driver_pods, *seen.cluster_pods]
     if found:
-        named = ", ".join(name_of(pod) for pod in found[:_MOST_NAMES])
+        named = ", ".join(pod.name for pod in found[:_MOST_NAMES])
         more = f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
         return f"{len(found)} pod{'s' * (len(found) != 1)} ({named}{more}) are"
     children = [child for child in (seen.job, *seen.clusters) if child is not None and seen.is_ours(child)]

@@ -9,13 +9,12 @@ from collectorfleet_api.conditions.outcome import Over
 from collectorfleet_api.names import EVALUATOR_GROUP
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
 from collectorfleet_operator.children.driver_job import GENERATION_ANNOTATION
-from collectorfleet_operator.children.worker_group import GROUP_LABEL
 from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.replacing import why_replaced
 from collectorfleet_operator.decide.retry import runs_another_spec
 from collectorfleet_operator.decide.rolling import stale
 from collectorfleet_operator.decide.stopping import changed_pods, is_rolled, only_workers_changed, why_held
-from collectorfleet_operator.objects import Object, annotation, label, name_of
+from collectorfleet_operator.objects import Object, annotation, name_of
 
 _TYPE: Final = ConditionType.UP_TO_DATE
 
@@ -61,8 +60,8 @@ def _replaced(seen: Observed) -> str:
     """Return the pods that are to be replaced, in words: ``1 of 4 worker pods``; empty if none is."""
     old = stale(seen)
     counts = (
-        (sum(label(pod, GROUP_LABEL) != EVALUATOR_GROUP for pod in old), len(seen.workers), "worker"),
-        (sum(label(pod, GROUP_LABEL) == EVALUATOR_GROUP for pod in old), len(seen.evaluators), "evaluator"),
+        (sum(pod.group != EVALUATOR_GROUP for pod in old), len(seen.workers), "worker"),
+        (sum(pod.group == EVALUATOR_GROUP for pod in old), len(seen.evaluators), "evaluator"),
     )
     return " and ".join(f"{count} of {of} {what} pods" for count, of, what in counts if count)
 

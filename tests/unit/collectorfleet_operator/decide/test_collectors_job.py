@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -14,10 +15,9 @@ from collectorfleet_operator.children.collectors_job import INDEX_LABEL
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.decide import pods
 from collectorfleet_operator.decide.actions import Create, CreateSecret, Delete, Update
 from collectorfleet_operator.decide.observed import Refused
-from collectorfleet_operator.objects import Object, label, name_of, uid_of
+from collectorfleet_operator.objects import Object, label, metadata, name_of, uid_of
 
 CHECKPOINT = {"spec.driver.checkpoint": {"claimName": "runs"}}
 
@@ -219,10 +219,13 @@ def test_what_keeps_its_pods_from_starting_is_told() -> None:
     assert "4 of 4 worker pods: no such image" in told(world.look(), "Ready")[2]
 
 
+def newest_of(pods: Iterable[Object]) -> Object:
+    return max(pods, key=lambda one: str(metadata(one)["creationTimestamp"]))
+
+
 def fail(world: World, index: int) -> None:
     """The newest pod of the index runs out of memory; its Job keeps it."""
-    pod = pods.newest(pod for pod in world.pods("worker") if label(pod, INDEX_LABEL) == str(index))
-    assert pod is not None
+    pod = newest_of(pod for pod in world.pods("worker") if label(pod, INDEX_LABEL) == str(index))
     state = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
     world.set_pod(pod, phase="Failed", containerStatuses=[{"name": "collectors", "state": state}])
 
@@ -243,8 +246,7 @@ def test_pods_that_failed_long_ago_are_not_what_is_wrong_today() -> None:
     world.make_pods()
     text = "2 of 4 worker pods are ready"
     assert told(world.look(), "CollectorsJobReady") == ("False", "WorkersStarting", text)
-    newest = pods.newest(world.pods("worker"))
-    assert newest is not None
+    newest = newest_of(world.pods("worker"))
     fits_nowhere = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}
     world.set_pod(newest, phase="Pending", conditions=[fits_nowhere])
     assert told(world.look(), "CollectorsJobReady")[1:] == ("CollectorUnschedulable", "1 of 4 worker pods: 0/3 nodes")
@@ -255,8 +257,7 @@ def test_a_pod_that_is_yet_to_be_replaced_is_missing_whatever_failed_before_it()
     fail(world, 0)
     world.seconds = 20
     world.make_pods()
-    newest = pods.newest(world.pods("worker"))
-    assert newest is not None
+    newest = newest_of(world.pods("worker"))
     newest["metadata"] |= {"deletionTimestamp": "2026-07-01T12:00:30Z", "deletionGracePeriodSeconds": 5}
     world.store(newest)
     text = (

@@ -9,7 +9,7 @@ from tests.unit.collectorfleet_operator.world import World, kinds, running, told
 from collectorfleet_operator.children.group_sizes import GroupSize, sizes_of
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide.rolling import stale
-from collectorfleet_operator.objects import label, name_of
+from collectorfleet_operator.objects import label
 
 SMALL: dict[str, Any] = {"name": "small", "replicas": 3}
 BIG: dict[str, Any] = {"name": "big", "resources": {"gpu": 0.25}, "workers": {"collectorsPerPod": 2}}
@@ -30,7 +30,7 @@ def sizes(world: World) -> dict[str, GroupSize]:
 
 
 def pods_of(world: World, group: str) -> list[str]:
-    return [name_of(pod) for pod in world.seen().of_group(group)]
+    return [pod.name for pod in world.seen().of_group(group)]
 
 
 def test_each_group_goes_by_its_own_collectors() -> None:
@@ -59,10 +59,10 @@ def test_a_changed_template_of_one_group_replaces_its_pods_alone() -> None:
     world.edit({**ROLLING, "spec.collectors.groups": [SMALL, slow]})
     assert kinds(world.carry_out()) == ["Update Job", "Update RayCluster"]
     old = stale(world.seen())
-    assert [label(pod, "ray.io/group") for pod in old] == ["big"]
+    assert [pod.group for pod in old] == ["big"]
     orders = world.look(world.now).orders
     assert orders is not None
-    assert orders.drain_pods == [name_of(pod) for pod in old]
+    assert orders.drain_pods == [pod.name for pod in old]
 
 
 def test_the_status_has_the_pods_and_the_unused_gpus_of_each_group() -> None:

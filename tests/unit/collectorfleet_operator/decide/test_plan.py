@@ -15,7 +15,6 @@ from collectorfleet_api import names
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.group_sizes import GroupSize, sizes_of
 from collectorfleet_operator.children.lease import LEASE
-from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.propagation import Propagation
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.role import ROLE
@@ -131,7 +130,7 @@ def test_a_pod_that_no_controller_made_is_ignored(role: str) -> None:
     assert "Create RayCluster" in kinds(world.carry_out())
     world = running()
     world.store(stranger)
-    assert [one["metadata"]["name"] for one in world.seen().ignored_pods] == ["stranger"]
+    assert [one.name for one in world.seen().ignored_pods] == ["stranger"]
     assert kinds(world.plan().actions) == []
     assert told(world.look(), "Ready")[0] == "True"
 
@@ -169,7 +168,7 @@ class TestChangedSpec:
             "Job cheetah-driver: it has delivered no batch, and generation 2 of the spec is another try",
         )
         assert kinds(world.carry_out()) == ["Delete RayCluster"]
-        world.collect(*world.cache.of_fleet(POD, KEY))
+        world.collect(*world.all_pods())
         assert kinds(world.carry_out()) == ["Create Job", "Create RayCluster"]
 
     def test_a_run_that_never_delivered_a_batch_is_not_replaced_by_what_cannot_run(self) -> None:
@@ -290,7 +289,7 @@ def test_children_of_a_deleted_fleet_of_the_same_name_are_waited_for() -> None:
     world.collect(world.get(RAYCLUSTER), world.get(JOB, DRIVER))
     assert kinds(world.carry_out()) == ["Delete Pod"] * 5
     assert world.plan().actions == ()
-    world.collect(*world.cache.of_fleet(POD, KEY))
+    world.collect(*world.all_pods())
     assert kinds(world.plan().actions) == EVERYTHING
 
 

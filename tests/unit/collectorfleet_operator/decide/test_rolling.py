@@ -41,7 +41,7 @@ def drained(world: World) -> None:
 
 
 def old(world: World) -> list[str]:
-    return [name_of(pod) for pod in stale(world.seen())]
+    return [pod.name for pod in stale(world.seen())]
 
 
 def test_the_driver_goes_on_and_needs_no_checkpoint() -> None:

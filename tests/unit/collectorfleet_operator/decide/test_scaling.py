@@ -107,7 +107,7 @@ def test_each_group_names_its_own_pods() -> None:
     sizes = sizes_of(sized(seen, stored, resized(stored, {"large": GroupSize(1)})))
     assert sizes[names.WORKER_GROUP] == GroupSize(2)
     assert sizes["large"].pods == 1
-    assert set(sizes["large"].to_delete) < {name_of(pod) for pod in seen.of_group("large")}
+    assert set(sizes["large"].to_delete) < {pod.name for pod in seen.of_group("large")}
     assert len(sizes["large"].to_delete) == 2
 
 

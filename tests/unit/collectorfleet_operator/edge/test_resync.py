@@ -158,7 +158,7 @@ def test_what_is_refused_keeps_nothing_else_from_being_listed() -> None:
     with pytest.raises(RefusedError):
         watcher.list_all()
     assert set(watcher.told) == {KEY}
-    assert watcher.cache.of_fleet(POD, KEY)
+    assert watcher.cache.pods_of(KEY)
 
 
 ALL_OF_IT = [*LISTED, EVENT]
@@ -168,7 +168,7 @@ def test_a_namespace_whose_lists_are_refused_keeps_no_other_from_being_listed() 
     watcher = Watcher(running(), scopes=["before", KEY.namespace])
     watcher.lists.refused_in = {(kind, "before") for kind in ALL_OF_IT}
     assert watcher.after(watcher.resync.list_everything) == {KEY}
-    assert watcher.cache.of_fleet(POD, KEY)
+    assert watcher.cache.pods_of(KEY)
     assert watcher.resync.is_listed(KEY.namespace)
     assert not watcher.resync.is_listed("before")
     assert watcher.resync.refusal_of([POD]) is not None
@@ -194,7 +194,7 @@ def test_fleets_of_a_namespace_are_looked_at_once_all_of_it_was_listed() -> None
     with pytest.raises(RefusedError):
         watcher.after(watcher.resync.list_all)
     assert watcher.resync.is_listed(KEY.namespace)
-    assert watcher.cache.of_fleet(POD, KEY)
+    assert watcher.cache.pods_of(KEY)
 
 
 def test_warnings_of_one_namespace_are_told_where_those_of_another_are_refused() -> None:
@@ -238,7 +238,7 @@ def test_a_list_that_breaks_off_takes_nothing_away() -> None:
     watcher.lists.breaks_off = {POD}
     with pytest.raises(UnavailableError):
         watcher.list_all()
-    assert len(watcher.cache.of_fleet(POD, KEY)) > 1
+    assert len(watcher.cache.pods_of(KEY)) > 1
 
 
 def test_a_lease_concerns_its_fleet_when_its_driver_is_lost_and_when_it_is_back_and_nobody_else() -> None:

@@ -1,4 +1,4 @@
-"""What a pod that fits nowhere asks for, of what the scheduler finds too little of. Pure.
+"""What a pod that fits nowhere requests, of what the scheduler finds too little of. Pure.
 
 The scheduler says how many nodes have too little of a resource, but not how much was requested. An example is ``0/3
 nodes are available: 3 Insufficient nvidia.com/gpu.`` The number is in the pod, and a user can change it.
@@ -18,7 +18,7 @@ _INSUFFICIENT: Final = re.compile(r"\bInsufficient (\S+?)[.,;:]?(?=\s|$)")
 _IN_BYTES: Final = ("memory", "ephemeral-storage", "hugepages-")
 
 
-def asked_for(pod: Object, scheduler_words: str) -> str:
+def insufficient_requests(pod: Object, scheduler_words: str) -> str:
     """``nvidia.com/gpu: 1, memory: 2Gi``: what the scheduler finds too little of, in its order; empty if nothing."""
     short = dict.fromkeys(_INSUFFICIENT.findall(scheduler_words))
     return ", ".join(f"{name}: {_format(name)(request(pod, name))}" for name in short)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from collectorfleet_operator.decide.asked import asked_for, request
+from collectorfleet_operator.decide.requested import insufficient_requests, request
 
 
 def container(**requests: Any) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def pod(*containers: dict[str, Any], **spec: Any) -> dict[str, Any]:
 )
 def test_only_what_nodes_have_too_little_of_is_named(words: str, text: str) -> None:
     asks = container(cpu="1200m", memory="3072Mi", **{"nvidia.com/gpu": "1", "hugepages-2Mi": "64Mi"})
-    assert asked_for(pod(asks), words) == text
+    assert insufficient_requests(pod(asks), words) == text
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,82 @@
+"""What keeps a pod from getting ready, if it is more than time. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from collectorfleet_api.v1alpha1 import Reason
+from collectorfleet_operator.decide.requested import insufficient_requests
+from collectorfleet_operator.objects import Object
+
+# Kubernetes' words.
+UNSCHEDULABLE: Final = "Unschedulable"
+OOM_KILLED: Final = "OOMKilled"
+CRASH_LOOP: Final = "CrashLoopBackOff"
+
+# A container on its way; everything else that a container waits for is a problem.
+_ON_ITS_WAY: Final = ("ContainerCreating", "PodInitializing")
+# The kubelet swaps these two every few seconds while it retries; one name keeps conditions quiet.
+_SAME: Final = {"ErrImagePull": "ImagePullBackOff"}
+
+
+@dataclass(frozen=True, slots=True)
+class PodProblem:
+    """Why a pod does not get ready: one word for machines, the words of Kubernetes for people."""
+
+    reason: str
+    message: str
+
+
+def problem(pod: Object) -> PodProblem | None:
+    """What keeps the pod from getting ready, if it is more than time."""
+    status = pod.get("status") or {}
+    if status.get("phase") == "Failed" and status.get("reason"):
+        return PodProblem(status["reason"], status.get("message", ""))
+    for condition in status.get("conditions") or []:
+        if condition["type"] == "PodScheduled" and condition.get("reason") == UNSCHEDULABLE:
+            return PodProblem(UNSCHEDULABLE, _fits_nowhere(pod, condition.get("message", "")))
+    found = (_container_problem(pod, container) for container in _statuses(pod))
+    return next((one for one in found if one is not None), None)
+
+
+def _fits_nowhere(pod: Object, scheduler_words: str) -> str:
+    requests = insufficient_requests(pod, scheduler_words)
+    return f"asks for {requests}; {scheduler_words}" if requests else scheduler_words
+
+
+def _container_problem(pod: Object, status: Object) -> PodProblem | None:
+    state = status.get("state") or {}
+    waiting, ended = state.get("waiting"), state.get("terminated")
+    if ended and ended["exitCode"] != 0:
+        return _ended(pod, status, ended)
+    last = (status.get("lastState") or {}).get("terminated")
+    if last and last["exitCode"] != 0 and not status.get("ready"):
+        return _ended(pod, status, last)
+    if waiting and waiting.get("reason", _ON_ITS_WAY[0]) not in _ON_ITS_WAY:
+        reason = waiting["reason"]
+        return PodProblem(_SAME.get(reason, reason), waiting.get("message") or f"container {status['name']}: {reason}")
+    return None
+
+
+def _ended(pod: Object, status: Object, ended: Object) -> PodProblem:
+    name, restarts = status["name"], int(status.get("restartCount", 0))
+    again = f", restarted {restarts} times" if restarts else ""
+    if ended.get("reason") == OOM_KILLED:
+        return PodProblem(OOM_KILLED, f"container {name} was killed at its memory limit of {_limit(pod, name)}{again}")
+    said = f": {ended['message'].strip().splitlines()[0]}" if (ended.get("message") or "").strip() else ""
+    reason = CRASH_LOOP if restarts else Reason.CONTAINER_FAILED
+    return PodProblem(reason, f"container {name} ended with exit code {ended['exitCode']}{again}{said}")
+
+
+def _limit(pod: Object, container: str) -> str:
+    spec = pod.get("spec") or {}
+    for one in [*spec.get("initContainers", []), *spec.get("containers", [])]:
+        if one["name"] == container:
+            return str(one.get("resources", {}).get("limits", {}).get("memory", "the node"))
+    return "the node"
+
+
+def _statuses(pod: Object) -> list[Object]:
+    status = pod.get("status") or {}
+    return [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
