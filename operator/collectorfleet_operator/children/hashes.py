@@ -6,16 +6,15 @@ of all parts. The RayCluster outlives drivers as long as its own parts do not ch
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from collectorfleet_api import names
 from collectorfleet_api.rules.concerns import Part, fields_by_part
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Learners
+from collectorfleet_operator.children.by_identity import by_identity
 from collectorfleet_operator.children.grouped import spec_of_group
 from collectorfleet_operator.objects import Object, annotation, metadata
 
@@ -27,31 +26,12 @@ _SCHEME: Final = f"{names.GROUP}/scheme-of-hashes"
 _FIRST_SCHEME: Final = "1"
 
 
-def hashes_of(spec: CollectorFleetSpec) -> dict[str, str]:
+@by_identity
+def hashes_of(spec: CollectorFleetSpec) -> Mapping[str, str]:
     """Driver, head and every worker group by name, each with a hash of the fields that it is made from.
 
     Never of a manifest: a release that builds another one from the same fields would restart every fleet.
     """
-    return dict(_hashes_of(_This(spec)))
-
-
-@dataclass(frozen=True, eq=False)
-class _This:
-    """One spec, by identity: a look at a fleet asks for the hashes of the same one several times."""
-
-    spec: CollectorFleetSpec
-
-    def __hash__(self) -> int:
-        return id(self.spec)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _This) and other.spec is self.spec
-
-
-# As many as are looked at at a time, each with the spec that runs.
-@functools.lru_cache(maxsize=64)
-def _hashes_of(this: _This) -> Mapping[str, str]:
-    spec = this.spec
     fields = fields_by_part(spec)
     hashes = {part.value: _hash(fields[part]) for part in (Part.DRIVER, Part.HEAD)}
     groups = {name: fields_by_part(spec_of_group(spec, name))[Part.GROUP] for name in spec.group_names}

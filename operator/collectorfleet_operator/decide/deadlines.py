@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from collectorfleet_api.conditions.weights import acknowledgement_late_from
@@ -12,8 +12,8 @@ from collectorfleet_operator.decide.kuberay import until_late
 from collectorfleet_operator.decide.limits import expires, until_limit, until_stalled
 from collectorfleet_operator.decide.lost import TAKES_LEASE_WITHIN
 from collectorfleet_operator.decide.lost_nodes import until_given_up
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outlived import until_deleted
+from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import orders, until_overdue
 
 # What the API server refused may be allowed by then: a quota, a webhook, a foreign object that was in the way.
@@ -22,45 +22,45 @@ RETRY_REFUSED_AFTER: Final = timedelta(seconds=10)
 LOOK_FOR_MISSING_AFTER: Final = timedelta(seconds=30)
 
 
-def until_next_deadline(seen: Observed, now: datetime) -> timedelta | None:
+def until_next_deadline(seen: Situation) -> timedelta | None:
     """How long until the next of these moments in a run under way; None where only an event changes anything."""
     waits = (
         retry_after(seen),
         LOOK_FOR_MISSING_AFTER if queue.lacks(seen) else None,
-        _acknowledgement_late_after(seen, now),
+        _acknowledgement_late_after(seen),
         _unheld_after(seen),
-        _still(until_overdue(seen, now)),
-        _still(until_stalled(seen, now)),
-        _still(rolling.until_overdue(seen, orders(seen, now), now)),
-        until_limit(seen, now),
-        until_given_up(seen, now),
-        _still(until_deleted(seen, now)),
+        _still(until_overdue(seen)),
+        _still(until_stalled(seen)),
+        _still(rolling.until_overdue(seen, orders(seen))),
+        until_limit(seen),
+        until_given_up(seen),
+        _still(until_deleted(seen)),
         _still(until_replaced(seen)),
-        _still(until_late(seen, now)),
+        _still(until_late(seen)),
     )
     return min((wait for wait in waits if wait is not None), default=None)
 
 
-def until_next_deadline_after(seen: Observed, now: datetime) -> timedelta | None:
+def until_next_deadline_after(seen: Situation) -> timedelta | None:
     """The same of a run that is over, or suspended."""
     end = expires(seen)
     waits = (
         retry_after(seen),
-        _still(end - now) if end is not None else None,
-        until_given_up(seen, now),
-        _still(until_deleted(seen, now)),
+        _still(end - seen.now) if end is not None else None,
+        until_given_up(seen),
+        _still(until_deleted(seen)),
     )
     return min((wait for wait in waits if wait is not None), default=None)
 
 
-def retry_after(seen: Observed) -> timedelta | None:
+def retry_after(seen: Situation) -> timedelta | None:
     return RETRY_REFUSED_AFTER if seen.refused else None
 
 
-def _acknowledgement_late_after(seen: Observed, now: datetime) -> timedelta | None:
+def _acknowledgement_late_after(seen: Situation) -> timedelta | None:
     weights = seen.report.weights if seen.report else None
     late_from = acknowledgement_late_from(weights) if weights else None
-    return late_from - now if late_from is not None and late_from > now else None
+    return late_from - seen.now if late_from is not None and late_from > seen.now else None
 
 
 def _still(left: timedelta | None) -> timedelta | None:
@@ -68,7 +68,7 @@ def _still(left: timedelta | None) -> timedelta | None:
     return left if left is not None and left > timedelta(0) else None
 
 
-def _unheld_after(seen: Observed) -> timedelta | None:
+def _unheld_after(seen: Situation) -> timedelta | None:
     """When a driver without its Lease is lost. Of one that does not renew it, the lists of Leases tell."""
     unheld = seen.driver_unheld_for
     return None if unheld is None or seen.driver_is_lost else TAKES_LEASE_WITHIN - unheld

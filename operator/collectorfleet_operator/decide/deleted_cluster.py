@@ -10,9 +10,9 @@ from typing import Final
 
 from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide.heads import has_collectors, is_in_use
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.resuming import resumes
+from collectorfleet_operator.decide.situation import Situation, once
 from collectorfleet_operator.objects import is_terminating, uid_of
 
 # The least that leaves the kubelet to end a pod.
@@ -21,7 +21,8 @@ GRACE_SECONDS: Final = 1
 _PODS_AT_A_TIME: Final = 100
 
 
-def takes_the_driver_with_it(seen: Observed) -> bool:
+@once
+def takes_the_driver_with_it(seen: Situation) -> bool:
     """Whether the present driver worked with a RayCluster that is gone or going, and so fails in a moment.
 
     A driver that waits for the next RayCluster has no collectors. What it repeats of its predecessor counts as the
@@ -32,7 +33,7 @@ def takes_the_driver_with_it(seen: Observed) -> bool:
     return is_gone and has_lease and seen.driver_phase == "Running" and has_collectors(seen)
 
 
-def unused_pods(seen: Observed) -> list[Pod]:
+def unused_pods(seen: Situation) -> list[Pod]:
     """Return pods of a RayCluster that is gone or going, which have more grace than they need: at most 100 of them."""
     if seen.is_usable(seen.cluster) or is_in_use(seen) or _a_driver_ends(seen):
         return []
@@ -41,7 +42,7 @@ def unused_pods(seen: Observed) -> list[Pod]:
     return [pod for pod in left if not pod.is_terminating or pod.grace_seconds > GRACE_SECONDS][:_PODS_AT_A_TIME]
 
 
-def _a_driver_ends(seen: Observed) -> bool:
+def _a_driver_ends(seen: Situation) -> bool:
     """Whether an earlier driver still ends its batch and writes its checkpoint, which takes its collectors."""
     left = [pod for pod in seen.leftovers(seen.driver_pods, seen.job) if not pod.is_lost_with_node]
     return resumes(seen.present.spec) and any(pod.phase_by(CONTAINER) == "Running" for pod in left)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collectorfleet_operator.children.worker_group import WORKER_CONTAINER
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pods import staying
+from collectorfleet_operator.decide.situation import Situation
 
 
-def has_collectors(seen: Observed) -> bool:
+def has_collectors(seen: Situation) -> bool:
     """Whether the present driver has any, which answer it for a while without their head, too.
 
     The last report of an earlier one says that it has none any more.
@@ -17,7 +17,7 @@ def has_collectors(seen: Observed) -> bool:
     return progress is not None and progress.collectors is not None and progress.collectors.available > 0
 
 
-def is_in_use(seen: Observed) -> bool:
+def is_in_use(seen: Situation) -> bool:
     """Whether the present driver works with what its head, which may be gone, brought together.
 
     One that was asked to end does until it has: its checkpoint may have learners in it.
@@ -27,7 +27,7 @@ def is_in_use(seen: Observed) -> bool:
     return seen.asked_to_end_since is not None or has_collectors(seen)
 
 
-def left_behind(seen: Observed) -> list[Pod]:
+def left_behind(seen: Situation) -> list[Pod]:
     """Worker and evaluator pods whose Ray was started with an earlier head than there is now, and that nobody uses.
 
     Ray finds out by itself after one to two minutes, in which it holds what the next collectors need.

@@ -9,10 +9,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 from collectorfleet_operator.decide.lost import is_lost
-from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.situation import Situation
 
 
-def until_replaced(seen: Observed) -> timedelta | None:
+def until_replaced(seen: Situation) -> timedelta | None:
     """How long the driver that is lost has left; None where none is, or where it is kept."""
     pod, deadline = seen.driver_pod, seen.fleet.spec.driver.liveness_deadline_seconds
     if pod is None or deadline is None or pod.is_terminating or pod.is_node_silent:
@@ -23,7 +23,7 @@ def until_replaced(seen: Observed) -> timedelta | None:
     return timedelta(seconds=deadline) - seen.driver_quiet_for
 
 
-def how_it_is_replaced(seen: Observed) -> str:
+def how_it_is_replaced(seen: Situation) -> str:
     """A clause about a driver that is lost."""
     deadline = seen.fleet.spec.driver.liveness_deadline_seconds
     if deadline is None or not is_lost(seen.driver_quiet_for):

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.v1alpha1 import ConditionType
 from collectorfleet_operator.children.group_sizes import sizes_of
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.pods import staying
+from collectorfleet_operator.decide.situation import Situation, once
 from collectorfleet_operator.objects import created_at
 
 # It takes a second or two where nothing is wrong.
 MAKES_PODS_WITHIN: Final = timedelta(seconds=15)
 
 
-def until_late(seen: Observed, now: datetime) -> timedelta | None:
+@once
+def until_late(seen: Situation) -> timedelta | None:
     """Return how long KubeRay has left to make the pods that are missing; None if none is."""
     cluster = seen.cluster
     if not seen.is_usable(cluster) or not seen.present.spec.has_ray:
@@ -27,10 +28,10 @@ def until_late(seen: Observed, now: datetime) -> timedelta | None:
         return None
     before = seen.fleet.status.condition(ConditionType.RAY_CLUSTER_READY) if seen.fleet.status else None
     # A condition that is true turns now.
-    turned = now if before is None or is_true(before) else before.last_transition_time or now
-    return max(turned, created_at(cluster)) + MAKES_PODS_WITHIN - now
+    turned = seen.now if before is None or is_true(before) else before.last_transition_time or seen.now
+    return max(turned, created_at(cluster)) + MAKES_PODS_WITHIN - seen.now
 
 
-def is_late(seen: Observed, now: datetime) -> bool:
-    left = until_late(seen, now)
+def is_late(seen: Situation) -> bool:
+    left = until_late(seen)
     return left is not None and left <= timedelta(0)

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.v1alpha1 import CollectorFleetStatus, Condition, ConditionType, DriverReport, Reason
 from collectorfleet_operator.children.driver_job import run_began_at
-from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.situation import Situation, once
 from collectorfleet_operator.objects import Object, created_at, ended_at, name_of
 
 
@@ -24,26 +24,26 @@ class Limit:
     text: str
 
 
-def until_limit(seen: Observed, now: datetime) -> timedelta | None:
+def until_limit(seen: Situation) -> timedelta | None:
     """How long until the first of them is over; None where there is none, or one is over already."""
     job = seen.job
     if not seen.is_usable(job):
         return None
-    left = [limit.at - now for limit in (*_deadlines(seen, job), *_idle(seen, job))]
+    left = [limit.at - seen.now for limit in (*_deadlines(seen, job), *_idle(seen, job))]
     return min((one for one in left if one > timedelta(0)), default=None)
 
 
-def deadline_exceeded(seen: Observed, now: datetime) -> str:
+def deadline_exceeded(seen: Situation) -> str:
     """Which deadline of the present driver's Job is over; empty if none is."""
-    return _over(_deadlines(seen, seen.job), now) if seen.is_usable(seen.job) else ""
+    return _over(_deadlines(seen, seen.job), seen.now) if seen.is_usable(seen.job) else ""
 
 
-def idle(seen: Observed, now: datetime) -> str:
+def idle(seen: Situation) -> str:
     """For how long no batch was taken, if that is too long; else empty."""
-    return _over(_idle(seen, seen.job), now) if seen.is_usable(seen.job) else ""
+    return _over(_idle(seen, seen.job), seen.now) if seen.is_usable(seen.job) else ""
 
 
-def recorded(seen: Observed, type_: ConditionType, reason: Reason) -> Condition | None:
+def recorded(seen: Situation, type_: ConditionType, reason: Reason) -> Condition | None:
     """The condition of the stored status, if it has this reason by the present generation of the spec."""
     found = seen.fleet.status.condition(type_) if seen.fleet.status else None
     if found is None or found.reason != reason or found.observed_generation != seen.fleet.metadata.generation:
@@ -51,7 +51,8 @@ def recorded(seen: Observed, type_: ConditionType, reason: Reason) -> Condition 
     return found
 
 
-def until_stalled(seen: Observed, now: datetime) -> timedelta | None:
+@once
+def until_stalled(seen: Situation) -> timedelta | None:
     """How long the present driver has for its first batch by ``spec.progressDeadlineSeconds``; None if it came.
 
     As for a Deployment, what is late is said, and still tried. The first drivers of a Job have it together.
@@ -60,15 +61,15 @@ def until_stalled(seen: Observed, now: datetime) -> timedelta | None:
     if not seen.is_usable(job) or _has_delivered_itself(seen, job):
         return None
     began = pod.created if pod is not None and has_delivered(seen, job) else created_at(job)
-    return began + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - now
+    return began + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - seen.now
 
 
-def is_stalled(seen: Observed, now: datetime) -> bool:
-    left = until_stalled(seen, now)
+def is_stalled(seen: Situation) -> bool:
+    left = until_stalled(seen)
     return left is not None and left <= timedelta(0)
 
 
-def expires(seen: Observed) -> datetime | None:
+def expires(seen: Situation) -> datetime | None:
     """Return when the Job and the rest of an ended run are deleted; None: never, or not yet known.
 
     Somebody else may have given the Job a time to live, and Kubernetes keeps to it.
@@ -92,7 +93,7 @@ def _expires_without_job(status: CollectorFleetStatus | None, ttl: int | None) -
     return at + timedelta(seconds=ttl) if at is not None and ttl is not None else None
 
 
-def code_is_newer(seen: Observed) -> bool:
+def code_is_newer(seen: Situation) -> bool:
     """Whether the code of a run that failed has changed since it began: a mended bug deserves another try.
 
     Kubernetes tells both times in whole seconds. Within one and the same, code and fleet were applied together, which
@@ -106,13 +107,13 @@ def code_is_newer(seen: Observed) -> bool:
     return began is not None and seen.code_changed_at is not None and seen.code_changed_at > began
 
 
-def has_delivered(seen: Observed, job: Object) -> bool:
+def has_delivered(seen: Situation, job: Object) -> bool:
     """Whether a driver of this start has handed out a batch, even if its pod or its Job is gone."""
     # A Job that somebody suspends and resumes begins anew, and what it delivered stays delivered.
     return _delivered_since(seen.last_report, min(run_began_at(job), created_at(job)))
 
 
-def _has_delivered_itself(seen: Observed, job: Object) -> bool:
+def _has_delivered_itself(seen: Situation, job: Object) -> bool:
     """Whether the present driver has, or the last one where none is there yet."""
     pod = seen.driver_pod
     return _delivered_since(seen.report, created_at(job) if pod is None else pod.created)
@@ -125,7 +126,7 @@ def _delivered_since(report: DriverReport | None, began: datetime) -> bool:
     return last is not None and last >= began
 
 
-def _deadlines(seen: Observed, job: Object) -> list[Limit]:
+def _deadlines(seen: Situation, job: Object) -> list[Limit]:
     spec, found = seen.fleet.spec, []
     if spec.active_deadline_seconds is not None:
         text = (
@@ -143,7 +144,7 @@ def _deadlines(seen: Observed, job: Object) -> list[Limit]:
     return found
 
 
-def _idle(seen: Observed, job: Object) -> list[Limit]:
+def _idle(seen: Situation, job: Object) -> list[Limit]:
     seconds, progress = seen.fleet.spec.idle_timeout_seconds, seen.report.progress if seen.report else None
     if seconds is None or progress is None or progress.last_batch_time is None or not _has_delivered_itself(seen, job):
         return []

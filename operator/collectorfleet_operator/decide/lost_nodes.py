@@ -12,31 +12,33 @@ from typing import Final
 
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.decide.heads import is_in_use
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.situation import Situation, once
 from collectorfleet_operator.objects import uid_of
 
 # For a kubelet that is there after all, and slow.
 _MARGIN: Final = timedelta(seconds=5)
 
 
-def given_up(seen: Observed, now: datetime) -> list[Pod]:
+@once
+def given_up(seen: Situation) -> list[Pod]:
     """Return pods that are lost with their node and whose grace is over, or with which nothing could be lost."""
-    return [pod for pod in _lost(seen) if now >= _given_up_at(seen, pod)]
+    return [pod for pod in _lost(seen) if seen.now >= _given_up_at(seen, pod)]
 
 
-def until_given_up(seen: Observed, now: datetime) -> timedelta | None:
+def until_given_up(seen: Situation) -> timedelta | None:
     """How long until the next of them is; None if none will be."""
-    left = [_given_up_at(seen, pod) - now for pod in _lost(seen)]
+    left = [_given_up_at(seen, pod) - seen.now for pod in _lost(seen)]
     return min((one for one in left if one > timedelta(0)), default=None)
 
 
-def _lost(seen: Observed) -> list[Pod]:
+@once
+def _lost(seen: Situation) -> list[Pod]:
     found = (*seen.cluster_pods, *seen.driver_pods)
     return [pod for pod in found if pod.is_lost_with_node and not _waits_for_a_finalizer_alone(seen, pod)]
 
 
-def _waits_for_a_finalizer_alone(seen: Observed, pod: Pod) -> bool:
+def _waits_for_a_finalizer_alone(seen: Situation, pod: Pod) -> bool:
     """Whether the pod has no grace any more: nothing that is done about it again would change anything.
 
     Whoever took it from the present driver, its Job waits for that pod and has to be made anew.
@@ -46,13 +48,13 @@ def _waits_for_a_finalizer_alone(seen: Observed, pod: Pod) -> bool:
     return pod.has_no_grace and not is_present_driver
 
 
-def _given_up_at(seen: Observed, pod: Pod) -> datetime:
+def _given_up_at(seen: Situation, pod: Pod) -> datetime:
     # The time of a deletion is when the grace that was asked for ends.
     grace = timedelta(seconds=pod.grace_seconds)
     return pod.deleted - grace if _is_of_no_use(seen, pod) else pod.deleted + _MARGIN
 
 
-def _is_of_no_use(seen: Observed, pod: Pod) -> bool:
+def _is_of_no_use(seen: Situation, pod: Pod) -> bool:
     """Whether it is a driver that is lost, or a head that no driver works with; the next driver may find that head."""
     if pod.role == PodRole.HEAD:
         return not is_in_use(seen)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-from datetime import datetime
 from typing import Final
 
 from collectorfleet_api import names
@@ -13,12 +12,12 @@ from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pe
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason, WhenFinished
 from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide.limits import deadline_exceeded, expires, recorded
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outlived import ENDS_WITHIN, what_runs_on
 from collectorfleet_operator.decide.pod import Exit, Pod
 from collectorfleet_operator.decide.pod_problem import OOM_KILLED
 from collectorfleet_operator.decide.pods import newest
 from collectorfleet_operator.decide.retry import recorded_failure, why_tried_again
+from collectorfleet_operator.decide.situation import Situation, once
 from collectorfleet_operator.decide.stopping import has_stopped, why_suspended_idle
 from collectorfleet_operator.objects import Object, has_condition
 
@@ -37,7 +36,8 @@ _LATER: Final = f"{ENDS_WITHIN.seconds} s after the driver's end"
 _WITHOUT_A_JOB: Final = "set spec.suspend to true and back"
 
 
-def outcome(seen: Observed, now: datetime) -> Outcome:
+@once
+def outcome(seen: Situation) -> Outcome:
     """Told by the driver's pod and the Job; by the status where both are gone, so that tidying up starts nothing again.
 
     The Job says a second later what its pod says: a fleet that is done would look broken in between. ``retry`` says
@@ -45,7 +45,7 @@ def outcome(seen: Observed, now: datetime) -> Outcome:
     """
     job = seen.job
     if seen.is_usable(job):
-        return _outcome_of(seen, job, now)
+        return _outcome_of(seen, job)
     before = _previous(seen)
     if before is not None and is_true(before):
         return Completed(before.message)
@@ -57,7 +57,7 @@ def outcome(seen: Observed, now: datetime) -> Outcome:
     return Pending()
 
 
-def _outcome_of(seen: Observed, job: Object, now: datetime) -> Outcome:
+def _outcome_of(seen: Situation, job: Object) -> Outcome:
     pod, before = seen.driver_pod, _previous(seen)
     if has_condition(job, "Complete") or seen.driver_phase == "Succeeded":
         return Completed(_completed(seen))
@@ -69,22 +69,22 @@ def _outcome_of(seen: Observed, job: Object, now: datetime) -> Outcome:
     failed = has_condition(job, "Failed") or (pod is not None and _exit_code(pod) == names.EXIT_USER_ERROR)
     if failed:
         return Running() if why_tried_again(seen) else Failed(_failed(seen, job))
-    late = _late(seen, now)
+    late = _late(seen)
     return Failed(late, Reason.DEADLINE_EXCEEDED) if late else Running()
 
 
-def is_recorded(seen: Observed) -> bool:
+def is_recorded(seen: Situation) -> bool:
     """Whether the stored status says that the run completed, so that its Job is no longer needed to know it."""
     before = _previous(seen)
     return before is not None and is_true(before)
 
 
-def _late(seen: Observed, now: datetime) -> str:
+def _late(seen: Situation) -> str:
     """Which deadline is over, and what stood in the way; empty if none is."""
     before = recorded(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED)
     if before is not None:
         return before.message
-    exceeded = deadline_exceeded(seen, now)
+    exceeded = deadline_exceeded(seen)
     if not exceeded:
         return ""
     is_ready = seen.fleet.status.condition(ConditionType.READY) if seen.fleet.status else None
@@ -92,7 +92,7 @@ def _late(seen: Observed, now: datetime) -> str:
     return f"{exceeded}{because}; the driver is deleted; {_try_again(seen, _WITHOUT_A_JOB)}"
 
 
-def _completed(seen: Observed) -> str:
+def _completed(seen: Situation) -> str:
     progress = seen.report.progress if seen.report else None
     frames = f" after {progress.frames_delivered} frames in {progress.batches} batches" if progress else ""
     runs_on = what_runs_on(seen.driver_pod) if seen.driver_pod is not None else ""
@@ -100,7 +100,7 @@ def _completed(seen: Observed) -> str:
     return f"the driver finished{frames}; {_cluster(seen)}, Job {_job_name(seen)} {log}"
 
 
-def _failed(seen: Observed, job: Object) -> str:
+def _failed(seen: Situation, job: Object) -> str:
     again = _try_again(seen, _WITHOUT_A_JOB if expires(seen) is not None else "delete the Job")
     kept = f"{_cluster(seen)}, Job {_job_name(seen)} and its pods are kept for their logs{_runs_on(seen)}; {again}"
     # Its containers say so a moment before a pod does, and of one that was evicted only the pod.
@@ -121,18 +121,18 @@ def _failed(seen: Observed, job: Object) -> str:
     return f"the driver failed {failures} times (backoffLimit is {limit}), the last time: {cause}; {kept}"
 
 
-def _runs_on(seen: Observed) -> str:
+def _runs_on(seen: Situation) -> str:
     found = what_runs_on(seen.driver_pod) if seen.driver_pod is not None else ""
     return f"; {found}, and the pod is deleted {_LATER}" if found else ""
 
 
-def _cluster(seen: Observed) -> str:
+def _cluster(seen: Situation) -> str:
     kept = seen.fleet.spec.when_finished is WhenFinished.KEEP
     what = seen.cluster_in_words
     return f"the {what} is kept (spec.whenFinished)" if kept else f"the {what} is deleted"
 
 
-def _try_again(seen: Observed, other: str) -> str:
+def _try_again(seen: Situation, other: str) -> str:
     code = seen.fleet.spec.code
     change = f"change the spec or ConfigMap {code.config_map}" if code and code.config_map else "change the spec"
     return f"to try again, {change}, or {other}"
@@ -207,10 +207,10 @@ def _job_message(job: Object) -> str:
     return str(found.get("message") or found.get("reason") or "the driver left no message")
 
 
-def _previous(seen: Observed) -> Condition | None:
+def _previous(seen: Situation) -> Condition | None:
     before = seen.fleet.status
     return before.condition(ConditionType.COMPLETED) if before else None
 
 
-def _job_name(seen: Observed) -> str:
+def _job_name(seen: Situation) -> str:
     return names.driver_name(seen.fleet.metadata.name)

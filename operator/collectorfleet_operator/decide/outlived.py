@@ -6,12 +6,12 @@ init container with restartPolicy Always ends with the driver by itself, and is 
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from collectorfleet_operator.children.driver_job import CONTAINER
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.situation import Situation, once
 
 # Some see that the driver has ended, send what is left, and end: such a pod keeps its log.
 ENDS_WITHIN: Final = timedelta(seconds=60)
@@ -26,10 +26,11 @@ def what_runs_on(pod: Pod) -> str:
     return f"{keep} its pod (an init container with restartPolicy Always would end with the driver)"
 
 
-def until_deleted(seen: Observed, now: datetime) -> timedelta | None:
+@once
+def until_deleted(seen: Situation) -> timedelta | None:
     """Return how long the pod of a driver that ended is left to what runs on in it; None if nothing does."""
     pod = seen.driver_pod
     if pod is None or pod.is_terminating or not what_runs_on(pod):
         return None
     ended = pod.ended.get(CONTAINER)
-    return ended + ENDS_WITHIN - now if ended is not None else timedelta(0)
+    return ended + ENDS_WITHIN - seen.now if ended is not None else timedelta(0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import assert_never
 
 from collectorfleet_api.conditions.outcome import Completed, Failed, Over, Pending, Running, Suspended
@@ -28,11 +28,11 @@ from collectorfleet_operator.decide.heads import left_behind
 from collectorfleet_operator.decide.hung import until_replaced
 from collectorfleet_operator.decide.limits import recorded
 from collectorfleet_operator.decide.lost_nodes import given_up
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import first_line, is_recorded, outcome
 from collectorfleet_operator.decide.outlived import ENDS_WITHIN, until_deleted, what_runs_on
 from collectorfleet_operator.decide.pods_ready import tell_ready
 from collectorfleet_operator.decide.replacing import why_replaced
+from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import (
     changed_pods,
     goes_on_as_it_ran,
@@ -64,56 +64,56 @@ class Plan:
     again_after: timedelta | None = None
 
 
-def plan(seen: Observed, now: datetime) -> Plan:
-    return Plan(tuple(_actions(seen, now)), again_after(seen, now))
+def plan(seen: Situation) -> Plan:
+    return Plan(tuple(_actions(seen)), again_after(seen))
 
 
-def again_after(seen: Observed, now: datetime) -> timedelta | None:
+def again_after(seen: Situation) -> timedelta | None:
     """The plan's, alone: once its actions are done, planning anew would say no more than this."""
     if seen.fleet.metadata.deletion_timestamp is not None:
         return None
-    match outcome(seen, now):
-        case Completed() | Failed() | Suspended() if not given_up(seen, now):
-            return until_next_deadline_after(seen, now)
+    match outcome(seen):
+        case Completed() | Failed() | Suspended() if not given_up(seen):
+            return until_next_deadline_after(seen)
         case _:
-            return until_next_deadline(seen, now)
+            return until_next_deadline(seen)
 
 
-def _actions(seen: Observed, now: datetime) -> Iterable[Action]:
+def _actions(seen: Situation) -> Iterable[Action]:
     if seen.fleet.metadata.deletion_timestamp is not None:
         return ()
-    found = outcome(seen, now)
-    lost = tuple(_give_up(seen, now))
+    found = outcome(seen)
+    lost = tuple(_give_up(seen))
     if lost:
         # In the same look: who ended for a head is not known any more once there is another one.
-        return (*lost, *_beside_the_next_head(seen, now)) if isinstance(found, Running) else lost
+        return (*lost, *_beside_the_next_head(seen)) if isinstance(found, Running) else lost
     match found:
         case Completed() | Failed():
-            return (*_clear_up(seen, found, now), *_leave_the_queue(seen, f"the fleet {found.verb}"))
+            return (*_clear_up(seen, found), *_leave_the_queue(seen, f"the fleet {found.verb}"))
         case Suspended():
             why = "the fleet is suspended"
             return (*_free_the_cluster(seen, why), *_leave_the_queue(seen, why))
         case Pending() | Running():
-            return _go_on(seen, now)
+            return _go_on(seen)
         case _:
             assert_never(found)
 
 
-def _give_up(seen: Observed, now: datetime) -> Iterator[Action]:
+def _give_up(seen: Situation) -> Iterator[Action]:
     """Pods that hang on nodes that are lost; a driver's Job with it, which would wait for its pod for ever."""
-    for pod in given_up(seen, now):
+    for pod in given_up(seen):
         job = seen.job if seen.is_usable(seen.job) and pod.controller == uid_of(seen.job) else None
         node = f"node {pod.node} is lost"
         if job is not None:
             yield Delete(JOB, name_of(job), uid_of(job), told(JOB, job, node), at_once=True)
         yield delete_pod(pod, node, at_once=True)
-        if job is not None and isinstance(outcome(seen, now), Running) and stop_wanted(seen, now) is None:
+        if job is not None and isinstance(outcome(seen), Running) and stop_wanted(seen) is None:
             yield _as_it_ran(seen, job, restarts(seen, job) + 1, "the driver, on another node")
 
 
-def _clear_up(seen: Observed, end: Over, now: datetime) -> Iterator[Action]:
+def _clear_up(seen: Situation, end: Over) -> Iterator[Action]:
     """What goes at the end, and what only later; a Job goes once the status remembers how it ended."""
-    is_expired = _is_expired(seen, now)
+    is_expired = _is_expired(seen)
     if is_expired or seen.fleet.spec.when_finished is WhenFinished.DELETE:
         yield from _free_the_cluster(seen, f"the fleet {end.verb}")
     if seen.is_usable(seen.job):
@@ -124,11 +124,11 @@ def _clear_up(seen: Observed, end: Over, now: datetime) -> Iterator[Action]:
         elif _would_run_again(seen, end, seen.job):
             yield delete(JOB, seen.job, "the fleet completed, and its Job would start another driver")
         else:
-            yield from _end_what_outlives_the_run(seen, end, seen.job, now)
+            yield from _end_what_outlives_the_run(seen, end, seen.job)
 
 
-def _end_what_outlives_the_run(seen: Observed, end: Over, job: Object, now: datetime) -> Iterator[Action]:
-    left, pod = until_deleted(seen, now), seen.driver_pod
+def _end_what_outlives_the_run(seen: Situation, end: Over, job: Object) -> Iterator[Action]:
+    left, pod = until_deleted(seen), seen.driver_pod
     if pod is None or left is None or left > timedelta(0):
         return
     why = f"{what_runs_on(pod)} {ENDS_WITHIN.seconds} s after the driver's end"
@@ -140,24 +140,24 @@ def _end_what_outlives_the_run(seen: Observed, end: Over, job: Object, now: date
         yield delete(JOB, job, why)
 
 
-def _would_run_again(seen: Observed, end: Over, job: Object) -> bool:
+def _would_run_again(seen: Situation, end: Over, job: Object) -> bool:
     """Whether the Job counts as failed what else was in the pod of a driver that was done."""
     is_over = has_condition(job, "Complete") or has_condition(job, "Failed")
     return isinstance(end, Completed) and seen.driver_phase != "Succeeded" and not is_over
 
 
-def _is_expired(seen: Observed, now: datetime) -> bool:
+def _is_expired(seen: Situation) -> bool:
     before = seen.fleet.status.driver if seen.fleet.status else None
-    return before is not None and before.expires is not None and before.expires <= now
+    return before is not None and before.expires is not None and before.expires <= seen.now
 
 
-def _free_the_cluster(seen: Observed, why: str) -> Iterator[Action]:
+def _free_the_cluster(seen: Situation, why: str) -> Iterator[Action]:
     for cluster in seen.clusters:
         if seen.is_usable(cluster):
             yield delete(kind_of(cluster), cluster, why)
 
 
-def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
+def _go_on(seen: Situation) -> Iterator[Action]:
     job = seen.job
     if not seen.is_usable(job):
         if seen.problems:
@@ -166,12 +166,12 @@ def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
             yield from _leave_the_queue(seen, why)
         else:
             yield from _end_unused_pods(seen)
-            yield from _start(seen, now)
+            yield from _start(seen)
         return
-    again = tuple(_beside_the_next_head(seen, now))
+    again = tuple(_beside_the_next_head(seen))
     if again:
         yield from again
-    elif why := _why_stop(seen, now) or why_replaced(seen, job):
+    elif why := _why_stop(seen) or why_replaced(seen, job):
         yield delete(JOB, job, why)
     elif is_rolled(seen) and only_workers_changed(seen):
         generation = seen.fleet.metadata.generation
@@ -179,70 +179,70 @@ def _go_on(seen: Observed, now: datetime) -> Iterator[Action]:
         changed = with_workers_of(job, seen.fleet)
         yield Update(JOB, changed, uid_of(job), why)
         # In the same look: the watch's news of what the operator wrote itself are none.
-        yield from _keep_up(_with_driver(seen, job, changed), now)
+        yield from _keep_up(_with_driver(seen, job, changed))
     else:
-        yield from _keep_up(seen, now)
+        yield from _keep_up(seen)
 
 
-def _beside_the_next_head(seen: Observed, now: datetime) -> Iterator[Action]:
+def _beside_the_next_head(seen: Situation) -> Iterator[Action]:
     """The next driver, where the present one ended for its head alone."""
-    job, why = seen.job, _why_stop(seen, now)
-    if seen.is_usable(job) and why and goes_on_as_it_ran(seen, now):
+    job, why = seen.job, _why_stop(seen)
+    if seen.is_usable(job) and why and goes_on_as_it_ran(seen):
         yield Delete(JOB, name_of(job), uid_of(job), told(JOB, job, why), at_once=True)
         yield _as_it_ran(seen, job, restarts(seen, job), "the driver, beside the next head")
 
 
-def _as_it_ran(seen: Observed, job: Object, count: int, why: str) -> Create:
+def _as_it_ran(seen: Situation, job: Object, count: int, why: str) -> Create:
     """The driver's Job once more, of the spec that it ran: a changed one that is held stays so."""
     again = given(seen, as_admitted(seen, DRIVER_CHILD, started_again(seen.present, job, count)))
     return Create(JOB, again, told(JOB, again, why))
 
 
-def _keep_up(seen: Observed, now: datetime) -> Iterator[Action]:
+def _keep_up(seen: Situation) -> Iterator[Action]:
     """Tend what the run of a driver that goes on consists of."""
-    yield from _end_what_outlives_its_driver(seen, now)
+    yield from _end_what_outlives_its_driver(seen)
     yield from _end_what_hangs(seen)
     if seen.running is not None and queue.is_placed(seen):
         yield from _leave_the_last_head(seen)
         yield from _end_unused_pods(seen)
         # First: a refused child ends the plan, and Kueue would evict a fleet that collects.
-        yield from tell_ready(seen, now)
+        yield from tell_ready(seen)
         yield from tend(seen)
 
 
-def _end_what_outlives_its_driver(seen: Observed, now: datetime) -> Iterator[Action]:
-    left, pod = until_deleted(seen, now), seen.driver_pod
+def _end_what_outlives_its_driver(seen: Situation) -> Iterator[Action]:
+    left, pod = until_deleted(seen), seen.driver_pod
     if pod is not None and left is not None and left <= timedelta(0):
         why = f"its driver failed: {first_line(pod) or 'it left no message'}; {what_runs_on(pod)}"
         yield delete_pod(pod, why)
 
 
-def _end_what_hangs(seen: Observed) -> Iterator[Action]:
+def _end_what_hangs(seen: Situation) -> Iterator[Action]:
     left, pod = until_replaced(seen), seen.driver_pod
     if pod is not None and left is not None and left <= timedelta(0):
         deadline = seen.fleet.spec.driver.liveness_deadline_seconds
         yield delete_pod(pod, f"its driver hangs: its Lease was not renewed for {deadline} s")
 
 
-def _leave_the_last_head(seen: Observed) -> Iterator[Action]:
+def _leave_the_last_head(seen: Situation) -> Iterator[Action]:
     for pod in left_behind(seen):
         yield delete_pod(pod, "it belongs to a Ray head that no longer exists", grace_seconds=GRACE_SECONDS)
 
 
-def _end_unused_pods(seen: Observed) -> Iterator[Action]:
+def _end_unused_pods(seen: Situation) -> Iterator[Action]:
     for pod in unused_pods(seen):
         why = "it is ended at once, because its RayCluster or Job was deleted and no driver uses it"
         # Somebody else's deletion is only made quicker.
         yield delete_pod(pod, why, grace_seconds=GRACE_SECONDS, announced=False)
 
 
-def _with_driver(seen: Observed, job: Object, changed: Object) -> Observed:
+def _with_driver(seen: Situation, job: Object, changed: Object) -> Situation:
     """What is seen once the driver's Job is changed, and runs the stored spec with it."""
     after = {**job, "metadata": {**metadata(job), **metadata(changed)}}
     return replace(seen, running=seen.fleet, children={**seen.children, DRIVER_CHILD: after})
 
 
-def _start(seen: Observed, now: datetime) -> Iterator[Action]:
+def _start(seen: Situation) -> Iterator[Action]:
     """Make what a run consists of, at once or when there is quota for all of it."""
     match queue.state(seen):
         case queue.Unqueued():
@@ -257,10 +257,10 @@ def _start(seen: Observed, now: datetime) -> Iterator[Action]:
         case queue.Withdrawn(why):
             yield from _free_the_cluster(seen, why)
             if not queue.in_use(seen):
-                yield from _give_quota_back(seen, why, now)
+                yield from _give_quota_back(seen, why)
 
 
-def _ask_for_quota(seen: Observed) -> Iterator[Action]:
+def _ask_for_quota(seen: Situation) -> Iterator[Action]:
     wanted, child = queue.asked_for(seen), WORKLOAD_CHILD
     if wanted is None:
         return
@@ -280,29 +280,29 @@ def _ask_for_quota(seen: Observed) -> Iterator[Action]:
         yield from put_right(child, seen.workload, given(seen, wanted))
 
 
-def _give_quota_back(seen: Observed, why: str, now: datetime) -> Iterator[Action]:
+def _give_quota_back(seen: Situation, why: str) -> Iterator[Action]:
     """Nothing uses it any more: an evicted Workload goes back into the queue, any other is asked for anew."""
     found = seen.workload
     if not seen.is_usable(found):
         return
     if has_condition(found, "Evicted"):
         yield SetStatus(
-            WORKLOAD, found, queue.status_given_back(found, now), told(WORKLOAD, found, "gives its quota back")
+            WORKLOAD, found, queue.status_given_back(found, seen.now), told(WORKLOAD, found, "gives its quota back")
         )
     else:
         yield delete(WORKLOAD, found, why)
 
 
-def _leave_the_queue(seen: Observed, why: str) -> Iterator[Action]:
+def _leave_the_queue(seen: Situation, why: str) -> Iterator[Action]:
     """Quota is held for as long as there are pods that it is for."""
     if seen.is_usable(seen.workload) and not queue.in_use(seen):
         yield delete(WORKLOAD, seen.workload, why)
 
 
-def _why_stop(seen: Observed, now: datetime) -> str:
+def _why_stop(seen: Situation) -> str:
     """Why a driver that is to end, or that ended because it was asked to, goes now; empty if it does not."""
-    stop = stop_wanted(seen, now)
+    stop = stop_wanted(seen)
     if stop is not None:
-        why = why_end(seen, stop, now)
+        why = why_end(seen, stop)
         return f"{stop.why}; {why}" if why else ""
     return "its driver ended after a batch, and the next driver resumes" if has_stopped(seen) else ""

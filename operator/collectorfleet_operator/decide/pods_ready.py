@@ -6,7 +6,6 @@ Kueue evicts a Workload that does not say ``PodsReady`` in time: after 30 minute
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.conditions.outcome import Pending, Running
@@ -15,29 +14,29 @@ from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, SetStatus
 from collectorfleet_operator.decide.conditions.underway import conditions_of
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
+from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.upkeep import told
 from collectorfleet_operator.objects import has_condition
 
 
-def tell_ready(seen: Observed, now: datetime) -> Iterator[Action]:
+def tell_ready(seen: Situation) -> Iterator[Action]:
     """Say ``PodsReady`` once; it stays true until the quota is given back."""
     found = seen.workload
     if not seen.is_usable(found) or queue.says_ready(found) or not has_condition(found, "Admitted"):
         return
-    why = _why_ready(seen, now)
+    why = _why_ready(seen)
     if why:
-        yield SetStatus(WORKLOAD, found, queue.status_ready(found, now, why), told(WORKLOAD, found, why))
+        yield SetStatus(WORKLOAD, found, queue.status_ready(found, seen.now, why), told(WORKLOAD, found, why))
 
 
-def _why_ready(seen: Observed, now: datetime) -> str:
+def _why_ready(seen: Situation) -> str:
     """Why the quota is in use as it should be; empty if it is not yet."""
     if queue.is_everything_ready(seen):
         # Environments may start for longer than Kueue waits.
         return "all pods of the fleet are ready"
     # With minAvailable below all collectors, a fleet works although some of its pods never start.
-    ready = _ready(seen, now)
+    ready = _ready(seen)
     if ready is None:
         return ""
     if is_true(ready):
@@ -46,8 +45,8 @@ def _why_ready(seen: Observed, now: datetime) -> str:
     return f"enough pods of the fleet are ready: {ready.message}" if ready.reason == Reason.FIRST_BATCH_PENDING else ""
 
 
-def _ready(seen: Observed, now: datetime) -> Condition | None:
-    run = outcome(seen, now)
+def _ready(seen: Situation) -> Condition | None:
+    run = outcome(seen)
     if not isinstance(run, Pending | Running):
         return None
-    return next(one for one in conditions_of(seen, run, now) if one.type == ConditionType.READY)
+    return next(one for one in conditions_of(seen, run) if one.type == ConditionType.READY)

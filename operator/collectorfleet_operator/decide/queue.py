@@ -24,8 +24,8 @@ from collectorfleet_operator.children.workload import (
     workers_of,
     workload,
 )
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.pods import count_ready, staying
+from collectorfleet_operator.decide.situation import Situation, once
 from collectorfleet_operator.objects import Object, has_condition, name_of
 
 _RESERVED: Final = "QuotaReserved"
@@ -67,7 +67,8 @@ class Withdrawn:
 State = Unqueued | Waiting | Admitted | Withdrawn
 
 
-def state(seen: Observed) -> State:
+@once
+def state(seen: Situation) -> State:
     """Where the fleet stands. A run stays in the queue that it began in, or outside of any, while it has a driver."""
     queue = queue_of_run(seen)
     if not queue:
@@ -92,18 +93,19 @@ def state(seen: Observed) -> State:
     return _admitted(seen, found)
 
 
-def queue_of_run(seen: Observed) -> str:
+@once
+def queue_of_run(seen: Situation) -> str:
     """The LocalQueue of what runs, else of what is to run; empty if there is none."""
     return queue_it_began_in(seen.job) if seen.is_usable(seen.job) else queue_of(seen.fleet)
 
 
-def why_withdrawn(seen: Observed) -> str:
+def why_withdrawn(seen: Situation) -> str:
     """A clause; empty while the fleet may run."""
     found = state(seen)
     return found.why if isinstance(found, Withdrawn) else ""
 
 
-def is_placed(seen: Observed) -> bool:
+def is_placed(seen: Situation) -> bool:
     """Whether it is known where the pods of what runs may be: else nothing of it is put right."""
     match state(seen):
         case Unqueued():
@@ -116,7 +118,7 @@ def is_placed(seen: Observed) -> bool:
             assert_never(found)
 
 
-def asked_for(seen: Observed) -> Object | None:
+def asked_for(seen: Situation) -> Object | None:
     """The Workload that the fleet is to wait with; None where its priority is not known."""
     made, name = workload(seen.present, seen.kueue), priority_class_of(seen.fleet)
     if not name:
@@ -126,7 +128,7 @@ def asked_for(seen: Observed) -> Object | None:
     return with_priority(made, name, int(seen.priority_class["value"]), seen.kueue)
 
 
-def lacks(seen: Observed) -> bool:
+def lacks(seen: Situation) -> bool:
     """Whether it waits for a class or a flavor of Kueue's that does not exist."""
     if not queue_of_run(seen) or seen.why_no_queues:
         return False
@@ -138,7 +140,7 @@ def lacks(seen: Observed) -> bool:
     return bool(priority_class_of(seen.fleet)) and seen.priority_class is None
 
 
-def in_use(seen: Observed) -> bool:
+def in_use(seen: Situation) -> bool:
     """Whether there is still something that the quota is for."""
     if any(seen.is_ours(cluster) for cluster in seen.clusters):
         return True
@@ -169,7 +171,7 @@ def evaluator_pods(counts: Mapping[str, int]) -> int:
     return counts.get(workers_of(EVALUATOR_GROUP), 0)
 
 
-def is_everything_ready(seen: Observed) -> bool:
+def is_everything_ready(seen: Situation) -> bool:
     """Whether each pod that the quota is for is ready, which Kueue may be told to wait for.
 
     Evaluators are not asked: what Kueue evicts, because they are late, collects without them.
@@ -206,7 +208,7 @@ def message_of(found: Object, type_: str) -> str:
     return str(_condition(found, type_).get("message") or "")
 
 
-def _why_no_workload(seen: Observed) -> str:
+def _why_no_workload(seen: Situation) -> str:
     name = priority_class_of(seen.fleet)
     if name and seen.priority_class is None:
         return f"WorkloadPriorityClass {name} does not exist"
@@ -224,7 +226,7 @@ def _why_pending(found: Object) -> str:
     return message_of(found, _RESERVED) or f"Workload {name_of(found)} waits in LocalQueue {queue}"
 
 
-def _admitted(seen: Observed, found: Object) -> Admitted:
+def _admitted(seen: Situation, found: Object) -> Admitted:
     admission = (found.get("status") or {}).get("admission") or {}
     counts = counts_of(found)
     counts |= {one["name"]: int(one["count"]) for one in _assignments(found) if one.get("count") is not None}

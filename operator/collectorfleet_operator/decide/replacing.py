@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collectorfleet_operator.decide.limits import has_delivered
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.retry import why_tried_again
+from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.objects import Object, has_condition
 
 
-def why_replaced(seen: Observed, job: Object) -> str:
+def why_replaced(seen: Situation, job: Object) -> str:
     """Why a changed spec takes the place of what runs; empty if it does not.
 
     A spec is held only for the sake of progress. A failed run has nothing but its log to lose. A run without a batch

@@ -15,18 +15,18 @@ from collectorfleet_api.conditions.outcome import Outcome
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Condition, ConditionType, Reason
 from collectorfleet_operator.children.hashes import hashes_of, hashes_on
 from collectorfleet_operator.decide.limits import code_is_newer, expires
-from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.objects import Object
 
 
-def recorded_failure(seen: Observed) -> Condition | None:
+def recorded_failure(seen: Situation) -> Condition | None:
     """Return how the last run failed, as the status says it; None if it did not."""
     before = seen.fleet.status
     found = before.condition(ConditionType.COMPLETED) if before else None
     return found if found is not None and found.reason in (Reason.FAILED, Reason.DEADLINE_EXCEEDED) else None
 
 
-def why_tried_again(seen: Observed) -> str:
+def why_tried_again(seen: Situation) -> str:
     """Return why a run that failed is tried again, as a clause; empty if it stays as it ended."""
     if seen.problems:
         return ""
@@ -42,12 +42,12 @@ def why_tried_again(seen: Observed) -> str:
     return _another_try(seen) if _is_changed(seen, failed) else ""
 
 
-def hash_of_run(seen: Observed, job: Object, found: Outcome) -> str:
+def hash_of_run(seen: Situation, job: Object, found: Outcome) -> str:
     """Return the hash of what the driver of this Job executes, for the status."""
     return _hash(hashes_on(job), seen.fleet.spec, getattr(found, "reason", None))
 
 
-def runs_another_spec(seen: Observed) -> bool:
+def runs_another_spec(seen: Situation) -> bool:
     """Whether the last run, whose Job is gone, executed something else than the stored spec."""
     before = seen.fleet.status
     ran = before.driver.spec_hash if before is not None and before.driver is not None else None
@@ -57,7 +57,7 @@ def runs_another_spec(seen: Observed) -> bool:
     )
 
 
-def _is_changed(seen: Observed, failed: Condition) -> bool:
+def _is_changed(seen: Situation, failed: Condition) -> bool:
     driver = seen.fleet.status.driver if seen.fleet.status else None
     if driver is None or driver.spec_hash is None:
         # An earlier release kept none.
@@ -71,5 +71,5 @@ def _hash(parts: Mapping[str, str], spec: CollectorFleetSpec, reason: str | None
     return hashlib.sha256(json.dumps([parts, deadlines], sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _another_try(seen: Observed) -> str:
+def _another_try(seen: Situation) -> str:
     return f"generation {seen.fleet.metadata.generation} of the spec is another try"

@@ -26,14 +26,14 @@ from collectorfleet_api.names import EVALUATOR_GROUP, LEARNER_GROUP
 from collectorfleet_api.v1alpha1 import ConditionType, Orders
 from collectorfleet_operator.children.group_sizes import sizes_of, worker_groups
 from collectorfleet_operator.children.worker_group import template_label_of
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.situation import Situation, once
 from collectorfleet_operator.objects import Object
 
 _ALL: Final = 100  # percent
 
 
-def stale(seen: Observed, desired: Object | None = None) -> list[Pod]:
+def stale(seen: Situation, desired: Object | None = None) -> list[Pod]:
     """Pods that are not of their group's template, by name; those that are on their way out are not listed.
 
     ``desired``: the RayCluster that is about to be applied, whose templates count then.
@@ -41,7 +41,14 @@ def stale(seen: Observed, desired: Object | None = None) -> list[Pod]:
     if not seen.is_usable(seen.cluster) or not seen.present.spec.has_ray:
         return []
     groups = worker_groups(desired or seen.cluster)
-    wanted = {name: template_label_of(group["template"]) for name, group in groups.items()}
+    return _of_other_templates(
+        seen, tuple((name, template_label_of(group["template"])) for name, group in groups.items())
+    )
+
+
+@once
+def _of_other_templates(seen: Situation, templates: tuple[tuple[str, str | None], ...]) -> list[Pod]:
+    wanted = dict(templates)
     found = [
         pod
         for pod in (*seen.workers, *seen.evaluators)
@@ -50,7 +57,8 @@ def stale(seen: Observed, desired: Object | None = None) -> list[Pod]:
     return sorted(found, key=attrgetter("name"))
 
 
-def to_drain(seen: Observed) -> list[str]:
+@once
+def to_drain(seen: Situation) -> list[str]:
     """The pods that the driver is to leave now: as many as may be unavailable at a time, until they are gone."""
     if not seen.is_usable(seen.cluster) or not seen.present.spec.has_ray:
         return []
@@ -71,7 +79,7 @@ def to_drain(seen: Observed) -> list[str]:
     return sorted(draining)
 
 
-def evicted(seen: Observed) -> list[Pod]:
+def evicted(seen: Situation) -> list[Pod]:
     """Worker pods that are being deleted and can still be left; what ran on a lost node is lost already.
 
     Learners leave none: Ray builds them anew where their shard is placed next.
@@ -84,7 +92,7 @@ def evicted(seen: Observed) -> list[Pod]:
     ]
 
 
-def to_replace(seen: Observed, group: str, desired: Object) -> list[str]:
+def to_replace(seen: Situation, group: str, desired: Object) -> list[str]:
     """The pods of a group that KubeRay is to put another one in the place of: nothing is left on them, or they go.
 
     A driver never says that it left a pod on which no collector ever was. Should one be on a pod that is not ready, it
@@ -103,7 +111,7 @@ def to_replace(seen: Observed, group: str, desired: Object) -> list[str]:
     ]
 
 
-def moved_at(seen: Observed, asked: Orders | None, now: datetime) -> datetime:
+def moved_at(seen: Situation, asked: Orders | None) -> datetime:
     """When the replacement last came on: it began, or a pod was asked for, or made.
 
     ``asked``: of the driver, by now. The status that is stored tells neither what begins now nor what is asked for now.
@@ -112,17 +120,17 @@ def moved_at(seen: Observed, asked: Orders | None, now: datetime) -> datetime:
     before = stored.condition(ConditionType.UP_TO_DATE) if stored else None
     began = before.last_transition_time if before is not None and not is_true(before) else None
     since = [orders.since for orders in (asked, stored.orders if stored else None) if orders]
-    return max([began or now, *since, *(pod.created for pod in seen.workers)])
+    return max([began or seen.now, *since, *(pod.created for pod in seen.workers)])
 
 
-def until_overdue(seen: Observed, asked: Orders | None, now: datetime) -> timedelta | None:
+def until_overdue(seen: Situation, asked: Orders | None) -> timedelta | None:
     """How long the replacement may still stand; None where there is nothing to replace."""
     if not stale(seen):
         return None
-    return moved_at(seen, asked, now) + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - now
+    return moved_at(seen, asked) + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - seen.now
 
 
-def _asked(seen: Observed) -> Sequence[str]:
+def _asked(seen: Situation) -> Sequence[str]:
     before: Orders | None = seen.fleet.status.orders if seen.fleet.status else None
     driver = seen.driver_pod
     return before.drain_pods if before is not None and driver is not None and before.driver == driver.name else ()
@@ -136,7 +144,7 @@ def _is_broken(pod: Pod) -> bool:
     return pod.was_never_ready and not pod.is_node_silent
 
 
-def _unavailable(seen: Observed, group: str, wanted: int, draining: Sequence[str]) -> int:
+def _unavailable(seen: Situation, group: str, wanted: int, draining: Sequence[str]) -> int:
     """Pods of the group that do not collect: missing, not ready, on their way out, or drained."""
     collecting = [
         pod for pod in seen.of_group(group) if pod.is_ready and not pod.is_terminating and pod.name not in draining
@@ -144,7 +152,7 @@ def _unavailable(seen: Observed, group: str, wanted: int, draining: Sequence[str
     return max(0, wanted - len(collecting))
 
 
-def _most_unavailable(seen: Observed, wanted: int) -> int:
+def _most_unavailable(seen: Situation, wanted: int) -> int:
     most = seen.fleet.spec.update_strategy.rolling_update.max_unavailable
     if isinstance(most, int):
         return most

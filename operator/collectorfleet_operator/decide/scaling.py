@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from collectorfleet_api.v1alpha1 import CollectorState
 from collectorfleet_operator.children.group_sizes import GroupSize, resized, sizes_of
 from collectorfleet_operator.children.workload import workers_of
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.rolling import to_replace
+from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.objects import Object
 
 _GONE = (CollectorState.RETIRED, CollectorState.FAILED)
 
 
-def sized(seen: Observed, stored: Object, desired: Object) -> Object:
+def sized(seen: Situation, stored: Object, desired: Object) -> Object:
     """``desired`` with as many worker pods as ``stored`` can go to by now, and the names of those that go.
 
     Of a Job the highest indexes go, which the driver has left first.
@@ -42,7 +42,7 @@ def limited(desired: Object, most: Mapping[str, int]) -> Object:
 
 
 def _next_size(
-    seen: Observed, group: str, present: GroupSize | None, wanted: int, replaced: Sequence[str]
+    seen: Situation, group: str, present: GroupSize | None, wanted: int, replaced: Sequence[str]
 ) -> GroupSize:
     """How many pods of a group to ask KubeRay for, and the names of those that it shall delete.
 
@@ -65,7 +65,7 @@ def _next_size(
     return GroupSize(wanted, going + tuple(_emptiest_first(seen, staying)[:surplus]))
 
 
-def _emptiest_first(seen: Observed, workers: list[Pod]) -> list[str]:
+def _emptiest_first(seen: Situation, workers: list[Pod]) -> list[str]:
     """What the driver says is empty; pods that never got ready hold nothing either; then the emptiest.
 
     The driver lists its worst 100 collectors only, so that no row is no proof of an empty pod.
@@ -76,7 +76,7 @@ def _emptiest_first(seen: Observed, workers: list[Pod]) -> list[str]:
     return [name for *_, name in order]
 
 
-def _driver_has_drained(seen: Observed, group: str) -> bool:
+def _driver_has_drained(seen: Situation, group: str) -> bool:
     """True if no running driver still counts on more collectors of the group than the fleet asks for."""
     if seen.driver_phase != "Running":
         return True
@@ -91,6 +91,6 @@ def _driver_has_drained(seen: Observed, group: str) -> bool:
     return desired <= wanted and available <= wanted
 
 
-def _collectors_by_pod(seen: Observed) -> Counter[str]:
+def _collectors_by_pod(seen: Situation) -> Counter[str]:
     rows = seen.report.collectors if seen.report else []
     return Counter(row.pod for row in rows if row.pod and row.state not in _GONE)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 
 from collectorfleet_api.v1alpha1 import CollectorState, CollectorStatus, DriverReport
-from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.situation import Situation, once
 
 
-def known(seen: Observed) -> DriverReport | None:
+@once
+def known(seen: Situation) -> DriverReport | None:
     """The driver's report, where collectors on silent nodes count only if a batch was delivered since.
 
     Ray takes longer than Kubernetes to call a node lost. If only the kubelet is away, they collect.
@@ -34,7 +35,7 @@ def known(seen: Observed) -> DriverReport | None:
     return report.model_copy(update={"progress": progress, "collectors": [*map(as_known, report.collectors)]})
 
 
-def _silent_nodes(seen: Observed, last_batch: datetime | None) -> dict[str, str]:
+def _silent_nodes(seen: Situation, last_batch: datetime | None) -> dict[str, str]:
     """Nodes by the names of worker pods that have not answered since before the last batch."""
     found = {}
     for pod in seen.workers:

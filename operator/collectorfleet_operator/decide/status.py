@@ -7,7 +7,6 @@ Which conditions there are, and their reasons: ``collectorfleet_api.v1alpha1.rea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Final, assert_never
 
 from collectorfleet_api import names
@@ -33,11 +32,11 @@ from collectorfleet_operator.children.group_sizes import sizes_of, sizes_of_work
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.decide.conditions import over, suspended, underway
 from collectorfleet_operator.decide.limits import expires
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.decide.pods import count_ready, newest, staying
 from collectorfleet_operator.decide.retry import hash_of_run
 from collectorfleet_operator.decide.silent import known
+from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import orders, restarts
 from collectorfleet_operator.objects import Object, ended_at, name_of, started_at
 
@@ -45,38 +44,38 @@ from collectorfleet_operator.objects import Object, ended_at, name_of, started_a
 _NO_ROLE: Final = "collector"
 
 
-def status(seen: Observed, now: datetime) -> OperatorStatus:
-    found = outcome(seen, now)
-    conditions = {one.type: one for one in _conditions(seen, found, now)}
+def status(seen: Situation) -> OperatorStatus:
+    found = outcome(seen)
+    conditions = {one.type: one for one in _conditions(seen, found)}
     before = seen.fleet.status
     generation = seen.fleet.metadata.generation
     return OperatorStatus(
         observed_generation=generation,
         phase=_phase(seen, found, conditions),
-        conditions=stamped(conditions.values(), before.conditions if before else (), now, generation),
+        conditions=stamped(conditions.values(), before.conditions if before else (), seen.now, generation),
         replicas=_available(seen) if is_true(conditions[ConditionType.DRIVER_RUNNING]) else 0,
         selector=_selector(seen),
         ray_cluster=_ray_cluster(seen),
         collectors_job=_collectors_job(seen),
         driver=_driver(seen, found, before),
         code=_code(seen, before),
-        orders=orders(seen, now),
+        orders=orders(seen),
     )
 
 
-def _conditions(seen: Observed, found: Outcome, now: datetime) -> list[Condition]:
+def _conditions(seen: Situation, found: Outcome) -> list[Condition]:
     match found:
         case Completed() | Failed():
             return over.conditions_after(seen, found)
         case Pending() | Running():
-            return underway.conditions_of(seen, found, now)
+            return underway.conditions_of(seen, found)
         case Suspended():
             return suspended.conditions_suspended(seen, found)
         case _:
             assert_never(found)
 
 
-def _phase(seen: Observed, found: Outcome, conditions: Mapping[str, Condition]) -> Phase:
+def _phase(seen: Situation, found: Outcome, conditions: Mapping[str, Condition]) -> Phase:
     match found:
         case Completed() | Failed():
             return found.phase
@@ -88,7 +87,7 @@ def _phase(seen: Observed, found: Outcome, conditions: Mapping[str, Condition]) 
             assert_never(found)
 
 
-def _phase_underway(seen: Observed, conditions: Mapping[str, Condition]) -> Phase:
+def _phase_underway(seen: Situation, conditions: Mapping[str, Condition]) -> Phase:
     if conditions[ConditionType.SUSPENDED].reason != Reason.NOT_SUSPENDED:
         return Phase.SUSPENDING
     if is_true(conditions[ConditionType.READY]):
@@ -103,13 +102,13 @@ def _phase_underway(seen: Observed, conditions: Mapping[str, Condition]) -> Phas
     return Phase.STARTING if seen.pods else Phase.PENDING
 
 
-def _available(seen: Observed) -> int:
+def _available(seen: Situation) -> int:
     report = known(seen)
     counts = report.progress.collectors if report and report.progress else None
     return counts.available if counts else 0
 
 
-def _selector(seen: Observed) -> str:
+def _selector(seen: Situation) -> str:
     """Pods that stand for collectors, for autoscalers on pod metrics: none where a pod holds several.
 
     Such an autoscaler counts the pods that it finds, and would ask for as many collectors.
@@ -120,7 +119,7 @@ def _selector(seen: Observed) -> str:
     return f"{names.FLEET_LABEL}={seen.fleet.metadata.name},{names.ROLE_LABEL}={role}"
 
 
-def _ray_cluster(seen: Observed) -> RayClusterStatus | None:
+def _ray_cluster(seen: Situation) -> RayClusterStatus | None:
     if seen.cluster is None or not seen.is_ours(seen.cluster) or not seen.present.spec.has_ray:
         return None
     head = newest(seen.heads)
@@ -135,7 +134,7 @@ def _ray_cluster(seen: Observed) -> RayClusterStatus | None:
     )
 
 
-def _collectors_job(seen: Observed) -> CollectorsJobStatus | None:
+def _collectors_job(seen: Situation) -> CollectorsJobStatus | None:
     if seen.cluster is None or not seen.is_ours(seen.cluster) or seen.present.spec.has_ray:
         return None
     gpus = _gpus(seen)
@@ -147,12 +146,12 @@ def _collectors_job(seen: Observed) -> CollectorsJobStatus | None:
     )
 
 
-def _worker_pods(seen: Observed, cluster: Object) -> WorkerPods:
+def _worker_pods(seen: Situation, cluster: Object) -> WorkerPods:
     ready = count_ready(staying(seen.workers))
     return WorkerPods(desired=sum(size.pods for size in sizes_of_workers(cluster).values()), ready=ready)
 
 
-def _groups(seen: Observed, cluster: Object) -> list[WorkerGroupStatus]:
+def _groups(seen: Situation, cluster: Object) -> list[WorkerGroupStatus]:
     packed = {} if isinstance(seen.groups, Refusal) else seen.groups
     found = []
     for name, size in sizes_of(cluster).items():
@@ -170,7 +169,7 @@ def _groups(seen: Observed, cluster: Object) -> list[WorkerGroupStatus]:
     return found
 
 
-def _gpus(seen: Observed) -> list[Packing]:
+def _gpus(seen: Situation) -> list[Packing]:
     """The groups whose collectors use GPUs."""
     groups = seen.groups
     if isinstance(groups, Refusal):
@@ -183,7 +182,7 @@ def _only(values: set[float]) -> float | None:
     return next(iter(values)) if len(values) == 1 else None
 
 
-def _code(seen: Observed, before: CollectorFleetStatus | None) -> CodeStatus | None:
+def _code(seen: Situation, before: CollectorFleetStatus | None) -> CodeStatus | None:
     """What the newest pod that unpacked a tree said; it stays when the pods are gone."""
     code = seen.fleet.spec.code
     if code is None or code.tree is None:
@@ -196,7 +195,7 @@ def _code(seen: Observed, before: CollectorFleetStatus | None) -> CodeStatus | N
     return before.code if before else None
 
 
-def _driver(seen: Observed, found: Outcome, before: CollectorFleetStatus | None) -> DriverPodStatus | None:
+def _driver(seen: Situation, found: Outcome, before: CollectorFleetStatus | None) -> DriverPodStatus | None:
     if seen.job is None or not seen.is_ours(seen.job):
         return _driver_on_record(seen, found, before)
     pod = seen.driver_pod
@@ -210,7 +209,7 @@ def _driver(seen: Observed, found: Outcome, before: CollectorFleetStatus | None)
     )
 
 
-def _driver_on_record(seen: Observed, found: Outcome, before: CollectorFleetStatus | None) -> DriverPodStatus | None:
+def _driver_on_record(seen: Situation, found: Outcome, before: CollectorFleetStatus | None) -> DriverPodStatus | None:
     match found:
         case Completed() | Failed():
             # It stays when its Job is tidied up.

@@ -17,11 +17,11 @@ from collectorfleet_operator.children.hashes import changed_parts, group_part, i
 from collectorfleet_operator.decide.deleted_cluster import takes_the_driver_with_it
 from collectorfleet_operator.decide.heads import has_collectors
 from collectorfleet_operator.decide.limits import idle, recorded
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.pods import staying
 from collectorfleet_operator.decide.queue import why_withdrawn
 from collectorfleet_operator.decide.resuming import kept_at, resumes
 from collectorfleet_operator.decide.rolling import to_drain
+from collectorfleet_operator.decide.situation import Situation, once
 from collectorfleet_operator.objects import Object, has_condition
 
 
@@ -36,7 +36,8 @@ class Stop:
     is_waited_for: bool = True  # the driver may end its batch
 
 
-def stop_wanted(seen: Observed, now: datetime) -> Stop | None:
+@once
+def stop_wanted(seen: Situation) -> Stop | None:
     """Why the present driver is to end; None while it is to go on."""
     if not seen.is_usable(seen.job):
         return None
@@ -45,7 +46,7 @@ def stop_wanted(seen: Observed, now: datetime) -> Stop | None:
     withdrawn = why_withdrawn(seen)
     if withdrawn:
         return Stop(Reason.QUOTA_TAKEN_BACK, withdrawn)
-    waits = why_suspended_idle(seen) or idle(seen, now)
+    waits = why_suspended_idle(seen) or idle(seen)
     if waits:
         return Stop(Reason.IDLE_TIMEOUT, waits, is_recorded=bool(why_suspended_idle(seen)))
     if is_rolled(seen) and not only_workers_changed(seen) and not why_held(seen):
@@ -58,7 +59,7 @@ def stop_wanted(seen: Observed, now: datetime) -> Stop | None:
     return None
 
 
-def _outlives_its_head(seen: Observed) -> bool:
+def _outlives_its_head(seen: Situation) -> bool:
     """Whether a driver that could go on elsewhere still works, for the while that Ray does so without its head.
 
     Collectors answer it for that long, and a checkpoint needs no head: asked now, it loses nothing.
@@ -71,15 +72,15 @@ def _outlives_its_head(seen: Observed) -> bool:
     return _head_went(seen)
 
 
-def goes_on_as_it_ran(seen: Observed, now: datetime) -> bool:
+def goes_on_as_it_ran(seen: Situation) -> bool:
     """Whether a driver ends, because it was asked to, for its head alone: a changed spec that is held stays so."""
-    stop = stop_wanted(seen, now)
+    stop = stop_wanted(seen)
     if stop is not None:
         return stop.reason is Reason.HEAD_STARTING
     return has_stopped(seen) and seen.present.spec.has_ray and _head_went(seen)
 
 
-def _head_went(seen: Observed) -> bool:
+def _head_went(seen: Situation) -> bool:
     """Whether there is no head that the present driver works with, or none since it was asked to end."""
     # A RayCluster that is deleted in the foreground goes after its pods.
     heads = staying(seen.heads) if seen.is_usable(seen.cluster) else []
@@ -89,30 +90,32 @@ def _head_went(seen: Observed) -> bool:
     return not heads or (asked is not None and all(head.created >= asked.replace(microsecond=0) for head in heads))
 
 
-def why_suspended_idle(seen: Observed) -> str:
+def why_suspended_idle(seen: Situation) -> str:
     """Why the status says that the fleet is suspended although nobody asked for it; empty if it does not."""
     found = recorded(seen, ConditionType.SUSPENDED, Reason.IDLE_TIMEOUT)
     return found.message.partition(":")[0] if found is not None else ""
 
 
-def is_rolled(seen: Observed) -> bool:
+def is_rolled(seen: Situation) -> bool:
     """Whether there is a changed spec that ``spec.updateStrategy`` says to carry out."""
     is_rolling = seen.fleet.spec.update_strategy.type is UpdateStrategyType.ROLLING_UPDATE
     return is_rolling and seen.spec_is_held and not seen.problems
 
 
-def only_workers_changed(seen: Observed) -> bool:
+@once
+def only_workers_changed(seen: Situation) -> bool:
     """Whether what changed is nothing that the driver or the head is made from."""
     return seen.is_usable(seen.job) and all(map(is_group, changed_parts(seen.job, seen.fleet.spec)))
 
 
-def changed_pods(seen: Observed) -> str:
+def changed_pods(seen: Situation) -> str:
     """Return in words which pods change where only pods of worker groups do."""
     changed = changed_parts(seen.job, seen.fleet.spec) if seen.is_usable(seen.job) else set()
     return "evaluator pods" if changed == {group_part(names.EVALUATOR_GROUP)} else "worker pods"
 
 
-def why_held(seen: Observed) -> str:
+@once
+def why_held(seen: Situation) -> str:
     """Why a changed spec waits although it is to be carried out; empty if it does not.
 
     What the driver has learned would be lost where the next one cannot go on from it.
@@ -129,7 +132,8 @@ def why_held(seen: Observed) -> str:
     return f"the newest checkpoint could not be written ({failure})" if failure else ""
 
 
-def has_stopped(seen: Observed) -> bool:
+@once
+def has_stopped(seen: Situation) -> bool:
     """Whether the present driver ended because it was asked to; its Job still says so when its pod is gone."""
     pod = seen.driver_pod
     ended = pod.exits.get(CONTAINER) if pod is not None else None
@@ -140,27 +144,28 @@ def has_stopped(seen: Observed) -> bool:
     return any(one["type"] == "Failed" and told in one.get("message", "") for one in conditions)
 
 
-def restarts(seen: Observed, job: Object) -> int:
+def restarts(seen: Situation, job: Object) -> int:
     """How often the driver was started again under its Job and those before."""
     failed = int((job.get("status") or {}).get("failed", 0))
     # One that ended because it was asked to is none, and neither is the last one, after which none comes.
     return restarts_before(job) + max(0, failed - (has_stopped(seen) or has_condition(job, "Failed")))
 
 
-def orders(seen: Observed, now: datetime) -> Orders | None:
+@once
+def orders(seen: Situation) -> Orders | None:
     """What the present driver is asked to do, and since when; None where it is asked nothing."""
     pod = seen.driver_pod
     if pod is None or why_not_asked(seen):
         return None
-    if stop_wanted(seen, now) is not None:
-        return Orders(driver=pod.name, stop_at_batch=True, since=seen.asked_to_end_since or now)
+    if stop_wanted(seen) is not None:
+        return Orders(driver=pod.name, stop_at_batch=True, since=seen.asked_to_end_since or seen.now)
     drained = to_drain(seen)
     if not drained:
         return None
-    return Orders(driver=pod.name, drain_pods=drained, since=_drained_since(seen, drained) or now)
+    return Orders(driver=pod.name, drain_pods=drained, since=_drained_since(seen, drained) or seen.now)
 
 
-def why_end(seen: Observed, stop: Stop, now: datetime) -> str:
+def why_end(seen: Situation, stop: Stop) -> str:
     """Why the Job of a driver that is to end is deleted now; empty while the driver is waited for."""
     if not stop.is_recorded:
         return ""
@@ -171,27 +176,30 @@ def why_end(seen: Observed, stop: Stop, now: datetime) -> str:
     not_asked = why_not_asked(seen)
     if not_asked:
         return not_asked
-    return f"its driver {did_not_end(seen)}" if stop.frees_pods and is_overdue(seen, now) else ""
+    return f"its driver {did_not_end(seen)}" if stop.frees_pods and is_overdue(seen) else ""
 
 
-def is_overdue(seen: Observed, now: datetime) -> bool:
+def is_overdue(seen: Situation) -> bool:
     """Whether the driver was asked to end, and has not within ``spec.progressDeadlineSeconds``."""
-    left = until_overdue(seen, now)
+    left = until_overdue(seen)
     return left is not None and left <= timedelta(0)
 
 
-def did_not_end(seen: Observed) -> str:
+def did_not_end(seen: Situation) -> str:
     """A clause about an overdue driver."""
     return f"has not ended within {seen.fleet.spec.progress_deadline_seconds} s (spec.progressDeadlineSeconds)"
 
 
-def until_overdue(seen: Observed, now: datetime) -> timedelta | None:
+def until_overdue(seen: Situation) -> timedelta | None:
     """How long the driver that is asked to end has left; None where none is asked."""
     since = seen.asked_to_end_since
-    return since + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - now if since is not None else None
+    return (
+        since + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - seen.now if since is not None else None
+    )
 
 
-def why_not_asked(seen: Observed) -> str:
+@once
+def why_not_asked(seen: Situation) -> str:
     """Why the present driver ends without being asked; empty where it is to be asked."""
     if seen.driver_phase != "Running":
         return "its driver does not run"
@@ -202,6 +210,6 @@ def why_not_asked(seen: Observed) -> str:
     return ""
 
 
-def _drained_since(seen: Observed, drained: list[str]) -> datetime | None:
+def _drained_since(seen: Situation, drained: list[str]) -> datetime | None:
     before = seen.fleet.status.orders if seen.fleet.status else None
     return before.since if before is not None and before.drain_pods == drained else None

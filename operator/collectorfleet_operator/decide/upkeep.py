@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from collectorfleet_api import names
+from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.built import as_it_was_built
+from collectorfleet_operator.children.by_identity import by_identity
 from collectorfleet_operator.children.driver_job import has_taken_up_workers
 from collectorfleet_operator.children.group_sizes import sized_in_place
 from collectorfleet_operator.children.hashes import changed_cluster_parts, is_group
@@ -23,15 +25,15 @@ from collectorfleet_operator.children.table import (
 from collectorfleet_operator.children.token_secret import SECRET, token_secret
 from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, Create, CreateSecret, Delete, Update
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.scaling import limited, sized
+from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.objects import Kind, Object, name_of, uid_of
 
 _HOLD_COLLECTORS: Final = (RAYCLUSTER_CHILD, COLLECTORS_CHILD)
 
 
-def tend(seen: Observed) -> Iterator[Action]:
+def tend(seen: Situation) -> Iterator[Action]:
     """Make what is missing and put right what differs, by the spec that runs."""
     if not seen.can_be_made:
         return
@@ -44,14 +46,14 @@ def tend(seen: Observed) -> Iterator[Action]:
         yield from _make_room(seen)
 
 
-def _share_a_token(seen: Observed) -> Iterator[Action]:
+def _share_a_token(seen: Situation) -> Iterator[Action]:
     """Before the pods of a fleet without Ray, which wait for it."""
     if seen.cluster is None and not seen.present.spec.has_ray:
         made = given(seen, token_secret(seen.present))
         yield CreateSecret(SECRET, made, names.HOSTS_TOKEN_KEY, told(SECRET, made, "what its pods know each other by"))
 
 
-def _has_room(seen: Observed) -> bool:
+def _has_room(seen: Situation) -> bool:
     """Whether what this run consists of exists or can be made: nothing of an earlier run is in its way."""
     if any(seen.is_ours(other) for other in _of_the_other_launcher(seen)):
         return False
@@ -66,7 +68,7 @@ def _has_room(seen: Observed) -> bool:
     return seen.is_usable(seen.job)
 
 
-def _is_of_another_run(seen: Observed, cluster: Object) -> bool:
+def _is_of_another_run(seen: Situation, cluster: Object) -> bool:
     """Whether the cluster has to be made anew; Ray's worker groups alone change in place where the driver goes on."""
     changed = changed_cluster_parts(cluster, seen.present.spec)
     if seen.present.spec.has_ray and seen.is_usable(seen.job) and has_taken_up_workers(seen.job):
@@ -74,7 +76,7 @@ def _is_of_another_run(seen: Observed, cluster: Object) -> bool:
     return bool(changed)
 
 
-def _make_room(seen: Observed) -> Iterator[Action]:
+def _make_room(seen: Situation) -> Iterator[Action]:
     generation = seen.fleet.metadata.generation
     why = f"it was made from another spec; generation {generation} starts on a new one"
     for cluster in seen.clusters:
@@ -82,14 +84,22 @@ def _make_room(seen: Observed) -> Iterator[Action]:
             yield delete(kind_of(cluster), cluster, why)
 
 
-def _of_the_other_launcher(seen: Observed) -> list[Object]:
+def _of_the_other_launcher(seen: Situation) -> list[Object]:
     """What held collectors before the launcher was another one."""
     return [cluster for cluster in seen.clusters if cluster is not seen.cluster]
 
 
-def _keep(seen: Observed, child: Child) -> Iterator[Action]:
+@by_identity
+def built_children(fleet: CollectorFleet) -> Mapping[Child, Object]:
+    """Return the manifests that a fleet asks for, without its Workload; nobody may change one of them."""
+    return {
+        child: made for child in CHILDREN if child is not WORKLOAD_CHILD and (made := child.build(fleet)) is not None
+    }
+
+
+def _keep(seen: Situation, child: Child) -> Iterator[Action]:
     """Make a child that is missing, put right one that differs, and delete one that is not asked for."""
-    built, stored = child.build(seen.present), seen.children.get(child)
+    built, stored = built_children(seen.present).get(child), seen.children.get(child)
     if built is None:
         if seen.is_usable(stored):
             yield delete(child.kind, stored, "the fleet asks for none")
@@ -108,12 +118,12 @@ def _keep(seen: Observed, child: Child) -> Iterator[Action]:
         yield from put_right(child, stored, desired)
 
 
-def given(seen: Observed, desired: Object) -> Object:
+def given(seen: Situation, desired: Object) -> Object:
     """With what the fleet's metadata has for all of its children: no part of what a child is made from."""
     return propagated(desired, seen.propagation.of(seen.fleet.metadata))
 
 
-def as_admitted(seen: Observed, child: Child, desired: Object) -> Object:
+def as_admitted(seen: Situation, child: Child, desired: Object) -> Object:
     """``desired`` where Kueue lets it run, and no larger than it lets it be."""
     name, found = queue.queue_of_run(seen), queue.state(seen)
     if not name:

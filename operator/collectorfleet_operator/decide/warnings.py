@@ -14,7 +14,7 @@ from typing import Final
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.times import parse_time
 from collectorfleet_api.v1alpha1 import ConditionType
-from collectorfleet_operator.decide.observed import Observed, Warned
+from collectorfleet_operator.decide.situation import Situation, Warned
 from collectorfleet_operator.objects import Object
 
 GOES_ON_FOR: Final = timedelta(seconds=10)
@@ -62,7 +62,7 @@ def relevant(events: Iterable[Object], now: datetime) -> list[Warned]:
     ]
 
 
-def newest_about(seen: Observed, uids: Collection[str], told: ConditionType) -> Warned | None:
+def newest_about(seen: Situation, uids: Collection[str], told: ConditionType) -> Warned | None:
     """The newest warning about one of these that may be why the condition ``told`` is not true; None if none is."""
     before = seen.fleet.status.condition(told) if seen.fleet.status else None
     since = heard_from(is_true=is_true(before), turned_at=before.last_transition_time if before is not None else None)

@@ -16,7 +16,7 @@ from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import COLLECTORS_CHILD, RAYCLUSTER_CHILD, News, child_named
 from collectorfleet_operator.decide.actions import Action, Create, CreateSecret, Delete, SetStatus, Update
 from collectorfleet_operator.decide.events import Change, deleted, made
-from collectorfleet_operator.decide.observed import Refused
+from collectorfleet_operator.decide.situation import Refused
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import (

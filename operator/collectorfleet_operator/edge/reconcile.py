@@ -8,20 +8,21 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus, ConditionType, OperatorStatus, Reason
 from collectorfleet_api.v1alpha1.understood import understood
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.propagation import NOTHING, Propagation
-from collectorfleet_operator.children.table import WORKLOAD_CHILD
+from collectorfleet_operator.children.table import DRIVER_CHILD, WORKLOAD_CHILD
 from collectorfleet_operator.children.workload import NEWEST_KUEUE, KueueVersion
 from collectorfleet_operator.decide.acted_on import says_what_to_do
 from collectorfleet_operator.decide.error_status import internal_error, invalid
 from collectorfleet_operator.decide.events import WARNING, Change, ignored, story
-from collectorfleet_operator.decide.observed import Observed, Refused, Warned
 from collectorfleet_operator.decide.plan import again_after, plan
 from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.situation import Refused, Situation, Warned
 from collectorfleet_operator.decide.status import status
 from collectorfleet_operator.decide.unreadable import freed
 from collectorfleet_operator.edge.cache import Cache
@@ -30,8 +31,9 @@ from collectorfleet_operator.edge.errors import KubeError, NotFoundError, Refuse
 from collectorfleet_operator.edge.event_writer import EventWriter
 from collectorfleet_operator.edge.executor import Executor, Result
 from collectorfleet_operator.edge.logs import lines_are_about
-from collectorfleet_operator.edge.observe import children_of, observe, problems_of, read
+from collectorfleet_operator.edge.observe import children_of, observe
 from collectorfleet_operator.edge.queue_objects import QueueObjects
+from collectorfleet_operator.edge.readings import Readings, problems_of
 from collectorfleet_operator.edge.status_writer import StatusWriter
 from collectorfleet_operator.objects import Key, Object, is_terminating, metadata, uid_of
 
@@ -62,6 +64,7 @@ class Reconciler:
         self._executor = Executor(kube, cache)
         self._status = StatusWriter(kube)
         self._events = events
+        self._readings = Readings()
         self._queue_objects = QueueObjects(kube, time.monotonic)
         self._said: dict[Key, Sequence[Refused]] = {}
         # Uids of pods whose Event was told.
@@ -108,7 +111,7 @@ class Reconciler:
             return None
         if is_terminating(stored):
             return None
-        found = read(self._cache, key, stored)
+        found = self._readings.read(stored, partial(self._driver_job, key))
         if found is None:
             await self._say_unreadable(key, stored)
             return _at_the_latest(None)
@@ -119,7 +122,7 @@ class Reconciler:
     ) -> timedelta | None:
         seen, result = await self._observe(key, stored, fleet, wrong, Result()), Result()
         self._tell_ignored(key, stored, seen.ignored_pods)
-        planned = plan(seen, self._now())
+        planned = plan(seen)
         again = planned.again_after
         if planned.actions:
             result = await self._executor.carry_out(key, planned.actions)
@@ -129,10 +132,10 @@ class Reconciler:
                     # No Event: most of these writes succeed at the next try.
                     with contextlib.suppress(KubeError):
                         seen = await self._observe(key, stored, fleet, wrong, result)
-                        await self._write_status(key, stored, status(seen, self._now()))
+                        await self._write_status(key, stored, status(seen))
                 raise result.interrupted
             seen = await self._observe(key, stored, fleet, wrong, result)
-            again = timedelta(0) if result.news else again_after(seen, self._now())
+            again = timedelta(0) if result.news else again_after(seen)
         if await self._write(key, stored, seen):
             again = timedelta(0)
         self._log_refused(key, result.refused)
@@ -140,7 +143,7 @@ class Reconciler:
 
     async def _observe(
         self, key: Key, stored: Object, fleet: CollectorFleet, wrong: Sequence[str], result: Result
-    ) -> Observed:
+    ) -> Situation:
         queued = {} if self.why_no_queues else await self._queued(key, fleet)
         return observe(
             self._cache,
@@ -148,6 +151,7 @@ class Reconciler:
             stored,
             fleet,
             wrong=wrong,
+            readings=self._readings,
             kuberay_installed=result.kuberay_installed and not self.kuberay_is_missing,
             propagation=self._propagation,
             refused=result.refused,
@@ -159,15 +163,18 @@ class Reconciler:
             now=self._now(),
         )
 
+    def _driver_job(self, key: Key) -> Object | None:
+        return self._cache.get(DRIVER_CHILD.kind, DRIVER_CHILD.key(key))
+
     async def _queued(self, key: Key, fleet: CollectorFleet) -> dict[str, Any]:
         """What of Kueue's a fleet with a queue refers to."""
         workload = self._cache.get(WORKLOAD_CHILD.kind, WORKLOAD_CHILD.key(key))
         flavors = await self._queue_objects.flavors(workload)
         return {"flavors": flavors, "priority_class": await self._queue_objects.priority_class(fleet)}
 
-    async def _write(self, key: Key, stored: Object, seen: Observed) -> bool:
+    async def _write(self, key: Key, stored: Object, seen: Situation) -> bool:
         """Whether the status says something now that is to be carried out."""
-        new = status(seen, self._now())
+        new = status(seen)
         before = seen.fleet.status.conditions if seen.fleet.status else []
         # Told before it is written, if it can be: a status that is written twice is one, a change that nobody saw is
         # never told.

@@ -25,7 +25,7 @@ from collectorfleet_operator.children.table import (
 from collectorfleet_operator.children.timeline import CONFIG_MAP
 from collectorfleet_operator.decide.events import EVENT
 from collectorfleet_operator.decide.lost import is_lost
-from collectorfleet_operator.decide.observed import Warned
+from collectorfleet_operator.decide.situation import Warned
 from collectorfleet_operator.decide.warnings import Heard, heard, known, relevant, uid_of_subject
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube

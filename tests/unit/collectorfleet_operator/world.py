@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -26,13 +27,14 @@ from collectorfleet_operator.children.table import LISTED
 from collectorfleet_operator.children.worker_group import GROUP_LABEL
 from collectorfleet_operator.decide.actions import Action, Create, CreateSecret, Delete, SetStatus, Update
 from collectorfleet_operator.decide.lost import LOST_AFTER, is_lost
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.plan import Plan, plan
+from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.status import status
 from collectorfleet_operator.edge.cache import Cache
-from collectorfleet_operator.edge.observe import observe, read
+from collectorfleet_operator.edge.observe import observe
+from collectorfleet_operator.edge.readings import Readings
 from collectorfleet_operator.edge.ticks import TICK_SECONDS
-from collectorfleet_operator.objects import Key, Kind, Object, label, metadata, name_of, uid_of
+from collectorfleet_operator.objects import Key, Kind, Object, label, metadata, name_of, namespace_of, uid_of
 
 NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
 NAME = "cheetah"
@@ -49,6 +51,19 @@ def kind_of(obj: Object) -> Kind:
     return KINDS[obj["apiVersion"].rpartition("/")[0], obj["kind"]]
 
 
+class RecordedCache(Cache):
+    """A cache that has pods as they are stored, too; the operator's keeps facts of them alone."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__(clock)
+        self.pods: dict[Key, Object] = {}
+
+    def put(self, kind: Kind, obj: Object) -> set[Key]:
+        if kind == POD:
+            self.pods[Key(namespace_of(obj), name_of(obj))] = copy.deepcopy(obj)
+        return super().put(kind, obj)
+
+
 class World:
     """One fleet and everything that belongs to it. ``seconds`` is the operator's clock."""
 
@@ -57,17 +72,15 @@ class World:
         self._listed_at = 0.0
         self.flavors: dict[str, Object] = {}  # Kueue's, by name
         self.secrets: set[str] = set()  # by name; nobody reads them
-        self.cache = Cache(lambda: self._listed_at)
+        self.cache = RecordedCache(lambda: self._listed_at)
+        self._readings = Readings()
         self._numbers = itertools.count(1)
-        self._pods: dict[Key, Object] = {}  # as stored; the cache keeps facts alone
         fleet = manifest(changes, NAME)
         fleet["metadata"] |= {"namespace": KEY.namespace, "uid": "fleet-1", "generation": 1}
         self.store(fleet)
 
     def store(self, obj: Object) -> Object:
         obj = self.written(obj)
-        if kind_of(obj) == POD:
-            self._pods[Key(KEY.namespace, name_of(obj))] = copy.deepcopy(obj)
         self.cache.put(kind_of(obj), obj)
         return obj
 
@@ -82,7 +95,7 @@ class World:
 
     def get(self, kind: Kind, key: Key = KEY) -> Object:
         assert self.cache.uid(kind, key) is not None, f"no {kind} {key}"
-        found = self._pods.get(key) if kind == POD else self.cache.get(kind, key)
+        found = self.cache.pods.get(key) if kind == POD else self.cache.get(kind, key)
         assert found is not None, f"no {kind} {key}"
         return copy.deepcopy(found)
 
@@ -109,21 +122,20 @@ class World:
                 return
             self._listed_at = min(max(self._listed_at + TICK_SECONDS, self.seconds - LONG_SECONDS), self.seconds)
 
-    def seen(self, **known: Any) -> Observed:
+    def seen(self, **known: Any) -> Situation:
         self._list_leases()
         stored = self.get(FLEET)
-        found = read(self.cache, KEY, stored)
+        found = self._readings.read(stored, lambda: self.cache.get(JOB, DRIVER))
         assert found is not None, "the fleet cannot be read, and nothing of it runs"
         fleet, wrong = found
         known = {"kuberay_installed": True, "flavors": self.flavors, "now": self.now, **known}
-        return observe(self.cache, KEY, stored, fleet, wrong=wrong, **known)
+        return observe(self.cache, KEY, stored, fleet, wrong=wrong, readings=self._readings, **known)
 
     def restarted(self) -> World:
         """The same cluster, as an operator sees it that has just begun."""
         other = copy.copy(self)
         other._listed_at = other.seconds
-        other._pods = dict(self._pods)
-        other.cache = Cache(lambda: other._listed_at)
+        other.cache = RecordedCache(lambda: other._listed_at)
         for kind, keys in self.cache._objects.items():
             for key in keys:
                 other.cache.put(kind, self.get(kind, key))
@@ -134,7 +146,7 @@ class World:
         return later(self.seconds)
 
     def plan(self, **known: Any) -> Plan:
-        return plan(self.seen(**known), self.now)
+        return plan(self.seen(**known))
 
     def until_told(self) -> timedelta | None:
         """How long until the fleet is looked at if nothing happens: its deadline, or a list finds its driver lost."""
@@ -310,7 +322,7 @@ class World:
 
     def look(self, now: datetime = NOON, **known: Any) -> OperatorStatus:
         """The status of this moment, written into the fleet as the operator would."""
-        new = status(self.seen(**known), now)
+        new = status(replace(self.seen(**known), now=now))
         fleet = self.get(FLEET)
         fleet["status"] = {**fleet.get("status", {}), **new.to_wire()}
         self.store(fleet)

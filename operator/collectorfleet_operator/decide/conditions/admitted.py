@@ -15,7 +15,6 @@ from collectorfleet_operator.children.workload import (
     workload,
 )
 from collectorfleet_operator.decide.conditions.finding import Finding, not_written, stuck, waiting
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.queue import (
     Admitted,
     Unqueued,
@@ -27,12 +26,13 @@ from collectorfleet_operator.decide.queue import (
     state,
     worker_pods,
 )
+from collectorfleet_operator.decide.situation import Situation
 
 _TYPE: Final = ConditionType.ADMITTED
 _BACK_IN_LINE: Final = "set spec.suspend to true and back"
 
 
-def admitted(seen: Observed) -> Finding | None:
+def admitted(seen: Situation) -> Finding | None:
     """None for a fleet without a queue."""
     match state(seen):
         case Unqueued(""):
@@ -50,7 +50,7 @@ def admitted(seen: Observed) -> Finding | None:
             assert_never(found)
 
 
-def _waiting(seen: Observed, why: str) -> Finding:
+def _waiting(seen: Situation, why: str) -> Finding:
     if seen.why_no_queues:
         return stuck(_TYPE, Reason.KUEUE_MISSING, why)
     refused = next((one for one in seen.refused if one.kind == WORKLOAD), None)
@@ -65,7 +65,7 @@ def _waiting(seen: Observed, why: str) -> Finding:
     return waiting(_TYPE, Reason.WAITING_FOR_QUOTA, text)
 
 
-def _true(seen: Observed, found: Admitted) -> Finding:
+def _true(seen: Situation, found: Admitted) -> Finding:
     by = f"admitted by ClusterQueue {found.cluster_queue}"
     wanted = counts_of(workload(seen.present, seen.kueue))
     text = f"{by} with {_pods_in_words(found.counts)}"

@@ -12,17 +12,17 @@ from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, waiting
 from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods
-from collectorfleet_operator.decide.observed import Observed, Warned
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE, PodProblem
 from collectorfleet_operator.decide.pods import common_problem, count_ready, newest, staying
+from collectorfleet_operator.decide.situation import Situation, Warned
 from collectorfleet_operator.decide.warnings import newest_about
 from collectorfleet_operator.objects import Object, name_of, uid_of
 
 _TYPE: Final = ConditionType.COLLECTORS_JOB_READY
 
 
-def collectors_job_ready(seen: Observed) -> Finding:
+def collectors_job_ready(seen: Situation) -> Finding:
     found, refused = _as_seen(seen), next((one for one in seen.refused if one.holds_collectors), None)
     # What is refused of one that is ready keeps nothing of it from running, and is told by Stalled.
     if refused is not None and not is_true(found.condition):
@@ -30,7 +30,7 @@ def collectors_job_ready(seen: Observed) -> Finding:
     return found
 
 
-def _as_seen(seen: Observed) -> Finding:
+def _as_seen(seen: Situation) -> Finding:
     earlier = _earlier(seen)
     if earlier:
         return waiting(_TYPE, Reason.WAITING_FOR_DELETION, earlier)
@@ -42,7 +42,7 @@ def _as_seen(seen: Observed) -> Finding:
     return _pods(seen, seen.cluster)
 
 
-def _earlier(seen: Observed) -> str:
+def _earlier(seen: Situation) -> str:
     for cluster in seen.clusters:
         is_other = cluster is not seen.cluster
         if (is_other and seen.is_ours(cluster)) or (not is_other and not seen.is_usable(cluster)):
@@ -53,7 +53,7 @@ def _earlier(seen: Observed) -> str:
     return ""
 
 
-def _pods(seen: Observed, job: Object) -> Finding:
+def _pods(seen: Situation, job: Object) -> Finding:
     wanted = sum(size.pods for size in sizes_of(job).values())
     found = staying(_newest_of_each(seen.workers, wanted))
     ready = min(count_ready(found), wanted)
@@ -81,7 +81,7 @@ def _newest_of_each(workers: Iterable[Pod], wanted: int) -> list[Pod]:
     return [pod for pod in found if pod is not None]
 
 
-def _problem(seen: Observed, job: Object, workers: list[Pod]) -> PodProblem | Warned | None:
+def _problem(seen: Situation, job: Object, workers: list[Pod]) -> PodProblem | Warned | None:
     found = common_problem(workers, "worker pods")
     if found is not None:
         is_unschedulable = found.reason == UNSCHEDULABLE

@@ -13,18 +13,18 @@ from collectorfleet_operator.decide.conditions.child_suspended import why_suspen
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, waiting
 from collectorfleet_operator.decide.hung import how_it_is_replaced
 from collectorfleet_operator.decide.lost import LOST_AFTER, TAKES_LEASE_WITHIN, is_lost
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.outcome import first_line
 from collectorfleet_operator.decide.outlived import ENDS_WITHIN, what_runs_on
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE
+from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.warnings import newest_about
 from collectorfleet_operator.objects import Object, name_of, uid_of
 
 _TYPE: Final = ConditionType.DRIVER_RUNNING
 
 
-def driver_running(seen: Observed, run: Underway) -> Finding:
+def driver_running(seen: Situation, run: Underway) -> Finding:
     refused = next((one for one in seen.refused if not one.holds_collectors), None)
     if refused is not None and not _pod_runs(seen):
         return not_written(_TYPE, refused)
@@ -41,19 +41,19 @@ def driver_running(seen: Observed, run: Underway) -> Finding:
             assert_never(run)
 
 
-def _pod_runs(seen: Observed) -> bool:
+def _pod_runs(seen: Situation) -> bool:
     """Whether there is a driver, which nothing that was refused since keeps from running."""
     return seen.driver_pod is not None and seen.driver_pod.phase == "Running"
 
 
-def _why_no_job(seen: Observed) -> str:
+def _why_no_job(seen: Situation) -> str:
     left = seen.leftovers(seen.driver_pods, None)
     if left:
         return f"driver pod {left[0].name} of an earlier run is being deleted"
     return f"the driver's Job is made together with the {seen.cluster_in_words}"
 
 
-def _driver(seen: Observed, job: Object) -> Finding:
+def _driver(seen: Situation, job: Object) -> Finding:
     pod = seen.driver_pod
     if pod is None:
         return _no_pod(seen, job)
@@ -69,7 +69,7 @@ def _driver(seen: Observed, job: Object) -> Finding:
             return _starting(seen, pod)
 
 
-def _no_pod(seen: Observed, job: Object) -> Finding:
+def _no_pod(seen: Situation, job: Object) -> Finding:
     suspended = why_suspended(job)
     if suspended:
         return hindered(_TYPE, Reason.CHILD_SUSPENDED, suspended)
@@ -79,13 +79,13 @@ def _no_pod(seen: Observed, job: Object) -> Finding:
     return waiting(_TYPE, Reason.PENDING, f"Job {name_of(job)} has no pod yet")
 
 
-def _running(seen: Observed, pod: Pod) -> Finding:
+def _running(seen: Situation, pod: Pod) -> Finding:
     if seen.driver_is_lost:
         return hindered(_TYPE, Reason.DRIVER_LOST, _lost(seen, pod))
     return Finding(condition(_TYPE, True, Reason.RUNNING, f"driver pod {pod.name} runs{_what_is_lost(seen)}"))
 
 
-def _lost(seen: Observed, pod: Pod) -> str:
+def _lost(seen: Situation, pod: Pod) -> str:
     lease = f"Lease {names.driver_name(seen.fleet.metadata.name)}"
     if is_lost(seen.driver_quiet_for):
         what = f"has not renewed {lease} for more than {LOST_AFTER.seconds} s"
@@ -94,7 +94,7 @@ def _lost(seen: Observed, pod: Pod) -> str:
     return f"driver pod {pod.name} {what}: it hangs or cannot reach the API server; {how_it_is_replaced(seen)}"
 
 
-def _what_is_lost(seen: Observed) -> str:
+def _what_is_lost(seen: Situation) -> str:
     report, spec = seen.report, seen.present.spec
     if report is None or report.progress is None or (report.driver_incarnation or 1) == 1:
         return ""
@@ -129,7 +129,7 @@ def _is_uncounted(pod: Pod) -> bool:
     return in_order or pod.is_disrupted
 
 
-def _starting(seen: Observed, pod: Pod) -> Finding:
+def _starting(seen: Situation, pod: Pod) -> Finding:
     found = pod.problem
     if found is not None:
         reason = Reason.DRIVER_UNSCHEDULABLE if found.reason == UNSCHEDULABLE else found.reason

@@ -14,17 +14,17 @@ from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, waiting
 from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE
 from collectorfleet_operator.decide.pods import common_problem, count_ready, staying
+from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.warnings import newest_about
 from collectorfleet_operator.objects import Object, uid_of
 
 _TYPE: Final = ConditionType.RAY_CLUSTER_READY
 
 
-def with_evaluators(seen: Observed, cluster: Object, workers: str, late: str) -> Finding:
+def with_evaluators(seen: Situation, cluster: Object, workers: str, late: str) -> Finding:
     """Return the condition of a RayCluster whose head and ``workers``, in words, are ready.
 
     ``late``: what is asked where KubeRay has not made all pods.
@@ -49,7 +49,7 @@ def _ready(what: str) -> Finding:
     return Finding(condition(_TYPE, True, Reason.READY, f"{what} are ready"))
 
 
-def _problem(seen: Observed, cluster: Object, found: list[Pod]) -> Finding | None:
+def _problem(seen: Situation, cluster: Object, found: list[Pod]) -> Finding | None:
     lost = lost_pods(seen.evaluators)
     if lost:
         return hindered(_TYPE, Reason.NODE_LOST, lost)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.v1alpha1 import Condition, ConditionType
-from collectorfleet_operator.decide.observed import Refused
+from collectorfleet_operator.decide.situation import Refused
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from collectorfleet_api.conditions.summary import completed, ready, stalled
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, WhenFinished
 from collectorfleet_operator.decide.conditions.pods_told import cluster_type
 from collectorfleet_operator.decide.conditions.up_to_date import up_to_date_after
-from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.situation import Situation
 
 
-def conditions_after(seen: Observed, end: Over) -> list[Condition]:
+def conditions_after(seen: Situation, end: Over) -> list[Condition]:
     collectors = f"the fleet {end.verb}; its collectors are gone"
     return [
         ready(end, []),
@@ -27,7 +27,7 @@ def conditions_after(seen: Observed, end: Over) -> list[Condition]:
     ]
 
 
-def _cluster(seen: Observed, end: Over) -> str:
+def _cluster(seen: Situation, end: Over) -> str:
     if seen.fleet.spec.when_finished is WhenFinished.KEEP and seen.is_usable(seen.cluster):
         return f"the fleet {end.verb}; the {seen.cluster_in_words} is kept because spec.whenFinished is Keep"
     return f"the {seen.cluster_in_words} is deleted because the fleet {end.verb}"

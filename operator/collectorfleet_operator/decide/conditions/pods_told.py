@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from collectorfleet_api.v1alpha1 import ConditionType
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.situation import Situation
 
 _MOST: Final = 3
 
 
-def cluster_type(seen: Observed) -> ConditionType:
+def cluster_type(seen: Situation) -> ConditionType:
     """Which condition is about what holds the collectors."""
     has_ray = seen.present.spec.has_ray
     return ConditionType.RAY_CLUSTER_READY if has_ray else ConditionType.COLLECTORS_JOB_READY

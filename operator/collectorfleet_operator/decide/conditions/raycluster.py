@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Final
 
 from collectorfleet_api import names
@@ -16,10 +15,10 @@ from collectorfleet_operator.decide.conditions.evaluators import with_evaluators
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, stuck, waiting
 from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods
 from collectorfleet_operator.decide.kuberay import is_late
-from collectorfleet_operator.decide.observed import Observed, Warned
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE, PodProblem
 from collectorfleet_operator.decide.pods import common_problem, count_ready, staying
+from collectorfleet_operator.decide.situation import Situation, Warned
 from collectorfleet_operator.decide.warnings import newest_about
 from collectorfleet_operator.objects import Object, is_terminating, name_of, uid_of
 
@@ -32,17 +31,17 @@ _INSTALL: Final = (
 )
 
 
-def raycluster_ready(seen: Observed, now: datetime) -> Finding:
+def raycluster_ready(seen: Situation) -> Finding:
     if not seen.kuberay_installed:
         return stuck(_TYPE, Reason.KUBERAY_MISSING, _INSTALL)
-    found, refused = _as_seen(seen, now), next((one for one in seen.refused if one.holds_collectors), None)
+    found, refused = _as_seen(seen), next((one for one in seen.refused if one.holds_collectors), None)
     # What is refused of one that is ready keeps nothing of it from running, and is told by Stalled.
     if refused is not None and found.is_needed and not is_true(found.condition):
         return not_written(_TYPE, refused)
     return found
 
 
-def _as_seen(seen: Observed, now: datetime) -> Finding:
+def _as_seen(seen: Situation) -> Finding:
     earlier = _earlier(seen)
     if earlier:
         return waiting(_TYPE, Reason.WAITING_FOR_DELETION, earlier)
@@ -51,10 +50,10 @@ def _as_seen(seen: Observed, now: datetime) -> Finding:
     suspended = why_suspended(seen.cluster)
     if suspended:
         return hindered(_TYPE, Reason.CHILD_SUSPENDED, suspended)
-    return _pods(seen, seen.cluster, "; check that the KubeRay operator runs" if is_late(seen, now) else "")
+    return _pods(seen, seen.cluster, "; check that the KubeRay operator runs" if is_late(seen) else "")
 
 
-def _earlier(seen: Observed) -> str | None:
+def _earlier(seen: Situation) -> str | None:
     cluster = seen.cluster
     other = next((one for one in seen.clusters if one is not cluster), None)
     if other is not None and seen.is_ours(other):
@@ -67,7 +66,7 @@ def _earlier(seen: Observed) -> str | None:
     return None
 
 
-def _pods(seen: Observed, cluster: Object, late: str) -> Finding:
+def _pods(seen: Situation, cluster: Object, late: str) -> Finding:
     """``late``: what is asked where KubeRay has not made all pods."""
     heads, workers = staying(seen.heads), staying(seen.workers)
     sizes = sizes_of_workers(cluster)
@@ -110,13 +109,13 @@ def _secret_taken(cluster: Object) -> str:
     )
 
 
-def _ready_pods(seen: Observed, group: str, size: GroupSize) -> int:
+def _ready_pods(seen: Situation, group: str, size: GroupSize) -> int:
     # One that is to go may still be ready.
     return min(count_ready(staying(seen.of_group(group))), size.pods)
 
 
 def _problem(
-    seen: Observed, cluster: Object, heads: Sequence[Pod], workers: Sequence[Pod], groups: Sequence[str]
+    seen: Situation, cluster: Object, heads: Sequence[Pod], workers: Sequence[Pod], groups: Sequence[str]
 ) -> PodProblem | Warned | None:
     for found, unschedulable in (
         (common_problem(heads, "head pods"), Reason.HEAD_UNSCHEDULABLE),
@@ -128,7 +127,7 @@ def _problem(
     return newest_about(seen, late, _TYPE)
 
 
-def _of_workers(seen: Observed, workers: Sequence[Pod], groups: Sequence[str]) -> list[PodProblem | None]:
+def _of_workers(seen: Situation, workers: Sequence[Pod], groups: Sequence[str]) -> list[PodProblem | None]:
     """The commonest problem of the worker pods; of each group by its name, where there are several."""
     if len(groups) == 1:
         return [common_problem(workers, "worker pods")]

@@ -14,7 +14,7 @@ from collectorfleet_api.conditions.summary import completed, stalled
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
 from collectorfleet_operator.decide.conditions.pods_told import cluster_type
 from collectorfleet_operator.decide.conditions.up_to_date import up_to_date_suspended
-from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import Stop, why_suspended_idle
 from collectorfleet_operator.objects import name_of
 
@@ -22,7 +22,7 @@ _TYPE: Final = ConditionType.SUSPENDED
 _MOST_NAMES: Final = 3
 
 
-def conditions_suspended(seen: Observed, run: Suspended) -> list[Condition]:
+def conditions_suspended(seen: Situation, run: Suspended) -> list[Condition]:
     left, idle = _left(seen), why_suspended_idle(seen)
     reason = Reason.IDLE_TIMEOUT if idle else Reason.SUSPENDING if left else Reason.SUSPENDED
     text = f"{left} being deleted" if left else _what_resuming_does(seen)
@@ -47,7 +47,7 @@ def not_suspended() -> Condition:
     return condition(_TYPE, False, Reason.NOT_SUSPENDED, "spec.suspend is false")
 
 
-def suspending(seen: Observed, stop: Stop) -> Condition:
+def suspending(seen: Situation, stop: Stop) -> Condition:
     """Of a fleet whose driver is still there."""
     pod = seen.driver_pod
     driver = f"driver pod {pod.name}" if pod is not None else "the driver"
@@ -55,7 +55,7 @@ def suspending(seen: Observed, stop: Stop) -> Condition:
     return condition(_TYPE, False, stop.reason, text)
 
 
-def _left(seen: Observed) -> str:
+def _left(seen: Situation) -> str:
     """What has not gone yet, in words; empty if nothing is left."""
     found = [*seen.driver_pods, *seen.cluster_pods]
     if found:
@@ -66,7 +66,7 @@ def _left(seen: Observed) -> str:
     return " and ".join(f"{child['kind']} {name_of(child)}" for child in children) + " are" if children else ""
 
 
-def _what_resuming_does(seen: Observed) -> str:
+def _what_resuming_does(seen: Situation) -> str:
     status, spec = seen.fleet.status, seen.fleet.spec
     gone = "the fleet has no pods"
     if status is None or status.progress is None or not seen.has_progress:
@@ -82,7 +82,7 @@ def _what_resuming_does(seen: Observed) -> str:
     return f"{gone}; after a resume it starts over and {frames} frames are lost, because {why}"
 
 
-def _stalled(seen: Observed, run: Suspended) -> Condition:
+def _stalled(seen: Situation, run: Suspended) -> Condition:
     if seen.problems:
         return condition(ConditionType.STALLED, True, Reason.INVALID_SPEC, "; ".join(seen.problems))
     return stalled(run)

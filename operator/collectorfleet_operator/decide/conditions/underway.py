@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from collectorfleet_api.conditions.collectors import collectors_available
 from collectorfleet_api.conditions.condition import condition, is_true
@@ -18,22 +18,22 @@ from collectorfleet_operator.decide.conditions.raycluster import raycluster_read
 from collectorfleet_operator.decide.conditions.suspended import not_suspended, suspending
 from collectorfleet_operator.decide.conditions.up_to_date import up_to_date
 from collectorfleet_operator.decide.limits import is_stalled
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.rolling import until_overdue
 from collectorfleet_operator.decide.silent import known
+from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import did_not_end, is_overdue, orders, stop_wanted
 
 
-def conditions_of(seen: Observed, run: Underway, now: datetime) -> list[Condition]:
-    cluster = raycluster_ready(seen, now) if seen.present.spec.has_ray else collectors_job_ready(seen)
+def conditions_of(seen: Situation, run: Underway) -> list[Condition]:
+    cluster = raycluster_ready(seen) if seen.present.spec.has_ray else collectors_job_ready(seen)
     driver = driver_running(seen, run)
-    collectors, weights = _collectors(seen, driver.condition), _weights(seen, driver.condition, now)
-    is_suspended, is_up_to_date = _suspended(seen, now), up_to_date(seen)
+    collectors, weights = _collectors(seen, driver.condition), _weights(seen, driver.condition)
+    is_suspended, is_up_to_date = _suspended(seen), up_to_date(seen)
     quota = admitted(seen)
     is_ready = _ready(seen, run, cluster, driver, collectors, quota)
     if is_suspended.reason != Reason.NOT_SUSPENDED:
         is_ready = condition(ConditionType.READY, False, is_suspended.reason, is_suspended.message)
-    is_stalled = _stalled(seen, run, is_ready, now, cluster, driver, *([quota] if quota else []))
+    is_stalled = _stalled(seen, run, is_ready, cluster, driver, *([quota] if quota else []))
     return [
         is_ready,
         _reconciling(seen, is_ready, is_stalled, is_up_to_date, collectors),
@@ -49,7 +49,7 @@ def conditions_of(seen: Observed, run: Underway, now: datetime) -> list[Conditio
     ]
 
 
-def _collectors(seen: Observed, driver: Condition) -> Condition:
+def _collectors(seen: Situation, driver: Condition) -> Condition:
     if seen.report is not None and seen.report.driver_ended and is_true(driver):
         # Its pod is about to say how it ended: nothing is missing until then.
         before = seen.fleet.status.condition(ConditionType.COLLECTORS_AVAILABLE) if seen.fleet.status else None
@@ -60,14 +60,14 @@ def _collectors(seen: Observed, driver: Condition) -> Condition:
     return collectors_available(seen.present.spec, known(seen))
 
 
-def _weights(seen: Observed, driver: Condition, now: datetime) -> Condition:
+def _weights(seen: Situation, driver: Condition) -> Condition:
     if seen.report is not None and not is_true(driver):
         return condition(ConditionType.WEIGHTS_FRESH, None, Reason.DRIVER_NOT_RUNNING, driver.message)
-    return weights_fresh(seen.report, now)
+    return weights_fresh(seen.report, seen.now)
 
 
 def _ready(
-    seen: Observed, run: Underway, cluster: Finding, driver: Finding, collectors: Condition, quota: Finding | None
+    seen: Situation, run: Underway, cluster: Finding, driver: Finding, collectors: Condition, quota: Finding | None
 ) -> Condition:
     if seen.problems and not seen.spec_is_held:
         return condition(ConditionType.READY, False, Reason.INVALID_SPEC, "; ".join(seen.problems))
@@ -89,12 +89,12 @@ def _ready(
     return found.model_copy(update={"message": collectors.message})
 
 
-def _suspended(seen: Observed, now: datetime) -> Condition:
-    stop = stop_wanted(seen, now)
+def _suspended(seen: Situation) -> Condition:
+    stop = stop_wanted(seen)
     return suspending(seen, stop) if stop is not None and stop.frees_pods else not_suspended()
 
 
-def _stalled(seen: Observed, run: Underway, ready: Condition, now: datetime, *children: Finding) -> Condition:
+def _stalled(seen: Situation, run: Underway, ready: Condition, *children: Finding) -> Condition:
     if seen.problems and not seen.spec_is_held:
         return condition(ConditionType.STALLED, True, Reason.INVALID_SPEC, "; ".join(seen.problems))
     stuck = next((one.condition for one in children if one.needs_the_user), None)
@@ -104,26 +104,26 @@ def _stalled(seen: Observed, run: Underway, ready: Condition, now: datetime, *ch
     refused = next((one for one in seen.refused if not one.is_retried), None)
     if refused is not None:
         return condition(ConditionType.STALLED, True, refused.reason, refused.message)
-    late = _late(seen, ready, now)
+    late = _late(seen, ready)
     return condition(ConditionType.STALLED, True, Reason.PROGRESS_DEADLINE_EXCEEDED, late) if late else stalled(run)
 
 
-def _late(seen: Observed, ready: Condition, now: datetime) -> str:
+def _late(seen: Situation, ready: Condition) -> str:
     """What takes longer than ``spec.progressDeadlineSeconds``, and is still tried; empty if nothing does."""
-    if is_stalled(seen, now):
+    if is_stalled(seen):
         seconds = seen.fleet.spec.progress_deadline_seconds
         return f"no batch within {seconds} s (spec.progressDeadlineSeconds) of the driver's start: {ready.message}"
-    left = until_overdue(seen, orders(seen, now), now)
+    left = until_overdue(seen, orders(seen))
     if left is not None and left <= timedelta(0):
         seconds = seen.fleet.spec.progress_deadline_seconds
         return f"no pod of a changed template was replaced for {seconds} s"
-    if stop_wanted(seen, now) is not None and is_overdue(seen, now):
+    if stop_wanted(seen) is not None and is_overdue(seen):
         return f"the driver was asked to end at the end of its batch and {did_not_end(seen)}"
     return ""
 
 
 def _reconciling(
-    seen: Observed, ready: Condition, stalled: Condition, up_to_date: Condition, collectors: Condition
+    seen: Situation, ready: Condition, stalled: Condition, up_to_date: Condition, collectors: Condition
 ) -> Condition:
     if is_true(stalled):
         return condition(ConditionType.RECONCILING, False, ready.reason, "no change is in progress")

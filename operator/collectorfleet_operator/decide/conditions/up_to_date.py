@@ -9,17 +9,17 @@ from collectorfleet_api.conditions.outcome import Over
 from collectorfleet_api.names import EVALUATOR_GROUP
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
 from collectorfleet_operator.children.driver_job import GENERATION_ANNOTATION
-from collectorfleet_operator.decide.observed import Observed
 from collectorfleet_operator.decide.replacing import why_replaced
 from collectorfleet_operator.decide.retry import runs_another_spec
 from collectorfleet_operator.decide.rolling import stale
+from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import changed_pods, is_rolled, only_workers_changed, why_held
 from collectorfleet_operator.objects import Object, annotation, name_of
 
 _TYPE: Final = ConditionType.UP_TO_DATE
 
 
-def up_to_date(seen: Observed) -> Condition:
+def up_to_date(seen: Situation) -> Condition:
     """Of a run under way, or of one that is to be."""
     problems = "; ".join(seen.problems)
     if seen.job is not None and seen.spec_is_held:
@@ -39,7 +39,7 @@ def up_to_date(seen: Observed) -> Condition:
     return _true(seen)
 
 
-def up_to_date_suspended(seen: Observed, reason: Reason) -> Condition:
+def up_to_date_suspended(seen: Situation, reason: Reason) -> Condition:
     """Of a fleet that is suspended, of which nothing runs."""
     if seen.problems:
         return condition(_TYPE, False, Reason.INVALID_SPEC, "; ".join(seen.problems))
@@ -47,7 +47,7 @@ def up_to_date_suspended(seen: Observed, reason: Reason) -> Condition:
     return condition(_TYPE, False, reason, text)
 
 
-def up_to_date_after(seen: Observed, end: Over) -> Condition:
+def up_to_date_after(seen: Situation, end: Over) -> Condition:
     """Of a run that is over, which nothing changes any more."""
     is_another = seen.spec_is_held if seen.job is not None else runs_another_spec(seen)
     if not is_another:
@@ -56,7 +56,7 @@ def up_to_date_after(seen: Observed, end: Over) -> Condition:
     return condition(_TYPE, False, end.reason, "; ".join([text, *seen.problems]))
 
 
-def _replaced(seen: Observed) -> str:
+def _replaced(seen: Situation) -> str:
     """Return the pods that are to be replaced, in words: ``1 of 4 worker pods``; empty if none is."""
     old = stale(seen)
     counts = (
@@ -66,12 +66,12 @@ def _replaced(seen: Observed) -> str:
     return " and ".join(f"{count} of {of} {what} pods" for count, of, what in counts if count)
 
 
-def _true(seen: Observed) -> Condition:
+def _true(seen: Situation) -> Condition:
     text = f"the fleet runs generation {seen.fleet.metadata.generation} of the spec"
     return condition(_TYPE, True, Reason.UP_TO_DATE, text)
 
 
-def _changed(seen: Observed, job: Object) -> Condition:
+def _changed(seen: Situation, job: Object) -> Condition:
     """Of a spec that can be run, beside a driver that was made from another."""
     generation, delete = seen.fleet.metadata.generation, f"delete Job {name_of(job)} to start over with it"
     replaced = why_replaced(seen, job)

@@ -16,7 +16,7 @@ from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide.actions import Create, CreateSecret, Delete, Update
-from collectorfleet_operator.decide.observed import Refused
+from collectorfleet_operator.decide.situation import Refused
 from collectorfleet_operator.objects import Object, label, metadata, name_of, uid_of
 
 CHECKPOINT = {"spec.driver.checkpoint": {"claimName": "runs"}}

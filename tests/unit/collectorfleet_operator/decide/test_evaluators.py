@@ -17,8 +17,8 @@ from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide.actions import Delete
 from collectorfleet_operator.decide.events import story
-from collectorfleet_operator.decide.observed import Refused
 from collectorfleet_operator.decide.rolling import stale
+from collectorfleet_operator.decide.situation import Refused
 from collectorfleet_operator.objects import has_condition, name_of, uid_of
 
 FLEET: dict[str, Any] = {"spec.evaluation": EVALUATION}

@@ -9,7 +9,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleet, Reason
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.role import ROLE
 from collectorfleet_operator.decide.events import Change, event, story
-from collectorfleet_operator.decide.observed import Refused
+from collectorfleet_operator.decide.situation import Refused
 
 
 def changes(world: World, seconds: float = 0) -> list[Change]:

@@ -59,7 +59,7 @@ def test_each_is_one_of_its_tries() -> None:
     assert kinds(world.carry_out()) == ["Delete Pod"]
     # Killed when its grace is over.
     world.end_job("Failed", failed=1)
-    assert isinstance(outcome(world.seen(), world.now), Failed)
+    assert isinstance(outcome(world.seen()), Failed)
 
 
 def test_the_deadline_is_followed_while_the_fleet_runs() -> None:

@@ -37,7 +37,7 @@ def ended(code: int, message: str = "", phase: str = "Running", changes: dict[st
 
 def test_a_driver_that_raised_has_failed_by_its_own_words() -> None:
     world = ended(64, "no such game")
-    found = outcome(world.seen(), world.now)
+    found = outcome(world.seen())
     assert isinstance(found, Failed)
     assert found.message.startswith("no such game; the RayCluster is deleted, Job cheetah-driver and its pods are kept")
     assert f"{KEPT}, and the pod is deleted 60 s after the driver's end" in found.message
@@ -46,7 +46,7 @@ def test_a_driver_that_raised_has_failed_by_its_own_words() -> None:
 
 def test_a_driver_that_is_done_completes_its_fleet() -> None:
     world = ended(0)
-    found = outcome(world.seen(), world.now)
+    found = outcome(world.seen())
     assert isinstance(found, Completed)
     assert found.message.endswith(f"Job cheetah-driver is deleted 60 s after the driver's end: {KEPT}")
     assert told(world.look(world.now), "Ready")[:2] == ("True", "Completed")
@@ -116,7 +116,7 @@ def test_a_fleet_that_completed_is_not_run_again_by_its_job(how: str) -> None:
         world._pod("driver", world.get(JOB, DRIVER), world.get(JOB, DRIVER)["spec"]["template"])
     assert kinds(world.carry_out()) == ["Delete Job"]
     assert world.cache.get(RAYCLUSTER, DRIVER) is None
-    assert isinstance(outcome(world.seen(), world.now), Completed)
+    assert isinstance(outcome(world.seen()), Completed)
 
 
 def test_a_kept_raycluster_goes_in_time_though_its_job_never_ended() -> None:
@@ -133,7 +133,7 @@ def test_a_kept_raycluster_goes_in_time_though_its_job_never_ended() -> None:
 
 def test_a_driver_that_is_to_be_tried_again_is_once_its_shipper_had_time_to_end() -> None:
     world = ended(1, "it lost the head")
-    assert outcome(world.seen(), world.now) == Running()
+    assert outcome(world.seen()) == Running()
     status, reason, message = told(world.look(world.now), "DriverRunning")
     assert (status, reason) == ("False", "Restarting")
     assert f"(1 of 7 tries): it lost the head; {KEPT}; it is deleted 60 s after the driver's end" in message

@@ -139,8 +139,8 @@ def test_a_fleet_that_is_being_deleted_is_left_to_the_garbage_collector() -> Non
     world = World()
     fleet = world.seen().fleet
     metadata = fleet.metadata.model_copy(update={"deletion_timestamp": "2026-07-01T12:00:00Z"})
-    seen = world.seen().__class__(fleet.model_copy(update={"metadata": metadata}))
-    assert plan(seen, NOON) == Plan()
+    seen = world.seen().__class__(fleet.model_copy(update={"metadata": metadata}), NOON)
+    assert plan(seen) == Plan()
 
 
 class TestChangedSpec:
@@ -327,7 +327,7 @@ def test_a_pod_named_for_deletion_exists_and_a_driver_with_progress_keeps_its_jo
         seen = world.seen()
         has_ended = bool((seen.job or {}).get("status"))
         is_lost = why_not_asked(seen) or takes_the_driver_with_it(seen)
-        waited_for = not (has_ended or is_lost or is_overdue(seen, world.now))
+        waited_for = not (has_ended or is_lost or is_overdue(seen))
         actions = world.carry_out()
         for action in actions:
             if isinstance(action, Update) and action.kind == RAYCLUSTER:

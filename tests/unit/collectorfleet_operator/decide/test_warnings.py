@@ -8,7 +8,7 @@ from typing import Any
 from tests.unit.collectorfleet_operator.world import NOON, later, running, told
 
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.decide.observed import Warned
+from collectorfleet_operator.decide.situation import Warned
 from collectorfleet_operator.decide.warnings import known, relevant
 from collectorfleet_operator.objects import Object, uid_of
 

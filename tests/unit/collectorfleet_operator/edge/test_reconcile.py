@@ -172,7 +172,7 @@ def test_a_fleet_at_rest_is_read_once_and_looked_at_again_some_time(monkeypatch:
         return Cache.get(world.cache, kind, key)
 
     monkeypatch.setattr(world.cache, "get", counted)
-    monkeypatch.setattr(reconcile, "plan", lambda seen, now: plans.append(plan(seen, now)) or plans[-1])
+    monkeypatch.setattr(reconcile, "plan", lambda seen: plans.append(plan(seen)) or plans[-1])
     told = kube.events[:]
     again = asyncio.run(reconciler.reconcile(KEY))
     assert again is not None
@@ -293,7 +293,7 @@ def test_an_error_of_the_operator_is_in_the_status_after_three_tries(monkeypatch
     asyncio.run(reconciler.reconcile(KEY))
     before = world.get(FLEET)["status"]
 
-    def fails(_seen: object, _now: object) -> None:
+    def fails(_seen: object) -> None:
         raise ValueError("no such thing")
 
     monkeypatch.setattr(reconcile, "plan", fails)

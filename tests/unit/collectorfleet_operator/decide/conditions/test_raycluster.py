@@ -11,7 +11,7 @@ from tests.unit.collectorfleet_operator.world import DRIVER, World, condition, r
 from collectorfleet_api.v1alpha1 import ConditionStatus, Reason
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.decide.observed import Refused
+from collectorfleet_operator.decide.situation import Refused
 from collectorfleet_operator.objects import name_of
 
 

@@ -13,7 +13,7 @@ from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.network_policy import NETWORK_POLICY
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.role import ROLE
-from collectorfleet_operator.decide.observed import Refused
+from collectorfleet_operator.decide.situation import Refused
 from collectorfleet_operator.objects import Kind
 
 

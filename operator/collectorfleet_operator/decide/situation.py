@@ -1,15 +1,19 @@
-"""Everything that is known about one fleet at one moment: what plan and status decide on. Pure."""
+"""Everything that is known about one fleet at one moment: what plan and status decide on. Pure.
+
+Plan, status and conditions ask the same things, such as whether the driver is to end. :func:`once` answers each of them
+once in a look at a fleet, because some answers take a walk through ten thousand pods.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, wraps
 from operator import attrgetter
-from typing import Final, TypeGuard
+from typing import Any, Concatenate, Final, ParamSpec, TypeGuard, TypeVar
 
 from collectorfleet_api import names
 from collectorfleet_api.packing.pods import Packing, pack_groups
@@ -43,6 +47,11 @@ _WORKERS: Final = (PodRole.WORKER, PodRole.LEARNER)
 _OF_GROUPS: Final = (*_WORKERS, PodRole.EVALUATOR)
 
 
+_Asked = ParamSpec("_Asked")
+_Answer = TypeVar("_Answer")
+_NOT_ASKED: Final = object()
+
+
 @dataclass(frozen=True)
 class Refused:
     """A write that the API server did not carry out.
@@ -70,7 +79,7 @@ class Warned:
 
 
 @dataclass(frozen=True)
-class Observed:
+class Situation:
     """A fleet, its children and its pods.
 
     A child is there if an object of its kind and name is, whoever owns it. ``pods`` are those that a controller made;
@@ -80,6 +89,7 @@ class Observed:
     """
 
     fleet: CollectorFleet
+    now: datetime
     running: CollectorFleet | None = None
     children: Mapping[Child, Object] = field(default_factory=dict)
     pods: Sequence[Pod] = ()
@@ -106,14 +116,16 @@ class Observed:
     code_changed_at: datetime | None = None
     # When the driver last wrote into the status, by the API server's clock, as Kubernetes writes times.
     reported_at: str | None = None
+    # What :func:`once` was asked already; another situation has answers of its own.
+    _answers: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    @property
+    @cached_property
     def clusters(self) -> list[Object]:
         """What holds collectors, or held them before the launcher was another one."""
         found = (self.children.get(child) for child in (RAYCLUSTER_CHILD, COLLECTORS_CHILD))
         return [one for one in found if one is not None]
 
-    @property
+    @cached_property
     def cluster(self) -> Object | None:
         """What holds the collectors of this launcher: a RayCluster, or a Job."""
         return self.children.get(RAYCLUSTER_CHILD if self.present.spec.has_ray else COLLECTORS_CHILD)
@@ -123,12 +135,12 @@ class Observed:
         """What holds the collectors of this launcher, whether it is there or not."""
         return "RayCluster" if self.present.spec.has_ray else "collectors' Job"
 
-    @property
+    @cached_property
     def job(self) -> Object | None:
         """The driver's."""
         return self.children.get(DRIVER_CHILD)
 
-    @property
+    @cached_property
     def workload(self) -> Object | None:
         return self.children.get(WORKLOAD_CHILD)
 
@@ -137,7 +149,7 @@ class Observed:
         """Whether this Kubernetes has what the launcher needs."""
         return self.kuberay_installed or not self.present.spec.has_ray
 
-    @property
+    @cached_property
     def present(self) -> CollectorFleet:
         """What there is to be tended: the fleet as its driver runs it, else as it is stored."""
         return self.running or self.fleet
@@ -184,7 +196,7 @@ class Observed:
         """The phase of the driver's pod by its driver alone; None without a pod."""
         return None if self.driver_pod is None else self.driver_pod.phase_by(CONTAINER)
 
-    @property
+    @cached_property
     def asked_to_end_since(self) -> datetime | None:
         """Since when the status asks the present driver to end where its batch ends; None if it does not."""
         pod, orders = self.driver_pod, self.fleet.status.orders if self.fleet.status else None
@@ -192,7 +204,7 @@ class Observed:
             return None
         return orders.since
 
-    @property
+    @cached_property
     def driver_is_lost(self) -> bool:
         """Whether the driver renews its Lease no more, or does not take it, or hangs once it has given it back."""
         unheld = self.driver_unheld_for
@@ -205,7 +217,7 @@ class Observed:
             return False
         return bool(self.problems or changed_parts(self.job, self.fleet.spec))
 
-    @property
+    @cached_property
     def has_progress(self) -> bool:
         """Whether a driver of this fleet ever delivered a batch: what a new start would throw away."""
         report = self.last_report
@@ -238,7 +250,13 @@ class Observed:
 
     def is_usable(self, child: Object | None) -> TypeGuard[Object]:
         """Whether the child is there to stay: ours, and not being deleted."""
-        return child is not None and self.is_ours(child) and not is_terminating(child)
+        return child is not None and id(child) in self._usable
+
+    @cached_property
+    def _usable(self) -> set[int]:
+        """The identities of those of the children."""
+        there = self.children.values()
+        return {id(child) for child in there if self.is_ours(child) and not is_terminating(child)}
 
     def belonging(self, found: Sequence[Pod], child: Object | None) -> list[Pod]:
         """Those of the pods that ``child`` made."""
@@ -274,6 +292,22 @@ class Observed:
         for pod in (*self.workers, *self.evaluators):
             found[pod.group].append(pod)
         return found
+
+
+def once(
+    answer: Callable[Concatenate[Situation, _Asked], _Answer],
+) -> Callable[Concatenate[Situation, _Asked], _Answer]:
+    """Let a pure function of a situation, and of nothing else that is not hashable, be computed once for each."""
+
+    @wraps(answer)
+    def remembered(seen: Situation, *args: _Asked.args, **_: _Asked.kwargs) -> _Answer:
+        asked = (answer, *args) if args else answer
+        found = seen._answers.get(asked, _NOT_ASKED)
+        if found is _NOT_ASKED:
+            found = seen._answers[asked] = answer(seen, *args)
+        return found  # type: ignore[no-any-return]
+
+    return remembered
 
 
 def by_server_clock(report: DriverReport, ahead: timedelta) -> DriverReport:
