@@ -12,7 +12,7 @@ from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.table import manifests
 from collectorfleet_operator.decide.events import EVENT, event, made
-from collectorfleet_operator.decide.observed import Observed
+from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.status import status
 from collectorfleet_operator.objects import Kind, Object
 
@@ -34,9 +34,9 @@ async def fleets_per_second(api: Api, count: int) -> float:
             child: {**obj, "metadata": {**obj["metadata"], "uid": f"{child}", "creationTimestamp": time_text()}}
             for child, obj in children
         }
-        seen = Observed(stored, children=there)
+        seen = Situation(stored, now, children=there)
         identity = {"name": stored.metadata.name, "namespace": BARE}
-        statuses.append({**fleet(number, BARE), "metadata": identity, "status": status(seen, now).to_wire()})
+        statuses.append({**fleet(number, BARE), "metadata": identity, "status": status(seen).to_wire()})
         del statuses[-1]["spec"]
 
     async def send(number: int) -> None:
