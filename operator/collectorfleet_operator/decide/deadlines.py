@@ -7,12 +7,12 @@ from typing import Final
 
 from collectorfleet_api.conditions.weights import acknowledgement_late_from
 from collectorfleet_operator.decide import queue, rolling
+from collectorfleet_operator.decide.driver_lost import TAKES_LEASE_WITHIN
 from collectorfleet_operator.decide.hung import until_replaced
 from collectorfleet_operator.decide.kuberay import until_late
+from collectorfleet_operator.decide.leftover_containers import until_leftovers_are_deleted
 from collectorfleet_operator.decide.limits import expires, until_limit, until_stalled
-from collectorfleet_operator.decide.lost import TAKES_LEASE_WITHIN
 from collectorfleet_operator.decide.lost_nodes import until_given_up
-from collectorfleet_operator.decide.outlived import until_deleted
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import orders, until_overdue
 
@@ -34,7 +34,7 @@ def until_next_deadline(seen: Situation) -> timedelta | None:
         _still(rolling.until_overdue(seen, orders(seen))),
         until_limit(seen),
         until_given_up(seen),
-        _still(until_deleted(seen)),
+        _still(until_leftovers_are_deleted(seen)),
         _still(until_replaced(seen)),
         _still(until_late(seen)),
     )
@@ -48,7 +48,7 @@ def until_next_deadline_after(seen: Situation) -> timedelta | None:
         retry_after(seen),
         _still(end - seen.now) if end is not None else None,
         until_given_up(seen),
-        _still(until_deleted(seen)),
+        _still(until_leftovers_are_deleted(seen)),
     )
     return min((wait for wait in waits if wait is not None), default=None)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from collectorfleet_operator.decide.lost import is_lost
+from collectorfleet_operator.decide.driver_lost import is_lost
 from collectorfleet_operator.decide.situation import Situation
 
 

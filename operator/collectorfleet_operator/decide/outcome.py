@@ -11,8 +11,8 @@ from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running, Suspended
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason, WhenFinished
 from collectorfleet_operator.children.driver_job import CONTAINER
+from collectorfleet_operator.decide.leftover_containers import ENDS_WITHIN, describe_leftovers
 from collectorfleet_operator.decide.limits import deadline_exceeded, expires, recorded
-from collectorfleet_operator.decide.outlived import ENDS_WITHIN, what_runs_on
 from collectorfleet_operator.decide.pod import Exit, Pod
 from collectorfleet_operator.decide.pod_problem import OOM_KILLED
 from collectorfleet_operator.decide.pods import newest
@@ -95,7 +95,7 @@ def _late(seen: Situation) -> str:
 def _completed(seen: Situation) -> str:
     progress = seen.report.progress if seen.report else None
     frames = f" after {progress.frames_delivered} frames in {progress.batches} batches" if progress else ""
-    runs_on = what_runs_on(seen.driver_pod) if seen.driver_pod is not None else ""
+    runs_on = describe_leftovers(seen.driver_pod) if seen.driver_pod is not None else ""
     log = f"is deleted {_LATER}: {runs_on}" if runs_on else "is kept for its log"
     return f"the driver finished{frames}; {_cluster(seen)}, Job {_job_name(seen)} {log}"
 
@@ -122,7 +122,7 @@ def _failed(seen: Situation, job: Object) -> str:
 
 
 def _runs_on(seen: Situation) -> str:
-    found = what_runs_on(seen.driver_pod) if seen.driver_pod is not None else ""
+    found = describe_leftovers(seen.driver_pod) if seen.driver_pod is not None else ""
     return f"; {found}, and the pod is deleted {_LATER}" if found else ""
 
 

@@ -26,10 +26,14 @@ from collectorfleet_operator.decide.deadlines import until_next_deadline, until_
 from collectorfleet_operator.decide.deleted_cluster import GRACE_SECONDS, unused_pods
 from collectorfleet_operator.decide.heads import left_behind
 from collectorfleet_operator.decide.hung import until_replaced
+from collectorfleet_operator.decide.leftover_containers import (
+    ENDS_WITHIN,
+    describe_leftovers,
+    until_leftovers_are_deleted,
+)
 from collectorfleet_operator.decide.limits import recorded
 from collectorfleet_operator.decide.lost_nodes import given_up
 from collectorfleet_operator.decide.outcome import first_line, is_recorded, outcome
-from collectorfleet_operator.decide.outlived import ENDS_WITHIN, until_deleted, what_runs_on
 from collectorfleet_operator.decide.pods_ready import tell_ready
 from collectorfleet_operator.decide.replacing import why_replaced
 from collectorfleet_operator.decide.situation import Situation
@@ -47,11 +51,11 @@ from collectorfleet_operator.decide.upkeep import (
     as_admitted,
     delete,
     delete_pod,
+    describe,
     given,
     kind_of,
     put_right,
     tend,
-    told,
 )
 from collectorfleet_operator.objects import Object, has_condition, metadata, name_of, uid_of
 
@@ -105,7 +109,7 @@ def _give_up(seen: Situation) -> Iterator[Action]:
         job = seen.job if seen.is_usable(seen.job) and pod.controller == uid_of(seen.job) else None
         node = f"node {pod.node} is lost"
         if job is not None:
-            yield Delete(JOB, name_of(job), uid_of(job), told(JOB, job, node), at_once=True)
+            yield Delete(JOB, name_of(job), uid_of(job), describe(JOB, job, node), at_once=True)
         yield delete_pod(pod, node, at_once=True)
         if job is not None and isinstance(outcome(seen), Running) and stop_wanted(seen) is None:
             yield _as_it_ran(seen, job, restarts(seen, job) + 1, "the driver, on another node")
@@ -128,10 +132,10 @@ def _clear_up(seen: Situation, end: Over) -> Iterator[Action]:
 
 
 def _end_what_outlives_the_run(seen: Situation, end: Over, job: Object) -> Iterator[Action]:
-    left, pod = until_deleted(seen), seen.driver_pod
+    left, pod = until_leftovers_are_deleted(seen), seen.driver_pod
     if pod is None or left is None or left > timedelta(0):
         return
-    why = f"{what_runs_on(pod)} {ENDS_WITHIN.seconds} s after the driver's end"
+    why = f"{describe_leftovers(pod)} {ENDS_WITHIN.seconds} s after the driver's end"
     if isinstance(end, Failed):
         # Its Job fails with it, and says how.
         yield delete_pod(pod, why)
@@ -175,7 +179,7 @@ def _go_on(seen: Situation) -> Iterator[Action]:
         yield delete(JOB, job, why)
     elif is_rolled(seen) and only_workers_changed(seen):
         generation = seen.fleet.metadata.generation
-        why = told(JOB, job, f"{changed_pods(seen)} are of generation {generation} from now on")
+        why = describe(JOB, job, f"{changed_pods(seen)} are of generation {generation} from now on")
         changed = with_workers_of(job, seen.fleet)
         yield Update(JOB, changed, uid_of(job), why)
         # In the same look: the watch's news of what the operator wrote itself are none.
@@ -188,14 +192,14 @@ def _beside_the_next_head(seen: Situation) -> Iterator[Action]:
     """The next driver, where the present one ended for its head alone."""
     job, why = seen.job, _why_stop(seen)
     if seen.is_usable(job) and why and goes_on_as_it_ran(seen):
-        yield Delete(JOB, name_of(job), uid_of(job), told(JOB, job, why), at_once=True)
+        yield Delete(JOB, name_of(job), uid_of(job), describe(JOB, job, why), at_once=True)
         yield _as_it_ran(seen, job, restarts(seen, job), "the driver, beside the next head")
 
 
 def _as_it_ran(seen: Situation, job: Object, count: int, why: str) -> Create:
     """The driver's Job once more, of the spec that it ran: a changed one that is held stays so."""
     again = given(seen, as_admitted(seen, DRIVER_CHILD, started_again(seen.present, job, count)))
-    return Create(JOB, again, told(JOB, again, why))
+    return Create(JOB, again, describe(JOB, again, why))
 
 
 def _keep_up(seen: Situation) -> Iterator[Action]:
@@ -211,9 +215,9 @@ def _keep_up(seen: Situation) -> Iterator[Action]:
 
 
 def _end_what_outlives_its_driver(seen: Situation) -> Iterator[Action]:
-    left, pod = until_deleted(seen), seen.driver_pod
+    left, pod = until_leftovers_are_deleted(seen), seen.driver_pod
     if pod is not None and left is not None and left <= timedelta(0):
-        why = f"its driver failed: {first_line(pod) or 'it left no message'}; {what_runs_on(pod)}"
+        why = f"its driver failed: {first_line(pod) or 'it left no message'}; {describe_leftovers(pod)}"
         yield delete_pod(pod, why)
 
 
@@ -265,7 +269,7 @@ def _ask_for_quota(seen: Situation) -> Iterator[Action]:
     if wanted is None:
         return
     if seen.workload is None:
-        yield Create(WORKLOAD, given(seen, wanted), told(WORKLOAD, wanted, child.summary(wanted)))
+        yield Create(WORKLOAD, given(seen, wanted), describe(WORKLOAD, wanted, child.summary(wanted)))
     elif not seen.is_usable(seen.workload):
         return
     elif queue.is_deactivated(seen.workload):
@@ -287,7 +291,7 @@ def _give_quota_back(seen: Situation, why: str) -> Iterator[Action]:
         return
     if has_condition(found, "Evicted"):
         yield SetStatus(
-            WORKLOAD, found, queue.status_given_back(found, seen.now), told(WORKLOAD, found, "gives its quota back")
+            WORKLOAD, found, queue.status_given_back(found, seen.now), describe(WORKLOAD, found, "gives its quota back")
         )
     else:
         yield delete(WORKLOAD, found, why)

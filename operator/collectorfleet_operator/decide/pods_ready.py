@@ -16,7 +16,7 @@ from collectorfleet_operator.decide.actions import Action, SetStatus
 from collectorfleet_operator.decide.conditions.underway import conditions_of
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.decide.situation import Situation
-from collectorfleet_operator.decide.upkeep import told
+from collectorfleet_operator.decide.upkeep import describe
 from collectorfleet_operator.objects import has_condition
 
 
@@ -27,7 +27,7 @@ def tell_ready(seen: Situation) -> Iterator[Action]:
         return
     why = _why_ready(seen)
     if why:
-        yield SetStatus(WORKLOAD, found, queue.status_ready(found, seen.now, why), told(WORKLOAD, found, why))
+        yield SetStatus(WORKLOAD, found, queue.status_ready(found, seen.now, why), describe(WORKLOAD, found, why))
 
 
 def _why_ready(seen: Situation) -> str:

@@ -31,7 +31,7 @@ from collectorfleet_operator.children.table import (
     Child,
 )
 from collectorfleet_operator.children.workload import NEWEST_KUEUE, KueueVersion
-from collectorfleet_operator.decide.lost import TAKES_LEASE_WITHIN, is_lost
+from collectorfleet_operator.decide.driver_lost import TAKES_LEASE_WITHIN, is_lost
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pods import newest
 from collectorfleet_operator.objects import (
@@ -300,11 +300,11 @@ def once(
     """Let a pure function of a situation, and of nothing else that is not hashable, be computed once for each."""
 
     @wraps(answer)
-    def remembered(seen: Situation, *args: _Asked.args, **_: _Asked.kwargs) -> _Answer:
-        asked = (answer, *args) if args else answer
+    def remembered(seen: Situation, /, *args: _Asked.args, **named: _Asked.kwargs) -> _Answer:
+        asked = (answer, *args, *named.items()) if args or named else answer
         found = seen._answers.get(asked, _NOT_ASKED)
         if found is _NOT_ASKED:
-            found = seen._answers[asked] = answer(seen, *args)
+            found = seen._answers[asked] = answer(seen, *args, **named)
         return found  # type: ignore[no-any-return]
 
     return remembered

@@ -35,7 +35,7 @@ from collectorfleet_operator.decide.limits import expires
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.decide.pods import count_ready, newest, staying
 from collectorfleet_operator.decide.retry import hash_of_run
-from collectorfleet_operator.decide.silent import known
+from collectorfleet_operator.decide.silent_nodes import report_without_silent_nodes
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import orders, restarts
 from collectorfleet_operator.objects import Object, ended_at, name_of, started_at
@@ -103,7 +103,7 @@ def _phase_underway(seen: Situation, conditions: Mapping[str, Condition]) -> Pha
 
 
 def _available(seen: Situation) -> int:
-    report = known(seen)
+    report = report_without_silent_nodes(seen)
     counts = report.progress.collectors if report and report.progress else None
     return counts.available if counts else 0
 

@@ -50,7 +50,9 @@ def _share_a_token(seen: Situation) -> Iterator[Action]:
     """Before the pods of a fleet without Ray, which wait for it."""
     if seen.cluster is None and not seen.present.spec.has_ray:
         made = given(seen, token_secret(seen.present))
-        yield CreateSecret(SECRET, made, names.HOSTS_TOKEN_KEY, told(SECRET, made, "what its pods know each other by"))
+        yield CreateSecret(
+            SECRET, made, names.HOSTS_TOKEN_KEY, describe(SECRET, made, "what its pods know each other by")
+        )
 
 
 def _has_room(seen: Situation) -> bool:
@@ -107,7 +109,7 @@ def _keep(seen: Situation, child: Child) -> Iterator[Action]:
     desired = as_admitted(seen, child, built)
     # One of a deleted fleet may be known although it is gone. Any other is in the way, which the API server finds out.
     if stored is None or not seen.is_ours(stored):
-        yield Create(child.kind, given(seen, desired), told(child.kind, desired, child.summary(desired)))
+        yield Create(child.kind, given(seen, desired), describe(child.kind, desired, child.summary(desired)))
     elif seen.is_usable(stored):
         if child is RAYCLUSTER_CHILD:
             desired = sized(seen, stored, as_it_was_built(stored, desired))
@@ -138,11 +140,11 @@ def as_admitted(seen: Situation, child: Child, desired: Object) -> Object:
 def put_right(child: Child, stored: Object, desired: Object) -> Iterator[Action]:
     why = child.difference(stored, desired)
     if why:
-        yield Update(child.kind, desired, uid_of(stored), told(child.kind, stored, why))
+        yield Update(child.kind, desired, uid_of(stored), describe(child.kind, stored, why))
 
 
 def delete(kind: Kind, child: Object, why: str) -> Delete:
-    return Delete(kind, name_of(child), uid_of(child), told(kind, child, why))
+    return Delete(kind, name_of(child), uid_of(child), describe(kind, child, why))
 
 
 def delete_pod(
@@ -152,7 +154,7 @@ def delete_pod(
     return Delete(POD, pod.name, pod.uid, text, at_once=at_once, grace_seconds=grace_seconds, announced=announced)
 
 
-def told(kind: Kind, child: Object, what: str) -> str:
+def describe(kind: Kind, child: Object, what: str) -> str:
     return f"{kind} {name_of(child)}: {what}" if what else f"{kind} {name_of(child)}"
 
 

@@ -34,7 +34,7 @@ Heard = list[tuple[Warned, tuple[bool, ...]]]
 _READ: Final = ("reason", "message", "firstTimestamp", "lastTimestamp", "eventTime")
 
 
-def known(event: Object) -> Object:
+def fields_of_event(event: Object) -> Object:
     """Return the fields of an event that are read here: there may be thousands of events in a namespace.
 
     A field of another type than Kubernetes gives it is empty.

@@ -17,7 +17,7 @@ from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.propagation import NOTHING, Propagation
 from collectorfleet_operator.children.table import DRIVER_CHILD, WORKLOAD_CHILD
 from collectorfleet_operator.children.workload import NEWEST_KUEUE, KueueVersion
-from collectorfleet_operator.decide.acted_on import says_what_to_do
+from collectorfleet_operator.decide.another_plan import needs_another_plan
 from collectorfleet_operator.decide.error_status import internal_error, invalid
 from collectorfleet_operator.decide.events import WARNING, Change, ignored, story
 from collectorfleet_operator.decide.plan import again_after, plan
@@ -184,7 +184,7 @@ class Reconciler:
             written = await self._write_status(key, stored, new)
         except NotFoundError:
             return False
-        return written is not None and says_what_to_do(stored.get("status") or {}, written.get("status") or {})
+        return written is not None and needs_another_plan(stored.get("status") or {}, written.get("status") or {})
 
     async def _say_unreadable(self, key: Key, stored: Object) -> None:
         going = tuple(freed(children_of(self._cache, key), self._cache.pods_of(key), uid_of(stored)))

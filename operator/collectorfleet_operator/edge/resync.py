@@ -23,10 +23,10 @@ from collectorfleet_operator.children.table import (
     RAYCLUSTER_CHILD,
 )
 from collectorfleet_operator.children.timeline import CONFIG_MAP
+from collectorfleet_operator.decide.driver_lost import is_lost
 from collectorfleet_operator.decide.events import EVENT
-from collectorfleet_operator.decide.lost import is_lost
 from collectorfleet_operator.decide.situation import Warned
-from collectorfleet_operator.decide.warnings import Heard, heard, known, relevant, uid_of_subject
+from collectorfleet_operator.decide.warnings import Heard, fields_of_event, heard, relevant, uid_of_subject
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import NotServedError, RefusedError
@@ -178,7 +178,7 @@ class Resync:
         found: defaultdict[Key, list[Object]] = defaultdict(list)
         async for event in self._kube.list(EVENT, namespace, Listing(), field="type=Warning"):
             if not isinstance(event, Unchanged) and (fleet := uids.get(uid_of_subject(event))):
-                found[fleet].append(known(event))
+                found[fleet].append(fields_of_event(event))
         return found
 
     async def _changed(self, config_map: Key) -> datetime | None:

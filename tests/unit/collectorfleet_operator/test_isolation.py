@@ -24,8 +24,8 @@ from tests.unit.collectorfleet_operator.world import KEY, NAME, NOON, World, kin
 
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.table import LISTED
+from collectorfleet_operator.decide.driver_lost import is_lost
 from collectorfleet_operator.decide.events import EVENT
-from collectorfleet_operator.decide.lost import is_lost
 from collectorfleet_operator.edge.event_writer import EventWriter
 from collectorfleet_operator.edge.freshness import Freshness
 from collectorfleet_operator.edge.metrics.state import State, families

@@ -26,7 +26,7 @@ from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import LISTED
 from collectorfleet_operator.children.worker_group import GROUP_LABEL
 from collectorfleet_operator.decide.actions import Action, Create, CreateSecret, Delete, SetStatus, Update
-from collectorfleet_operator.decide.lost import LOST_AFTER, is_lost
+from collectorfleet_operator.decide.driver_lost import LOST_AFTER, is_lost
 from collectorfleet_operator.decide.plan import Plan, plan
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.status import status

@@ -11,10 +11,10 @@ from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, waiting
+from collectorfleet_operator.decide.driver_lost import LOST_AFTER, TAKES_LEASE_WITHIN, is_lost
 from collectorfleet_operator.decide.hung import how_it_is_replaced
-from collectorfleet_operator.decide.lost import LOST_AFTER, TAKES_LEASE_WITHIN, is_lost
+from collectorfleet_operator.decide.leftover_containers import ENDS_WITHIN, describe_leftovers
 from collectorfleet_operator.decide.outcome import first_line
-from collectorfleet_operator.decide.outlived import ENDS_WITHIN, what_runs_on
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE
 from collectorfleet_operator.decide.situation import Situation
@@ -116,7 +116,7 @@ def _failed(job: Object, pod: Pod) -> Finding:
     failures = int((job.get("status") or {}).get("failed", 1))
     cause = first_line(pod) or "it left no message"
     text = f"driver pod {pod.name} failed ({failures} of {job['spec']['backoffLimit'] + 1} tries): {cause}"
-    runs_on = what_runs_on(pod)
+    runs_on = describe_leftovers(pod)
     if runs_on:
         text += f"; {runs_on}; it is deleted {ENDS_WITHIN.seconds} s after the driver's end, for the next try"
     return hindered(_TYPE, Reason.RESTARTING, text)

@@ -19,7 +19,7 @@ from collectorfleet_operator.decide.conditions.suspended import not_suspended, s
 from collectorfleet_operator.decide.conditions.up_to_date import up_to_date
 from collectorfleet_operator.decide.limits import is_stalled
 from collectorfleet_operator.decide.rolling import until_overdue
-from collectorfleet_operator.decide.silent import known
+from collectorfleet_operator.decide.silent_nodes import report_without_silent_nodes
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import did_not_end, is_overdue, orders, stop_wanted
 
@@ -57,7 +57,7 @@ def _collectors(seen: Situation, driver: Condition) -> Condition:
             return before
     if seen.report is not None and not is_true(driver):
         return condition(ConditionType.COLLECTORS_AVAILABLE, False, Reason.DRIVER_NOT_RUNNING, driver.message)
-    return collectors_available(seen.present.spec, known(seen))
+    return collectors_available(seen.present.spec, report_without_silent_nodes(seen))
 
 
 def _weights(seen: Situation, driver: Condition) -> Condition:

@@ -15,7 +15,7 @@ from collectorfleet_api.conditions.weights import ACKNOWLEDGE_WITHIN
 from collectorfleet_api.v1alpha1 import Reason
 from collectorfleet_operator.children.role import ROLE
 from collectorfleet_operator.decide.deadlines import RETRY_REFUSED_AFTER
-from collectorfleet_operator.decide.lost import LOST_AFTER
+from collectorfleet_operator.decide.driver_lost import LOST_AFTER
 from collectorfleet_operator.decide.situation import Refused
 
 INSTANT = timedelta(milliseconds=1)

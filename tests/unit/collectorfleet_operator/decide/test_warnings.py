@@ -9,7 +9,7 @@ from tests.unit.collectorfleet_operator.world import NOON, later, running, told
 
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide.situation import Warned
-from collectorfleet_operator.decide.warnings import known, relevant
+from collectorfleet_operator.decide.warnings import fields_of_event, relevant
 from collectorfleet_operator.objects import Object, uid_of
 
 
@@ -26,7 +26,7 @@ def warning(kind: str = "Pod", lasted: float = 60, ago: float = 5, **more: Any) 
 
 
 def found(*events: Object) -> list[str]:
-    return [one.reason for one in relevant(map(known, events), NOON)]
+    return [one.reason for one in relevant(map(fields_of_event, events), NOON)]
 
 
 def test_a_warning_that_goes_on_counts() -> None:
@@ -63,7 +63,7 @@ def test_what_is_kept_of_a_warning_is_what_is_read_of_it() -> None:
         source={"component": "kubelet"},
         series={"count": 7, "lastObservedTime": None},
     )
-    kept = known(event)
+    kept = fields_of_event(event)
     assert relevant([kept], NOON) == relevant([event], NOON) != []
     assert not {"metadata", "source"} & kept.keys()
 

@@ -10,7 +10,7 @@ from tests.unit.collectorfleet_operator.world import DRIVER, World, running, tol
 
 from collectorfleet_api.v1alpha1 import Phase
 from collectorfleet_operator.children.driver_job import JOB
-from collectorfleet_operator.decide.lost import LOST_AFTER
+from collectorfleet_operator.decide.driver_lost import LOST_AFTER
 from collectorfleet_operator.decide.situation import Warned
 from collectorfleet_operator.objects import uid_of
 

@@ -17,12 +17,12 @@ _ENDS: Final = {
 }
 
 
-def says_what_to_do(before: Object, after: Object) -> bool:
+def needs_another_plan(before: Object, after: Object) -> bool:
     """Whether another plan may follow from ``after``, as the status is stored now, than from the one ``before``."""
-    return _acted_on(before) != _acted_on(after)
+    return _decides_the_plan(before) != _decides_the_plan(after)
 
 
-def _acted_on(status: Object) -> tuple[object, ...]:
+def _decides_the_plan(status: Object) -> tuple[object, ...]:
     ends = {
         one["type"]: one.get("observedGeneration")
         for one in status.get("conditions") or []

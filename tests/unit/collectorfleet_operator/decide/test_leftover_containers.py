@@ -13,8 +13,8 @@ from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.decide.acted_on import says_what_to_do
 from collectorfleet_operator.decide.actions import Delete
+from collectorfleet_operator.decide.another_plan import needs_another_plan
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.objects import Object
 
@@ -85,7 +85,7 @@ def test_a_status_that_says_that_the_run_completed_is_planned_on_at_once() -> No
     assert world.plan().actions == ()
     before = world.get(FLEET)["status"]
     world.look(world.now)
-    assert says_what_to_do(before, world.get(FLEET)["status"])
+    assert needs_another_plan(before, world.get(FLEET)["status"])
     assert kinds(world.plan().actions) == ["Delete Job"]
 
 

@@ -9,7 +9,7 @@ from collectorfleet_operator.decide.situation import Situation, once
 
 
 @once
-def known(seen: Situation) -> DriverReport | None:
+def report_without_silent_nodes(seen: Situation) -> DriverReport | None:
     """The driver's report, where collectors on silent nodes count only if a batch was delivered since.
 
     Ray takes longer than Kubernetes to call a node lost. If only the kubelet is away, they collect.

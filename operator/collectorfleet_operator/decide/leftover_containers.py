@@ -17,7 +17,7 @@ from collectorfleet_operator.decide.situation import Situation, once
 ENDS_WITHIN: Final = timedelta(seconds=60)
 
 
-def what_runs_on(pod: Pod) -> str:
+def describe_leftovers(pod: Pod) -> str:
     """``container proxy keeps its pod (...)``; empty where the driver runs, or nothing outlives it."""
     names = pod.running_containers
     if CONTAINER not in pod.exits or not names:
@@ -27,10 +27,10 @@ def what_runs_on(pod: Pod) -> str:
 
 
 @once
-def until_deleted(seen: Situation) -> timedelta | None:
+def until_leftovers_are_deleted(seen: Situation) -> timedelta | None:
     """Return how long the pod of a driver that ended is left to what runs on in it; None if nothing does."""
     pod = seen.driver_pod
-    if pod is None or pod.is_terminating or not what_runs_on(pod):
+    if pod is None or pod.is_terminating or not describe_leftovers(pod):
         return None
     ended = pod.ended.get(CONTAINER)
     return ended + ENDS_WITHIN - seen.now if ended is not None else timedelta(0)
