@@ -23,7 +23,7 @@ from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD, PodRole
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.worker_group import GROUP_LABEL
-from collectorfleet_operator.decide.lost import LOST_AFTER
+from collectorfleet_operator.decide.driver_lost import LOST_AFTER
 from collectorfleet_operator.objects import Key, Kind, Object, controller_uid, label, name_of, namespace_of, uid_of
 
 COLLECTORS: Final = 2
@@ -71,7 +71,7 @@ async def make_pods(api: Api, fleets: Iterable[Object], leases: Leases) -> None:
             made += _pods_of_cluster(cluster, there)
     for job in await api.list(JOB):
         if (namespace_of(job), name_of(job).removesuffix("-driver")) in wanted and not there[uid_of(job), ""]:
-            made.append(_pod(job, job["spec"]["template"], "driver"))
+            made += _pods_of_job(job)
 
     async def make(pod: Object) -> None:
         await api.create(POD, pod)
@@ -85,6 +85,19 @@ async def make_pods(api: Api, fleets: Iterable[Object], leases: Leases) -> None:
             await leases.take(pod)
 
     await each(made, make)
+
+
+def pods_of(children: Iterable[Object]) -> list[Object]:
+    """Return every pod that these RayClusters and driver Jobs ask for; none has a status."""
+    return [
+        pod
+        for child in children
+        for pod in (_pods_of_cluster(child, Counter()) if child["kind"] == RAYCLUSTER.kind else _pods_of_job(child))
+    ]
+
+
+def _pods_of_job(job: Object) -> list[Object]:
+    return [_pod(job, job["spec"]["template"], "driver")]
 
 
 def _pods_of_cluster(cluster: Object, there: Counter[tuple[str, str]]) -> list[Object]:
