@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.example_count import examples
-from tests.unit.collectorfleet_operator.world import KEY, NOON, World, kinds, later, running, told
+from tests.unit.collectorfleet_operator.world import KEY, World, kinds, later, running, told
 
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.decide.plan import again_after
@@ -96,7 +96,7 @@ def with_report(report: dict[str, Any]) -> World:
 def decided(world: World) -> tuple[Any, ...]:
     """What is done, what is told in which words, and what has a deadline."""
     fleet, done = world.get(FLEET), kinds(world.plan().actions)
-    asked = again_after(world.seen(), NOON) is None
+    asked = again_after(world.seen()) is None
     status = world.look(later(10)).to_wire()
     return done, asked, status, fleet["spec"]
 
