@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium
@@ -148,6 +148,10 @@ def make_native(offset: int = 0) -> EnvBase:
 
 def make_batch() -> EnvBase:
     return Batch()
+
+
+def serial_of(create: Callable[[], EnvBase]) -> Callable[[], EnvBase]:
+    return lambda: SerialEnv(2, create)
 
 
 def make_serial() -> EnvBase:

@@ -122,6 +122,18 @@ def test_collectors_and_groups_have_parameters_of_their_own(fleet: Make) -> None
     assert (found.groups, found.collectors, found.values, found.applied) == ([], [], {"level": 30}, 2)
 
 
+def test_all_changes_together_are_limited_and_what_is_returned_is_a_copy(fleet: Make) -> None:
+    collector = fleet()
+    collector.set_environment_parameters({"level": 10, "table": {"a": 1}})
+    collector.environment_parameters()["table"]["a"] = 2
+    assert collector.environment_parameters() == {"level": 10, "table": {"a": 1}}
+    for number in range(3):
+        collector.set_environment_parameters({f"text{number}": "x" * 20_000})
+    with pytest.raises(InvalidOption, match=r"all parameters together take \d+ bytes, and at most 65536"):
+        collector.set_environment_parameters({"text3": "x" * 20_000})
+    assert status(collector).version == 4
+
+
 def test_a_fleet_goes_on_from_the_parameters_of_a_state(fleet: Make) -> None:
     first = fleet()
     first.set_environment_parameters({"level": 10})
@@ -132,6 +144,8 @@ def test_a_fleet_goes_on_from_the_parameters_of_a_state(fleet: Make) -> None:
     second.load_state_dict(state)
     assert versions_of(second) == {1}
     assert second.set_environment_parameters({"level": 20}) == 2
+    with pytest.raises(InvalidOption, match=r"\d batches were collected already; load before the first"):
+        second.load_environment_parameters_state(state["environment_parameters"])
     third = fleet(resume_from={"frames": 20, "version": 3, "environment_parameters": state["environment_parameters"]})
     assert versions_of(third) == {1}
 
@@ -177,7 +191,11 @@ def test_an_environment_that_takes_no_parameters_ends_the_run_by_its_name(fleet:
         ({"parameters": {"": 1}}, "the name '' is not a string of characters"),
         ({"parameters": {"level": torch.tensor(1.0)}}, r"level is Tensor tensor\(1.\), which status and checkpoints"),
         ({"parameters": {"level": float("nan")}}, "level is float nan, which status and checkpoints cannot have"),
-        ({"parameters": {"level": "x" * 20_000}}, "20013 bytes of parameters, and at most 16384 travel"),
+        ({"parameters": {"level": (1, 2)}}, r"level is tuple \(1, 2\), .*it would come back as \[1, 2\]"),
+        ({"parameters": {"level": {1: 2}}}, r"level is dict \{1: 2\}, .*it would come back as \{'1': 2\}"),
+        ({"by_collector": {}}, r"by_collector is \{\}; pass parameters by the name of a collector"),
+        ({"by_collector": ["c0"]}, r"by_collector is \['c0'\]; pass parameters by the name of a collector"),
+        ({"parameters": {"level": "x" * 70_000}}, "all parameters together take 70099 bytes, and at most 65536 fit"),
     ],
 )
 def test_parameters_that_cannot_be_set_are_refused_and_change_nothing(

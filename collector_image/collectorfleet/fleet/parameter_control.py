@@ -17,7 +17,7 @@ from collectorfleet.user_code import name_of, takes
 log = logging.getLogger("collectorfleet")
 
 # They are in the status, in every checkpoint, and in a request to each collector.
-_MOST_BYTES: Final = 16 * 1024
+_MOST_BYTES: Final = 64 * 1024
 _CURRENT: Final = "parameters"
 
 
@@ -53,18 +53,24 @@ class ParameterControl(EvaluationControl):
             raise InvalidOption("set_environment_parameters: pass parameters or by_collector, one of the two")
         if group is not None and by_collector is not None:
             raise InvalidOption("set_environment_parameters: group and by_collector exclude each other; drop one")
+        if by_collector is not None:
+            by_collector = _checked_by_collector(by_collector)
+        else:
+            parameters = _checked(parameters)
         shared = self._gather.shared
         with shared.changed:
-            state = self._parameters
+            # On a copy, so that what is refused changes nothing.
+            state = self._parameters.copy()
             if by_collector is not None:
-                checked = {name: _checked(values) for name, values in by_collector.items()}
-                _require_known("collector", checked, shared.slots.by_name)
-                version = state.set_by_collector(checked)
+                _require_known("collector", by_collector, shared.slots.by_name)
+                version = state.set_by_collector(by_collector)
             elif group is not None:
                 _require_known("group", [group], shared.slots.groups)
-                version = state.set_for_group(group, _checked(parameters))
+                version = state.set_for_group(group, parameters or {})
             else:
-                version = state.set_for_all(_checked(parameters))
+                version = state.set_for_all(parameters or {})
+            _require_small(state)
+            shared.parameters = state
             shared.note_change()
         log.info("environment parameters: version %d", version)
         return version
@@ -86,11 +92,20 @@ class ParameterControl(EvaluationControl):
             return {} if state is None else {**state.state_dict(), "followed": self._followed}
 
     def load_environment_parameters_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from what :meth:`environment_parameters_state` returned; nothing if it is empty."""
+        """Go on from what :meth:`environment_parameters_state` returned; nothing if it is empty.
+
+        Raises:
+            InvalidOption: batches were collected already.
+        """
         if not state:
             return
         shared = self._gather.shared
         with shared.changed:
+            if shared.gather.begun:
+                raise InvalidOption(
+                    f"load_environment_parameters_state: {shared.statistics.batches} batches were collected already; "
+                    "load before the first"
+                )
             if shared.parameters is None:
                 log.warning(
                     "the state has environment parameters of version %d, and this fleet takes none: its environments "
@@ -133,28 +148,50 @@ def _ask(curriculum: CurriculumFunction, result: EvaluationResult, now: Mapping[
     return found
 
 
-def _checked(parameters: Mapping[str, Any] | None) -> dict[str, Any]:
+def _checked_by_collector(given: Any) -> dict[str, dict[str, Any]]:
+    if not isinstance(given, Mapping) or not given:
+        raise InvalidOption(
+            f"set_environment_parameters: by_collector is {given!r:.100}; pass parameters by the name of a collector, "
+            'such as {"c0": {"level": 3}}'
+        )
+    return {name: _checked(parameters) for name, parameters in given.items()}
+
+
+def _checked(parameters: Any) -> dict[str, Any]:
     """Return a copy that is nobody else's."""
     if not isinstance(parameters, Mapping) or not parameters:
-        raise InvalidOption(f"set_environment_parameters: {parameters!r} has no parameters; pass a dict with some")
-    for name, value in parameters.items():
-        if not isinstance(name, str) or not name:
-            raise InvalidOption(f"set_environment_parameters: the name {name!r} is not a string of characters")
-        try:
-            json.dumps(value, allow_nan=False)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise InvalidOption(
-                f"set_environment_parameters: {name} is {type(value).__name__} {value!r:.100}, which status and "
-                f"checkpoints cannot have ({error}); pass numbers, strings, bools, None, or lists and dicts of these"
-            ) from None
-    written = json.dumps(dict(parameters))
-    if len(written) > _MOST_BYTES:
+        raise InvalidOption(f"set_environment_parameters: {parameters!r:.100} has no parameters; pass a dict with some")
+    return {_checked_name(name): _checked_value(name, value) for name, value in parameters.items()}
+
+
+def _checked_name(name: Any) -> str:
+    if not isinstance(name, str) or not name:
+        raise InvalidOption(f"set_environment_parameters: the name {name!r} is not a string of characters")
+    return name
+
+
+def _checked_value(name: str, value: Any) -> Any:
+    try:
+        read = json.loads(json.dumps(value, allow_nan=False))
+        # A tuple comes back as a list, and a number that is a key as a string.
+        why = "" if read == value else f"it would come back as {read!r:.100}"
+    except (TypeError, ValueError, RecursionError) as error:
+        read, why = None, str(error)
+    if why:
         raise InvalidOption(
-            f"set_environment_parameters: {len(written)} bytes of parameters, and at most {_MOST_BYTES} travel with a "
-            "request; pass the name of a file or a seed, and let the environment read or draw the rest"
+            f"set_environment_parameters: {name} is {type(value).__name__} {value!r:.100}, which status and "
+            f"checkpoints cannot have ({why}); pass numbers, strings, bools, None, or lists and dicts of these"
         )
-    found: dict[str, Any] = json.loads(written)
-    return found
+    return read
+
+
+def _require_small(state: FleetParameters) -> None:
+    size = len(json.dumps(state.state_dict()))
+    if size > _MOST_BYTES:
+        raise InvalidOption(
+            f"set_environment_parameters: all parameters together take {size} bytes, and at most {_MOST_BYTES} fit the "
+            "status; pass the name of a file or a seed, and let the environment read or draw the rest"
+        )
 
 
 def _require_known(what: str, names: Any, known: Any) -> None:

@@ -130,7 +130,7 @@ def _parameters(shared: Shared) -> EnvironmentParametersStatus | None:
         values=set_.for_all,
         groups=_of_each(set_.for_groups),
         collectors=_of_each(set_.for_collectors),
-        applied=sum(one.parameters == set_.of(one.id.name, one.group).version for one in ready),
+        applied=sum(one.parameters == set_.version_of(one.id.name, one.group) for one in ready),
     )
 
 

@@ -212,9 +212,9 @@ class GatherLoop:
         parameters = self._shared.parameters
         if parameters is None:
             return request
-        newest = parameters.of(one.id.name, one.group)
-        if newest.version <= one.parameters_sent:
+        if parameters.version_of(one.id.name, one.group) <= one.parameters_sent:
             return request
+        newest = parameters.of(one.id.name, one.group)
         one.parameters_sent = newest.version
         return replace(request, parameters=newest)
 
@@ -254,6 +254,8 @@ class GatherLoop:
             case Lost(cause=cause, fault=fault, request_id=None):
                 self._losses.lost(one, cause, fault, now)
             case Lost(cause=cause, request_id=int(request_id)):
+                # Its request may be lost as well, and with it the parameters that it had.
+                one.parameters_sent = one.parameters
                 log.warning("%s: an answer was lost; the request is sent again: %s", one.id.name, cause)
                 shared.gather.answer_lost(one, request_id, now)
                 shared.note_change()

@@ -7,22 +7,26 @@ from typing import Any, Final
 
 from torchrl.envs import EnvBase, ParallelEnv, SerialEnv, TransformedEnv
 
-from collectorfleet.actor.parameters.leaf import ParameterizedEnvironment
+from collectorfleet.actor.parameters.leaf import ParameterizedEnvironment, Row
 from collectorfleet.actor.parameters.takers import ParametersRefused
+from collectorfleet.errors import describe
 from collectorfleet.messages import Parameters
 from collectorfleet.parameters import EnvironmentParameters
 
 # What processes of a ParallelEnv answer, by the names of attributes that are put there when they build.
 _OFFER: Final = "offer_environment_parameters"
-_VERSIONS: Final = "environment_parameters_versions"
+_ROWS: Final = "environment_parameters_rows"
 
 
 class ParameterizedEnvironments:
     """Every environment in ``env``, in the order of the rows of its batch."""
 
-    def __init__(self, env: EnvBase, options: EnvironmentParameters) -> None:
+    def __init__(self, env: EnvBase, options: EnvironmentParameters, *, keeps_errors: bool = False) -> None:
+        self._env = env
         self._parts: list[ParameterizedEnvironment | _InProcesses] = [
-            _InProcesses(one) if isinstance(one, ParallelEnv) else ParameterizedEnvironment(one, options)
+            _InProcesses(one)
+            if isinstance(one, ParallelEnv)
+            else ParameterizedEnvironment(one, options, keeps_errors=keeps_errors)
             for one in _leaves(env)
         ]
 
@@ -30,12 +34,18 @@ class ParameterizedEnvironments:
         """Give these to all; see :meth:`ParameterizedEnvironment.offer`."""
         for one in self._parts:
             one.offer(offered)
+        there, rows = len(self.rows()), self._env.batch_size.numel()
+        if there != rows:
+            raise ParametersRefused(
+                f"the environment is a batch of {rows}, and has {there} environments in it that take parameters; build "
+                "one environment and let the fleet make the batch (environment.perCollector, envs_per_collector)"
+            )
 
-    def versions(self) -> list[int]:
-        """The version that each row of the batch has by now."""
-        found: list[int] = []
+    def rows(self) -> list[Row]:
+        """What each row of the batch has by now."""
+        found: list[Row] = []
         for one in self._parts:
-            found += one.versions() if isinstance(one, _InProcesses) else [one.version] * one.rows
+            found += one.rows() if isinstance(one, _InProcesses) else [one.row()] * one.rows
         return found
 
 
@@ -46,20 +56,22 @@ def answer_in_process(env: EnvBase, options: EnvironmentParameters) -> None:
     def environments() -> ParameterizedEnvironments:
         # Not before: an environment in it may be a ParallelEnv, whose processes would be started.
         if not there:
-            there.append(ParameterizedEnvironments(env, options))
+            there.append(ParameterizedEnvironments(env, options, keeps_errors=True))
         return there[0]
 
     def offer(offered: Parameters) -> str:
         try:
             environments().offer(offered)
-        except ParametersRefused as error:  # an error would end the process
+        except ParametersRefused as error:
             return str(error)
+        except Exception as error:  # noqa: BLE001  (of the user's code; raised here, it would end the process)
+            return describe(error)
         return ""
 
     # TorchRL calls attributes of the environment by name.
     answering: Any = env
     setattr(answering, _OFFER, offer)
-    setattr(answering, _VERSIONS, lambda: environments().versions())
+    setattr(answering, _ROWS, lambda: environments().rows())
 
 
 class _InProcesses:
@@ -75,8 +87,8 @@ class _InProcesses:
         if refused:
             raise ParametersRefused(refused[0])
 
-    def versions(self) -> list[int]:
-        return [version for rows in getattr(self._env, _VERSIONS)() for version in rows]
+    def rows(self) -> list[Row]:
+        return [row for rows in getattr(self._env, _ROWS)() for row in rows]
 
 
 def _leaves(env: EnvBase) -> Iterator[EnvBase]:

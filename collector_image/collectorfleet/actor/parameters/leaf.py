@@ -2,36 +2,55 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 from torchrl.envs import EnvBase, GymWrapper
 
 from collectorfleet.actor.origin import Origin, calling
-from collectorfleet.actor.parameters.takers import ParametersRefused, Take, find_taker, name_of
+from collectorfleet.actor.parameters.takers import ParametersRefused, Taker, find_taker, innermost, name_of
+from collectorfleet.errors import describe
 from collectorfleet.messages import Parameters
 from collectorfleet.parameters import Apply, EnvironmentParameters, Through
 
 
-class ParameterizedEnvironment:
-    """``version`` is that of the parameters which the environment has by now, 0 for those that it was built with.
+class Row(NamedTuple):
+    """One environment of a batch.
 
     Args:
-        env: an environment without others in it. Where it takes parameters at its resets, it is one environment and no
-            batch: parts of a batch are reset at different times.
+        version: of the parameters that it has, 0 for those that it was built with.
+        resets: how often it was reset since it takes parameters.
+        taken_at: which of these resets it took them at.
+        failure: what it raised instead of taking them; empty if it took them.
     """
 
-    def __init__(self, env: EnvBase, options: EnvironmentParameters) -> None:
-        self.version = 0
+    version: int
+    resets: int
+    taken_at: int
+    failure: str = ""
+
+
+class ParameterizedEnvironment:
+    """An environment without others in it.
+
+    Where it takes parameters at its resets, it is one environment and no batch: parts of a batch are reset at different
+    times. ``keeps_errors`` notes what the user's code raises in :class:`Row`, where an error would end a process.
+    """
+
+    def __init__(self, env: EnvBase, options: EnvironmentParameters, *, keeps_errors: bool = False) -> None:
         self.rows = env.batch_size.numel()
         self._env = env
         self._options = options
+        self._keeps_errors = keeps_errors
+        self._at_reset = options.apply == Apply.RESET
         self._waiting: Parameters | None = None
-        self._take: Take | None = None
-        # Of Gymnasium's reset, for all resets from now on.
-        self.reset_options: Mapping[str, Any] = {}
-        self._is_hooked = False
+        self._taken: Parameters | None = None
+        self._taker: Taker | None = None
+        self._resets = self._taken_at = 0
+        self._failure = ""
+        self._is_watched = False
 
     def offer(self, offered: Parameters) -> None:
         """Take these at once, or at the next reset; they replace those that still wait.
@@ -39,8 +58,7 @@ class ParameterizedEnvironment:
         Raises:
             ParametersRefused: the environment has no way to take them.
         """
-        at_reset = self._options.apply == Apply.RESET
-        if at_reset and self.rows > 1:
+        if self._at_reset and (self.rows > 1 or getattr(self._env, "_is_batched", False)):
             raise ParametersRefused(
                 f"environment {name_of(self._env)} is a batch of {self.rows} environments, which are reset at "
                 "different times and have one set of parameters; build one environment and let the fleet make the "
@@ -50,66 +68,83 @@ class ParameterizedEnvironment:
         if self._options.through == Through.RESET_OPTIONS:
             self._require_gymnasium()
         else:
-            self._take = find_taker(self._env, Through(self._options.through), offered.values)
-        if at_reset:
-            self._hook()
+            self._taker = find_taker(self._env, Through(self._options.through), offered.values)
+        self._watch()
+        if self._at_reset:
             self._waiting = offered
         else:
-            self._apply(offered)
+            self._take(offered)
 
-    def before_reset(self) -> None:
-        """The environment is about to be reset."""
-        if self._waiting is not None:
-            waiting, self._waiting = self._waiting, None
-            self._apply(waiting)
+    def row(self) -> Row:
+        version = 0 if self._taken is None else self._taken.version
+        return Row(version, self._resets, self._taken_at, self._failure)
 
-    def _apply(self, offered: Parameters) -> None:
-        if self._take is None:
-            self.reset_options = offered.values
-        else:
+    def _take(self, offered: Parameters) -> None:
+        if self._taker is not None:
             with calling(Origin.PARAMETERS):
-                self._take(offered.values)
-        self.version = offered.version
+                # Whoever changes a list in it changes nobody else's.
+                self._taker.take(copy.deepcopy(dict(offered.values)))
+        self._taken, self._taken_at = offered, self._resets
 
     def _require_gymnasium(self) -> None:
         if not _is_gymnasium(self._env):
             raise ParametersRefused(
-                f"environment {name_of(self._env)} is none of Gymnasium, so its reset takes no options; give it a "
-                "method set_parameters(**parameters), and use through='set_parameters'"
+                f"environment {name_of(self._env)} is no single environment of Gymnasium, so its reset takes no "
+                "options; give it a method set_parameters(**parameters), and use through='set_parameters'"
             )
 
-    def _hook(self) -> None:
-        """Have :meth:`before_reset` called, whoever resets the environment."""
-        if self._is_hooked:
+    # ---------------------------------------------------------------- resets
+    def _watch(self) -> None:
+        """Notice resets, whoever asks for them; what is called is not replaced, so nothing of it is hidden."""
+        if self._is_watched:
             return
-        self._is_hooked = True
+        self._is_watched = True
         env: Any = self._env
-        if _is_gymnasium(env):
-            # Loops of our own call it without TorchRL's wrapper.
-            env._env = _Watched(env._env, self)
-            return
-        reset = env._reset
+        if self._options.through == Through.RESET_OPTIONS:
+            self._give_options()
+        # Loops of our own call an environment of Gymnasium without TorchRL's wrapper.
+        owner, name = (env._env, "reset") if _is_gymnasium(env) else (env, "_reset")
+        reset = getattr(owner, name)
 
         def watched(*args: Any, **kwargs: Any) -> Any:
-            self.before_reset()
-            return reset(*args, **kwargs)
+            self._resets += 1
+            if self._options.through != Through.RESET_OPTIONS:
+                self._noting(self._take_waiting)
+            found = reset(*args, **kwargs)
+            self._noting(self._check)
+            return found
 
-        env._reset = watched
+        setattr(owner, name, watched)
 
+    def _give_options(self) -> None:
+        """Give options to the innermost reset: wrappers on the way may drop them, or not reset at all."""
+        inner = innermost(self._env)
+        reset = inner.reset
 
-class _Watched(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """An environment of Gymnasium that takes parameters when it is reset."""
+        def optioned(*, seed: int | None = None, options: Mapping[str, Any] | None = None) -> Any:
+            self._take_waiting()
+            own = {} if self._taken is None else copy.deepcopy(dict(self._taken.values))
+            return reset(seed=seed, options={**(options or {}), **own} or None)
 
-    def __init__(self, env: gymnasium.Env[Any, Any], parameters: ParameterizedEnvironment) -> None:
-        super().__init__(env)
-        self._parameters = parameters
-        self.step = env.step  # type: ignore[method-assign]  # a step costs what it cost before
+        inner.reset = optioned
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        self._parameters.before_reset()
-        own = self._parameters.reset_options
-        given = {**(options or {}), **own} if own else options
-        return self.env.reset(seed=seed, options=given)
+    def _take_waiting(self) -> None:
+        if self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
+            self._take(waiting)
+
+    def _check(self) -> None:
+        if self._taker is not None and self._taken is not None:
+            with calling(Origin.PARAMETERS):
+                self._taker.check(self._taken.values)
+
+    def _noting(self, act: Any) -> None:
+        try:
+            act()
+        except Exception as error:
+            if not self._keeps_errors:
+                raise
+            self._failure = self._failure or describe(error)
 
 
 def _is_gymnasium(env: EnvBase) -> bool:

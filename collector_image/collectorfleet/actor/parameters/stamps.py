@@ -10,6 +10,7 @@ from torch import Tensor
 
 from collectorfleet.actor.origin import Origin, calling
 from collectorfleet.actor.parameters.environments import ParameterizedEnvironments
+from collectorfleet.actor.parameters.leaf import Row
 from collectorfleet.actor.parameters.takers import ParametersRefused
 from collectorfleet.codec.frames import TRAJECTORY_KEY
 from collectorfleet.messages import Parameters
@@ -19,8 +20,8 @@ from collectorfleet.parameters import Apply, EnvironmentParameters
 class ParameterStamps:
     """The parameters of a collector's environments, and what its frames say of them.
 
-    Parameters change between two rollouts only. So each row of a rollout has at most two versions. The episode that
-    began before the rollout has the older version, and each later episode has the newest.
+    Parameters change between two rollouts only. So each row of a rollout has at most two versions. A row counts its resets, and
+    each reset begins a trajectory. Frames have the newest version from the trajectory on whose reset took it.
     """
 
     def __init__(self, collector: Any, options: EnvironmentParameters) -> None:
@@ -28,7 +29,7 @@ class ParameterStamps:
         self._options = options
         self._environments: ParameterizedEnvironments | None = None
         self._newest = 0
-        self._rows: list[int] = []  # the version of each row before the rollout
+        self._rows: list[Row] = []  # before the rollout
         self._ids = torch.empty(0)  # the trajectory of each row before the rollout
         self.is_settled = True  # whether all rows have the newest
 
@@ -48,39 +49,72 @@ class ParameterStamps:
     def begin_rollout(self) -> None:
         """The next rollout begins now."""
         if not self.is_settled:
-            self._rows = self._versions()
+            self._rows = self._rows_now()
             self._ids = self._trajectories()
 
     def end_rollout(self, batch: TensorDictBase) -> int | Tensor:
         """Return the version of all frames, or int64 ``[*batch.shape]`` if they differ.
 
         Raises:
-            ParametersRefused: an episode began without a reset.
+            ParametersRefused: resets and trajectories are not the same, so that frames cannot tell.
         """
         if self.is_settled:
             return self._newest
-        after = self._versions()
-        began = (self._trajectories() != self._ids).flatten().tolist()
-        expected = [self._newest if new else row for new, row in zip(began, self._rows, strict=True)]
-        if after != expected:
-            row = next(index for index, version in enumerate(after) if version != expected[index])
-            raise ParametersRefused(
-                f"environment {row} of the collector began an episode without a reset that takes parameters: it has "
-                f"version {after[row]}, and {expected[row]} was expected; use apply='step'"
-            )
-        self.is_settled = all(version == self._newest for version in after)
-        before = torch.tensor(self._rows, dtype=torch.int64).reshape(self._ids.shape)
-        ids = batch.get(TRAJECTORY_KEY).cpu()
-        return torch.where(ids == self._ids.unsqueeze(-1), before.unsqueeze(-1), self._newest)
+        with calling(Origin.PARAMETERS):
+            after = self._rows_now()
+            ids = batch.get(TRAJECTORY_KEY).cpu().reshape(len(after), -1)
+            now = self._trajectories().flatten()
+            ordinals, begun = _ordinals(ids, self._ids.flatten(), now)
+            versions = torch.empty_like(ordinals)
+            for number, (before, row) in enumerate(zip(self._rows, after, strict=True)):
+                _require_one_reset_each(number, row.resets - before.resets, int(begun[number]))
+                newest_from = (
+                    row.taken_at - before.resets if row.version != before.version else len(ordinals[number]) + 1
+                )
+                versions[number] = torch.where(ordinals[number] < newest_from, before.version, row.version)
+        self.is_settled = all(row.version == self._newest for row in after)
+        return versions.reshape(batch.shape)
 
     @property
     def oldest(self) -> int:
         """The oldest version that an environment still has."""
-        return self._newest if self.is_settled else min(self._versions())
+        return self._newest if self.is_settled else min(row.version for row in self._rows_now())
 
-    def _versions(self) -> list[int]:
-        return [] if self._environments is None else self._environments.versions()
+    def _rows_now(self) -> list[Row]:
+        rows = [] if self._environments is None else self._environments.rows()
+        failure = next((row.failure for row in rows if row.failure), None)
+        if failure is not None:
+            with calling(Origin.PARAMETERS):
+                raise ParametersRefused(failure)
+        return rows
 
     def _trajectories(self) -> Tensor:
         ids: Tensor = self._collector._carrier.get(TRAJECTORY_KEY)
         return ids.cpu().clone()
+
+
+def _ordinals(ids: Tensor, before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
+    """Of each frame ``[rows, steps]``, the number of trajectories that began before it in the rollout, in its row.
+
+    Also how many began in each row, with the one that the next rollout goes on with. A frame with the id -1 is missing:
+    its rollout was cut short.
+    """
+    ordinals = torch.empty_like(ids)
+    begun = torch.empty(len(ids), dtype=torch.int64)
+    for row, frames in enumerate(ids):
+        count, last = 0, int(before[row])
+        for step, one in enumerate(frames.tolist()):
+            if one not in (-1, last):
+                count, last = count + 1, one
+            ordinals[row, step] = count
+        begun[row] = count + (int(after[row]) != last)
+    return ordinals, begun
+
+
+def _require_one_reset_each(row: int, resets: int, trajectories: int) -> None:
+    if resets != trajectories:
+        raise ParametersRefused(
+            f"environment {row} of the collector was reset {resets} times for {trajectories} trajectories in one "
+            "rollout, so its frames cannot tell which parameters they have; reset it where an episode begins and "
+            "nowhere else, or use apply='step'"
+        )

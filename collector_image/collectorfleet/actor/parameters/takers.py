@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
 from torchrl.envs import EnvBase
 
 from collectorfleet.parameters import Through
@@ -14,16 +16,29 @@ _WAYS: Final = (
     "give it a method set_parameters(**parameters) or attributes of these names, or read reset(options=...) and use "
     "through='reset_options'"
 )
-
-# Gives an environment its parameters.
-Take = Callable[[Mapping[str, Any]], None]
+# What Gymnasium and its wrappers keep for themselves.
+_GYMNASIUMS: Final = frozenset(
+    {"observation_space", "action_space", "spec", "metadata", "render_mode", "np_random", "np_random_seed", "env"}
+)
 
 
 class ParametersRefused(TypeError):
-    """An environment has no way to take parameters."""
+    """An environment does not take parameters, or does not keep them."""
 
 
-def find_taker(env: EnvBase, through: Through, names: Iterable[str]) -> Take:
+def _nothing(_: Mapping[str, Any]) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Taker:
+    """``take`` gives an environment its parameters. ``check`` raises ParametersRefused if it has others by now."""
+
+    take: Callable[[Mapping[str, Any]], None]
+    check: Callable[[Mapping[str, Any]], None] = _nothing
+
+
+def find_taker(env: EnvBase, through: Through, names: Iterable[str]) -> Taker:
     """Return what gives ``env`` the parameters of these ``names``.
 
     Raises:
@@ -33,21 +48,75 @@ def find_taker(env: EnvBase, through: Through, names: Iterable[str]) -> Take:
     if through in (Through.AUTO, Through.SET_PARAMETERS):
         owner = next((one for one in layers if _has(one, _METHOD)), None)
         if owner is not None:
-            return lambda values: owner.set_parameters(**values)
+            return Taker(lambda values: owner.set_parameters(**values))
         if through is Through.SET_PARAMETERS:
             raise ParametersRefused(f"environment {name_of(env)} has no method set_parameters; {_WAYS}")
     # TorchRL's wrapper has attributes of its own, which nobody means.
-    own = layers[1:] or layers
-    missing = [name for name in names if _owner(own, name) is None]
-    if missing:
-        no_method = "no method set_parameters and " if through is Through.AUTO else ""
-        raise ParametersRefused(f"environment {name_of(env)} has {no_method}no attribute {', '.join(missing)}; {_WAYS}")
-    return lambda values: _assign(own, values)
+    attributes = _Attributes(name_of(env), layers[1:] or layers)
+    attributes.require(names, "no method set_parameters and " if through is Through.AUTO else "")
+    return Taker(attributes.assign, attributes.check)
 
 
 def name_of(env: EnvBase) -> str:
     """Return how messages call an environment: by the class of what TorchRL wraps, if it wraps something."""
     return type(list(_layers(env))[-1]).__qualname__
+
+
+def innermost(env: EnvBase) -> Any:
+    """Return what is below all wrappers."""
+    return list(_layers(env))[-1]
+
+
+class _Attributes:
+    """Those of one environment, by their paths."""
+
+    def __init__(self, name: str, layers: Sequence[Any]) -> None:
+        self._name = name
+        self._layers = layers
+
+    def require(self, paths: Iterable[str], no_method: str) -> None:
+        missing = []
+        for path in paths:
+            first, *rest = path.split(".")
+            layers = [layer for layer in self._layers if _has(layer, first)]
+            if len(layers) > 1:
+                owners = " and ".join(type(layer).__qualname__ for layer in layers)
+                raise ParametersRefused(f"environment {self._name}: {owners} both have an attribute {first}; {_WAYS}")
+            owner = self._owner(path)
+            if owner is None:
+                missing.append(path)
+            elif callable(getattr(owner, path.rpartition(".")[2])) or (not rest and first in _GYMNASIUMS):
+                raise ParametersRefused(f"environment {self._name}: {path} is none of its parameters; {_WAYS}")
+        if missing:
+            raise ParametersRefused(
+                f"environment {self._name} has {no_method}no attribute {', '.join(missing)}; {_WAYS}"
+            )
+
+    def assign(self, values: Mapping[str, Any]) -> None:
+        for path, value in values.items():
+            setattr(self._owner(path), path.rpartition(".")[2], value)
+        self.check(values)
+
+    def check(self, values: Mapping[str, Any]) -> None:
+        for path, value in values.items():
+            owner, last = self._owner(path), path.rpartition(".")[2]
+            found: Any = getattr(owner, last, None)
+            if not np.array_equal(found, value):
+                raise ParametersRefused(
+                    f"environment {self._name}: {path} was set to {value!r}, and is {found!r:.100} now, since its code "
+                    "or its reset assigns it as well; give it a method set_parameters(**parameters)"
+                )
+
+    def _owner(self, path: str) -> Any:
+        """Return the object that has the last attribute of ``path``; None if there is none."""
+        first, *rest = path.split(".")
+        for layer in self._layers:
+            if _has(layer, first):
+                found, last = layer, first
+                for name in rest:
+                    found, last = getattr(found, last, None), name
+                return found if hasattr(found, last) else None
+        return None
 
 
 def _layers(env: EnvBase) -> Iterator[Any]:
@@ -66,21 +135,3 @@ def _has(layer: Any, name: str) -> bool:
         return True
     kept = ("_buffers", "_parameters", "_modules") if isinstance(layer, EnvBase) else ()
     return any(name in vars(layer).get(one, ()) for one in kept)
-
-
-def _owner(layers: Sequence[Any], path: str) -> Any:
-    """Return the object that has the last attribute of ``path``; None if there is none."""
-    first, *rest = path.split(".")
-    for layer in layers:
-        if not _has(layer, first):
-            continue
-        found, last = layer, first
-        for name in rest:
-            found, last = getattr(found, last, None), name
-        return found if hasattr(found, last) else None
-    return None
-
-
-def _assign(layers: Sequence[Any], values: Mapping[str, Any]) -> None:
-    for path, value in values.items():
-        setattr(_owner(layers, path), path.rpartition(".")[2], value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,17 +59,26 @@ class FleetParameters:
 
     def of(self, collector: str, group: str | None) -> Parameters:
         """Return what this collector is to have, and the newest change that concerns it."""
-        scopes = [self._all]
-        if group is not None and group in self._groups:
-            scopes.append(self._groups[group])
-        if collector in self._collectors:
-            scopes.append(self._collectors[collector])
+        scopes = self._scopes(collector, group)
         newest: dict[str, tuple[int, Any]] = {}
         for scope in scopes:
             for name, (version, value) in scope.values.items():
                 if name not in newest or newest[name][0] < version:
                     newest[name] = (version, value)
-        return Parameters(max(scope.version for scope in scopes), {name: value for name, (_, value) in newest.items()})
+        values = {name: value for name, (_, value) in newest.items()}
+        return Parameters(max(scope.version for scope in scopes), deepcopy(values))
+
+    def version_of(self, collector: str, group: str | None) -> int:
+        """The newest change that concerns this collector."""
+        return max(scope.version for scope in self._scopes(collector, group))
+
+    def _scopes(self, collector: str, group: str | None) -> list[_Scope]:
+        found = [self._all]
+        if group is not None and group in self._groups:
+            found.append(self._groups[group])
+        if collector in self._collectors:
+            found.append(self._collectors[collector])
+        return found
 
     @property
     def for_all(self) -> dict[str, Any]:
@@ -84,6 +94,10 @@ class FleetParameters:
     def for_collectors(self) -> dict[str, dict[str, Any]]:
         """What collectors have of their own, by collector."""
         return {name: _plain(scope) for name, scope in self._collectors.items() if scope.values}
+
+    def copy(self) -> FleetParameters:
+        """Return one that shares nothing with this."""
+        return deepcopy(self)
 
     def state_dict(self) -> dict[str, Any]:
         return {
@@ -102,11 +116,11 @@ class FleetParameters:
 
 
 def _plain(scope: _Scope) -> dict[str, Any]:
-    return {name: value for name, (_, value) in scope.values.items()}
+    return deepcopy({name: value for name, (_, value) in scope.values.items()})
 
 
 def _state(scope: _Scope) -> dict[str, Any]:
-    return {"version": scope.version, "values": {name: list(one) for name, one in scope.values.items()}}
+    return deepcopy({"version": scope.version, "values": {name: list(one) for name, one in scope.values.items()}})
 
 
 def _scope(state: Mapping[str, Any]) -> _Scope:

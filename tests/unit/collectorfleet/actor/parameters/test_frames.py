@@ -2,81 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tensordict import TensorDictBase
 from tests import parameterized_envs as levels
 from tests.example_count import examples
-from torch import Tensor
+from tests.unit.collectorfleet.actor.parameters.asking import FRAMES, Asking, assert_true, levels_seen, runner
 from torchrl.envs import EnvBase, StepCounter, TransformedEnv
 
-from collectorfleet.actor.build import build
-from collectorfleet.actor.config import CollectorConfig, RolloutLoop
+from collectorfleet.actor.config import RolloutLoop
 from collectorfleet.actor.origin import Origin, origin_of
 from collectorfleet.actor.parameters.takers import ParametersRefused
-from collectorfleet.actor.rollouts import Rollout, RolloutRunner
 from collectorfleet.messages import Parameters, Request
 from collectorfleet.parameters import EnvironmentParameters
-
-VERSION = ("collector", "environment_parameters_version")
-FRAMES = 8
-
-
-@contextmanager
-def runner(
-    create: Callable[[], EnvBase], takes: EnvironmentParameters | None = None, **config: Any
-) -> Iterator[RolloutRunner]:
-    made = build(
-        CollectorConfig(create, None, FRAMES, parameters=takes or EnvironmentParameters(), **config), incarnation=1
-    )
-    try:
-        yield made
-    finally:
-        made.collector.shutdown()
-
-
-class Asking:
-    """Requests in a row; a change of the parameters goes along with one."""
-
-    def __init__(self, made: RolloutRunner) -> None:
-        self._made = made
-        self._requests = 0
-        self.version = 0
-
-    def next(self, *changes: float) -> tuple[TensorDictBase, Tensor]:
-        """One rollout after these levels were set; returns it with the version of each frame."""
-        rollout = self.rollout(*changes)
-        assert rollout.batch is not None
-        batch = rollout.batch.clone()  # the next rollout is written to the same memory
-        if rollout.parameters is not None:
-            return batch, torch.full(batch.batch_size, rollout.parameters)
-        return batch, batch[VERSION]
-
-    def rollout(self, *changes: float) -> Rollout:
-        parameters = None
-        for level in changes:
-            self.version += 1
-            parameters = Parameters(self.version, {"level": level})
-        self._requests += 1
-        return self._made.run(Request(self._requests, FRAMES, 0, parameters=parameters))
-
-
-def levels_seen(batch: TensorDictBase) -> list[float]:
-    return batch["observation"][..., 0].flatten().tolist()
-
-
-def assert_true(batch: TensorDictBase, versions: Tensor) -> None:
-    """Version ``n`` is level ``10 n`` here: before the step, and after it."""
-    assert versions.dtype == torch.int64
-    assert levels_seen(batch) == [10.0 * version for version in versions.flatten().tolist()]
-    assert batch["next", "observation"][..., 0].flatten().tolist() == levels_seen(batch)
-
 
 KINDS = {
     "method": (levels.make_method, "auto"),
@@ -179,7 +119,7 @@ def test_the_oldest_version_that_an_environment_has_is_told() -> None:
             "environment Levels has no method set_parameters; give it a method set_parameters(**parameters) or",
         ),
         (levels.make_batch, {}, "environment Batch is a batch of 2 environments, which are reset at different times"),
-        (levels.make_native, {"through": "reset_options"}, "environment Native is none of Gymnasium"),
+        (levels.make_native, {"through": "reset_options"}, "environment Native is no single environment of Gymnasium"),
     ],
 )
 def test_an_environment_that_takes_no_parameters_is_refused_by_name(
