@@ -1,4 +1,4 @@
-"""Environments that are reset where nobody expects it, or change what they were told: frames stay true, or are refused."""
+"""Environments that are reset where nobody expects it, or change what they were told: frames stay true."""
 
 from __future__ import annotations
 
