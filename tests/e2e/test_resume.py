@@ -76,7 +76,7 @@ def test_a_killed_driver_or_head_is_followed_by_a_driver_that_goes_on_from_the_c
     assert (up_to_date["status"], up_to_date["reason"]) == ("False", "RestartNeeded")
     # What is lost is what was handed out since the checkpoint that it goes on from, and it is said.
     log = cluster.kubectl("logs", "-n", namespace, "job/fleet-driver", "--tail=-1", "--all-pods=true")
-    [frames] = map(int, re.findall(r"going on from the checkpoint at (\d+) frames", log))
+    [frames] = map(int, re.findall(r"resuming from the checkpoint at (\d+) frames", log))
     assert frames >= first["checkpoint"]["frames"]
     assert frames + second["progress"]["framesLost"] >= first["progress"]["framesDelivered"]
     assert second["progress"]["framesLost"] % FRAMES == 0

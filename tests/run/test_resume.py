@@ -124,7 +124,7 @@ def test_a_killed_run_goes_on_from_its_checkpoint_and_counts_nothing_twice(tmp_p
     write(tmp_path, fleets.code(), fleet)
     done = killed.again("--resume")
     assert done.returncode == 0, done.stderr
-    assert f"going on from the checkpoint at {saved['frames']} frames" in done.stderr
+    assert f"resuming from the checkpoint at {saved['frames']} frames" in done.stderr
 
     # Frames: those of the checkpoint, then the next ones; what the killed driver had besides is lost.
     after = killed.batches()[len(before) :]

@@ -47,7 +47,9 @@ def test_each_folder_of_make_test_is_run_by_make_check_or_named_as_left_out() ->
     assert set(quick.FOLDERS) <= {line.strip() for line in quick.summary().splitlines()}
 
 
-def test_quick_leaves_out_a_slow_test_with_all_its_parameters_and_no_other(pytester: pytest.Pytester) -> None:
+def test_quick_leaves_out_a_slow_test_with_all_its_parameters_and_no_other(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     slow = min(quick.SLOW)
     file = pytester.makepyfile(
         f"import pytest\n"
@@ -55,6 +57,7 @@ def test_quick_leaves_out_a_slow_test_with_all_its_parameters_and_no_other(pytes
         f"def {slow}(number): pass\n"
         f"def {slow}_besides(): pass\n"
     )
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     words = ["-p", "tests.conftest", "--collect-only", "-q", "--import-mode=importlib", str(file)]
     assert f"{slow}[1]" in pytester.runpytest_subprocess(*words).stdout.str()
     result = pytester.runpytest_subprocess("--quick", *words)

@@ -13,8 +13,8 @@ from collectorfleet.cli.extras import COMPARE, NEEDED_BY, NotInstalled, require
 from collectorfleet_api.extras import Needs, is_installed
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-# What a command works without: one completes words for a shell, the other writes a log if the user asks for it.
-NOT_NEEDED = {"argcomplete", "tensorboard"}
+# What a command works without: one completes words for a shell, the others write a log or videos if the user asks.
+NOT_NEEDED = {"argcomplete", "pillow", "tensorboard"}
 
 
 @pytest.mark.parametrize("extra", ["client", "compare", "runtime"])

@@ -69,7 +69,7 @@ def test_a_run_that_is_given_twice_is_refused(two: list[str], capsys: Capsys) ->
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [
-        pytest.param(Path.unlink, "is not there: RUN is the folder of a run with --checkpoint", id="none"),
+        pytest.param(Path.unlink, "does not exist: RUN is the folder of a run with --checkpoint", id="none"),
         pytest.param(lambda file: file.write_text("{"), "Expecting property name enclosed in double quotes", id="cut"),
         pytest.param(lambda file: file.write_bytes(b"\xff\xfe\xff"), "can't decode byte", id="no text"),
         pytest.param(lambda file: file.write_text("[]"), "should be an object", id="no object"),

@@ -144,7 +144,7 @@ def test_a_sink_of_videos_that_fails_is_told_of_once_and_costs_the_others_nothin
         log.add_videos([video(1), video(2)])
         log.add({"reward": 1.0}, 1)
     assert [one.message for one in caplog.records] == [
-        "videos for broken: OSError: No space left on device; the run goes on without these videos"
+        "videos for broken: OSError: No space left on device; the run continues without these videos"
     ]
     assert (kept, logger.records) == ([video(1), video(2)], [({"reward": 1.0}, 1)])
 
