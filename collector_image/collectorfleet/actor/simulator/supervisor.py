@@ -81,6 +81,12 @@ class Supervisor:
             return
         finally:
             os.close(writes)
+        try:
+            self._supervise(signals)
+        finally:  # also after an error: nothing else ends children in the background
+            self._end_all()
+
+    def _supervise(self, signals: int) -> None:
         with selectors.DefaultSelector() as selector:
             selector.register(self._control, selectors.EVENT_READ, self._hear)
             selector.register(
@@ -93,7 +99,6 @@ class Supervisor:
                 for key, _ in selector.select():
                     key.data()
                 self._reap()
-        self._end_all()
 
     def _start(self, command: list[str], output: int) -> None:
         own = os.getpid()
@@ -116,8 +121,11 @@ class Supervisor:
         self._say({"started": self._main})
 
     def _hear(self) -> None:
-        data = self._control.recv(_READ_BYTES)
-        if not data:  # the collector is gone
+        try:
+            data = self._control.recv(_READ_BYTES)
+        except OSError:  # the collector ended before it had read all messages
+            data = b""
+        if not data:
             self._stop()
             return
         *whole, self._heard = (self._heard + data).split(b"\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests import simulated
 from tests.simulated import running, runs
 from tests.wait import eventually
 
+from collectorfleet.actor.simulator import supervisor
 from collectorfleet.actor.simulator.process import SimulatorProcess
 from collectorfleet.actor.simulator.starting import start
 
@@ -62,12 +64,23 @@ def test_a_simulator_ends_with_a_killed_owner_though_a_fork_of_the_owner_lives(
             os.kill(child, signal.SIGKILL)
 
 
+def test_a_simulator_and_its_child_end_with_a_collector_that_was_frozen_before_it_was_killed(log: Path) -> None:
+    control, theirs = socket.socketpair()  # a frozen collector reads no message, and the kernel resets its connection
+    command = ["/usr/bin/env", f"SIMULATOR_LOG={log}", sys.executable, str(simulated.PROGRAM), "0", "has a child"]
+    words = [str(theirs.fileno()), "-1", "5"]
+    subprocess.run([sys.executable, "-I", "-S", supervisor.__file__, *words, *command], pass_fds=[theirs.fileno()])
+    theirs.close()
+    eventually(lambda: len(running(log)) == 2, within=30, what="a simulator with a child")
+    control.close()
+    eventually(lambda: not running(log), within=30, what="the end of the simulator and of its child")
+
+
 def test_a_simulator_ends_with_its_supervisor(log: Path) -> None:
     started = start(simulated.process(log, "ignores SIGTERM"))
     (pid,) = running(log)
-    supervisor = psutil.Process(pid).parent()
-    assert supervisor is not None
-    supervisor.kill()
+    parent = psutil.Process(pid).parent()
+    assert parent is not None
+    parent.kill()
     eventually(lambda: not running(log), within=30, what="the end of the simulator")
     assert started.process.ended.wait(30)
     assert str(started.process.exit) == "ended with its supervisor"
@@ -86,9 +99,9 @@ def test_the_supervisor_is_no_child_of_the_collector(log: Path) -> None:
     started = start(simulated.process(log))
     try:
         (pid,) = running(log)
-        supervisor = psutil.Process(pid).parent()
-        assert supervisor is not None
-        assert supervisor.ppid() != os.getpid()
+        parent = psutil.Process(pid).parent()
+        assert parent is not None
+        assert parent.ppid() != os.getpid()
         assert os.getpgid(pid) == pid
     finally:
         started.process.stop()
