@@ -36,9 +36,15 @@ class Exit:
             return self.how
         if self.code >= 0:
             return f"exited with code {self.code}"
-        name = signal.Signals(-self.code).name
         hint = ", perhaps for lack of memory (collectors.resources.memory)" if self.code == -signal.SIGKILL else ""
-        return f"was ended by {name}{hint}"
+        return f"was ended by {_signal_name(-self.code)}{hint}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # most real-time signals have no name
+        return f"signal {number}"
 
 
 def name_of(arguments: Sequence[str]) -> str:

@@ -73,13 +73,15 @@ class SimulatorProcess:
             self._control.shutdown(socket.SHUT_WR)
 
     def _hear(self) -> None:
-        with contextlib.suppress(OSError), self._control, self._control.makefile("rb") as lines:
-            for line in lines:
-                self._note(json.loads(line))
-        if self.exit is None:
-            self.exit = Exit(None, how="ended with its supervisor")
-        self.ended.set()
-        self._has_tail.set()
+        try:
+            with contextlib.suppress(OSError), self._control, self._control.makefile("rb") as lines:
+                for line in lines:
+                    self._note(json.loads(line))
+        finally:
+            if self.exit is None:
+                self.exit = Exit(None, how="ended with its supervisor")
+            self.ended.set()
+            self._has_tail.set()
 
     def _note(self, said: dict[str, Any]) -> None:
         match said:

@@ -42,7 +42,7 @@ class WatchedSimulator:
         self._over = threading.Event()
         self._allow(simulator.build_seconds)
         self._started = start(simulator.process)
-        threading.Thread(target=self._watch, name="simulator-watch", daemon=True).start()
+        threading.Thread(target=self._watch_and_report, name="simulator-watch", daemon=True).start()
 
     def arguments(self, create: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of the factory ``create``: what the user gave, and the addresses.
@@ -89,6 +89,13 @@ class WatchedSimulator:
     def _allow(self, seconds: float) -> None:
         allowed = seconds * _PART
         self._deadline = (time.monotonic() + allowed, allowed)
+
+    def _watch_and_report(self) -> None:
+        try:
+            self._watch()
+        except Exception as error:
+            # Without a report, the driver would wait for a simulator that nobody watches.
+            self._tell(f"{self._started.name}: the collector can no longer watch it: {error!r}")
 
     def _watch(self) -> None:
         started = self._started
