@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -48,9 +47,9 @@ def _signal_name(number: int) -> str:
 
 
 def name_of(arguments: Sequence[str]) -> str:
-    """How messages call a simulator: the beginning of its command line."""
-    line = shlex.join(arguments)
-    return f"simulator `{line if len(line) <= _LONGEST_NAME else line[: _LONGEST_NAME - 3] + '...'}`"
+    """Return how messages call a simulator: by its program, because arguments may be secrets."""
+    program = arguments[0]
+    return f"simulator `{program if len(program) <= _LONGEST_NAME else program[: _LONGEST_NAME - 3] + '...'}`"
 
 
 def last_lines(tail: Sequence[str]) -> str:
