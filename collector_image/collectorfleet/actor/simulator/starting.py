@@ -64,7 +64,7 @@ def _start_once(asked: SimulatorProcess) -> Started:
     name = name_of(line)
     try:
         process = Process(line, variables(reservation.ports), reservation.sockets)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise SimulatorFailed(f"{name}: could not be run: {error}") from error
     finally:
         reservation.close()

@@ -71,6 +71,11 @@ def test_a_program_that_does_not_exist_is_named() -> None:
         start(SimulatorProcess(["./no-such-simulator"], ["grpc"]))
 
 
+def test_an_argument_that_no_program_can_get_is_named() -> None:
+    with pytest.raises(SimulatorFailed, match=r"`./server`: could not be run: embedded null byte"):
+        start(SimulatorProcess(["./server", "a\0b"], ["grpc"]))
+
+
 def test_a_simulator_whose_port_another_process_took_is_started_on_another(log: Path) -> None:
     started = start(loses_its_port(log, times=2))
     started.process.stop()
