@@ -28,6 +28,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _LINES = 100
 _LONGEST_LINE = 500
 _READ_BYTES = 65536
+_READS = 32
 
 
 class Tail:
@@ -38,9 +39,9 @@ class Tail:
         self._rest = b""
 
     def feed(self, data: bytes) -> None:
-        *whole, self._rest = (self._rest + data).split(b"\n")
+        *whole, rest = (self._rest + data).split(b"\n")
         self._lines.extend(_text(line) for line in whole[-_LINES:])
-        self._rest = self._rest[:_LONGEST_LINE]
+        self._rest = _last_part(rest)[:_LONGEST_LINE] + (b"\r" if rest.endswith(b"\r") else b"")
 
     def lines(self) -> list[str]:
         rest = _text(self._rest)
@@ -48,7 +49,32 @@ class Tail:
 
 
 def _text(line: bytes) -> str:
-    return line[:_LONGEST_LINE].decode(errors="replace").rstrip()
+    return _last_part(line)[:_LONGEST_LINE].decode(errors="replace").rstrip()
+
+
+def _last_part(line: bytes) -> bytes:
+    """Return what stays of a line whose parts overwrite each other, as those of a progress bar do."""
+    return line.rstrip(b"\r").rpartition(b"\r")[2]
+
+
+class Output:
+    """What a simulator prints into a pipe."""
+
+    def __init__(self, pipe: int) -> None:
+        self.pipe = pipe
+        self.tail = Tail()
+
+    def read_some(self) -> bool:
+        """Read what was printed, up to more than a pipe holds; return whether more may follow."""
+        for _ in range(_READS):
+            try:
+                data = os.read(self.pipe, _READ_BYTES)
+            except BlockingIOError:
+                return True
+            if not data:
+                return False
+            self.tail.feed(data)
+        return True
 
 
 class Supervisor:
@@ -56,7 +82,6 @@ class Supervisor:
         self._control = control
         self._pidfd = pidfd
         self._grace_seconds = grace_seconds
-        self._tail = Tail()
         self._heard = b""
         self._over = False
         self._main: int | None = None
@@ -72,11 +97,12 @@ class Supervisor:
         signal.set_wakeup_fd(wakes)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, self._stop)
-        self._output, writes = os.pipe()
-        os.set_blocking(self._output, False)
+        reads, writes = os.pipe()
+        os.set_blocking(reads, False)
+        self._output = Output(reads)
         try:
             self._start(command, writes)
-        except OSError as error:
+        except (OSError, subprocess.SubprocessError) as error:
             self._say({"failed": str(error)})
             return
         finally:
@@ -87,11 +113,10 @@ class Supervisor:
             self._end_all()
 
     def _supervise(self, signals: int) -> None:
+        output, reads = self._output, self._output.pipe
         with selectors.DefaultSelector() as selector:
             selector.register(self._control, selectors.EVENT_READ, self._hear)
-            selector.register(
-                self._output, selectors.EVENT_READ, lambda: self._drain() or selector.unregister(self._output)
-            )
+            selector.register(reads, selectors.EVENT_READ, lambda: output.read_some() or selector.unregister(reads))
             selector.register(signals, selectors.EVENT_READ, lambda: os.read(signals, _READ_BYTES))
             if self._pidfd >= 0:
                 selector.register(self._pidfd, selectors.EVENT_READ, self._stop)
@@ -132,21 +157,10 @@ class Supervisor:
         for line in whole:
             said = json.loads(line)
             if "tail" in said:
-                self._say({"tail": self._tail.lines()})
+                self._say({"tail": self._output.tail.lines()})
 
     def _stop(self, *_: Any) -> None:
         self._over = True
-
-    def _drain(self) -> bool:
-        """Read what was printed; return whether more may follow."""
-        while True:
-            try:
-                data = os.read(self._output, _READ_BYTES)
-            except BlockingIOError:
-                return True
-            if not data:
-                return False
-            self._tail.feed(data)
 
     def _reap(self) -> bool:
         """Take note of what ended; return whether there are children left."""
@@ -158,10 +172,10 @@ class Supervisor:
             if not pid:
                 return True
             if pid == self._main:
-                self._drain()
+                self._output.read_some()
                 self._main = None
                 self._over = True
-                self._say({"exited": os.waitstatus_to_exitcode(status), "tail": self._tail.lines()})
+                self._say({"exited": os.waitstatus_to_exitcode(status), "tail": self._output.tail.lines()})
 
     def _end_all(self) -> None:
         """Ask all descendants to end, and kill what is left after the grace."""
@@ -170,7 +184,7 @@ class Supervisor:
         while self._reap():
             if time.monotonic() > until:
                 self._signal(signal.SIGKILL)
-            self._drain()
+            self._output.read_some()
             time.sleep(0.02)
 
     def _signal(self, number: int) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 from collectorfleet.actor.origin import Origin, origin_of
 from collectorfleet.actor.simulator.failure import Exit, SimulatorFailed, last_lines, name_of
-from collectorfleet.actor.simulator.supervisor import Tail
+from collectorfleet.actor.simulator.supervisor import Output, Tail
 
 
 def test_an_exit_is_said_by_its_code_or_by_its_signal() -> None:
@@ -40,3 +42,24 @@ def test_what_is_kept_of_an_output_is_bounded_and_the_last_of_it() -> None:
     tail.feed(b"y" * 1_000_000)
     tail.feed(b"\xff" * 100 + b"\n")
     assert len(tail.lines()[-1]) == 500
+
+
+def test_of_a_progress_bar_that_overwrites_itself_the_last_part_is_kept() -> None:
+    tail = Tail()
+    tail.feed(b"world loaded\r\n")
+    for percent in range(300):
+        tail.feed(f"loading {percent}%\r".encode())
+    assert tail.lines() == ["world loaded", "loading 299%"]
+    tail.feed(b"no licence")
+    tail.feed(b" left\r")
+    assert tail.lines() == ["world loaded", "no licence left"]
+    tail.feed(b"\nthe end")
+    assert tail.lines() == ["world loaded", "no licence left", "the end"]
+
+
+def test_an_output_without_end_leaves_time_for_other_work() -> None:
+    endless = os.open("/dev/zero", os.O_RDONLY)
+    try:
+        assert Output(endless).read_some()
+    finally:
+        os.close(endless)
