@@ -102,13 +102,25 @@ GroupName = Annotated[
     str,
     *_matching(f"^{_LABEL}$", 30, "is not a name of a group; write lower-case letters, digits and '-', such as big"),
 ]
+_PORT_NAME: Final = "^[a-z]([-a-z0-9]*[a-z0-9])?$"
+_PYTHON: Final = "python"
+
+
+def _is_no_placeholder(name: str) -> str:
+    if name == _PYTHON:
+        raise ValueError(f"{{{_PYTHON}}} in the command is the collector's Python; give the port {_PYTHON} another name")
+    return name
+
+
 PortName = Annotated[
     str,
     *_matching(
-        "^[a-z]([-a-z0-9]*[a-z0-9])?$",
+        _PORT_NAME,
         15,
         "is not a name of a port; write lower-case letters, digits and '-', beginning with a letter, such as grpc",
     ),
+    AfterValidator(_is_no_placeholder),
+    WithJsonSchema({"type": "string", "pattern": _PORT_NAME, "maxLength": 15, "not": {"enum": [_PYTHON]}}),
 ]
 _LABEL_WORD: Final = "[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
 # As labels and taints have them.

@@ -49,6 +49,10 @@ class SimulatorProcess:
                     f"process.ports: {name!r} is no name of a port; use up to 15 lower-case letters, digits and '-', "
                     f"beginning with a letter"
                 )
+        if PYTHON in self.ports:
+            raise InvalidOption(
+                f"process.ports: {{{PYTHON}}} in the command is the collector's Python; give the port {PYTHON} another name"
+            )
         if len(set(self.ports)) < len(self.ports):
             raise InvalidOption(f"process.ports: {', '.join(self.ports)} has a name twice; name each port once")
         if self.ready_timeout <= timedelta(0):

@@ -27,6 +27,10 @@ NO_NAME = (
             NO_NAME,
         ),
         ({"ports": ["a", "b", "a"]}, "process.ports: a, b, a has a name twice; name each port once"),
+        (
+            {"ports": ["grpc", "python"]},
+            "process.ports: {python} in the command is the collector's Python; give the port python another name",
+        ),
         ({"ready_timeout": timedelta(0)}, "process.ready_timeout: 0:00:00 is not above 0"),
     ],
 )
