@@ -57,6 +57,13 @@ REFUSED = [
         id="a simulator beside an environment that is built",
     ),
     pytest.param(
+        ("simulator-needs-a-function", "process"),
+        {"policy": envs.make_policy(), "evaluation": Evaluation(process=SIMULATOR, create_env_fn=envs.Counting())},
+        "create_env_fn is an environment already, and cannot get the addresses of a simulator; pass a function that "
+        "builds it",
+        id="an evaluator's simulator beside an environment that is built",
+    ),
+    pytest.param(
         ("simulator-or-env-creator", "use_env_creator"),
         {"process": SIMULATOR, "use_env_creator": True},
         "it builds an environment in the driver, which has no simulator; leave use_env_creator or process out",
@@ -67,5 +74,15 @@ REFUSED = [
         {"process": SIMULATOR, "create_env_kwargs": {"process": 3}},
         "the factory gets the addresses of the simulator in the argument process; leave it out, or rename it",
         id="a simulator beside an argument of the same name",
+    ),
+    pytest.param(
+        ("simulator-addresses-are-the-fleets", "create_env_kwargs"),
+        {
+            "policy": envs.make_policy(),
+            "create_env_kwargs": {"process": 3},
+            "evaluation": Evaluation(process=SIMULATOR),
+        },
+        "the factory gets the addresses of the simulator in the argument process; leave it out, or rename it",
+        id="an evaluator's simulator beside an argument of the same name",
     ),
 ]

@@ -7,6 +7,8 @@ from typing import Final
 
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
+from collectorfleet_api.v1alpha1.groups import GroupEnvironment
+from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 _ARGUMENT: Final = "process"
 
@@ -16,11 +18,19 @@ def simulator_kwargs_problems(fleet: CollectorFleet) -> Iterator[Problem]:
     spec = fleet.spec
     names = spec.group_names if spec.collectors.groups else ()
     groups = {f"collectors.groups[{index}].environment": spec.of_group(name) for index, name in enumerate(names)}
-    for path, one in {"environment": spec, **groups}.items():
-        environment = one.environment
+    collectors = {path: one.environment for path, one in {"environment": spec, **groups}.items()}
+    for path, environment in {**collectors, "evaluation.environment": _of_evaluators(spec)}.items():
         if environment is not None and environment.process is not None and _ARGUMENT in environment.kwargs:
             yield Problem(
                 f"spec.{path}.kwargs.{_ARGUMENT}",
                 "the factory gets the addresses of the simulator in this argument; leave it out, or rename it",
             )
             return
+
+
+def _of_evaluators(spec: CollectorFleetSpec) -> GroupEnvironment | None:
+    own, training = spec.evaluation.environment if spec.evaluation else None, spec.environment
+    if own is None or training is None or own.factory is not None:
+        return own
+    said = {"kwargs": {**training.kwargs, **own.kwargs}, "process": own.process or training.process}
+    return own.model_copy(update=said)

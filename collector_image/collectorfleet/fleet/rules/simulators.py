@@ -10,6 +10,7 @@ from collectorfleet.actor.simulator.options import ADDRESSES, SimulatorProcess
 from collectorfleet.fleet.rules.rule import Rule
 
 if TYPE_CHECKING:
+    from collectorfleet.evaluation.options import Evaluation
     from collectorfleet.fleet.options import FleetOptions
 
 
@@ -29,8 +30,32 @@ def _is_in_time(options: FleetOptions) -> bool:
     return all(one.ready_timeout < options.first_request_timeout for one in given)
 
 
+def _is_built(options: FleetOptions) -> bool:
+    """Whether there is an environment already that a simulator would have to be made for."""
+    created = options.of_each("create_env_fn")
+    evaluators = _evaluators(options)
+    return (_has_one(options) and any(isinstance(one, EnvBase) for one in created.values)) or (
+        evaluators is not None
+        and isinstance(created[0] if evaluators.create_env_fn is None else evaluators.create_env_fn, EnvBase)
+    )
+
+
 def _names_addresses(options: FleetOptions) -> bool:
-    return any(ADDRESSES in (one or {}) for one in options.of_each("create_env_kwargs").values)
+    given = options.of_each("create_env_kwargs")
+    asked = list(given.values) if _has_one(options) else []
+    evaluators = _evaluators(options)
+    if evaluators is not None:
+        asked += [evaluators.create_env_kwargs, given[0] if evaluators.create_env_fn is None else None]
+    return any(ADDRESSES in (one or {}) for one in asked)
+
+
+def _evaluators(options: FleetOptions) -> Evaluation | None:
+    """Return the evaluation whose evaluators start simulators; None: they start none."""
+    evaluation = options.evaluation
+    if evaluation is None:
+        return None
+    theirs = options.of_each("process")[0] if evaluation.create_env_fn is None else None
+    return None if (evaluation.process or theirs) is None else evaluation
 
 
 SIMULATORS: Final = (
@@ -63,10 +88,7 @@ SIMULATORS: Final = (
     Rule(
         "simulator-needs-a-function",
         "process",
-        lambda options: (
-            not _has_one(options)
-            or not any(isinstance(one, EnvBase) for one in options.of_each("create_env_fn").values)
-        ),
+        lambda options: not _is_built(options),
         "create_env_fn is an environment already, and cannot get the addresses of a simulator; pass a function that "
         "builds it",
     ),
@@ -79,7 +101,7 @@ SIMULATORS: Final = (
     Rule(
         "simulator-addresses-are-the-fleets",
         "create_env_kwargs",
-        lambda options: not _has_one(options) or not _names_addresses(options),
+        lambda options: not _names_addresses(options),
         f"the factory gets the addresses of the simulator in the argument {ADDRESSES}; leave it out, or rename it",
     ),
 )

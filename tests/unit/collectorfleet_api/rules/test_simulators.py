@@ -48,8 +48,12 @@ def test_collectors_of_a_group_start_the_simulator_of_their_environment(
             },
             "collectors.groups[1].environment",
         ),
+        (
+            {"spec.environment.kwargs": {"process": 1}, "spec.evaluation": {"environment": {"process": OWN}}},
+            "evaluation.environment",
+        ),
     ],
-    ids=["of the fleet", "of a group"],
+    ids=["of the fleet", "of a group", "of evaluators"],
 )
 def test_an_argument_of_the_name_that_addresses_have_is_refused(changes: dict[str, Any], path: str) -> None:
     found = read(manifest(changes))
@@ -62,6 +66,7 @@ def test_an_argument_of_the_name_that_addresses_have_is_refused(changes: dict[st
 def test_a_port_is_named_once_and_like_a_port() -> None:
     for ports, sentence in (
         (["grpc", "grpc"], "grpc appears twice; name each port once"),
+        (["python"], "{python} in the command is the collector's Python; give the port python another name"),
         (["G RPC"], '"G RPC" is not a name of a port; write lower-case letters, digits and'),
     ):
         found = read(manifest({"spec.environment.process": {"command": ["./sim"], "ports": ports}}))
