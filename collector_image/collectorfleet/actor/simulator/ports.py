@@ -66,23 +66,27 @@ def are_free(ports: Iterable[int]) -> bool:
     return True
 
 
-def not_listening(ports: Mapping[str, int]) -> list[str]:
-    """Return the names of the ports that nothing listens on.
+def listeners(ports: Iterable[int]) -> dict[int, set[int]]:
+    """Return the inodes of the sockets that listen on each port.
 
     Reads the kernel's table: a server that takes one connection would take that of a probe for its client.
     """
-    open_now = {port for table in _TABLES for port in _listening(Path(table))}
-    return [name for name, port in ports.items() if port not in open_now]
+    found: dict[int, set[int]] = {port: set() for port in ports}
+    for table in _TABLES:
+        for port, inode in _listening(Path(table)):
+            if port in found:
+                found[port].add(inode)
+    return found
 
 
-def _listening(table: Path) -> list[int]:
+def _listening(table: Path) -> list[tuple[int, int]]:
     try:
         lines = table.read_text().splitlines()[1:]
     except FileNotFoundError:  # no IPv6 on this machine
         return []
-    rows = (line.split()[1:4] for line in lines)
-    places = (local.split(":") for local, _, state in rows if state == _LISTENS)
-    return [int(port, 16) for address, port in places if address in _REACHED_BY_LOOPBACK]
+    rows = (line.split() for line in lines)
+    places = ((row[1].split(":"), int(row[9])) for row in rows if row[3] == _LISTENS)
+    return [(int(port, 16), inode) for (address, port), inode in places if address in _REACHED_BY_LOOPBACK]
 
 
 def _marked(port: int) -> socket.socket | None:

@@ -31,6 +31,8 @@ class SimulatorProcess:
     def __init__(self, arguments: Sequence[str], variables: Mapping[str, str], held: Sequence[socket.socket]) -> None:
         self.ended = threading.Event()
         self.exit: Exit | None = None
+        # The process whose descendants are the simulator; None: the program has not started.
+        self.supervisor: int | None = None
         self._tail: Sequence[str] = ()
         self._has_tail = threading.Event()
         self._control, theirs = socket.socketpair()
@@ -85,6 +87,8 @@ class SimulatorProcess:
 
     def _note(self, said: dict[str, Any]) -> None:
         match said:
+            case {"supervisor": pid}:
+                self.supervisor = pid
             case {"exited": code, "tail": tail}:
                 self.exit = Exit(code, tail)
                 self.ended.set()

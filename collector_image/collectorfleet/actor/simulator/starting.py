@@ -15,6 +15,7 @@ from collectorfleet.actor.simulator.command import addresses, arguments, variabl
 from collectorfleet.actor.simulator.failure import SimulatorFailed, last_lines, name_of
 from collectorfleet.actor.simulator.options import SimulatorProcess
 from collectorfleet.actor.simulator.process import SimulatorProcess as Process
+from collectorfleet.actor.simulator.sockets import open_sockets
 
 _TRIES: Final = 3
 _LOOK_SECONDS: Final = 0.05
@@ -78,10 +79,17 @@ def _start_once(asked: SimulatorProcess) -> Started:
 
 def _wait_until_ready(name: str, process: Process, chosen: Mapping[str, int], within: timedelta) -> None:
     begun = time.monotonic()
+    foreign: set[int] = set()
     while not process.ended.is_set():
-        closed = ports.not_listening(chosen)
+        found = ports.listeners(chosen.values() if process.supervisor is not None else ())
+        before, foreign = foreign, _foreign(found, process)
+        closed = [one for one, port in chosen.items() if not found.get(port, set()) - foreign]
         if not closed:
             return
+        # Twice, because processes begin and end while they are looked at.
+        taken = [chosen[one] for one in closed if found.get(chosen[one], set()) & before]
+        if taken:
+            raise PortTaken(f"{name}: another program listens on port {taken[0]}; {last_lines(process.tail())}")
         if time.monotonic() - begun > within.total_seconds():
             wanted = ", ".join(f"{port} ({chosen[port]})" for port in closed)
             raise SimulatorFailed(
@@ -92,6 +100,16 @@ def _wait_until_ready(name: str, process: Process, chosen: Mapping[str, int], wi
     tail = process.tail()
     sentence = f"{name}: {process.exit} before it listened on its ports; {last_lines(tail)}"
     raise (PortTaken if _is_about_a_port(tail, chosen) else SimulatorFailed)(sentence)
+
+
+def _foreign(found: Mapping[int, set[int]], process: Process) -> set[int]:
+    """Return those of the listening sockets that no process of the simulator has open."""
+    inodes = {inode for listening in found.values() for inode in listening}
+    if not inodes or process.supervisor is None:
+        return inodes
+    own = open_sockets(process.supervisor)
+    # Each listener counts as that of a simulator whose sockets cannot be read.
+    return set() if own is None else inodes - own
 
 
 def _is_about_a_port(tail: Sequence[str], chosen: Mapping[str, int]) -> bool:

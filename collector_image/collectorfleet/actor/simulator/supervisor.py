@@ -143,7 +143,7 @@ class Supervisor:
             preexec_fn=end_with_the_supervisor,  # noqa: PLW1509  (this process has one thread)
         )
         self._main = self._process.pid
-        self._say({"started": self._main})
+        self._say({"supervisor": own})
 
     def _hear(self) -> None:
         try:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 
-from collectorfleet.actor.simulator.ports import are_free, not_listening, reserve
+from collectorfleet.actor.simulator.ports import are_free, listeners, reserve
 
 
 def test_reserved_ports_are_distinct_and_free() -> None:
@@ -22,13 +23,14 @@ def test_a_port_that_is_listened_on_is_not_free_and_is_open() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         assert not are_free([port])
-        assert not_listening({"grpc": port}) == []
+        assert listeners([port]) == {port: {os.fstat(server.fileno()).st_ino}}
 
 
 def test_a_bound_port_that_nobody_listens_on_is_not_open() -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
-        assert not_listening({"grpc": bound.getsockname()[1]}) == ["grpc"]
+        port = bound.getsockname()[1]
+        assert listeners([port]) == {port: set()}
 
 
 def test_a_server_on_all_addresses_is_reached_by_loopback() -> None:
@@ -36,4 +38,4 @@ def test_a_server_on_all_addresses_is_reached_by_loopback() -> None:
         if family == socket.AF_INET6 and not socket.has_dualstack_ipv6():
             continue
         with socket.create_server((address, 0), family=family, dualstack_ipv6=family == socket.AF_INET6) as server:
-            assert not_listening({"grpc": server.getsockname()[1]}) == []
+            assert listeners([server.getsockname()[1]])[server.getsockname()[1]]

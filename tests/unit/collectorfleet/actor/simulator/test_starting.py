@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import sys
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,7 +15,8 @@ from tests.wait import eventually
 
 from collectorfleet import SimulatorProcess
 from collectorfleet.actor.simulator.failure import SimulatorFailed
-from collectorfleet.actor.simulator.ports import not_listening
+from collectorfleet.actor.simulator import ports
+from collectorfleet.actor.simulator.ports import Reservation, listeners
 from collectorfleet.actor.simulator.starting import PortTaken, start
 
 # Fails to bind until its file has as many lines as it is told, and says so as most servers do.
@@ -42,7 +45,7 @@ def log(tmp_path: Path) -> Path:
 def test_a_simulator_that_starts_slowly_is_waited_for(log: Path) -> None:
     started = start(simulated.process(log, "starts slowly"))
     try:
-        assert not_listening(started.ports) == []
+        assert listeners(started.ports.values())[started.ports["grpc"]]
         assert started.addresses == {"grpc": f"127.0.0.1:{started.ports['grpc']}"}
         assert len(running(log)) == 1
     finally:
@@ -82,6 +85,34 @@ def test_a_simulator_whose_port_another_process_took_is_started_on_another(log: 
     ports = log.read_text().split()
     assert len(set(ports)) == 3
     assert str(started.ports["grpc"]) == ports[-1]
+
+
+def test_another_program_that_listens_on_the_port_is_not_taken_for_the_simulator(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reserve, others = ports.reserve, []
+
+    def reserve_too_late(names: Sequence[str]) -> Reservation:
+        reservation = reserve(names)
+        if not others:
+            others.append(socket.create_server(("127.0.0.1", reservation.ports["grpc"])))
+        return reservation
+
+    monkeypatch.setattr(ports, "reserve", reserve_too_late)
+    started = start(simulated.process(log, "starts slowly"))
+    started.process.stop()
+    with others[0] as other:
+        assert started.ports["grpc"] != other.getsockname()[1]
+    assert len(simulated.pids(log)) == 2
+    eventually(lambda: not running(log), within=30, what="the end of both")
+
+
+def test_a_child_of_the_simulator_may_be_the_one_that_listens(log: Path) -> None:
+    command = simulated.process(log).command
+    started = start(SimulatorProcess(["sh", "-c", 'setsid "$@" & wait', "sh", *command], ["grpc"]))
+    started.process.stop()
+    assert len(simulated.pids(log)) == 1
+    eventually(lambda: not running(log), within=30, what="the end of the simulator")
 
 
 def test_a_simulator_that_finds_no_port_is_given_up_with_the_first_cause(log: Path) -> None:

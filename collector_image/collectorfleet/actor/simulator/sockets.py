@@ -1,0 +1,55 @@
+"""Which sockets the processes of a simulator have open. Linux."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Final
+
+_SOCKET: Final = re.compile(r"socket:\[(\d+)\]")
+
+
+def open_sockets(ancestor: int) -> set[int] | None:
+    """Return the inodes of the sockets of all descendants of a process; None: those of one cannot be read.
+
+    The kernel hides them for programs with another user or with capabilities of their own.
+    """
+    found: set[int] = set()
+    for pid in _descendants(ancestor):
+        try:
+            found |= _sockets(pid)
+        except PermissionError:
+            return None
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+def _descendants(ancestor: int) -> list[int]:
+    children: defaultdict[int, list[int]] = defaultdict(list)
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            # The name of a program, in parentheses, may have spaces.
+            parent = int(Path("/proc", entry, "stat").read_bytes().rpartition(b")")[2].split()[1])
+        except OSError:  # it has ended
+            continue
+        children[parent].append(int(entry))
+    found = [*children[ancestor]]
+    for pid in found:
+        found += children[pid]
+    return found
+
+
+def _sockets(pid: int) -> set[int]:
+    found = set()
+    folder = f"/proc/{pid}/fd"
+    for entry in os.listdir(folder):
+        try:
+            match = _SOCKET.fullmatch(os.readlink(f"{folder}/{entry}"))
+        except FileNotFoundError:  # it was closed
+            continue
+        if match:
+            found.add(int(match[1]))
+    return found
