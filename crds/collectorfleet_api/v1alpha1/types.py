@@ -108,7 +108,9 @@ _PYTHON: Final = "python"
 
 def _is_no_placeholder(name: str) -> str:
     if name == _PYTHON:
-        raise ValueError(f"{{{_PYTHON}}} in the command is the collector's Python; give the port {_PYTHON} another name")
+        raise ValueError(
+            f"{{{_PYTHON}}} in the command is the collector's Python; give the port {_PYTHON} another name"
+        )
     return name
 
 

@@ -51,7 +51,8 @@ class SimulatorProcess:
                 )
         if PYTHON in self.ports:
             raise InvalidOption(
-                f"process.ports: {{{PYTHON}}} in the command is the collector's Python; give the port {PYTHON} another name"
+                f"process.ports: {{{PYTHON}}} in the command is the collector's Python; give the port {PYTHON} another "
+                "name"
             )
         if len(set(self.ports)) < len(self.ports):
             raise InvalidOption(f"process.ports: {', '.join(self.ports)} has a name twice; name each port once")

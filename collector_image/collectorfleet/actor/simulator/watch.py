@@ -93,7 +93,7 @@ class WatchedSimulator:
     def _watch_and_report(self) -> None:
         try:
             self._watch()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  (reported)
             # Without a report, the driver would wait for a simulator that nobody watches.
             self._tell(f"{self._started.name}: the collector can no longer watch it: {error!r}")
 

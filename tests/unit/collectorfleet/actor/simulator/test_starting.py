@@ -14,8 +14,8 @@ from tests.simulated import running
 from tests.wait import eventually
 
 from collectorfleet import SimulatorProcess
-from collectorfleet.actor.simulator.failure import SimulatorFailed
 from collectorfleet.actor.simulator import ports
+from collectorfleet.actor.simulator.failure import SimulatorFailed
 from collectorfleet.actor.simulator.ports import Reservation, listeners
 from collectorfleet.actor.simulator.starting import PortTaken, start
 
