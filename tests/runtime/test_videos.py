@@ -128,7 +128,10 @@ def test_a_renderer_that_raises_is_reported_once_and_evaluation_and_training_go_
     )
 
 
-@pytest.mark.parametrize(("how", "cause"), [("crash", "Died: "), ("hang", "Hung: it has recorded an episode for 10 s")])
+HUNG = "the recorded evaluation has not ended within 15 s"
+
+
+@pytest.mark.parametrize(("how", "cause"), [("crash", "Died: "), ("hang", HUNG)])
 def test_a_renderer_that_ends_its_process_or_hangs_costs_the_video_and_no_evaluation(
     fleet: Make, how: str, cause: str
 ) -> None:
@@ -138,7 +141,7 @@ def test_a_renderer_that_ends_its_process_or_hangs_costs_the_video_and_no_evalua
             Video(every_evaluations=1),
             create_env_fn=make_crashing,
             create_env_kwargs={"how": how},
-            timeout=timedelta(seconds=20),
+            timeout=timedelta(seconds=12),
         ),
     )
     (result, *_) = results(collector)
@@ -149,6 +152,43 @@ def test_a_renderer_that_ends_its_process_or_hangs_costs_the_video_and_no_evalua
     failure = status(collector).failure
     assert failure is not None
     assert failure.startswith(f"an evaluator was lost while it recorded: evaluator e0: {cause}")
+
+
+class Slow(Pictured):
+    """Each step takes ``seconds``, and a frame nearly nothing."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(length=LENGTH)
+        self._seconds = seconds
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        time.sleep(self._seconds)
+        return super().step(action)
+
+
+def make_slow(seconds: float) -> GymWrapper:
+    return GymWrapper(Slow(seconds))
+
+
+def test_a_long_episode_is_recorded_though_it_takes_more_than_half_of_the_timeout(fleet: Make) -> None:
+    timeout = 15
+    collector = fleet(
+        transport="torch_distributed",
+        evaluation=evaluation(
+            Video(every_evaluations=1),
+            episodes=1,
+            seeds=(5,),
+            create_env_fn=make_slow,
+            create_env_kwargs={"seconds": 0.6 * timeout / LENGTH},
+            timeout=timedelta(seconds=timeout),
+        ),
+    )
+    (result, *_) = results(collector)
+    assert result.lengths == (LENGTH,)
+    assert [one.length for one in collector.videos()] == [LENGTH]
+    found = collector.status().evaluation
+    assert found is not None
+    assert (found.failed, found.restarts, status(collector).failure) == (0, 0, None)
 
 
 def test_no_frame_is_rendered_in_evaluations_that_are_not_recorded(fleet: Make, tmp_path: Path) -> None:

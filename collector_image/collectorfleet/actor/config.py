@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import inf
 from typing import Any
 
 from torchrl.collectors import BaseCollector, Collector, MultiAsyncCollector, MultiCollector
@@ -41,6 +42,7 @@ class CollectorConfig:
             begins with the request's seed.
         simulator: a process that is started before the environment is built, and whose addresses the factory gets.
         pixel_key: the entry of its observations that an evaluator records. None: what ``render()`` returns.
+        render_seconds: how long an evaluator may render in one rollout until it records no further.
     """
 
     create_env: Any
@@ -65,6 +67,7 @@ class CollectorConfig:
     plays_episodes: bool = False
     simulator: Simulator | None = None
     pixel_key: str | None = None
+    render_seconds: float = inf
 
     @property
     def has_processes(self) -> bool:

@@ -284,8 +284,8 @@ class EvaluationLoop:
 
     def _check(self, now: float) -> None:
         for one in self.state.too_long_recording(now):
-            half = self.state.plan.timeout_seconds / 2
-            self._lost(one, f"{Fault.HUNG}: it has recorded an episode for {half:g} s, half of the timeout", now)
+            seconds = self.state.plan.recorded_timeout_seconds
+            self._lost(one, f"the recorded evaluation has not ended within {seconds:g} s", now)
         self._warn_of_videos()
         seconds = self.state.plan.build_seconds
         for one in self.state.evaluators.too_long_building(now, seconds):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, Final
 
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.simulator.options import Simulator
 from collectorfleet.evaluation.loop import EvaluationLoop
-from collectorfleet.evaluation.options import Evaluation
+from collectorfleet.evaluation.options import Evaluation, Video
 from collectorfleet.evaluation.state.evaluation import EvaluationPlan
-from collectorfleet.evaluation.state.videos import VideoPlan
+from collectorfleet.evaluation.state.videos import RENDERING_SHARE, VideoPlan
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.recipes import constants_differ, simulator_of
 from collectorfleet.fleet.weights import WeightsSource
@@ -95,8 +96,14 @@ def _config(options: FleetOptions, evaluation: Evaluation) -> CollectorConfig:
         threads=evaluation.threads,
         plays_episodes=True,
         simulator=_simulator(options, evaluation),
-        pixel_key=None if evaluation.video is None else evaluation.video.pixel_key,
+        **({} if evaluation.video is None else _recording(evaluation.video, evaluation.timeout)),
     )
+
+
+def _recording(video: Video, timeout: timedelta) -> dict[str, Any]:
+    """Return how an evaluator records. Each rollout may be one of ``video.episodes`` that share the time to render."""
+    seconds = timeout.total_seconds() * RENDERING_SHARE / video.episodes
+    return {"pixel_key": video.pixel_key, "render_seconds": seconds}
 
 
 def _simulator(options: FleetOptions, evaluation: Evaluation) -> Simulator | None:

@@ -66,6 +66,7 @@ class EpisodePlayer:
         inbox = Inbox(_target(policy, self._env, config), None, self._normalization)
         self.inboxes = {POLICY: inbox}
         self._frames = Frames(self._env, config.pixel_key)
+        self._render_seconds = config.render_seconds
         # What the environment begins with concerns no collector.
         self.normalization: EnvironmentNormalization | None = None
 
@@ -77,7 +78,8 @@ class EpisodePlayer:
             self._check_normalization(weights)
         inbox = self.inboxes[POLICY]
         inbox.begin_rollout(request.version, exactly=weights)
-        recorder = EpisodeRecorder(self._frames, min(request.recorded, self._env.batch_size.numel()))
+        recorded_environments = min(request.recorded, self._env.batch_size.numel())
+        recorder = EpisodeRecorder(self._frames, recorded_environments, self._render_seconds)
         try:
             self._normalization.begin_episodes()
             episodes = self._play(request.seed, recorder)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 from numpy.typing import NDArray
 from tensordict import TensorDictBase
@@ -15,10 +17,15 @@ from collectorfleet.messages import Recorded
 
 
 class EpisodeRecorder:
-    """Of one rollout: the episodes of the first ``count`` environments of a batch."""
+    """Of one rollout: the episodes of the first ``count`` environments of a batch.
 
-    def __init__(self, frames: Frames, count: int) -> None:
+    If rendering takes longer than ``most_seconds``, the episodes continue and there is no video.
+    """
+
+    def __init__(self, frames: Frames, count: int, most_seconds: float) -> None:
         self._frames = frames
+        self._most_seconds = most_seconds
+        self._seconds = 0.0
         self._clips = [Clip() for _ in range(count)]
         self._recording = set(range(count))
         self._step = 0
@@ -38,6 +45,7 @@ class EpisodeRecorder:
         self._recording -= ended
         if not rows:
             return
+        began = time.monotonic()
         try:
             # An episode has the same result whether or not it is recorded.
             with unchanged_generators():
@@ -47,6 +55,9 @@ class EpisodeRecorder:
             return
         for row, frame in zip(rows, frames, strict=True):
             self._clips[row].add(frame)
+        self._seconds += time.monotonic() - began
+        if self._recording and self._seconds > self._most_seconds:
+            self._fail(_too_slow(step + 1, self._seconds, self._most_seconds))
 
     def recorded(self) -> Recorded:
         """Return the files, or why there are none. Blocks while they are encoded, for about a second."""
@@ -61,3 +72,10 @@ class EpisodeRecorder:
         self._failure = str(error) if isinstance(error, CannotRender) else f"render() failed: {describe(error)}"
         self._recording.clear()
         self._clips.clear()
+
+
+def _too_slow(steps: int, seconds: float, most_seconds: float) -> CannotRender:
+    return CannotRender(
+        f"rendering took {seconds:.3g} s for the first {steps} steps of an episode, more than the {most_seconds:.3g} s "
+        "that it may take; make frames smaller, record fewer episodes, or raise the timeout of the evaluation"
+    )

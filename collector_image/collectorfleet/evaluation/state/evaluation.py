@@ -12,7 +12,7 @@ from collectorfleet.evaluation.result import EvaluationResult
 from collectorfleet.evaluation.state.episodes import EpisodeList, seed_of
 from collectorfleet.evaluation.state.evaluators import Evaluator, Evaluators
 from collectorfleet.evaluation.state.schedule import Interval
-from collectorfleet.evaluation.state.videos import Recording, VideoPlan, Videos
+from collectorfleet.evaluation.state.videos import RENDERING_SHARE, Recording, VideoPlan, Videos
 from collectorfleet.messages import Answer, CollectorId, Request, Weights, digest_of
 
 
@@ -40,6 +40,11 @@ class EvaluationPlan:
     measure: str = ""
     video: VideoPlan | None = None
 
+    @property
+    def recorded_timeout_seconds(self) -> float:
+        """How long an evaluation may take that is recorded."""
+        return self.timeout_seconds * (1 + RENDERING_SHARE)
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -55,11 +60,12 @@ class Candidate:
 
 @dataclass
 class Running:
-    """The evaluation that is under way; ``began`` is in seconds of the loop's clock."""
+    """The evaluation that is under way; ``began`` and ``deadline`` are in seconds of the loop's clock."""
 
     candidate: Candidate
     episodes: EpisodeList
     began: float
+    deadline: float
     recording: Recording | None = None
     numbers: dict[int, int] = field(default_factory=dict)  # of rollouts, by request
 
@@ -122,7 +128,8 @@ class EvaluationState:
                 if self.pending is None:
                     return
                 recording = self.videos.begin(self.finished + self.failed, last=self._has_ended)
-                self.running = Running(self.pending, EpisodeList(self.plan.episodes), now, recording)
+                seconds = self.plan.recorded_timeout_seconds if recording else self.plan.timeout_seconds
+                self.running = Running(self.pending, EpisodeList(self.plan.episodes), now, now + seconds, recording)
                 self.pending = None
             number = self.running.episodes.take()
             if number is None:
@@ -135,7 +142,10 @@ class EvaluationState:
         seed = seed_of(number, self.plan.seeds)
         request = Request(self._next_request, 0, weights.version, weights.version, seed=seed, recorded=recorded)
         self._next_request += 1
-        one.recording_since = now if recorded else None
+        one.is_recording = recorded > 0
+        if running.recording is not None and running.recording.was_lost(number):
+            # The time until the loss was the renderer's.
+            running.deadline = now + self.plan.timeout_seconds
         running.numbers[request.id] = number
         one.playing = request.id
         along = None if one.sent == weights.version else weights
@@ -145,7 +155,7 @@ class EvaluationState:
     def answered(self, one: Evaluator, answer: Answer) -> None:
         """An evaluator has played a rollout, which counts once its weights are proven."""
         if one.playing == answer.request_id:
-            one.playing = one.recording_since = None
+            one.playing, one.is_recording = None, False
         self.evaluators.worked(one)
         one.unproven.append(answer)
         self._count_proven(one)
@@ -180,26 +190,29 @@ class EvaluationState:
         """An evaluator is gone: what it played is played again."""
         self.last_failure = f"evaluator {one.name}: {cause}"
         if self.running is not None:
-            self._lost_recording(one, self.running, cause)
+            self._lost_recording(one, self.running, cause, now)
             requests = [one.playing, *(answer.request_id for answer in one.unproven)]
             for request in requests:
                 if request in self.running.numbers:
                     self.running.episodes.lost(self.running.numbers.pop(request))
         self.evaluators.lost(one, now)
 
-    def _lost_recording(self, one: Evaluator, running: Running, cause: str) -> None:
-        if one.recording_since is None or running.recording is None or one.playing not in running.numbers:
+    def _lost_recording(self, one: Evaluator, running: Running, cause: str, now: float) -> None:
+        if not one.is_recording or running.recording is None or one.playing not in running.numbers:
             return
         self.videos.lost(running.recording, running.numbers[one.playing], f"evaluator {one.name}: {cause}")
+        # Until an evaluator that is built plays the rollout again.
+        running.deadline = now + self.plan.build_seconds + self.plan.timeout_seconds
 
-    def too_long_recording(self, now: float) -> Iterator[Evaluator]:
-        """Yield those that have been recording for half of the time of an evaluation.
+    def too_long_recording(self, now: float) -> list[Evaluator]:
+        """Return those that record when the evaluation's time is over: a renderer may hang.
 
-        The other half is left to play the rollout again, without a renderer that may hang.
+        The evaluation continues without a video if they are lost.
         """
-        for one in list(self.evaluators.places):
-            if one.recording_since is not None and now - one.recording_since > self.plan.timeout_seconds / 2:
-                yield one
+        running = self.running
+        if running is None or now <= running.deadline:
+            return []
+        return [one for one in self.evaluators.places if one.is_recording and one.playing in running.numbers]
 
     # ---------------------------------------------------------------- ends
     def result(self, now: float, time: datetime) -> EvaluationResult | None:
@@ -229,7 +242,7 @@ class EvaluationState:
     def out_of_time(self, now: float) -> str | None:
         """Return why the evaluation that is under way has failed; None: it has not. It is dropped then."""
         running = self.running
-        if running is None or now - running.began <= self.plan.timeout_seconds:
+        if running is None or now <= running.deadline:
             return None
         return self._has_failed(
             running,

@@ -22,7 +22,7 @@ class Evaluator:
     placed_at: float | None = None  # its process runs and builds
     built: bool = False
     playing: int | None = None  # the request that it works on
-    recording_since: float | None = None  # it records what it plays
+    is_recording: bool = False  # what it plays
     loaded: int | None = None  # the version that it has proven
     sent: int | None = None  # the version that it was sent last
     proof: Proof = ()  # of that version: what it has to say once it has loaded it

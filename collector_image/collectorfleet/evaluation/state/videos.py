@@ -12,6 +12,8 @@ from collectorfleet.messages import Recorded
 
 # Evaluators that are lost in a row while they record; after that a renderer is taken for one that ends its process.
 MOST_LOSSES: Final = 2
+# Renderers of one evaluation may take this share of its timeout, and a recorded evaluation has this much more time.
+RENDERING_SHARE: Final = 0.25
 
 
 @dataclass(frozen=True)
@@ -28,20 +30,24 @@ class Recording:
     def __init__(self, episodes: int) -> None:
         self.episodes = episodes
         self.recorded: dict[int, Recorded] = {}
-        self._without: set[int] = set()
+        self._lost: set[int] = set()
 
     def wants(self, number: int, per_rollout: int | None) -> int:
         """Return how many episodes of rollout ``number`` are recorded.
 
         ``per_rollout`` is how many episodes a rollout has; None as long as nobody knows.
         """
-        if number in self._without:
+        if self._lost:
             return 0
         return max(0, self.episodes - number * (per_rollout or 1))
 
     def lost(self, number: int) -> None:
-        """The evaluator was lost while it recorded this rollout: the rollout is played again, and not recorded."""
-        self._without.add(number)
+        """The evaluator was lost while it recorded this rollout: nothing more of the evaluation is recorded."""
+        self._lost.add(number)
+
+    def was_lost(self, number: int) -> bool:
+        """Return whether an evaluator was lost while it recorded this rollout."""
+        return number in self._lost
 
     def videos(self, result: EvaluationResult, seeds: Sequence[int], per_rollout: int) -> tuple[EpisodeVideo, ...]:
         """Return what was recorded of the episodes that count first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from functools import partial
 from typing import Any
 
@@ -155,6 +156,18 @@ def test_a_renderer_that_fails_costs_the_video_alone(create: Any, config: dict[s
     assert found.recorded == Recorded(failure=sentence)
     assert found.episodes is not None
     assert found.episodes == rollout(player(create, policy, **config), 0).episodes
+
+
+def test_a_renderer_that_takes_too_long_costs_the_video_and_the_episode_goes_on() -> None:
+    found = rollout(player(make_pictured, drawn, render_seconds=0.0), 1)
+    assert found.recorded is not None
+    assert found.recorded.files == ()
+    assert re.fullmatch(
+        r"rendering took \S+ s for the first 1 steps of an episode, more than the 0 s that it may take; "
+        "make frames smaller, record fewer episodes, or raise the timeout of the evaluation",
+        found.recorded.failure or "",
+    )
+    assert found.episodes == rollout(player(make_pictured, drawn), 0).episodes
 
 
 def test_a_renderer_that_failed_in_one_episode_is_tried_in_the_next() -> None:

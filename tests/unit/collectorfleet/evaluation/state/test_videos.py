@@ -167,9 +167,65 @@ def test_an_evaluator_that_is_lost_between_recordings_costs_no_video() -> None:
     assert (made.videos.failure, len(made.videos.newest)) == (None, 1)
 
 
-@pytest.mark.parametrize(("seconds", "is_too_long"), [(50.0, False), (50.1, True)])
-def test_a_recording_may_take_half_of_the_time_of_an_evaluation(seconds: float, is_too_long: bool) -> None:
+@pytest.mark.parametrize(("seconds", "is_too_long"), [(125.0, False), (125.1, True)])
+def test_a_recorded_evaluation_has_a_quarter_of_the_timeout_more_for_its_renderer(
+    seconds: float, is_too_long: bool
+) -> None:
     made = state(timeout_seconds=100.0)
     made.due(candidate(1))
     made.sent(now=0.0)
     assert [one.name for one in made.too_long_recording(seconds)] == ["e0"] * is_too_long
+    assert (made.out_of_time(seconds) is not None) == is_too_long
+
+
+def test_an_evaluation_that_is_not_recorded_has_the_timeout_alone() -> None:
+    made = state(every=2)
+    evaluate(made, 1)
+    made.due(candidate(2))
+    made.sent(now=0.0)
+    assert made.too_long_recording(100.1) == []
+    assert made.out_of_time(100.0) is None
+    assert made.out_of_time(100.1) is not None
+
+
+@pytest.mark.parametrize("lost_at", [60.0, 125.1])
+def test_the_whole_timeout_is_left_for_an_episode_whose_evaluator_was_lost_while_it_recorded(lost_at: float) -> None:
+    """Otherwise a long episode would fail because of its video."""
+    made = state(timeout_seconds=100.0, build_seconds=50.0, episodes=1)
+    made.due(candidate(1))
+    made.sent()
+    made.lost(made.named("e0"), "Died", lost_at)
+    assert made.out_of_time(lost_at + 149.0) is None  # it builds
+    made.start(lost_at + 40.0)
+    made.sent(now=lost_at + 40.0)
+    assert made.out_of_time(lost_at + 140.0) is None
+    assert made.out_of_time(lost_at + 140.1) is not None
+
+
+def test_an_evaluation_fails_in_the_end_if_no_evaluator_comes_back_after_a_lost_recording() -> None:
+    made = state(timeout_seconds=100.0, build_seconds=50.0)
+    made.due(candidate(1))
+    made.sent()
+    made.lost(made.named("e0"), "Died", 10.0)
+    assert made.out_of_time(160.0) is None
+    assert made.out_of_time(160.1) is not None
+
+
+def test_after_a_lost_recording_nothing_more_of_the_evaluation_is_recorded() -> None:
+    """Each episode could cost the time of an evaluation."""
+    made = state(episodes=3)
+    made.plan = made.plan.__class__(**{**vars(made.plan), "episodes": 3})
+    made.due(candidate(1))
+    (play,) = made.sent()
+    answer(made, play)
+    made.sent()
+    made.lost(made.named("e0"), "Died", 0.0)
+    made.start()
+    asked = []
+    while plays := made.sent():
+        for play in plays:
+            asked.append(play.request.recorded)
+            answer(made, play)
+    assert asked == [0, 0]
+    assert made.result(0.0, NOW) is not None
+    assert [video.data for video in made.videos.newest] == [b"0/0"]
