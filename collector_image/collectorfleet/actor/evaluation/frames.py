@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +14,9 @@ from torchrl.envs import EnvBase
 from collectorfleet.codec.video import Pixels, reduced
 
 _COLORS: Final = 3
+_PLANE: Final = 2  # dimensions of a gray frame
 _CHANNELS: Final = (1, 3, 4)  # gray, colors, colors with alpha
+_CERTAIN_CHANNELS: Final = (1, 3)  # four may be a stack of four frames
 
 
 class CannotRender(Exception):
@@ -60,13 +63,29 @@ class Frames:
             )
         return list(made)
 
-    def _observed(self, observed: TensorDictBase, key: str) -> NDArray[Any]:
+    def _observed(self, observed: TensorDictBase, key: str) -> Tensor:
         values = observed.get(key, None)
         if values is None:
             there = ", ".join(sorted(map(str, observed.keys())))
             raise CannotRender(f"pixelKey: the observations have no entry {key}; they have {there}")
-        found: NDArray[Any] = values.detach().cpu().reshape(self._environments, *values.shape[-_COLORS:]).numpy()
-        return found
+        if not isinstance(values, Tensor):
+            raise CannotRender(f"pixelKey: the entry {key} is a {type(values).__name__}; it has to be a tensor")
+        shape = values.shape[len(self._env.batch_size) :]
+        if not _is_picture(shape):
+            raise CannotRender(
+                f"pixelKey: the entry {key} of an environment has the shape {list(shape)}; it has to be "
+                "[height, width], [height, width, channels] or [channels, height, width], with 1 or 3 channels"
+            )
+        return values.reshape(self._environments, *shape)
+
+
+def _is_picture(shape: Sequence[int]) -> bool:
+    """Return whether an observation of this shape is one frame."""
+    if 0 in shape:
+        return False
+    return len(shape) == _PLANE or (
+        len(shape) == _PLANE + 1 and (shape[0] in _CERTAIN_CHANNELS or shape[-1] in _CERTAIN_CHANNELS)
+    )
 
 
 def _pixels(frame: Any) -> Pixels:
@@ -74,9 +93,9 @@ def _pixels(frame: Any) -> Pixels:
     if isinstance(frame, list | tuple):
         raise CannotRender("render() returned a list; use render_mode: rgb_array")
     values = frame.detach().cpu().numpy() if isinstance(frame, Tensor) else np.asarray(frame)
-    if values.ndim == _COLORS - 1:
+    if values.ndim == _PLANE:
         values = values[..., None]
-    if values.ndim == _COLORS and values.shape[-1] not in _CHANNELS and values.shape[0] in _CHANNELS:
+    if values.ndim == _COLORS and values.shape[-1] not in _CHANNELS and values.shape[0] in _CERTAIN_CHANNELS:
         values = np.moveaxis(values, 0, -1)  # of transforms, which have channels first
     if values.ndim != _COLORS or values.shape[-1] not in _CHANNELS or not values.size:
         raise CannotRender(f"a frame has the shape {list(np.shape(frame))}; it has to be [height, width, 3]")

@@ -127,7 +127,8 @@ def test_the_generators_go_on_where_they_were() -> None:
         pytest.param(
             make_pictured,
             {"pixel_key": "observation"},
-            "a frame has the shape [1]; it has to be [height, width, 3]",
+            "pixelKey: the entry observation of an environment has the shape [1]; it has to be [height, width], "
+            "[height, width, channels] or [channels, height, width], with 1 or 3 channels",
             id="an entry that is no picture",
         ),
         pytest.param(
