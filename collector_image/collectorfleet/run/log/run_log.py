@@ -11,6 +11,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -76,7 +77,7 @@ class RunLog:
         if not self._names:
             return
         self._ended.set()
-        self._put(_NOTHING)  # it may be waiting for the next one
+        self._wake()
         self._thread.join(CLOSE_SECONDS)
         if self._thread.is_alive():
             log.warning(
@@ -97,7 +98,7 @@ class RunLog:
             self._videos.put_nowait(videos)
         except queue.Full:
             log.warning("%s: videos of %d evaluations wait; leaving out one", self._names, MOST_WAITING_VIDEOS)
-        self._put(_NOTHING)  # it may be waiting for the next one
+        self._wake()
 
     def wait_for_videos(self) -> None:
         """Block until all videos so far are logged, for at most 10 s."""
@@ -111,6 +112,11 @@ class RunLog:
             if not self._left_out:
                 log.warning("%s: %d records wait; further records are dropped", self._names, MOST_WAITING)
             self._left_out += 1
+
+    def _wake(self) -> None:
+        """End the thread's wait for the next record."""
+        with suppress(queue.Full):  # then it does not wait
+            self._waiting.put_nowait(_NOTHING)
 
     def _run(self) -> None:
         next_sample = time.monotonic() + self._every_seconds

@@ -170,6 +170,29 @@ def test_few_videos_wait_for_a_logger_that_hangs(
     eventually(lambda: len(took), until=lambda seen: 10 <= seen <= 11, within=10, what="those that waited")
 
 
+def test_videos_that_are_added_while_all_places_for_records_are_taken_drop_no_record(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_log, "MOST_WAITING", 5)
+    slow, took = Recorded(), list[EpisodeVideo]()
+    slow.go_on.clear()
+    try:
+        with RunLog({"slow": slow}, DriverReport, every_seconds=3600, video_sinks={"other": took.append}) as log:
+            log.add({"reward": 1.0}, 0)
+            eventually(log._waiting.empty, within=10, what="the first record, which its logger does not take")
+            for frames in range(1, 6):
+                log.add({"reward": 1.0}, frames)
+            log.add_videos([video(1)])
+            assert caplog.messages == []
+            log.add({"reward": 1.0}, 6)
+            assert caplog.messages == ["slow, other: 5 records wait; further records are dropped"]
+            slow.go_on.set()
+    finally:
+        slow.go_on.set()
+    assert [frames for _, frames in slow.records] == [0, 1, 2, 3, 4, 5]
+    assert took == [video(1)]
+
+
 def test_tensorboard_shows_a_video_as_a_gif(tmp_path: Path) -> None:
     board = TensorBoard(tmp_path)
     board.log_metrics({"reward": 1.0}, 400)
