@@ -32,17 +32,26 @@ def prefix_of(version: int, episode: int) -> str:
 
 
 def newest_videos(folder: Path) -> list[VideoFile]:
-    """Return the videos of the newest version in ``folder``, in the order of episodes; none without the folder.
+    """Return the videos of the version in ``folder`` that was written last, in the order of episodes.
 
-    Raises OSError for a file that cannot be read.
+    There are none without the folder. The version decides between files of the same time. Raises OSError for a file
+    that cannot be read.
     """
+    # A run that resumes at an older checkpoint continues with a lower version than that of the newest file.
     try:
         found = [(match, path) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))]
     except FileNotFoundError:
         return []
-    newest = max((int(match[1]) for match, _ in found), default=None)
+    _, newest = max(((_written_at(path), int(match[1])) for match, path in found), default=(0, None))
     shown = [_read(match, path) for match, path in found if int(match[1]) == newest]
     return sorted((one for one in shown if one is not None), key=lambda one: one.episode)
+
+
+def _written_at(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:  # replaced meanwhile
+        return 0
 
 
 def _read(name: re.Match[str], path: Path) -> VideoFile | None:
