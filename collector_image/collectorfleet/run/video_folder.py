@@ -11,15 +11,16 @@ from collectorfleet_api.v1alpha1 import CollectorFleetSpec, EvaluationStatus
 
 
 def video_folder(spec: CollectorFleetSpec, checkpoints: Path | None, scratch: Path | None = None) -> Path | None:
-    """Return the folder for the videos of a run: in its output, else beside its checkpoints, else in ``scratch``.
+    """Return the folder for the videos of a run: beside its checkpoints, else in its output, else in ``scratch``.
 
-    None: the spec asks for no videos, or there is no folder.
+    ``collectorfleet report`` reads the timeline and the videos beside the checkpoints. None: the spec asks for no
+    videos, or there is no folder.
     """
     if spec.evaluation is None or spec.evaluation.video is None:
         return None
     # A training function takes the batches, and nothing is written into the output.
     output = Path(spec.output.path) if spec.output is not None and spec.driver.train is None else None
-    parent = output or checkpoints or scratch
+    parent = checkpoints or output or scratch
     return None if parent is None else parent / FOLDER
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ from tests.manifests import ABSENT, fleet
 
 from collectorfleet.evaluation.result import EpisodeVideo
 from collectorfleet.run.video_folder import VideoFolder, video_folder
+from collectorfleet.timeline.videos import name_of, newest_videos
 from collectorfleet_api.v1alpha1 import EvaluationStatus, VideoStatus
 
-VIDEO = {"spec.evaluation": {"video": {}}}
+VIDEO: dict[str, Any] = {"spec.evaluation": {"video": {}}}
 OUTPUT = {"spec.driver": {}, "spec.output": {"path": "/data/out"}}
 
 
@@ -24,13 +26,14 @@ def video(version: int = 3, episode: int = 0, value: float = 1.5, data: bytes = 
     ("changes", "checkpoints", "folder"),
     [
         pytest.param(VIDEO, "/kept/fleet", "/kept/fleet/videos", id="beside the checkpoints"),
-        pytest.param(VIDEO | OUTPUT, "/kept/fleet", "/data/out/videos", id="in the output"),
+        pytest.param(VIDEO | OUTPUT, "/kept/fleet", "/kept/fleet/videos", id="where the report finds them"),
+        pytest.param(VIDEO | OUTPUT, None, "/data/out/videos", id="in the output"),
         pytest.param(VIDEO, None, "/tmp/run/videos", id="where a local run has its files"),
         pytest.param({"spec.evaluation": {}}, "/kept/fleet", None, id="no videos"),
         pytest.param({"spec.evaluation": ABSENT}, "/kept/fleet", None, id="no evaluation"),
     ],
 )
-def test_videos_are_in_the_output_or_beside_the_checkpoints(
+def test_videos_are_beside_the_checkpoints_or_in_the_output(
     changes: dict[str, Any], checkpoints: str | None, folder: str | None
 ) -> None:
     found = video_folder(fleet(changes).spec, None if checkpoints is None else Path(checkpoints), Path("/tmp/run"))
@@ -54,6 +57,21 @@ def test_each_episode_is_a_file_and_the_status_names_the_newest(tmp_path: Path) 
     assert named is not None
     assert (named.version, named.path) == (3, str(tmp_path / "videos" / names[1]))
     assert folder.named_in(EvaluationStatus()) == EvaluationStatus()
+
+
+def test_the_status_and_the_report_name_the_same_video_after_a_resume_at_an_older_version(tmp_path: Path) -> None:
+    before = VideoFolder(tmp_path)
+    for version in (100, 130):
+        before.log_video(video(version=version))
+    for file in tmp_path.iterdir():
+        os.utime(file, (0, 0))  # some time ago
+    resumed = VideoFolder(tmp_path)
+    resumed.log_video(video(version=110))
+    named = resumed.named_in(EvaluationStatus(video=VideoStatus(version=110))).video
+    assert named is not None
+    (shown,) = newest_videos(tmp_path)
+    assert named.path == str(tmp_path / name_of(shown.version, shown.episode, float(shown.episode_return)))
+    assert shown.version == 110
 
 
 def test_a_version_that_a_resumed_run_plays_anew_has_one_video(tmp_path: Path) -> None:
