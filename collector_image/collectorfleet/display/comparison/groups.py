@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
 
+from collectorfleet.display.comparison.chart import letter
+from collectorfleet.display.comparison.leaves import NOT_SET, Leaves, leaves
 from collectorfleet.display.comparison.runs import Run
 
-NOT_SET: Final = "not set"
 _MOST_NAMED: Final = 3
 _LONGEST: Final = 40  # characters of a value in a name
-_SEED: Final = re.compile(r"seed|.*_seed|.*Seed")
-_SEED_ARGUMENT: Final = re.compile(r"--?(?:\w+[-_])?seed(?:=(.*))?")
-
-Leaves = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -52,46 +47,16 @@ def grouped(runs: Sequence[Run]) -> Sequence[Group]:
             continue
         values = {path: dict(key).get(path, NOT_SET) for path in paths}
         groups.append(Group(_name(values, short) or _only_name(members), members, values))
-    return groups
+    return _with_names_of_their_own(groups)
 
 
-def leaves(configuration: Mapping[str, Any]) -> Leaves:
-    """Return each value as JSON text by its path, without seeds."""
-    return {path: text for path, text, is_seed in _walk(configuration) if not is_seed}
-
-
-def seeds(configuration: Mapping[str, Any] | None) -> str:
-    """Return the seeds of a run, such as ``3``; empty if its configuration names none."""
-    found = [text for _, text, is_seed in _walk(configuration or {}) if is_seed]
-    return ", ".join(dict.fromkeys(found))
-
-
-def _walk(value: Any, path: str = "") -> Iterator[tuple[str, str, bool]]:
-    """Yield path, JSON text, and whether the value is a seed."""
-    if path == "driver.args" and isinstance(value, list):
-        others, found = _split_arguments([str(one) for one in value])
-        yield from ((path, seed, True) for seed in found)
-        yield path, json.dumps(others), False
-    elif isinstance(value, dict):
-        for key, one in value.items():
-            yield from _walk(one, f"{path}.{key}" if path else str(key))
-    else:
-        is_seed = _SEED.fullmatch(path.rpartition(".")[2]) is not None
-        yield path, value if isinstance(value, str) else json.dumps(value, sort_keys=True), is_seed
-
-
-def _split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the arguments of a script without its seeds, and the seeds of ``--seed=3`` and ``--seed 3``."""
-    others: list[str] = []
-    found: list[str] = []
-    rest = iter(arguments)
-    for one in rest:
-        matched = _SEED_ARGUMENT.fullmatch(one)
-        if matched is None:
-            others.append(one)
-        else:
-            found.append(next(rest, "") if matched[1] is None else matched[1])
-    return others, found
+def _with_names_of_their_own(groups: Sequence[Group]) -> Sequence[Group]:
+    """Add its letter to each name that several groups have, as names are cut."""
+    names = [group.name for group in groups]
+    return [
+        replace(group, name=f"{group.name} ({letter(place)})") if names.count(group.name) > 1 else group
+        for place, group in enumerate(groups)
+    ]
 
 
 def _differs(path: str, configurations: Sequence[Leaves]) -> bool:

@@ -7,7 +7,8 @@ from html import escape
 
 from collectorfleet.display.comparison.chart import chart, letter, style
 from collectorfleet.display.comparison.compared import Compared
-from collectorfleet.display.comparison.groups import Group, seeds
+from collectorfleet.display.comparison.groups import Group
+from collectorfleet.display.comparison.leaves import seeds
 from collectorfleet.display.comparison.runs import Axis, Run, Source
 from collectorfleet.display.comparison.statistics import CONFIDENCE, LEAST_FOR_IQM, RESAMPLES, Estimate
 from collectorfleet.display.comparison.style import STYLE

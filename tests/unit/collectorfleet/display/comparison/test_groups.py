@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from tests.unit.collectorfleet.display.comparison.made_runs import run
 
-from collectorfleet.display.comparison.groups import Group, grouped, seeds
+from collectorfleet.display.comparison.groups import Group, grouped
+from collectorfleet.display.comparison.leaves import seeds
 from collectorfleet.display.comparison.runs import Run
 
 
@@ -42,6 +43,61 @@ def test_the_seed_among_the_arguments_of_a_script_is_one(both: tuple[list[str], 
     assert [seeds(one.configuration) for one in made] == ["1", "2"]
     other = run(configuration={"driver": {"script": "a.py", "args": ["--seed=1", "--lr=4"]}})
     assert sizes(*made, other) == {'args=["--lr=3"]': 2, 'args=["--lr=4"]': 1}
+
+
+def test_a_seed_in_the_environment_of_a_group_of_collectors_is_one() -> None:
+    def made(seed: int, level: str = "easy") -> Run:
+        groups = [{"name": "a", "environment": {"kwargs": {"level": level, "seed": seed}}}]
+        return run(configuration={"collectors": {"groups": groups}})
+
+    assert sizes(made(1), made(2), made(1, "hard")) == {"level=easy": 2, "level=hard": 1}
+    assert seeds(made(2).configuration) == "2"
+
+
+@pytest.mark.parametrize(
+    ("name", "values"), [("useSeed", [True, False]), ("seed", ["random", "fixed"]), ("seed", [[1], [2]])]
+)
+def test_a_seed_is_an_integer(name: str, values: list[Any]) -> None:
+    made = [run(**{name: value}) for value in values]
+    assert [group.count for group in grouped(made)] == [1, 1]
+    assert seeds(made[0].configuration) == ""
+
+
+@pytest.mark.parametrize("flag", ["--use-seed", "--seed"])
+def test_a_flag_without_an_integer_is_no_seed_and_takes_no_other_argument(flag: str) -> None:
+    made = [run(configuration={"driver": {"args": [flag, f"--lr={lr}"]}}) for lr in (3, 4)]
+    assert sizes(*made) == {f'args=["{flag}", "--lr={lr}"]': 1 for lr in (3, 4)}
+
+
+@pytest.mark.parametrize(("one", "other"), [(1, 1.0), ([64, 64], [64.0, 64]), ({"seed": 1}, {"seed": 2.0})])
+def test_equal_numbers_are_one_configuration(one: Any, other: Any) -> None:
+    assert [group.count for group in grouped([run(a=one), run(a=other)])] == [2]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("64", 64),
+        ("null", None),
+        ("true", True),
+        (True, 1),
+        ('"64"', "64"),
+        ("[1]", [1]),
+        ([1], [True]),
+        ({"a.b": 1}, {"a": {"b": 1}}),
+    ],
+)
+def test_a_text_and_another_value_are_two_configurations_with_two_names(one: Any, other: Any) -> None:
+    assert len(sizes(run(a=one), run(a=other))) == 2
+
+
+def test_a_text_that_reads_as_not_set_differs_from_no_value() -> None:
+    assert sizes(run(a="not set"), run()) == {'a="not set"': 1, "a=not set": 1}
+
+
+def test_groups_whose_names_are_cut_alike_have_their_letters() -> None:
+    made = [run(d=f"{'x' * 50}{n}") for n in (1, 2)]
+    assert list(sizes(*made)) == [f"d={'x' * 39}… ({letter})" for letter in "AB"]
 
 
 def test_seeds_of_evaluations_are_a_part_of_what_is_measured() -> None:
