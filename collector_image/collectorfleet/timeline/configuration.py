@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from collectorfleet.timeline.secrets import without_secrets, without_words
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 
 Configuration = dict[str, Any]
@@ -20,22 +21,28 @@ _OPERATIONAL_OF_DRIVER: Final = frozenset({"checkpoint", "livenessDeadlineSecond
 
 
 def configuration(spec: CollectorFleetSpec) -> Configuration:
-    """Return the configuration as JSON values. It has no pod templates, whose variables may be secret."""
+    """Return the configuration as JSON values. It has no pod templates and no secrets, because people share it."""
     wire = spec.to_wire()
-    found = {key: _without_templates(value) for key, value in wire.items() if key not in _OPERATIONAL}
+    found = {key: _shared(key, value) for key, value in wire.items() if key not in _OPERATIONAL}
     found["driver"] = {key: value for key, value in found["driver"].items() if key not in _OPERATIONAL_OF_DRIVER}
     if spec.code is not None:
         found["code"] = _code(wire["code"])
     return found
 
 
-def _without_templates(value: Any) -> Any:
-    """The user's own arguments stay as they are."""
+def _shared(key: str, value: Any) -> Any:
+    """Return the value of the field ``key`` without what is secret or may be."""
+    if key == "kwargs":
+        return without_secrets(value)
+    if key == "args":
+        return without_words(value)
+    if key == "command":
+        return [value[0], *without_words(value[1:])]
     if isinstance(value, list):
-        return [_without_templates(one) for one in value]
+        return [_shared("", one) for one in value]
     if not isinstance(value, dict):
         return value
-    return {key: one if key == "kwargs" else _without_templates(one) for key, one in value.items() if key != "template"}
+    return {name: _shared(name, one) for name, one in value.items() if name != "template"}
 
 
 def _code(code: dict[str, Any]) -> Configuration:
