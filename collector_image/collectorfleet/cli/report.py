@@ -136,7 +136,8 @@ def _run_of_fleet(fleets: Fleets, name: str) -> Run:
     from collectorfleet.timeline.configuration import configuration
 
     fleet, timeline = _of_fleet(fleets, name)
-    return Run(name, timeline, configuration(fleet.spec), in_a_sentence(fleet))
+    # The spec may be newer than the newest driver.
+    return Run(name, timeline, timeline.configuration or configuration(fleet.spec), in_a_sentence(fleet))
 
 
 def _write(timeline: Timeline, out: Path, state: str = "", videos: Path | None = None) -> int:

@@ -14,15 +14,16 @@ from collectorfleet.timeline.timeline import Timeline
 
 # Of 1 MiB that an object may have. Most timelines are a tenth of it.
 MOST_BYTES: Final = 100_000
+_MOST_BYTES_OF_CONFIGURATIONS: Final = 30_000
 
 
 def pack(timeline: Timeline) -> bytes:
     """Return at most 100 kB. A timeline that does not fit loses every second point and evaluation, and the older half
     of the rest.
 
-    The configuration is left out: the fleet has it.
+    Earlier configurations are left out beyond 30 kB, the oldest first, and then the newest one, which the fleet has.
     """
-    timeline = timeline.model_copy(update={"configuration": None})
+    timeline = _with_few_configurations(timeline)
     packed = _compressed(timeline)
     while len(packed) > MOST_BYTES:
         timeline = _halved(timeline)
@@ -43,6 +44,18 @@ def unpack(packed: bytes) -> Timeline:
 def _compressed(timeline: Timeline) -> bytes:
     text = json.dumps(timeline.to_wire(), separators=(",", ":"))
     return gzip.compress(text.encode(), mtime=0)
+
+
+def _with_few_configurations(timeline: Timeline) -> Timeline:
+    while _bytes_of_configurations(timeline) > _MOST_BYTES_OF_CONFIGURATIONS:
+        change: dict[str, object] = {"earlier": timeline.earlier[1:]} if timeline.earlier else {"configuration": None}
+        timeline = timeline.model_copy(update=change)
+    return timeline
+
+
+def _bytes_of_configurations(timeline: Timeline) -> int:
+    kept = {"configuration": timeline.configuration, "earlier": timeline.earlier}
+    return len(_compressed(Timeline(fleet="", began=0.0, **kept)))
 
 
 def _halved(timeline: Timeline) -> Timeline:

@@ -8,12 +8,13 @@ from typing import Final
 from collectorfleet.timeline.configuration import Configuration
 from collectorfleet.timeline.evaluations import Evaluations
 from collectorfleet.timeline.points import Points
-from collectorfleet.timeline.timeline import Happened, Span, Timeline
+from collectorfleet.timeline.timeline import Earlier, Happened, Span, Timeline
 from collectorfleet_api.v1alpha1 import CollectorStatus, DriverReport, EvaluationStatus
 
 MOST_SPANS: Final = 40  # of one collector
 MOST_HAPPENED: Final = 200
 MOST_LIVES: Final = 100
+MOST_EARLIER: Final = 20  # configurations
 _LONGEST: Final = 500  # characters of a cause
 # Before the names that the training function reports.
 REPORTED: Final = "reported/"
@@ -34,6 +35,7 @@ class Recorder:
         begun = before or Timeline(fleet=fleet, began=now)
         self._fleet, self._began, self._total = fleet, begun.began, begun.total_frames
         self._configuration = configuration
+        self._earlier = _earlier(begun, configuration)
         self._points = Points(begun.times, begun.series, begun.every)
         self._lives = {name: list(spans) for name, spans in begun.lives.items()}
         self._evaluations = Evaluations(begun.evaluations)
@@ -76,6 +78,7 @@ class Recorder:
             left_out=self._left_out,
             ended=self._ended,
             configuration=self._configuration,
+            earlier=list(self._earlier),
         )
 
     def _evaluated(self, status: EvaluationStatus, now: float) -> None:
@@ -113,6 +116,18 @@ class Recorder:
         self._happened.append(Happened(time=now, what=what[:_LONGEST], collector=collector))
         self._left_out += max(0, len(self._happened) - MOST_HAPPENED)
         del self._happened[:-MOST_HAPPENED]
+
+
+def _earlier(before: Timeline, configuration: Configuration | None) -> list[Earlier]:
+    """Return the configurations that ``configuration`` replaces; the newest ones, if there are many.
+
+    One whose drivers handed out no frames has no part in the run.
+    """
+    frames = int(next((value for value in reversed(before.series.get("frames", [])) if value is not None), 0.0))
+    since = before.earlier[-1].until_frames if before.earlier else 0
+    if before.configuration is None or before.configuration == configuration or frames <= since:
+        return list(before.earlier)
+    return [*before.earlier, Earlier(until_frames=frames, configuration=before.configuration)][-MOST_EARLIER:]
 
 
 def _numbers(report: DriverReport) -> Iterator[tuple[str, float]]:

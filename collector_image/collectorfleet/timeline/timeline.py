@@ -45,11 +45,19 @@ class Evaluated(Model):
         return self.time, self.version
 
 
+class Earlier(Model):
+    """The configuration of earlier drivers, until about ``until_frames`` were handed out."""
+
+    until_frames: int
+    configuration: dict[str, Any]
+
+
 class Timeline(Model):
     """Times are seconds since the epoch. ``series`` are as long as ``times``, see :class:`.points.Points`.
 
     ``evaluations`` are in the order of their ends, see :class:`.evaluations.Evaluations`.
-    ``configuration`` is that of the newest driver, see :mod:`.configuration`. A ConfigMap does not have it.
+    ``configuration`` is that of the newest driver, see :mod:`.configuration`, and ``earlier`` has those before it,
+    oldest first. A ConfigMap leaves out what is too large for it.
     """
 
     fleet: str
@@ -64,3 +72,4 @@ class Timeline(Model):
     left_out: Count = 0  # of what happened, the oldest
     ended: str | None = None  # in its own words
     configuration: dict[str, Any] | None = None
+    earlier: list[Earlier] = Field(default_factory=list)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Final
 
 from collectorfleet.display.comparison.chart import letter
@@ -31,23 +32,38 @@ class Group:
 def grouped(runs: Sequence[Run]) -> Sequence[Group]:
     """Return the groups in the order of their first runs, each named by what differs from the other groups.
 
-    A run whose configuration is unknown is a group of its own.
+    A run whose configuration is unknown, or was changed in the middle of the run, is a group of its own.
     """
-    found: dict[tuple[tuple[str, str], ...] | str, list[Run]] = {}
+    found: dict[object, list[Run]] = {}
     for run in runs:
-        key = run.name if run.configuration is None else tuple(sorted(leaves(run.configuration).items()))
+        known = changed(run)
+        key = tuple(sorted(known[0].items())) if len(known) == 1 else run.name
         found.setdefault(key, []).append(run)
-    configurations = [dict(key) for key in found if not isinstance(key, str)]
-    paths = sorted({path for one in configurations for path in one if _differs(path, configurations)})
+    configurations = [changed(members[0]) for members in found.values()]
+    every = [one for known in configurations for one in known]
+    paths = sorted({path for one in every for path in one if _differs(path, every)})
     short = _short_names(paths)
     groups = []
-    for key, members in found.items():
-        if isinstance(key, str):
-            groups.append(Group(f"{key} (configuration unknown)", members))
+    for members, known in zip(found.values(), configurations, strict=True):
+        if not known:
+            groups.append(Group(f"{members[0].name} (configuration unknown)", members))
             continue
-        values = {path: dict(key).get(path, NOT_SET) for path in paths}
+        values = {path: _in_turn(path, known) for path in paths}
         groups.append(Group(_name(values, short) or _only_name(members), members, values))
     return _with_names_of_their_own(groups)
+
+
+def changed(run: Run) -> Sequence[Leaves]:
+    """Return the configurations of a run in turn, without seeds; one if none was changed, none if it is unknown."""
+    if run.configuration is None:
+        return []
+    known = [leaves(one) for one in (*(one.configuration for one in run.timeline.earlier), run.configuration)]
+    return [one for one, _ in groupby(known)]
+
+
+def _in_turn(path: str, known: Sequence[Leaves]) -> str:
+    """Return the value, or ``0.1, then 0.001`` if it was changed."""
+    return ", then ".join(value for value, _ in groupby(one.get(path, NOT_SET) for one in known))
 
 
 def _with_names_of_their_own(groups: Sequence[Group]) -> Sequence[Group]:

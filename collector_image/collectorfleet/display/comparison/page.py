@@ -7,7 +7,7 @@ from html import escape
 
 from collectorfleet.display.comparison.chart import chart, letter, style
 from collectorfleet.display.comparison.compared import Compared
-from collectorfleet.display.comparison.groups import Group
+from collectorfleet.display.comparison.groups import Group, changed
 from collectorfleet.display.comparison.leaves import seeds
 from collectorfleet.display.comparison.runs import Axis, Run, Source
 from collectorfleet.display.comparison.statistics import CONFIDENCE, LEAST_FOR_IQM, RESAMPLES, Estimate
@@ -114,6 +114,7 @@ def _reading(compared: Compared) -> str:
     sources = [source.value for source in Source if compared.has(source)]
     without = compared.has(Source.EVALUATION) and compared.left_out(Source.EVALUATION)
     smallest = min(group.count for group in compared.groups)
+    has_changed = any(len(changed(run)) > 1 for group in compared.groups for run in group.runs)
     items = [
         f"Results: {' and '.join(sources)}. " + ("Some runs have no evaluations." if without else ""),
         "The interquartile mean (IQM) is the mean without the lowest and the highest quarter of the runs."
@@ -123,6 +124,7 @@ def _reading(compared: Compared) -> str:
         f"With fewer than {_FEW} runs the intervals are usually too narrow. One run has none.",
         "Between two points of a run its curve is linear. Nothing is extrapolated.",
         "The curve of a group begins where all its runs have values. It ends where the first of its runs ends.",
+        *(["A run whose configuration was changed and that resumed is a group of its own."] if has_changed else []),
         "Time counts from the beginning of each run, with pauses.",
     ]
     listed = "".join(f"<li>{item}</li>" for item in items)
@@ -136,6 +138,9 @@ def _runs(groups: Sequence[Group]) -> str:
 
 def _run(place: int, run: Run) -> str:
     state = run.state or run.timeline.ended or "not ended as far as is known here"
+    if len(changed(run)) > 1:
+        frames = " and ".join(f"{one.until_frames:,}" for one in run.timeline.earlier)
+        state = f"configuration changed after about {frames} frames; {state}"
     return (
         f"<tr><td>{letter(place)}</td><td class=name>{escape(run.name)}</td><td>{escape(seeds(run.configuration))}</td>"
         f'<td class="number">{run.frames:,.0f}</td><td class="number">{ticks.duration(run.seconds)}</td>'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from collectorfleet.timeline.evaluations import MOST_EVALUATIONS
 from collectorfleet.timeline.packed import MOST_BYTES, pack, unpack
 from collectorfleet.timeline.points import MOST_POINTS, MOST_SERIES
 from collectorfleet.timeline.recorder import MOST_HAPPENED, MOST_LIVES, MOST_SPANS
-from collectorfleet.timeline.timeline import Evaluated, Happened, Span, Timeline
+from collectorfleet.timeline.timeline import Earlier, Evaluated, Happened, Span, Timeline
 
 
 def noise() -> str:
@@ -49,6 +50,8 @@ def test_what_fits_comes_back_as_it_was() -> None:
         evaluations=[Evaluated(time=2.5, version=3, frames=600, return_mean=87.5)],
         happened=[Happened(time=3.0, what="lost", collector="c0")],
         ended="completed: all frames",
+        configuration={"driver": {"train": {"kwargs": {"lr": 0.001}}}},
+        earlier=[Earlier(until_frames=600, configuration={"driver": {"train": {"kwargs": {"lr": 0.1}}}})],
     )
     assert unpack(pack(run)) == run
 
@@ -66,6 +69,27 @@ def test_the_largest_is_cut_to_what_an_object_may_cost_and_keeps_its_ends() -> N
     assert (found.evaluations[0], found.evaluations[-1]) == (run.evaluations[0], run.evaluations[-1])
     assert max(run.evaluations, key=lambda one: one.return_mean) in found.evaluations
     assert found.lives["c7"] == run.lives["c7"][-len(found.lives["c7"]) :]
+
+
+def test_large_configurations_lose_the_oldest_first_and_fit() -> None:
+    def large() -> dict[str, Any]:
+        return {"kwargs": {"text": [noise() for _ in range(8)]}}
+
+    earlier = [Earlier(until_frames=frames, configuration=large()) for frames in range(1, 8)]
+    run = largest().model_copy(update={"configuration": large(), "earlier": earlier})
+    packed = pack(run)
+    assert len(packed) <= MOST_BYTES
+    found = unpack(packed)
+    assert found.configuration == run.configuration
+    assert 0 < len(found.earlier) < len(earlier)
+    assert found.earlier == earlier[-len(found.earlier) :]
+
+
+def test_one_configuration_that_is_too_large_is_left_to_the_fleet() -> None:
+    run = Timeline(fleet="f", began=0.0, configuration={"text": [noise() for _ in range(300)]})
+    packed = pack(run)
+    assert len(packed) <= MOST_BYTES
+    assert unpack(packed).configuration is None
 
 
 @pytest.mark.parametrize(

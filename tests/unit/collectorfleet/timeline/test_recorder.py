@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from collectorfleet.timeline.recorder import MOST_HAPPENED, MOST_LIVES, MOST_SPANS, Recorder
-from collectorfleet.timeline.timeline import Happened, Span, Timeline
+from collectorfleet.timeline.recorder import MOST_EARLIER, MOST_HAPPENED, MOST_LIVES, MOST_SPANS, Recorder
+from collectorfleet.timeline.timeline import Earlier, Happened, Span, Timeline
 from collectorfleet_api.v1alpha1 import CollectorState, CollectorStatus, DriverReport, Progress, WeightsStatus
 
 STARTING, READY, FAILED = CollectorState.STARTING, CollectorState.READY, CollectorState.FAILED
@@ -82,3 +82,32 @@ def test_a_run_without_end_is_bounded() -> None:
     assert (len(found.happened), found.left_out) == (MOST_HAPPENED, MOST_HAPPENED - 1)
     assert len(found.lives["c0"]) == MOST_SPANS
     assert len(found.lives) == MOST_LIVES
+
+
+def driven(before: Timeline | None, frames: int, lr: float) -> Timeline:
+    """The timeline after one more driver."""
+    recorder = Recorder("f", 0.0, before, {"lr": lr})
+    if frames:
+        recorder.note(report(frames_delivered=frames), float(frames))
+    return Timeline.from_wire(recorder.timeline().to_wire())
+
+
+def test_a_driver_with_another_configuration_keeps_the_earlier_one_with_its_frames() -> None:
+    run = driven(driven(driven(None, 100, 0.1), 200, 0.1), 300, 0.001)
+    assert (run.configuration, run.earlier) == (
+        {"lr": 0.001},
+        [Earlier(until_frames=200, configuration={"lr": 0.1})],
+    )
+
+
+def test_a_configuration_whose_driver_delivered_nothing_is_not_kept() -> None:
+    assert driven(driven(None, 0, 0.1), 300, 0.001).earlier == []
+    assert [one.configuration["lr"] for one in driven(driven(driven(None, 9, 1), 0, 2), 20, 3).earlier] == [1]
+
+
+def test_the_newest_earlier_configurations_are_kept() -> None:
+    run = None
+    for number in range(MOST_EARLIER + 5):
+        run = driven(run, number + 1, number)
+    assert run is not None
+    assert [one.configuration["lr"] for one in run.earlier] == list(range(4, MOST_EARLIER + 4))

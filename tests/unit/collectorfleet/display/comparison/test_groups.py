@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from tests.unit.collectorfleet.display.comparison.made_runs import run
 from collectorfleet.display.comparison.groups import Group, grouped
 from collectorfleet.display.comparison.leaves import seeds
 from collectorfleet.display.comparison.runs import Run
+from collectorfleet.timeline.timeline import Earlier
 
 
 def sizes(*runs: Run) -> dict[str, int]:
@@ -125,6 +127,26 @@ def test_a_name_has_at_most_three_differences_and_the_group_has_all() -> None:
     assert list(first.differences) == [f"driver.train.kwargs.{name}" for name in "abcd"]
     (long, _) = grouped([run(d="x" * 50), run(d="y")])
     assert long.name == f"d={'x' * 39}…"
+
+
+def changed_at(frames: int, run: Run, before: Run) -> Run:
+    """``run``, whose first frames had the configuration of ``before``."""
+    assert before.configuration is not None
+    earlier = [Earlier(until_frames=frames, configuration=before.configuration)]
+    return replace(run, timeline=run.timeline.model_copy(update={"earlier": earlier}))
+
+
+def test_a_run_that_was_edited_and_resumed_is_a_group_of_its_own() -> None:
+    edited = changed_at(400, run("edited", lr=0.001), run(lr=0.1))
+    assert sizes(run("plain", lr=0.001), edited) == {"lr=0.001": 1, "lr=0.1, then 0.001": 1}
+    assert sizes(edited) == {"lr=0.1, then 0.001": 1}
+    again = changed_at(800, run("again", lr=0.001), run(lr=0.1))
+    assert sizes(edited, again) == {"lr=0.1, then 0.001 (A)": 1, "lr=0.1, then 0.001 (B)": 1}
+
+
+def test_a_run_that_resumed_with_another_seed_has_one_configuration() -> None:
+    resumed = changed_at(400, run("resumed", lr=0.001, seed=2), run(lr=0.001, seed=1))
+    assert sizes(run("plain", lr=0.001, seed=3), resumed) == {"cartpole": 2}
 
 
 def test_a_run_of_an_older_version_is_a_group_of_its_own() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -15,6 +16,7 @@ from collectorfleet.display.comparison.compared import Compared
 from collectorfleet.display.comparison.page import page
 from collectorfleet.display.comparison.runs import Run
 from collectorfleet.errors import InvalidOption
+from collectorfleet.timeline.timeline import Earlier
 
 EVIL = '<script>alert("x")</script>&'
 RUNS = (
@@ -149,3 +151,13 @@ def test_everything_is_inside_of_its_chart() -> None:
 def test_what_differs_is_listed_by_its_whole_path() -> None:
     assert "What differs between groups field of the spec A B driver.train.kwargs.lr 1 2" in parsed(*RUNS).text
     assert "What differs" not in parsed(*RUNS[:2]).text
+
+
+def test_a_run_that_was_edited_and_resumed_is_named_with_the_frames_of_the_edit() -> None:
+    edited = run("edited", lr=0.001)
+    earlier = [Earlier(until_frames=4000, configuration=run(lr=0.1).configuration or {})]
+    timeline = edited.timeline.model_copy(update={"earlier": earlier})
+    text = parsed(replace(edited, timeline=timeline)).text
+    assert "configuration changed after about 4,000 frames" in text
+    assert "lr=0.1, then 0.001" in text
+    assert "A run whose configuration was changed and that resumed is a group of its own" in text
