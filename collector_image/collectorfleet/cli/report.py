@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 from collectorfleet.cli import cluster
 from collectorfleet.cli.completion import complete_names
 from collectorfleet.cli.extras import COMPARE, require
-from collectorfleet.errors import CollectorFleetError, InvalidOption
+from collectorfleet.errors import (
+    ClusterError,
+    ClusterUnavailable,
+    CollectorFleetError,
+    FleetNotFound,
+    InvalidKubeconfig,
+    InvalidOption,
+)
 from collectorfleet.timeline import files
 from collectorfleet.timeline.videos import FOLDER
 
@@ -67,7 +74,8 @@ def _report(options: argparse.Namespace) -> int:
         fleet, timeline = _of_fleet(fleets, run)
         return _write(timeline, file, in_a_sentence(fleet))
 
-    return cluster.with_fleets(options, of_fleet)
+    with _said_to_be_no_folder([run], InvalidKubeconfig, ClusterUnavailable):
+        return cluster.with_fleets(options, of_fleet)
 
 
 def _compare(options: argparse.Namespace) -> int:
@@ -84,7 +92,8 @@ def _compare(options: argparse.Namespace) -> int:
     names = [run for run in options.runs if run not in folders]
     if not names:
         return write({})
-    return cluster.with_fleets(options, lambda fleets: write({name: _run_of_fleet(fleets, name) for name in names}))
+    with _said_to_be_no_folder(names, InvalidKubeconfig, ClusterUnavailable):
+        return cluster.with_fleets(options, lambda fleets: write({name: _run_of_fleet(fleets, name) for name in names}))
 
 
 def _check_each_once(runs: Sequence[str]) -> None:
@@ -101,6 +110,19 @@ def _is_folder(run: str) -> bool:
     return "/" in run or (Path(run) / files.NAME).exists()
 
 
+@contextmanager
+def _said_to_be_no_folder(names: Sequence[str], *errors: type[ClusterError]) -> Iterator[None]:
+    """Add to ``errors`` that the names are no folders either, because the user may have mistyped a folder."""
+    try:
+        yield
+    except errors as error:
+        raise type(error)(f"{error}; {'; '.join(map(_no_folder, names))}") from error
+
+
+def _no_folder(name: str) -> str:
+    return f"folder {name} has no {files.NAME}" if Path(name).is_dir() else f"no folder {name} exists"
+
+
 def _of_folder(folder: Path) -> Timeline:
     file = folder / files.NAME
     try:
@@ -115,7 +137,8 @@ def _of_folder(folder: Path) -> Timeline:
 
 
 def _of_fleet(fleets: Fleets, name: str) -> tuple[CollectorFleet, Timeline]:
-    fleet, timeline = fleets.get(name), fleets.timeline(name)
+    with _said_to_be_no_folder([name], FleetNotFound):
+        fleet, timeline = fleets.get(name), fleets.timeline(name)
     if timeline is None:
         raise CollectorFleetError(
             f"fleet {name}: its driver has not reported yet; run `status {name}` to see its state"

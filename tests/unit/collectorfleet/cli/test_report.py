@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.unit.collectorfleet.cli import played_api
 from tests.unit.collectorfleet.cli.played_api import FLEET, NAME, ApiServer, Request
 from tests.unit.collectorfleet.display.comparison.made_runs import run
 
@@ -100,3 +101,30 @@ def test_the_page_of_one_run_names_a_file_that_is_no_timeline(tmp_path: Path, ca
 def test_a_page_that_cannot_be_written_is_named(two: list[str], capsys: Capsys) -> None:
     assert main(["report", *two, "-o", "no/such/page.html"]) == 64
     assert capsys.readouterr().err == "error: no/such/page.html: No such file or directory\n"
+
+
+@pytest.mark.parametrize("others", [[], ["first"]], ids=["one run", "several runs"])
+def test_a_name_that_is_neither_a_folder_nor_a_fleet_is_said_to_be_neither(
+    others: list[str], two: list[str], lab: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    def answer(request: Request) -> None:
+        name = request.path.partition("?")[0].rpartition("/")[2]
+        request.send_json(played_api.not_found("collectorfleets", name), 404)
+
+    lab.answer = answer
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", "typo", *others]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error: no fleet typo in namespace ")
+    assert said.endswith("; no folder typo exists\n")
+    Path("typo").mkdir()
+    assert main(["report", "typo", *others]) == 1
+    assert capsys.readouterr().err.endswith("; folder typo has no timeline.json\n")
+
+
+def test_without_a_cluster_the_names_are_said_to_be_no_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", "typo", "other", "--kubeconfig", "missing"]) != 0
+    assert capsys.readouterr().err.endswith("; no folder typo exists; no folder other exists\n")
