@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -31,17 +32,21 @@ class TrialFailed(Exception):
     """A trial has no result: its fleet failed, or took too long."""
 
 
-def sweep(study, place, total, parallel):
-    """Run trials until `total` have ended, `parallel` at a time."""
+def sweep(study, place, total, parallel, hours):
+    """Run trials until `total` have ended, `parallel` at a time, each for at most `hours`."""
     while trials := next_trials(study, total, parallel):
+        ends = {}
         with ExitStack() as stack:
             # Each callback runs, whatever ends this block: a result, an error, Ctrl-C, or a callback that fails.
             for trial in trials:
                 stack.callback(place.stop, trial)
                 place.start(trial)
+                ends[trial.number] = time.monotonic() + 3600 * hours
                 print(f"trial {trial.number}: started with {trial.params}", flush=True)
             for trial in trials:
-                tell(study, place, trial)
+                # Trials run beside each other, so the wait for one is a part of the time of the next.
+                tell(study, place, trial, max(0.0, ends[trial.number] - time.monotonic()))
+                place.stop(trial)
 
 
 def next_trials(study, total, parallel):
@@ -56,10 +61,10 @@ def next_trials(study, total, parallel):
     return [*left, *(study.ask(SPACE) for _ in range(new))][:parallel]
 
 
-def tell(study, place, trial):
-    """Wait for the result of a trial, and store it."""
+def tell(study, place, trial, seconds):
+    """Wait at most `seconds` for the result of a trial, and store it."""
     try:
-        frames = place.wait(trial)
+        frames = place.wait(trial, seconds)
     except TrialFailed as error:
         study.tell(trial.number, state=TrialState.FAIL)
         print(f"trial {trial.number}: failed: {error}", flush=True)
@@ -93,19 +98,22 @@ class Cluster:
         # A fleet that a killed sweep left is the same one, and this changes nothing.
         self.fleets.submit(*manifest(self.name(trial), trial.params, self.args))
 
-    def wait(self, trial):
+    def wait(self, trial, seconds):
         from collectorfleet.client import FleetStalled
 
         try:
-            done = self.fleets.wait(self.name(trial), "Completed", timeout=3600 * self.args.hours)
-        except (FleetStalled, TimeoutError) as error:
+            done = self.fleets.wait(self.name(trial), "Completed", timeout=seconds)
+        except FleetStalled as error:
             raise TrialFailed(error) from error
+        except TimeoutError as error:
+            raise TrialFailed(f"no result within {self.args.hours:g} h: {error}") from error
         return done.status.progress.frames_delivered
 
     def stop(self, trial):
         from collectorfleet.client import FleetNotFound
 
-        with suppress(FleetNotFound):  # an interruption may come before the fleet is submitted
+        # An interruption may come before the fleet is submitted, or after the fleet is deleted.
+        with suppress(FleetNotFound):
             self.fleets.delete(self.name(trial))
 
 
@@ -143,10 +151,10 @@ class Local:
                 [*guard, *run], stdout=subprocess.PIPE, stderr=log, text=True, process_group=0
             )
 
-    def wait(self, trial):
+    def wait(self, trial, seconds):
         run = self.runs[trial.number]
         try:
-            status, _ = run.communicate(timeout=3600 * self.args.hours)
+            status, _ = run.communicate(timeout=seconds)
         except subprocess.TimeoutExpired as error:
             raise TrialFailed(f"no result within {self.args.hours:g} h") from error
         if run.returncode:
@@ -177,7 +185,7 @@ def arguments():
     parser.add_argument("--namespace", help="of the fleets; default: that of the kubeconfig's context")
     parser.add_argument("--goal", type=float, default=450, help="mean reward at which a trial is done")
     parser.add_argument("--frames", type=int, default=1_000_000, help="after which a trial without the goal fails")
-    parser.add_argument("--hours", type=float, default=1.0, help="after which a trial fails")
+    parser.add_argument("--hours", type=float, default=1.0, help="after which a trial fails; each call of the script counts anew")
     return parser.parse_args()
 
 
@@ -194,7 +202,7 @@ def main():
     )
     place, parallel = (Local(args), 1) if args.local else (Cluster(args), args.parallel)
     try:
-        sweep(study, place, args.trials, parallel)
+        sweep(study, place, args.trials, parallel, args.hours)
     except KeyboardInterrupt:
         print("interrupted: run the same command again to continue", file=sys.stderr)
         sys.exit(130)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,7 +30,10 @@ class Cluster:
     def __init__(self, server: ApiServer, kubeconfig: str) -> None:
         self.fleets: dict[str, dict[str, Any]] = {}
         self.conditions: list[dict[str, Any]] = []
+        self.completed: set[str] = set()
         self.submitted: list[str] = []
+        self.began = 0.0  # when the first fleet was submitted
+        self.deleted: dict[str, float] = {}  # when each was
         self.kubeconfig = kubeconfig
         self._changed = threading.Event()  # which nothing sets: a watch ends after its time
         server.answer = self._answer
@@ -43,18 +47,21 @@ class Cluster:
         elif f"/collectorfleets/{name}" not in path:
             request.serve()
         elif request.command == "PATCH":
+            self.began = self.began or time.monotonic()
             self.submitted.append(name)
             self.fleets.setdefault(name, {})
             request.send_json(self._stored(name))
         elif name not in self.fleets:
             request.send_json(played_api.not_found("collectorfleets", name), 404)
         elif request.command == "DELETE":
+            self.deleted[name] = time.monotonic()
             request.send_json(self.fleets.pop(name))
         else:
             request.send_json(self._stored(name))
 
     def _stored(self, name: str) -> dict[str, Any]:
-        status = {"conditions": self.conditions, "progress": {"framesDelivered": 4096}}
+        conditions = [condition("Completed", "True")] if name in self.completed else self.conditions
+        status = {"conditions": conditions, "progress": {"framesDelivered": 4096}}
         metadata = {**played_api.FLEET["metadata"], "name": name}
         return {**played_api.FLEET, "metadata": metadata, "status": status}
 
@@ -111,7 +118,7 @@ def test_each_trial_is_a_fleet_that_is_deleted_once_it_has_completed(cluster: Cl
 @pytest.mark.parametrize(
     ("conditions", "hours", "said"),
     [
-        pytest.param([], "--hours=0.0001", "not Completed within 0.36 s", id="a timeout"),
+        pytest.param([], "--hours=0.0001", "failed: no result within 0.0001 h: fleet cartpole-sweep-", id="a timeout"),
         pytest.param(
             [condition("Stalled", "True", "the goal was not reached")],
             "--hours=1",
@@ -130,6 +137,21 @@ def test_a_trial_without_a_result_leaves_no_fleet(
     assert len(cluster.submitted) >= 2
     assert cluster.fleets == {}
     assert {trial.state for trial in trials(tmp_path)} == {TrialState.FAIL}
+
+
+def test_the_hours_of_trials_that_run_at_the_same_time_count_at_the_same_time(cluster: Cluster, tmp_path: Path) -> None:
+    seconds, trials = 5, 5
+    code, out, _ = run(cluster, tmp_path, f"--trials={trials}", f"--parallel={trials}", f"--hours={seconds / 3600}")
+    assert (code, out.count("no result within")) == (1, trials)
+    assert len(cluster.deleted) == trials
+    assert max(cluster.deleted.values()) - cluster.began < seconds * trials
+
+
+def test_a_trial_is_stopped_before_the_sweep_waits_for_the_next(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.completed = {"cartpole-sweep-0"}
+    with started(cluster, tmp_path, "--trials=2", "--parallel=2"):
+        eventually(lambda: list(cluster.deleted) == ["cartpole-sweep-0"], within=60, what="a deleted fleet")
+        assert list(cluster.fleets) == ["cartpole-sweep-1"]
 
 
 @pytest.mark.parametrize(
