@@ -28,6 +28,10 @@ SPACE = {"lr": FloatDistribution(3e-4, 1e-2, log=True), "epochs": IntDistributio
 STOP_SECONDS = 60
 
 
+class FolderInUse(Exception):
+    """The folder of a trial has the run of another one."""
+
+
 class TrialFailed(Exception):
     """A trial has no result: its fleet failed, or took too long."""
 
@@ -117,6 +121,22 @@ class Cluster:
             self.fleets.delete(self.name(trial))
 
 
+def check_same_trial(trial, folder, file):
+    """Raise FolderInUse if the run in `folder` was trained with other values, as that of another study was."""
+    if not folder.exists():
+        return
+    if not file.exists():
+        raise FolderInUse(f"{folder} has a run, and its values are unknown without {file}; move the folder away")
+    fleet, _ = yaml.safe_load_all(file.read_text())
+    kwargs = fleet["spec"]["driver"]["train"]["kwargs"]
+    trained = {name: value for name, value in kwargs.items() if name != "goal"}
+    if trained != trial.params:
+        raise FolderInUse(
+            f"{folder} has a run with {trained}, and trial {trial.number} has {trial.params}; "
+            "move the folder away, or choose another --name"
+        )
+
+
 class Local:
     """Trials are runs on this machine. Each continues from the checkpoints in its folder."""
 
@@ -125,12 +145,16 @@ class Local:
         self.runs = {}
 
     def folder(self, trial):
-        return self.args.folder / f"trial-{trial.number}"
+        return self.args.folder / self.args.name / f"trial-{trial.number}"
 
     def start(self, trial):
         folder = self.folder(trial)
         file = folder.with_suffix(".yaml")
-        file.write_text(yaml.safe_dump_all(manifest(self.args.name, trial.params, self.args)))
+        check_same_trial(trial, folder, file)
+        folder.parent.mkdir(exist_ok=True)
+        new = folder.with_suffix(".new")  # renamed, so that an interruption leaves no half of a file
+        new.write_text(yaml.safe_dump_all(manifest(self.args.name, trial.params, self.args)))
+        new.replace(file)
         run = [
             sys.executable,
             "-m",
@@ -185,7 +209,9 @@ def arguments():
     parser.add_argument("--namespace", help="of the fleets; default: that of the kubeconfig's context")
     parser.add_argument("--goal", type=float, default=450, help="mean reward at which a trial is done")
     parser.add_argument("--frames", type=int, default=1_000_000, help="after which a trial without the goal fails")
-    parser.add_argument("--hours", type=float, default=1.0, help="after which a trial fails; each call of the script counts anew")
+    parser.add_argument(
+        "--hours", type=float, default=1.0, help="after which a trial fails; each call of the script counts anew"
+    )
     return parser.parse_args()
 
 
@@ -203,6 +229,8 @@ def main():
     place, parallel = (Local(args), 1) if args.local else (Cluster(args), args.parallel)
     try:
         sweep(study, place, args.trials, parallel, args.hours)
+    except FolderInUse as error:
+        sys.exit(f"error: {error}")
     except KeyboardInterrupt:
         print("interrupted: run the same command again to continue", file=sys.stderr)
         sys.exit(130)

@@ -30,6 +30,7 @@ class Sweeps:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.runs = folder / "cartpole-sweep"
         self._mark = f"sweep-{uuid.uuid4()}"
 
     def start(self, *options: str) -> subprocess.Popen[str]:
@@ -54,7 +55,7 @@ class Sweeps:
 
     def trains(self, trial: int) -> bool:
         """Return whether the run of the trial has delivered frames."""
-        log = self.folder / f"trial-{trial}.log"
+        log = self.runs / f"trial-{trial}.log"
         return log.exists() and "  return " in log.read_text()
 
     def trials(self) -> list[optuna.trial.FrozenTrial]:
@@ -79,7 +80,7 @@ def sweeps(short_tmp: Path) -> Iterator[Sweeps]:
 def test_a_sweep_that_is_killed_and_then_interrupted_continues_with_the_same_trials(
     sweeps: Sweeps, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    log = sweeps.folder / "trial-0.log"
+    log = sweeps.runs / "trial-0.log"
     for number, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
         with sweeps.start("--trials=2", NEVER) as started:
             eventually(lambda: sweeps.trains(0), within=200, what="a run that trains")
@@ -97,11 +98,11 @@ def test_a_sweep_that_is_killed_and_then_interrupted_continues_with_the_same_tri
     first, second = sweeps.trials()
     assert first.params == interrupted.params
     assert [first.state, second.state] == [TrialState.COMPLETE] * 2
-    ran = yaml.safe_load_all((sweeps.folder / "trial-0.yaml").read_text())
+    ran = yaml.safe_load_all((sweeps.runs / "trial-0.yaml").read_text())
     assert next(ran)["spec"]["driver"]["train"]["kwargs"] == {"goal": 15, **first.params}
     assert sweeps.processes() == set()
 
-    folders = [str(sweeps.folder / f"trial-{trial}") for trial in range(2)]
+    folders = [str(sweeps.runs / f"trial-{trial}") for trial in range(2)]
     assert main(["report", *folders, "-o", str(tmp_path / "page.html")]) == 0, capsys.readouterr().err
     assert "Comparison of 2 runs in 2 groups" in (tmp_path / "page.html").read_text()
 
@@ -123,3 +124,29 @@ def test_a_trial_that_fails_is_stored_as_failed_and_leaves_no_process(
     assert done.stderr.splitlines()[-1] == "none of 1 trials reached the goal"
     assert [trial.state for trial in sweeps.trials()] == [TrialState.FAIL]
     assert sweeps.processes() == set()
+
+
+def trained(folder: Path, text: str) -> None:
+    """A folder that a run has left, beside its manifest."""
+    (folder / "trial-0").mkdir(parents=True)
+    (folder / "trial-0.yaml").write_text(text)
+
+
+def test_a_folder_with_the_run_of_another_study_is_refused_and_the_trial_is_not_lost(sweeps: Sweeps) -> None:
+    fleet, code = yaml.safe_load_all((ROOT / "examples/cartpole.yaml").read_text())
+    fleet["spec"]["driver"]["train"]["kwargs"] = {"goal": 450, "lr": 0.5, "epochs": 3}
+    trained(sweeps.runs, yaml.safe_dump_all([fleet, code]))
+    done = sweeps.run("--trials=1", EASY)
+    assert done.returncode == 1
+    said = f"error: {sweeps.runs / 'trial-0'} has a run with {{'epochs': 3, 'lr': 0.5}}, and trial 0 has {{'lr': "
+    assert done.stderr.splitlines()[-1].startswith(said)
+    assert done.stderr.endswith("move the folder away, or choose another --name\n")
+    assert [trial.state for trial in sweeps.trials()] == [TrialState.RUNNING]
+
+
+def test_each_study_has_its_own_folders_and_one_without_its_values_is_refused(sweeps: Sweeps) -> None:
+    trained(sweeps.folder / "other", "")
+    (sweeps.folder / "other/trial-0.yaml").unlink()
+    done = sweeps.run("--trials=1", "--name=other", EASY)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: {sweeps.folder / 'other/trial-0'} has a run, and its values are unknown")
