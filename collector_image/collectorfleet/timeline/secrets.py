@@ -14,8 +14,8 @@ MASKED: Final = "masked"
 _DIGITS: Final = 8
 # Of a name without separators. Numbers with such a name are secret too.
 _SECRET: Final = re.compile(r"password|passwd|passphrase|secret|credential")
-# Text with such a name is secret; numbers are sizes, as in maxTokens and keyDim. A name such as pixelKey or
-# observation_key names an entry of a TensorDict, so a key counts if it is alone or a key to a service.
+# Text with such a name is secret. Numbers with such a name are sizes, as maxTokens is. The names pixelKey and
+# observation_key are those of entries in a TensorDict. So a key counts if it is alone or a key to a service.
 _SECRET_TEXT: Final = re.compile(
     r"tokens?$|^key$|(api|access|private|auth|license|licence|account|service|signing|encryption|ssh|wandb)keys?$"
 )
