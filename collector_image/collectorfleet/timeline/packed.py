@@ -54,8 +54,8 @@ def _with_few_configurations(timeline: Timeline) -> Timeline:
 
 
 def _bytes_of_configurations(timeline: Timeline) -> int:
-    kept = {"configuration": timeline.configuration, "earlier": timeline.earlier}
-    return len(_compressed(Timeline(fleet="", began=0.0, **kept)))
+    kept = Timeline(fleet="", began=0.0, configuration=timeline.configuration, earlier=timeline.earlier)
+    return len(_compressed(kept))
 
 
 def _halved(timeline: Timeline) -> Timeline:
