@@ -21,7 +21,8 @@ class ParameterStamps:
     """The parameters of a collector's environments, and what its frames say of them.
 
     Parameters change between two rollouts only. So each row of a rollout has at most two versions. A row counts its
-    resets, and each reset begins a trajectory. Frames have the newest version from the trajectory on whose reset took it.
+    resets, and each reset begins a trajectory. Frames have the newest version from the trajectory on whose reset took
+    it.
     """
 
     def __init__(self, collector: Any, options: EnvironmentParameters) -> None:

@@ -23,6 +23,7 @@ PLAIN = re.compile(r"[A-Za-z0-9._/-]*")
 RUN = ("command", "args", "rayStartParams")
 
 FACTORY = {"factory": "a:b", "kwargs": {"key": "value"}}
+PROCESS = {"command": ["server", "--port={grpc}"], "ports": ["grpc"]}
 SECRET = {"name": "secret"}
 ARCHIVED = {"archive": {"url": "https://example.com/a.tar", "sha256": "0" * 64}}
 
@@ -107,7 +108,15 @@ MANIFESTS: dict[str, dict[str, Any]] = {
             "template": template("ray-worker"),
         },
     },
-    "evaluation": {"spec.evaluation": {"environment": FACTORY, "template": template("ray-worker")}},
+    "evaluation": {
+        "spec.evaluation": {
+            "environment": {**FACTORY, "process": PROCESS},
+            "template": template("ray-worker"),
+            "video": {"pixelKey": "pixels"},
+        },
+        "spec.driver.curriculum": {"function": "a:b"},
+    },
+    "a simulator": {"spec.environment.process": PROCESS},
     "a group": {
         "spec.collectors": {
             "replicas": 4,
@@ -115,7 +124,7 @@ MANIFESTS: dict[str, dict[str, Any]] = {
                 {
                     "name": "fast",
                     "replicas": 4,
-                    "environment": FACTORY,
+                    "environment": {**FACTORY, "process": PROCESS},
                     "resources": {"gpu": 0.5},
                     "devices": dict.fromkeys(("device", "storingDevice", "envDevice", "policyDevice"), "cuda"),
                     "workers": {
