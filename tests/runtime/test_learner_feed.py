@@ -175,7 +175,7 @@ def test_a_replay_actor_that_nothing_replaces_ends_the_run_and_is_no_collectors_
     batches = iter(training.collector)
     next(batches)
     kill(training.shards.get_replay_actors()[0])
-    with pytest.raises(InfrastructureError, match=r"^replay buffer: .* is lost.*replay actor of policy acting"):
+    with pytest.raises(InfrastructureError, match=r"^replay buffer: its actor was lost.*replay actor of policy acting"):
         list(islice(batches, 20))
 
 
