@@ -153,7 +153,10 @@ _CUSTOM_PER_POD = [
     Rule(cel_custom.ENOUGH_IN_GROUPS, cel_custom.ENOUGH_SENTENCE, field=".collectors.groups"),
     Rule(cel_custom.FIT_IN_GROUPS, cel_custom.FIT_SENTENCE, field=".collectors.groups"),
 ]
-_CUSTOM = [Rule(cel_custom.COARSE, cel_custom.COARSE_SENTENCE, cel_custom.COARSE_TOLD)]
+_CUSTOM = [
+    Rule(cel_custom.ABOVE_ZERO, cel_custom.ABOVE_ZERO_SENTENCE),
+    Rule(cel_custom.COARSE, cel_custom.COARSE_SENTENCE, cel_custom.COARSE_TOLD),
+]
 
 _TOTAL_OF_GROUPS = Rule(
     cel_groups.TOTAL, cel_groups.TOTAL_SENTENCE, cel_groups.TOTAL_TOLD, field=".replicas", on_create_too=True

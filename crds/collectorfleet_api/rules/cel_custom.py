@@ -68,6 +68,9 @@ FIT_IN_GROUPS: Final = (
 )
 
 # Below, `self` is what one collector asks for.
+# The API server compares a whole number with a minimum of 0.0001 as with 0.
+ABOVE_ZERO: Final = "self.all(k, self[k] > 0.0)"
+ABOVE_ZERO_SENTENCE: Final = "0 is too small; use 0.0001 or more"
 _COARSE: Final = (
     "self[k] * 10000.0 - double(int(self[k] * 10000.0 + 0.5)) < 0.000001"
     " && double(int(self[k] * 10000.0 + 0.5)) - self[k] * 10000.0 < 0.000001"
