@@ -77,7 +77,8 @@ REFUSED = [
     ),
     pytest.param(
         {"spec.driver.args": ["--lr", "3e-4"]},
-        "spec.driver.args: only a driver.script takes arguments; pass those of a function in driver.train.kwargs",
+        "spec.driver.args: only a driver.script takes arguments; set the arguments of a function in "
+        "driver.train.kwargs",
         id="arguments of no script",
     ),
 ]

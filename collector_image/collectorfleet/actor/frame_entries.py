@@ -1,4 +1,4 @@
-"""What is written into the frames of a rollout, or read from them, before they leave the collector."""
+"""Write entries into the frames of a rollout, and read them, before the frames leave the collector."""
 
 from __future__ import annotations
 

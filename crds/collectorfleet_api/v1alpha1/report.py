@@ -271,20 +271,20 @@ class EvaluationStatus(Model):
 
 class ParametersOf(Model):
     name: str = Field(description="Name of the group, or of the collector.")
-    values: Preserved = Field(default_factory=dict, description="What was set for it alone.")
+    values: Preserved = Field(default_factory=dict, description="Its own parameters.")
 
 
 class EnvironmentParametersStatus(Model):
     """What the environments of collectors are set to."""
 
     version: Count = Field(default=0, description="How often parameters were set; 0 while environments are as built.")
-    values: Preserved = Field(default_factory=dict, description="What was set for all collectors.")
+    values: Preserved = Field(default_factory=dict, description="The parameters of all collectors.")
     groups: list[ParametersOf] = Field(
-        default_factory=list, description="What groups have of their own.", json_schema_extra=BY_NAME
+        default_factory=list, description="Parameters of single groups.", json_schema_extra=BY_NAME
     )
     collectors: list[ParametersOf] = Field(
         default_factory=list,
-        description="What collectors have of their own, at most 100 of them.",
+        description="Parameters of single collectors, at most 100.",
         json_schema_extra=BY_NAME,
     )
     applied: Count = Field(

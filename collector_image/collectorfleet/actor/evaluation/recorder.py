@@ -34,8 +34,8 @@ class EpisodeRecorder:
     def see(self, observed: TensorDictBase, running: NDArray[np.bool_]) -> None:
         """Note what the environments look like after a reset or a step.
 
-        ``running`` says for each environment whether its episode goes on. Of an episode that has just ended, this is
-        the last frame.
+        ``running`` is bool ``[environments]``, True where the episode continues. If an episode has just ended, this
+        frame is its last.
         """
         if not self._recording:
             return

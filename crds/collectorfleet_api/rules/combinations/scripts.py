@@ -111,7 +111,7 @@ SCRIPTS: Final = (
         "driver.args",
         lambda spec: _runs_script(spec) or not spec.driver.args,
         f"{SCRIPT} || !has(self.driver.args) || self.driver.args.size() == 0",
-        "only a driver.script takes arguments; pass those of a function in driver.train.kwargs",
+        "only a driver.script takes arguments; set the arguments of a function in driver.train.kwargs",
     ),
     *(_required(path, cel, what) for path, (cel, what) in _REQUIRED.items()),
     *(_said_by_the_script(path) for path in OF_THE_SCRIPT if path != "output"),
