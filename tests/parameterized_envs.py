@@ -154,6 +154,10 @@ def serial_of(create: Callable[[], EnvBase]) -> Callable[[], EnvBase]:
     return lambda: SerialEnv(2, create)
 
 
+def parallel_of(create: Callable[[], EnvBase]) -> Callable[[], EnvBase]:
+    return lambda: ParallelEnv(2, create)
+
+
 def make_serial() -> EnvBase:
     return SerialEnv(2, [make_method, make_method], create_env_kwargs=[{"offset": 0}, {"offset": 1}])
 

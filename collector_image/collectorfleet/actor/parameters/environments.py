@@ -41,6 +41,11 @@ class ParameterizedEnvironments:
                 "one environment and let the fleet make the batch (environment.perCollector, envs_per_collector)"
             )
 
+    @property
+    def has_processes(self) -> bool:
+        """Whether some are in processes, whose errors are told only by :meth:`rows`."""
+        return any(isinstance(one, _InProcesses) for one in self._parts)
+
     def rows(self) -> list[Row]:
         """What each row of the batch has by now."""
         found: list[Row] = []

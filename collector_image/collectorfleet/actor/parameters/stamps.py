@@ -57,9 +57,12 @@ class ParameterStamps:
         """Return the version of all frames, or int64 ``[*batch.shape]`` if they differ.
 
         Raises:
-            ParametersRefused: resets and trajectories are not the same, so that frames cannot tell.
+            ParametersRefused: resets and trajectories are not the same, so that frames cannot tell. Or an environment
+                in a process has other parameters by now.
         """
         if self.is_settled:
+            if self._environments is not None and self._environments.has_processes:
+                self._rows_now()  # a later reset may have taken the parameters away
             return self._newest
         with calling(Origin.PARAMETERS):
             after = self._rows_now()

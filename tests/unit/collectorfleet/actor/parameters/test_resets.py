@@ -200,14 +200,9 @@ def test_environments_of_a_batch_have_values_of_their_own() -> None:
 
 def test_a_batch_made_of_one_environment_is_refused() -> None:
     made_of = lambda: TransformedEnv(GymEnv("Pendulum-v1"), BatchSizeTransform(batch_size=(4,)))  # noqa: E731
-    try:
-        with (
-            runner(made_of) as made,
-            pytest.raises(ParametersRefused, match="the environment is a batch of 4, and has"),
-        ):
-            made.run(Request(1, 8, 0, parameters=Parameters(1, {"g": 9.0})))
-    except (RuntimeError, TypeError) as error:
-        pytest.fail(f"the environment cannot be built: {error}")
+    refused = pytest.raises(ParametersRefused, match="the environment is a batch of 4, and has")
+    with runner(made_of) as made, refused:
+        made.run(Request(1, 8, 0, parameters=Parameters(1, {"g": 9.0})))
 
 
 def refusing(asking: Asking) -> None:
@@ -223,3 +218,34 @@ def test_what_an_environment_in_a_process_raises_is_told_in_its_own_words(apply:
         with pytest.raises(ParametersRefused, match="ValueError: there is no level -5") as refused:
             refusing(asking)
         assert origin_of(refused.value) is Origin.PARAMETERS
+
+
+class Forgets(levels.Levels):
+    """Keeps its level for two resets, and assigns another in each later one."""
+
+    resets = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        self.resets += 1
+        if self.resets > 4:
+            self.level = -1.0
+        return super().reset(seed=seed)
+
+
+def make_forgets() -> EnvBase:
+    return GymWrapper(Forgets())
+
+
+@pytest.mark.parametrize("of", [levels.serial_of, levels.parallel_of])
+def test_parameters_that_a_later_reset_takes_away_end_the_run_in_whatever_process(of: Any) -> None:
+    with runner(of(make_forgets)) as made:
+        made.run(Request(1, 8, 0))
+        with pytest.raises(
+            (ParametersRefused, RuntimeError), match="ParametersRefused|was set to 5.0, and is -1.0 now"
+        ):
+            forgetting(made)
+
+
+def forgetting(made: RolloutRunner) -> None:
+    for number in range(2, 12):
+        made.run(Request(number, 16, 0, parameters=Parameters(1, {"level": 5.0}) if number == 2 else None))
