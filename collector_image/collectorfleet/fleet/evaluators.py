@@ -17,6 +17,7 @@ from collectorfleet.fleet.recipes import constants_differ, simulator_of
 from collectorfleet.fleet.weights import WeightsSource
 from collectorfleet.gather.shared import Shared
 from collectorfleet.policies.failure import OnEnvironmentError
+from collectorfleet.timeline.secrets import without_words
 from collectorfleet.transport.distributed.launcher import LocalProcesses
 from collectorfleet.transport.distributed.transport import DistributedTransport
 from collectorfleet.transport.interface import FleetTransport, TransportKind
@@ -118,7 +119,11 @@ def _measure(options: FleetOptions, evaluation: Evaluation) -> str:
     config = _config(options, evaluation)
     create = config.create_env
     kwargs = {**getattr(create, "kwargs", {}), **getattr(create, "keywords", {}), **config.create_env_kwargs}
-    beside = "" if config.simulator is None else f", simulator {_plain(config.simulator.process.command)}"
+    beside = ""
+    if config.simulator is not None:
+        program, *arguments = config.simulator.process.command
+        # It is kept in checkpoints, where a password among the arguments has no place.
+        beside = f", simulator {_plain([program, *without_words(arguments)])}"
     return (
         f"{evaluation.episodes} episodes of {name_of(create)} with {_plain(kwargs)}, seeds {_plain(evaluation.seeds)}, "
         f"{evaluation.exploration_type}, at most {config.options.get('max_frames_per_traj')} frames{beside}"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests import envs
+from tests import envs, simulated
 from torchrl.envs.utils import ExplorationType
 
 from collectorfleet.actor.config import CollectorConfig
+from collectorfleet.actor.simulator.options import SimulatorProcess
 from collectorfleet.evaluation.options import Evaluation
-from collectorfleet.fleet.evaluators import _config
+from collectorfleet.fleet.evaluators import _config, _measure
 from collectorfleet.fleet.options import FleetOptions
 
 
@@ -51,3 +52,16 @@ def test_constants_that_collectors_keep_for_themselves_are_those_of_the_evaluato
     assert config(Evaluation(), collector_class="sync", num_workers_per_collector=2).own_constants
     own = Evaluation(create_env_fn=envs.make_counting)
     assert config(own, create_env_kwargs=[{"length": 1}, {"length": 2}]).own_constants
+
+
+def measure(*command: str) -> str:
+    evaluation = Evaluation(create_env_fn=simulated.make, process=SimulatorProcess(list(command), ["grpc"]))
+    options = FleetOptions(envs.make_counting, envs.make_policy(), frames_per_batch=10, evaluation=evaluation)
+    return _measure(options, evaluation)
+
+
+def test_the_measure_tells_simulators_apart_and_has_no_word_that_may_be_a_secret() -> None:
+    found = measure("./server", "--licence-key", "S3CRET-0123456789", "--map", "town")
+    assert "simulator ['./server', " in found
+    assert "S3CRET" not in found
+    assert found != measure("./server", "--licence-key", "S3CRET-0123456789", "--map", "village")
