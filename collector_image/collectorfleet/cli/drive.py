@@ -17,6 +17,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _drive(options: argparse.Namespace) -> int:
     require(RUNTIME, options.prog)
+    from collectorfleet.actor.simulator.orphans import reap_supervisors_as_init
     from collectorfleet.errors import InvalidOption
     from collectorfleet.pod.drive import drive
     from collectorfleet.pod.pod_logs import log_as_asked
@@ -31,6 +32,7 @@ def _drive(options: argparse.Namespace) -> int:
     except InvalidOption as error:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_USER_ERROR
+    reap_supervisors_as_init()
     code = drive(settings)
     sys.stdout.flush()
     sys.stderr.flush()

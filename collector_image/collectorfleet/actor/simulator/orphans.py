@@ -1,0 +1,46 @@
+"""Reap supervisors of simulators whose collector ended before them. Linux."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from pathlib import Path
+from typing import Final
+
+from collectorfleet.actor.simulator.supervisor import PROCESS_NAME
+
+_LOOK_SECONDS: Final = 5.0
+
+
+def reap_supervisors_as_init() -> None:
+    """Reap, for the life of this process, supervisors that the kernel gives to it as process 1 of a container.
+
+    Returns at once. Waits for no other child, because subprocess and multiprocessing wait for theirs.
+    """
+    if os.getpid() == 1:
+        start_to_reap()
+
+
+def start_to_reap() -> None:
+    threading.Thread(target=_reap_for_ever, name="supervisor-reaper", daemon=True).start()
+
+
+def _reap_for_ever() -> None:
+    pause = threading.Event()
+    while not pause.wait(_LOOK_SECONDS):
+        for pid in _ended_supervisors():
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+
+
+def _ended_supervisors() -> list[int]:
+    own, found = os.getpid(), []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            # Number, name in parentheses, state, parent.
+            before, _, after = Path("/proc", entry, "stat").read_bytes().rpartition(b")")
+            state, parent = after.split()[:2]
+            if state == b"Z" and int(parent) == own and before.partition(b"(")[2] == PROCESS_NAME:
+                found.append(int(entry))
+    return found
