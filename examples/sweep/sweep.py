@@ -78,8 +78,8 @@ def tell(study, place, trial, seconds):
 
 
 def manifest(name, params, args):
-    """Return the fleet of the example with other arguments, and the ConfigMap with its code."""
-    fleet, code = yaml.safe_load_all(EXAMPLE.read_text())
+    """Return the fleet with other arguments, and the ConfigMap with its code."""
+    fleet, code = yaml.safe_load_all(args.fleet.read_text())
     fleet["metadata"]["name"] = name
     fleet["spec"]["driver"]["train"]["kwargs"] = {"goal": args.goal, **params}
     fleet["spec"]["collection"]["totalFrames"] = args.frames
@@ -203,6 +203,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=20, help="of the whole study, with those of earlier calls")
     parser.add_argument("--parallel", type=int, default=4, help="fleets at a time on a cluster")
+    parser.add_argument("--fleet", type=Path, default=EXAMPLE, help="manifest of the fleet; default: the example")
     parser.add_argument("--local", action="store_true", help="run the trials on this machine")
     parser.add_argument("--folder", type=Path, default=Path("sweep"), help="of the study, and of local runs")
     parser.add_argument("--name", default="cartpole-sweep", help="of the study, and what names of fleets begin with")

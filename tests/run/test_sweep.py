@@ -21,6 +21,9 @@ from tests.wait import eventually
 from collectorfleet.cli.main import main
 
 SWEEP = ROOT / "examples/sweep/sweep.py"
+WITH_RAY = ROOT / "examples/cartpole.yaml"
+# Starts in half the time.
+WITHOUT_RAY = ROOT / "examples/cartpole_job.yaml"
 # Reached by the first batch, and by none.
 EASY, NEVER = "--goal=15", "--goal=1e9"
 
@@ -33,10 +36,10 @@ class Sweeps:
         self.runs = folder / "cartpole-sweep"
         self._mark = f"sweep-{uuid.uuid4()}"
 
-    def start(self, *options: str) -> subprocess.Popen[str]:
+    def start(self, *options: str, fleet: Path = WITHOUT_RAY) -> subprocess.Popen[str]:
         import_path = os.pathsep.join([f"{ROOT}/crds", f"{ROOT}/collector_image", os.environ.get("PYTHONPATH", "")])
         return subprocess.Popen(
-            [sys.executable, SWEEP, "--local", "--folder", self.folder, *options],
+            [sys.executable, SWEEP, "--local", "--fleet", fleet, "--folder", self.folder, *options],
             env={**os.environ, "PYTHONPATH": import_path, "OF_SWEEP": self._mark},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -87,7 +90,7 @@ def test_a_sweep_that_is_killed_and_then_interrupted_continues_with_the_same_tri
 ) -> None:
     log = sweeps.runs / "trial-0.log"
     for number, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
-        with sweeps.start("--trials=2", NEVER) as started:
+        with sweeps.start("--trials=2", NEVER, fleet=WITH_RAY) as started:
             eventually(lambda: sweeps.trains(0), within=200, what="a run that trains")
             recorded = sweeps.processes()
             started.send_signal(number)
@@ -138,7 +141,7 @@ def trained(folder: Path, text: str) -> None:
 
 
 def test_a_folder_with_the_run_of_another_study_is_refused_and_the_trial_is_not_lost(sweeps: Sweeps) -> None:
-    fleet, code = yaml.safe_load_all((ROOT / "examples/cartpole.yaml").read_text())
+    fleet, code = yaml.safe_load_all(WITHOUT_RAY.read_text())
     fleet["spec"]["driver"]["train"]["kwargs"] = {"goal": 450, "lr": 0.5, "epochs": 3}
     trained(sweeps.runs, yaml.safe_dump_all([fleet, code]))
     done = sweeps.run("--trials=1", EASY)
