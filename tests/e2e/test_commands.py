@@ -11,22 +11,11 @@ import pytest
 from tests.cluster.binaries import ROOT
 from tests.cluster.client import Client
 from tests.e2e import fleets
+from tests.e2e.plugin import cfleet
 from tests.integration.played import told
 from tests.wait import eventually
 
 from collectorfleet_api.manifests.yaml_writer import to_yaml
-
-PROGRAM = Path(sys.executable).with_name("kubectl-cfleet")
-
-
-def cfleet(cluster: Client, namespace: str, *words: str) -> str:
-    """What the plugin prints, started as kubectl starts it."""
-    env = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}
-    done = subprocess.run(
-        [PROGRAM, *words, "-n", namespace], env=env, capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def show(cluster: Client, namespace: str, tmp_path: Path) -> None:

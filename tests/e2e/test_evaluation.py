@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from tests.cluster.client import Object
 from tests.cluster.cluster import Cluster
+from tests.cluster.thin_images import COLLECTOR_IMAGES
 from tests.e2e import fleets
+from tests.e2e.plugin import cfleet
 from tests.wait import eventually
 
 OF_EVALUATORS = "collectorfleet.dev/role=evaluator"
 
 
-def spec(claim: str, *, collectors: int = 1, suspend: bool = False, pods: str = "1") -> Object:
-    fleet = fleets.fleet(replicas=collectors, train="workload:train_with_parameters")
+def spec(
+    claim: str, *, collectors: int = 1, suspend: bool = False, pods: str = "1", image: str = COLLECTOR_IMAGES[0]
+) -> Object:
+    fleet = fleets.fleet(replicas=collectors, train="workload:train_with_parameters", image=image)
     fleet["spec"]["driver"]["curriculum"] = {"function": "workload:curriculum"}
     fleet["spec"]["driver"]["checkpoint"] = {"claimName": claim, "everySeconds": 1}
     fleet["spec"]["evaluation"] = {
@@ -52,9 +58,20 @@ def evaluation(cluster: Cluster, namespace: str, after: Object | None, **conditi
     return status
 
 
+def best_weights(cluster: Cluster, namespace: str, file: Path) -> dict[str, str]:
+    """Export the best weights from the claim and return where they are from."""
+    assert cfleet(cluster, namespace, "export", "fleet", "--best", "-o", str(file), within=300) == f"{file}\n"
+    found = torch.load(file, weights_only=True)
+    assert all(isinstance(one, torch.Tensor) for one in found["state_dict"].values())
+    pods = [pod["metadata"]["name"] for pod in cluster.items("pods", namespace)]
+    assert [name for name in pods if "-export-" in name] == []
+    metadata: dict[str, str] = found["metadata"]
+    return metadata
+
+
 @pytest.mark.timeout(1200)
 def test_results_and_parameters_stay_true_while_pods_come_and_go(
-    own_cluster: Cluster, namespace: str, claim: str
+    own_cluster: Cluster, namespace: str, claim: str, tmp_path: Path
 ) -> None:
     cluster = own_cluster
     cluster.apply([fleets.code(), spec(claim)], namespace)
@@ -72,6 +89,9 @@ def test_results_and_parameters_stay_true_while_pods_come_and_go(
     cluster.apply(spec(claim, collectors=2), namespace)
     scaled = evaluation(cluster, namespace, replaced, collectors=lambda status: status["replicas"] == 2)
     assert scaled["driverIncarnation"] == 1
+    # The driver goes on, and its claim can be mounted on its node alone.
+    exported = best_weights(cluster, namespace, tmp_path / "running.pt")
+    assert int(exported["version"]) > 0
 
     cluster.apply(spec(claim, collectors=2, suspend=True), namespace)
     held = cluster.wait_for("cfleet/fleet", "Suspended", namespace, within=240)["status"]
@@ -81,6 +101,9 @@ def test_results_and_parameters_stay_true_while_pods_come_and_go(
         within=120,
         what="no pod of an evaluator",
     )
+    exported, best = best_weights(cluster, namespace, tmp_path / "held.pt"), held["evaluation"]["best"]
+    assert int(exported["version"]) == best["version"]
+    assert float(exported["return_mean"]) == pytest.approx(best["returnMean"], rel=1e-3)
 
     cluster.apply(spec(claim, collectors=2), namespace)
     resumed = evaluation(cluster, namespace, held, next_driver=lambda status: status["driverIncarnation"] == 2)
@@ -106,3 +129,21 @@ def test_results_and_parameters_stay_true_while_pods_come_and_go(
     )
     assert rolled["driverIncarnation"] == 2
     assert rolled["progress"]["collectors"]["restarts"] == 0
+
+    # The driver, too: each pod has the other image, and the next driver continues from the checkpoint.
+    cluster.apply(spec(claim, collectors=2, pods="2", image=COLLECTOR_IMAGES[1]), namespace)
+    renewed = evaluation(
+        cluster,
+        namespace,
+        rolled,
+        another_driver=lambda status: status["driverIncarnation"] == 3,
+        all_there=lambda status: status["progress"]["collectors"]["available"] == 2,
+    )
+    images = {
+        container["image"]
+        for pod in cluster.items("pods", namespace, "collectorfleet.dev/fleet")
+        for container in pod["spec"]["containers"]
+    }
+    assert images == {COLLECTOR_IMAGES[1]}
+    assert renewed["evaluation"]["version"] > rolled["evaluation"]["version"]
+    assert renewed["evaluation"]["best"]["returnMean"] >= rolled["evaluation"]["best"]["returnMean"]

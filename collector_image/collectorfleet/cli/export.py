@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Final
 
-from collectorfleet.cli.extras import EXPORT, require
-from collectorfleet.errors import InvalidOption
+from collectorfleet.cli import cluster
+from collectorfleet.cli.completion import complete_names
+from collectorfleet.cli.extras import CLUSTER, EXPORT, require
+from collectorfleet.errors import FleetNotFound, InvalidOption
 
 SUFFIXES: Final = (".pt", ".safetensors")
 
@@ -16,10 +19,15 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     export = commands.add_parser(
         "export",
         help="write the policy's weights of a run into a file",
-        description="Write the weights of the newest checkpoint, or the best evaluated ones. RUN is the folder of a "
-        "run's checkpoints. The file says which version the weights are.",
+        description="Write the weights of the newest checkpoint, or the best evaluated ones. RUN is a fleet on a "
+        "cluster, or the folder of a run's checkpoints. The file says which version the weights are.",
     )
-    export.add_argument("run", metavar="RUN", type=Path, help="the folder of `collectorfleet run --checkpoint`")
+    cluster.add_options(export, name=False)
+    complete_names(
+        export.add_argument(
+            "run", metavar="RUN", help="name of a fleet, or the folder of `collectorfleet run --checkpoint`"
+        )
+    )
     export.add_argument("--best", action="store_true", help="the weights with the highest mean return of an evaluation")
     export.add_argument(
         "-o", "--output", metavar="FILE", type=_file, required=True, help=f"a name that ends in {' or '.join(SUFFIXES)}"
@@ -28,12 +36,21 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def _export(options: argparse.Namespace) -> int:
+    # No fleet has a slash in its name.
+    if "/" in options.run or Path(options.run).exists():
+        _export_of_folder(options)
+    else:
+        _export_of_fleet(options)
+    print(options.output)
+    return 0
+
+
+def _export_of_folder(options: argparse.Namespace) -> None:
     require(EXPORT, options.prog)
-    folder: Path = options.run
+    folder = Path(options.run)
     if not folder.is_dir():
         raise InvalidOption(
-            f"{folder} is not a folder: RUN is the folder of a run with --checkpoint; copy the folder of a "
-            "fleet on a cluster with `kubectl cp` first"
+            f"{folder} is not a folder: RUN is a fleet on a cluster, or the folder of a run with --checkpoint"
         )
     from collectorfleet.run.checkpoint.kept_weights import best_weights, newest_weights
     from collectorfleet.run.weights_file import write_weights
@@ -42,9 +59,32 @@ def _export(options: argparse.Namespace) -> int:
     try:
         write_weights(options.output, weights)
     except OSError as error:  # names a file that is moved to the output once it is whole
-        raise InvalidOption(f"{options.output}: {error.strerror}") from error
-    print(options.output)
-    return 0
+        raise _cannot_write(options.output, error) from error
+
+
+def _export_of_fleet(options: argparse.Namespace) -> None:
+    require(CLUSTER, options.prog)
+    from collectorfleet.cli.pods import driver_template
+    from collectorfleet.client import Fleets
+    from collectorfleet.client.export import Exporter
+
+    connection = cluster.connection(options)
+    try:
+        fleet = Fleets(connection).get(options.run)
+    except FleetNotFound as error:
+        raise FleetNotFound(f"{error}; no folder {options.run} exists") from error
+    try:
+        Exporter(connection, _report).export(fleet, driver_template(fleet), options.output, best=options.best)
+    except OSError as error:
+        raise _cannot_write(options.output, error) from error
+
+
+def _report(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _cannot_write(file: Path, error: OSError) -> InvalidOption:
+    return InvalidOption(f"{file}: {error.strerror}")
 
 
 def _file(text: str) -> Path:

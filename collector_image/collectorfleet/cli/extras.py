@@ -33,11 +33,10 @@ EXPORT: Final = Needs("runtime", ("safetensors", "torch", "torchrl"))
 # `report` of several runs.
 COMPARE: Final = Needs("compare", ("numpy", "scipy"))
 
-# `report` is left out: of a folder it needs nothing.
+# `report` and `export` are left out: what they need depends on whether RUN is a folder or a fleet.
 NEEDED_BY: Final[Mapping[str, Needs]] = {
     "run": RUNTIME,
     "collect": RUNTIME,
-    "export": EXPORT,
     "drive": RUNTIME,
     "submit": CLUSTER,
     "status": CLUSTER,

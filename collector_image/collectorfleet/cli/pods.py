@@ -36,6 +36,14 @@ def children(fleet: CollectorFleet) -> list[dict[str, Any]]:
     return made
 
 
+def driver_template(fleet: CollectorFleet) -> dict[str, Any]:
+    """Return the template of the driver's pod, as the operator makes it."""
+    name = names.driver_name(fleet.metadata.name)
+    (job,) = (one for one in children(fleet) if one["kind"] == "Job" and one["metadata"]["name"] == name)
+    template: dict[str, Any] = job["spec"]["template"]
+    return template
+
+
 def pod_problems(fleet: CollectorFleet) -> list[Problem]:
     """Return what an API server would refuse in the pods of ``fleet``, whose own fields are valid.
 

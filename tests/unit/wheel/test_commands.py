@@ -38,7 +38,7 @@ users: [{name: it, user: {}}]
 contexts: [{name: it, context: {cluster: it, user: it}}]
 """
 # How to call those that need an extra, but for the name.
-ARGUMENTS = {"run": "-", "collect": "--driver=a:1 --token-file=b --rank=0", "submit": ".", "export": ". -o p.pt"}
+ARGUMENTS = {"run": "-", "collect": "--driver=a:1 --token-file=b --rank=0", "submit": "."}
 COMMANDS = (
     *("init", "run", "report", "export", "submit", "validate", "render"),
     *("status", "top", "logs", "stop", "resume", "drive", "collect"),
@@ -100,6 +100,17 @@ def test_a_command_whose_extra_is_missing_names_it(environment: Environment, ext
         assert said, errors
         assert (code, out) == (ExitCode.UNAVAILABLE, "")
         assert set(said[1].split(", ")) <= set(needs.modules)
+
+
+def test_export_needs_the_extra_of_a_folder_or_that_of_a_fleet(
+    environment: Environment, extra: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "config").write_text(KUBECONFIG)
+    lines = ("export . -o p.pt", "export cheetah --kubeconfig=config -o p.pt")
+    (_, _, of_folder), (_, _, of_fleet) = run_all(environment, *lines, cwd=tmp_path)
+    assert ("pip install 'collectorfleet[runtime]'" in of_folder) == (extra != "runtime")
+    assert ("pip install 'collectorfleet[client]'" in of_fleet) == (extra not in ("client", "runtime"))
+    assert ("127.0.0.1" in of_fleet) == (extra in ("client", "runtime"))
 
 
 def test_the_exit_code_of_a_missing_extra_is_69(environment: Environment, extra: str | None, tmp_path: Path) -> None:

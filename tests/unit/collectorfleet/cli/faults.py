@@ -83,6 +83,7 @@ COMMANDS: dict[str, list[str]] = {
     "logs": ["logs", NAME],
     "logs -f": ["logs", NAME, "-f"],
     "report": ["report", NAME],
+    "export": ["export", NAME, "-o", "weights.pt"],
     "submit": ["submit", "folder"],
     "stop": ["stop", NAME],
     "resume": ["resume", NAME],

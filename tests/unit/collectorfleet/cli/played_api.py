@@ -32,6 +32,9 @@ class Request(BaseHTTPRequestHandler):
         self.server.requests.append(f"{self.command} {self.path}")
         self.server.answer(self)
 
+    def do_POST(self) -> None:
+        self.do_GET()
+
     def do_PATCH(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.do_GET()

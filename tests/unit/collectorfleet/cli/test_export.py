@@ -168,7 +168,7 @@ REFUSED = {
     ),
     "no folder": (
         lambda folder: None,
-        "run is not a folder: RUN is the folder of a run with --checkpoint; copy the folder of a fleet on",
+        "run is not a folder: RUN is a fleet on a cluster, or the folder of a run with --checkpoint",
     ),
 }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cluster.binaries import ROOT
 
-from collectorfleet.cli.extras import COMPARE, NEEDED_BY, NotInstalled, require
+from collectorfleet.cli.extras import COMPARE, EXPORT, NEEDED_BY, NotInstalled, require
 from collectorfleet_api.extras import Needs, is_installed
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -20,7 +20,9 @@ NOT_NEEDED = {"argcomplete", "pillow", "tensorboard"}
 @pytest.mark.parametrize("extra", ["client", "compare", "runtime"])
 def test_the_modules_are_those_of_the_packages_in_the_extra(extra: str) -> None:
     declared = {re.split(r"[^\w-]", package)[0].replace("-", "_") for package in EXTRAS[extra]}
-    modules = {module for needs in (*NEEDED_BY.values(), COMPARE) if needs.extra == extra for module in needs.modules}
+    modules = {
+        module for needs in (*NEEDED_BY.values(), COMPARE, EXPORT) if needs.extra == extra for module in needs.modules
+    }
     assert modules == declared - NOT_NEEDED
     assert [module for module in modules if not is_installed(module)] == []
 

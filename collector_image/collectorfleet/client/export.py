@@ -1,0 +1,207 @@
+"""Copies the weights of a fleet on a cluster into a file, by a pod that mounts the claim of its checkpoints."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from kubernetes import client
+from kubernetes.stream import stream
+from kubernetes.stream.ws_client import ERROR_CHANNEL
+
+from collectorfleet.client.connection import Connection
+from collectorfleet.client.errors import ClusterError, ClusterUnavailable, explained
+from collectorfleet.client.export_pod import CONTAINER, digest_command, export_command, export_pod, piece_command
+from collectorfleet.client.fleets import REQUEST_SECONDS
+from collectorfleet.errors import InvalidOption, one_sentence
+from collectorfleet_api.v1alpha1 import CollectorFleet
+
+_LOOK_SECONDS: Final = 1.0
+# An image of several gigabytes may have to be pulled.
+_START_SECONDS: Final = 900.0
+# Of one command in the pod, and of one piece of the file.
+_COMMAND_SECONDS: Final = 600.0
+_PIECE_BYTES: Final = 32 * 2**20
+_SHARED: Final = frozenset({"ReadWriteMany", "ReadOnlyMany"})
+_OF_ONE_POD: Final = "ReadWriteOncePod"
+
+
+class Exporter:
+    """``report`` gets a sentence about what is done whenever that changes."""
+
+    def __init__(self, connection: Connection, report: Callable[[str], None]) -> None:
+        self._connection = connection
+        self._namespace = connection.namespace
+        self._report = report
+        self._timeout = {"_request_timeout": REQUEST_SECONDS}
+        # What it returns depends on what it is told, which its types leave out.
+        self._core: Any = client.CoreV1Api(connection.api)
+        # The checks of the usual client are about answers with content types, which streams do not have.
+        self._streams: Any = client.CoreV1Api(client.ApiClient(connection.api.configuration))
+
+    def export(self, fleet: CollectorFleet, driver: Mapping[str, Any], file: Path, *, best: bool) -> None:
+        """Write the weights of the newest checkpoint, or the best evaluated ones, into ``file``; whole, or not at all.
+
+        Args:
+            fleet: as the API server has it.
+            driver: the template of the driver's pod.
+            file: its suffix is the format.
+            best: the weights with the highest mean return of an evaluation.
+
+        Raises:
+            InvalidOption: the fleet keeps no checkpoints, or there are no such weights.
+            ClusterError: the pod did not start, or the copy failed.
+            OSError: of ``file``.
+        """
+        pod = export_pod(fleet, driver, node=self._node(fleet))
+        unfinished = file.with_name(f".unfinished-{file.name}")
+        try:
+            with unfinished.open("wb") as out, self._running(pod) as name:
+                self._run(name, export_command(file.suffix, best=best))
+                self._copy(name, file.suffix, out)
+            unfinished.replace(file)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def _node(self, fleet: CollectorFleet) -> str | None:
+        """Return the node of a running driver if the claim can be mounted on one node at a time."""
+        checkpoint, status = fleet.spec.driver.checkpoint, fleet.status
+        name = status.driver.pod if status and status.driver else None
+        if checkpoint is None or name is None:
+            return None
+        with self._explained():
+            claim = self._core.read_namespaced_persistent_volume_claim(
+                checkpoint.claim_name, self._namespace, **self._timeout
+            )
+            try:
+                driver = self._core.read_namespaced_pod(name, self._namespace, **self._timeout)
+            except client.exceptions.NotFoundException:
+                return None
+        modes = set(claim.spec.access_modes or [])
+        if modes & _SHARED or driver.status.phase in ("Succeeded", "Failed"):
+            return None
+        if modes == {_OF_ONE_POD}:
+            raise InvalidOption(
+                f"claim {checkpoint.claim_name} is {_OF_ONE_POD}, and driver pod {name} has it; run "
+                f"`stop {fleet.metadata.name}`, and export then"
+            )
+        return str(driver.spec.node_name) if driver.spec.node_name else None
+
+    @contextmanager
+    def _running(self, pod: Mapping[str, Any]) -> Iterator[str]:
+        """Create the pod, and delete it in the end."""
+        with self._explained():
+            name = str(self._core.create_namespaced_pod(self._namespace, dict(pod), **self._timeout).metadata.name)
+        try:
+            self._await_start(name)
+            yield name
+        finally:
+            with self._explained(), suppress(client.exceptions.NotFoundException):
+                self._core.delete_namespaced_pod(name, self._namespace, grace_period_seconds=0, **self._timeout)
+
+    def _await_start(self, name: str) -> None:
+        deadline, said = time.monotonic() + _START_SECONDS, ""
+        while True:
+            with self._explained():
+                pod = self._core.read_namespaced_pod(name, self._namespace, **self._timeout)
+            if pod.status.phase == "Running":
+                return
+            state = state_of(pod)
+            if pod.status.phase != "Pending":
+                raise ClusterError(f"pod {name}: {state}")
+            if time.monotonic() > deadline:
+                raise ClusterError(f"pod {name} has not started within {_START_SECONDS:g} s: {state}")
+            if state != said:
+                self._report(f"pod {name}: {state}")
+                said = state
+            time.sleep(_LOOK_SECONDS)
+
+    def _copy(self, pod: str, suffix: str, out: BinaryIO) -> None:
+        size_text, digest = self._run(pod, digest_command(suffix)).decode().split()
+        size, copied, hashed = int(size_text), 0, hashlib.sha256()
+        while copied < size:
+            self._report(f"copied {copied:,} of {size:,} bytes")
+            piece = self._run(pod, piece_command(suffix, copied, _PIECE_BYTES))
+            if len(piece) != min(_PIECE_BYTES, size - copied):
+                raise ClusterUnavailable(
+                    f"pod {pod}: the copy broke off after {copied + len(piece):,} of {size:,} bytes"
+                )
+            hashed.update(piece)
+            out.write(piece)
+            copied += len(piece)
+        if hashed.hexdigest() != digest:
+            raise ClusterError(f"pod {pod}: the copy of {size:,} bytes differs from the file in the pod; try again")
+
+    def _run(self, pod: str, command: Sequence[str]) -> bytes:
+        """Run a command in the pod and return what it printed. Raises InvalidOption with its error if it failed."""
+        opened = self._open(pod, command)
+        try:
+            opened.run_forever(timeout=_COMMAND_SECONDS)
+            if opened.is_open():
+                raise ClusterError(f"pod {pod}: `{command[-1]}` did not end within {_COMMAND_SECONDS:g} s")
+            printed, error = opened.read_stdout(), opened.read_stderr()
+            ended = json.loads(opened.read_channel(ERROR_CHANNEL) or "{}")
+        finally:
+            opened.close()
+        if not ended:
+            raise ClusterUnavailable(f"pod {pod}: the connection broke off")
+        if ended.get("status") != "Success":
+            raise InvalidOption(f"pod {pod}: {_last_line(error) or one_sentence(str(ended.get('message')))}")
+        return bytes(printed)
+
+    def _open(self, pod: str, command: Sequence[str]) -> Any:
+        options = {"stdin": False, "stdout": True, "stderr": True, "tty": False, "binary": True}
+        with self._explained():
+            try:
+                return stream(
+                    self._streams.connect_get_namespaced_pod_exec,
+                    pod,
+                    self._namespace,
+                    container=CONTAINER,
+                    command=list(command),
+                    _preload_content=False,
+                    **options,
+                    **self._timeout,
+                )
+            except client.ApiException as error:
+                raise _first_cause(error) from error
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        with explained(self._connection, self._namespace):
+            yield
+
+
+def _first_cause(error: client.ApiException) -> BaseException:
+    """Return what the Kubernetes client has hidden: it makes one error of all that goes wrong with a stream."""
+    cause = error.__context__
+    # Of websocket-client, which this project uses through the Kubernetes client alone.
+    if (status := getattr(cause, "status_code", None)) is not None:
+        refused = client.ApiException(status=status, reason=getattr(cause, "status_message", None))
+        refused.body = (getattr(cause, "resp_body", None) or b"").decode(errors="replace")
+        return refused
+    return error if cause is None or isinstance(cause, Exception) else cause
+
+
+def state_of(pod: Any) -> str:
+    """Say why a pod does not run yet, or no longer."""
+    for container in pod.status.container_statuses or []:
+        if waiting := container.state.waiting:
+            return ": ".join(filter(None, (waiting.reason, waiting.message)))
+        if ended := container.state.terminated:
+            return ": ".join(filter(None, (f"{ended.reason} (exit code {ended.exit_code})", ended.message)))
+    for condition in pod.status.conditions or []:
+        if condition.status == "False" and condition.message:
+            return str(condition.message)
+    return str(pod.status.message or pod.status.reason or pod.status.phase)
+
+
+def _last_line(printed: bytes) -> str:
+    """Return the sentence of a command's error; imports of torch may print warnings before."""
+    lines = printed.decode(errors="replace").strip().splitlines()
+    return lines[-1].removeprefix("error: ") if lines else ""
