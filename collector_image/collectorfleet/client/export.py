@@ -62,7 +62,7 @@ class Exporter:
         unfinished = file.with_name(f".unfinished-{file.name}")
         try:
             with unfinished.open("wb") as out, self._running(pod) as name:
-                self._run(name, export_command(file.suffix, best=best))
+                self._run(name, export_command(fleet.metadata.name, file.suffix, best=best))
                 self._copy(name, file.suffix, out)
             unfinished.replace(file)
         finally:

@@ -82,9 +82,10 @@ def export_pod(fleet: CollectorFleet, driver: Mapping[str, Any], *, node: str | 
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod}
 
 
-def export_command(suffix: str, *, best: bool) -> list[str]:
-    """Write the weights into a file of the pod, in the format of ``suffix``."""
-    words = ["python", "-m", "collectorfleet.cli", "export", names.CHECKPOINT_MOUNT, *(["--best"] if best else [])]
+def export_command(fleet: str, suffix: str, *, best: bool) -> list[str]:
+    """Write the weights of ``fleet`` into a file of the pod, in the format of ``suffix``."""
+    folder = f"{names.CHECKPOINT_MOUNT}/{fleet}"
+    words = ["python", "-m", "collectorfleet.cli", "export", folder, *(["--best"] if best else [])]
     return [*words, "--output", _FILE + suffix]
 
 
