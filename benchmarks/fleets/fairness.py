@@ -34,13 +34,9 @@ SETTLED_SECONDS: Final = 2.0
 
 INTRODUCTION = f"""# Fairness: what one namespace costs another
 
-This page shows how much later a fleet gets its first status while another namespace creates many fleets.
-
 * *First status* is the time from before a valid fleet is sent until a watch shows its first status.
-* *Alone*: no other fleet changes.
-* *Beside*: the benchmark creates {INVALID_FLEETS} fleets in another namespace, {AT_ONCE} at a time.
-  Only the operator can refuse their specs (`InvalidSpec`). The benchmark sends the valid fleet as
-  soon as the last of these fleets is stored.
+* *Beside*: the benchmark creates {INVALID_FLEETS} fleets that the operator refuses in another namespace, {AT_ONCE} at a time.
+  It sends the valid fleet as soon as the last of these fleets is stored.
 
     python -m benchmarks.fleets.fairness --write docs/fairness.md
 

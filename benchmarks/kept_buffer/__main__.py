@@ -21,9 +21,8 @@ PARTS = {
 }
 INTRODUCTION = """# Replay buffers in checkpoints
 
-This page shows how long it takes to write a replay buffer into a checkpoint. With `replayBuffer.checkpoint: true`, the
-buffer's own actor dumps the buffer between two batches. The last two columns show the alternative: the `state_dict` is
-sent through Ray and pickled. Cells are median (min-max) of five dumps of one buffer. Loading is measured once.
+With `replayBuffer.checkpoint: true`, the buffer's own actor dumps the buffer between two batches. The last two columns
+show the alternative: the `state_dict` is sent through Ray and pickled. Cells are median (min-max) of five dumps.
 
     python -m benchmarks.kept_buffer --write docs/kept-buffers.md
 """

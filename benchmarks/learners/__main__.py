@@ -22,13 +22,11 @@ UNITS = {"frames/s": "frames/s", "driver us": "CPU of the driver per frame (µs)
 Found = dict[str, float] | Failed
 INTRODUCTION = """# Learner shards beside the driver
 
-This page compares learning in the driver with learning in shards. Two collectors of 8 environments collect
-asynchronously. The environments cost next to nothing. For each batch, the learner samples 256 frames, learns from them
-and publishes the result.
+Two collectors of 8 environments, which cost next to nothing, collect asynchronously. For each batch, the learner
+samples 256 frames, learns from them and publishes the result.
 
 * *In the driver*: one policy learns from a buffer in the driver's memory.
-* *In shards*: each policy learns from its own replay actor. The benchmark splits the same frames, and the
-  same number of samples, among these policies.
+* *In shards*: each policy learns from its own replay actor. The policies share the same frames and samples.
 
 Cells are median (min-max) over the rounds. Ratios are of the same round.
 

@@ -63,11 +63,10 @@ def main() -> None:
         command = f"    python -m benchmarks.link --rounds {args.rounds} --mbit {args.mbit} --write {args.write}"
         introduction = (
             "# Weights over links\n\n"
-            "This page shows how long new weights take to reach collectors behind links of a known rate. "
-            "Two nodes have four collectors each.\n"
-            "Each node has its own link to the driver's node. "
-            "The part of the link's rate is the time for one copy per node, divided\n"
-            f"by the time until every collector acknowledged the update.\n\n{command}"
+            "Two nodes have four collectors each, and a link of their own to the driver's node. "
+            "The part of the link's rate is the\n"
+            "time for one copy per node, divided by the time until every collector acknowledged the update."
+            f"\n\n{command}"
         )
         tables.write(args.write, f"{introduction}\n\n{text}")
 

@@ -32,20 +32,18 @@ WHAT = {
 Found = dict[str, float] | Failed
 INTRODUCTION = """# FleetCollector beside RayCollector
 
-This page compares the throughput and the CPU of FleetCollector and RayCollector. Both sides have the same environments,
-policies and arguments. The environments cost next to nothing, or sleep, so the benchmark measures the collector.
+Throughput and CPU of both collectors with the same environments, policies and arguments. The environments cost next to
+nothing, or sleep.
 
-Cells are median (min-max) over the rounds. A ratio is FleetCollector / RayCollector of the same round. More is better
-for frames/s and %. Less is better for µs, ms and s. CPU counts the driver, the workers and Ray. Ratios of CPU-bound
-rows within 20 % of 1 are noise.
+Cells are median (min-max) over the rounds. A ratio is FleetCollector / RayCollector of the same round. CPU counts the
+driver, the workers and Ray. Ratios of CPU-bound rows within 20 % of 1 are noise.
 
-* *zero-copy* is RayCollector with `RAY_ENABLE_ZERO_COPY_TORCH_TENSORS=1`. The learner must not write to its batches.
-  The same applies to FleetCollector with `copy=False`.
-* *our Ray settings* is RayCollector on a Ray with FleetCollector's settings. FleetCollector starts Ray with these
-  settings (`collectorfleet_api.ray_settings`), and runs on such a Ray in every row.
-* *collectors alone* replaces RayCollector by the same number of TorchRL's collectors. Each of them runs in its own
-  process, and nobody takes its frames. The ratio is the part of their throughput that remains when FleetCollector
-  hands the frames out. Their CPU is the CPU of the rollouts alone.
+* *zero-copy* is RayCollector with `RAY_ENABLE_ZERO_COPY_TORCH_TENSORS=1`. Its batches are read-only,
+  as are those of FleetCollector with `copy=False`.
+* *our Ray settings* is RayCollector on a Ray with FleetCollector's settings (`collectorfleet_api.ray_settings`).
+* *collectors alone* replaces RayCollector by the same number of TorchRL's collectors. Each has a process,
+  and its frames are not used. The ratio is the part of their throughput that remains when FleetCollector hands the
+  frames out.
 
     python -m benchmarks.raycollector --write docs/benchmarks.md
 """

@@ -32,26 +32,22 @@ OTHERS = {
 Found = dict[str, float] | Failed
 INTRODUCTION = """# What a step costs
 
-This page compares the loop of a collector with other loops. One collector in one process steps environments together.
-It has one thread of torch and an MLP of 64 by 64.
+One collector in one process steps environments together, with one thread of torch and an MLP of 64 by 64.
 
 * *ours* is the loop of the fleet. *TorchRL* is TorchRL's `Collector` alone.
-* *bare* calls environment and policy, and keeps nothing. It uses TorchRL's distributions. The fleet can be faster than
-  *bare* if it samples without these distributions.
-* *bare that keeps* also copies the observations before and after each step to their places in a batch. 64 images are
-  1.8 MB, twice per step.
+* *bare* calls environment and policy, and keeps nothing. It uses TorchRL's distributions, without which the fleet
+  can be faster.
+* *bare that keeps* also copies the observations before and after each step into a batch.
 * *RLlib* is its env runner, *Stable-Baselines3* is the rollout of its PPO, and *Sample Factory* is its sampler in one
   process. The policies of the latter two also compute values.
-* *EnvPool* is EnvPool's environments in one thread and the policy, as in *bare*. *ours on EnvPool* is the fleet's loop
-  on these environments.
+* *EnvPool* is EnvPool's environments in one thread and the policy, as in *bare*.
 * `over bare` is the CPU of a step beyond the bare step, in µs for all environments of the collector.
 
-Some cells are empty. The environment of images was measured only with our loop, TorchRL and the two bare loops. Sample
-Factory was not measured with HalfCheetah, because it needs a Gymnasium that is older than `HalfCheetah-v5`. PufferLib
-was not measured, because its build downloads sources.
+Sample Factory needs a Gymnasium that is older than `HalfCheetah-v5`. PufferLib was not measured, because its build
+downloads sources.
 
 Cells are median (min-max) over the rounds, of the best batch of each measurement. Ratios are of the same round. Every
-side ran on one core. The other core of the machine was left to other processes.
+side ran on one core.
 
     python -m venv rllib && rllib/bin/pip install "ray[rllib]" torch "gymnasium[mujoco]" psutil
     python -m venv sb3 && sb3/bin/pip install stable-baselines3 torch "gymnasium[mujoco]" psutil
@@ -67,7 +63,7 @@ side ran on one core. The other core of the machine was left to other processes.
 
 MEMORY = """## Memory
 
-This table shows the peak RSS of the collector's process. It includes Python, torch and the batch.
+Peak RSS of the collector's process, with Python, torch and the batch.
 """
 
 

@@ -43,16 +43,12 @@ WHAT = {
 
 INTRODUCTION = """# What one event costs the driver
 
-This page shows how the driver's cost of one event grows with the number of collectors. Cells are the CPU of the driver
-for one event of the gather, in fleets of 4, 64 and 512 collectors. They show median (min-max) over the rounds.
+Cells are the CPU of the driver for one event of the gather: median (min-max) over the rounds.
 
-* An event is one answer, or one acknowledgement of weights. An answer includes the request that follows it and its part
-  of a batch.
-* *Played* measures the gather alone, with one message per turn. It shows the costs that the design determines.
-* *Over Ray* measures the whole process of the driver, including Ray's own threads. Its actors answer at once and import
-  no torch.
-* *Growth* is the figure of the largest fleet divided by the figure of the smallest fleet in the same round. If growth
-  is 1, one more collector costs the other collectors nothing.
+* An event is one acknowledgement of weights, or one answer with the next request and its part of a batch.
+* *Played* measures the gather alone, with one message per turn.
+* *Over Ray* measures the whole process of the driver with Ray's threads. Its actors answer at once.
+* *Growth* is the figure of the largest fleet divided by that of the smallest in the same round.
 
     python -m benchmarks.scale --write docs/scale.md
 """

@@ -40,17 +40,14 @@ COMMAND = "python -m benchmarks.start.measure first-batch"
 INTRODUCTION = """\
 # From apply to the first batch
 
-This page shows how long a fleet takes from `kubectl apply` to its first batch. *fleet* is a fleet of two collectors.
-*by hand* is the same RayCluster and driver, written by hand as users of KubeRay and TorchRL do
-(`benchmarks/start/by_hand.yaml`). Both run on the nodes of `make cluster`, which already have the images.
-
-A row is the number of seconds from the apply until a step is complete. The steps are:
+*fleet* is a fleet of two collectors. *by hand* is the same RayCluster and driver, written by hand
+(`benchmarks/start/by_hand.yaml`). The nodes of `make cluster` already have the images. A row is the number of seconds
+from `kubectl apply` until a step is complete:
 
 * *head Ready*, *workers Ready*: the API server reports the pods as Ready.
 * *python*: the driver's Python runs.
 * *ray*: the driver has joined Ray.
-* *imports*: the driver has imported TorchRL. The driver of a fleet imports TorchRL while Ray still starts, so its
-  *imports* come before *ray*.
+* *imports*: the driver has imported TorchRL. The driver of a fleet does so while Ray still starts.
 * *constructed*: the driver has constructed the collector.
 * *first_batch*: the collector has handed out the first batch."""
 

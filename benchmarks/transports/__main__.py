@@ -39,11 +39,9 @@ MEASURES = {
 }
 INTRODUCTION = """# Transports side by side
 
-This page compares the transports with each other and with TorchRL's collectors. Two collectors of 8 environments
-collect asynchronously. The environments cost next to nothing.
+Two collectors of 8 environments, which cost next to nothing, collect asynchronously.
 
-* Weights: the time until both idle collectors have acknowledged the weights. For TorchRL's collectors it is the time
-  until `update_policy_weights_` returns.
+* Weights: the time until both idle collectors have acknowledged them, or TorchRL's `update_policy_weights_` returns.
 * Killed: the time from SIGKILL to the first batch after a replacement is available.
 
 Cells are median (min-max) over the rounds. Ratios are of the same round.
