@@ -1,4 +1,4 @@
-"""Each row of docs/failure-modes.md names the tests that show it, and these tests exist."""
+"""Each row of docs/failure-modes.md has tests that show it, and every test that a page names exists."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-ROWS, TESTS = (ROOT / "docs/failure-modes.md").read_text().split("\n## Tests\n")
+PROMISES = ROOT / "tests/promises"
+ROWS = (ROOT / "docs/failure-modes.md").read_text()
+TESTS = (PROMISES / "failure-modes.md").read_text()
 NAMED = {row: re.findall(r"`(\S+::\S+)`", tests) for row, tests in re.findall(r"^\* (.+):\n((?:  .+\n)+)", TESTS, re.M)}
 
 
@@ -22,7 +24,7 @@ def missing(named: list[str]) -> list[str]:
     return [test for test in named if test.partition("::")[2] not in functions_of(test.partition("::")[0])]
 
 
-def test_every_row_names_its_tests_and_no_others_are_named() -> None:
+def test_every_row_has_its_tests_and_no_other_entry_exists() -> None:
     rows = re.findall(r"^\| (.+?) \| ", ROWS, re.M)
     rows = [row for row in rows if row != "what fails"]
     assert len(rows) > 40
@@ -36,7 +38,16 @@ def test_every_test_that_is_named_exists() -> None:
     assert all(NAMED.values())
 
 
-def test_every_test_that_another_page_names_exists() -> None:
-    pages = {page: re.findall(r"`(tests/\S+::\S+)`", page.read_text()) for page in (ROOT / "docs").rglob("*.md")}
+def test_every_test_that_a_page_or_a_list_of_promises_names_exists() -> None:
+    sources = [*(ROOT / "docs").rglob("*.md"), *PROMISES.glob("*.md")]
+    pages = {page: re.findall(r"`(tests/\S+::\S+)`", page.read_text()) for page in sources}
+    assert pages[PROMISES / "security.md"]
     assert pages[ROOT / "docs/rollout-loop.md"]
-    assert {page.name: missing(named) for page, named in pages.items() if missing(named)} == {}
+    assert {str(page): missing(named) for page, named in pages.items() if missing(named)} == {}
+
+
+def test_each_page_with_a_list_of_promises_says_where_the_list_is() -> None:
+    lists = sorted(PROMISES.glob("*.md"))
+    assert lists
+    for one in lists:
+        assert f"`tests/promises/{one.name}`" in (ROOT / "docs" / one.name).read_text()
