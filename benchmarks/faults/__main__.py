@@ -60,23 +60,19 @@ INTRODUCTION = f"""# What a fault costs
 
 This page shows what one fault costs with FleetCollector and with RayCollector. Each run has four collectors, mode Sync,
 80 frames per batch and rollouts of 0.2 s. The trainer publishes the policy before every batch. The benchmark disturbs
-one collector in the middle of the 16th rollout.
-
-FleetCollector may collect one batch ahead (`max_staleness=1`).
+one collector in the 16th rollout. FleetCollector may collect one batch ahead (`max_staleness=1`).
 Its `request_timeout` is {REQUEST_TIMEOUT_SECONDS:g} s. RayCollector runs with its defaults, or with Ray's restarts
 (`max_restarts=-1`, `max_task_retries=-1`).
 
-* **Stale frames** are frames made by weights older than the bound allows. The bound is 1 version for FleetCollector and
-  0 for RayCollector, as both promise. The weights are numbers that determine the rewards, so the benchmark reads the
-  staleness from the frames.
+* **Stale frames** are frames made by weights older than the bound allows: 1 version for FleetCollector and 0 for
+  RayCollector, as both promise.
 * **Hangs** means that no batch came for {HANG_SECONDS:g} s. The benchmark then ended the run.
 * Times are seconds after the fault: the median (least-most) of several rounds.
 * **Full strength** means that four collectors are available with acknowledged weights.
 * The run whose driver is killed has two collectors, batches of 40 frames, and checkpoints that are 2 s apart.
-  RayCollector's driver is a script without a checkpoint, so the script starts over.
+  RayCollector's driver has no checkpoint.
 
-[lost-nodes.md](lost-nodes.md) shows the cost of lost nodes. [cluster-faults.md](cluster-faults.md) shows the cost of
-faults of the control plane and of full volumes.
+See also [lost nodes](lost-nodes.md) and [faults of the cluster](cluster-faults.md).
 
     python -m benchmarks.faults --write docs/faults.md
 """

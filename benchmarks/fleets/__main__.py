@@ -33,27 +33,23 @@ from collectorfleet_operator.objects import has_condition
 
 INTRODUCTION = """# Fleets: how many one operator serves
 
-This page shows how the costs of one operator grow with the number of fleets. One operator serves 10, 100 and 1,000
-fleets, and 10,000 suspended fleets. API server and etcd are real, and run on the same cores as the operator. The
-benchmark plays Kubernetes and the drivers: each fleet has four pods and sends reports.
+This page shows how the costs of one operator grow with the number of fleets. API server and etcd are real, and run on
+the same cores as the operator. The benchmark plays Kubernetes and the drivers: each fleet has four pods and sends
+reports.
 
     python -m benchmarks.fleets --write docs/fleets.md
 
-* *Converge* counts from a ready operator with all fleets stored until the last fleet has a status. *Bare calls* send
-  the same seven children, Events and status of a fleet without an operator. They are built beforehand, and sent for 16
-  fleets at a time, in the same run just before.
-* *A change* adds one collector to a fleet. The benchmark makes one change every 0.2 s. The time counts from before the
-  change is sent until a watch shows the worker in the RayCluster. *The answer alone* ends when the API server has
-  answered the sender: this is one write without the operator. *After the answer* is the rest of the time. It contains
-  one more write, which the operator makes.
-* *All report*: every fleet reports once in 10 s. Just before, the benchmark measures the highest rate of reports that
-  the API server takes, with 16 at a time. Fleets report less often if they would exceed half of this rate.
-* *Quiet* is the time until the process no longer uses more than 0.15 of a core in any second. It counts from the start
-  of the process. After an outage it counts from the start of the API server.
-* *The longest step* is the longest duration of one callback of the event loop. It includes waiting for cores that other
-  processes use. *Most CPU of one step* is the most CPU time of one callback. Both include garbage collection.
-* Each driver has a Lease and renews it every 20 s, also at rest. A real driver renews its Lease every 5 s. A thousand
-  real drivers send 200 such writes a second to the API server.
+* *Converge* counts from a ready operator until the last fleet has a status. *Bare calls* send the same seven children,
+  Events and status of a fleet without an operator, for 16 fleets at a time.
+* *A change* adds one collector to a fleet, every 0.2 s. The time counts until a watch shows the worker in the
+  RayCluster. *The answer alone* ends when the API server has answered the sender. *After the answer* contains one more
+  write, which the operator makes.
+* *All report*: every fleet reports once in 10 s, or less often to stay below half of the rate that the API
+  server takes.
+* *Quiet* is the time until the process no longer uses more than 0.15 of a core in any second.
+* *The longest step* is the longest duration of one callback of the event loop. *Most CPU of one step* is the most CPU
+  time of one callback. Both include garbage collection.
+* Each driver renews its Lease every 20 s. A real driver does so every 5 s.
 """
 
 Step = Callable[[Fleets], Awaitable[Found]]
