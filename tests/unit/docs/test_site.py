@@ -23,8 +23,8 @@ def pages(nav: list[Any]) -> Iterator[str]:
         yield from pages(place) if isinstance(place, list) else [place]
 
 
-# Pages that list the pages of their own section.
-LISTS = ("measured.md", "decisions/index.md")
+# Pages that list further pages, such as those of their own section.
+LISTS = ("measured.md", "decisions/index.md", "monitoring.md")
 
 
 def linked_from(page: str) -> set[str]:
