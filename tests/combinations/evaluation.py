@@ -44,6 +44,18 @@ REFUSED = [
         id="evaluator pods without Ray",
     ),
     pytest.param(
+        {**JOB, "spec.evaluation": {"resources": {"gpu": 0.5}}},
+        "spec.evaluation.resources.gpu: with launcher Job evaluators are processes of the driver pod, whose GPUs are "
+        "the driver's alone; use launcher RayCluster, or leave it out",
+        id="evaluators on a GPU without Ray",
+    ),
+    pytest.param(
+        {"spec.evaluation": {"resources": {"gpu": 3}}, "spec.workers.gpu.perPod": 2},
+        "spec.evaluation.resources.gpu: an evaluator asks for 3 GPUs and a pod has at most 2 (workers.gpu.perPod); set "
+        "perPod to at least 3, or ask for fewer GPUs",
+        id="an evaluator of more GPUs than a pod has",
+    ),
+    pytest.param(
         {"spec.collectors.groups": [{"name": "evaluators", "replicas": 4}]},
         "spec.collectors.groups: evaluators is the name of the pods of spec.evaluation; use another",
         id="a group that is called evaluators",

@@ -72,6 +72,14 @@ GO_TOGETHER = [
     pytest.param({**GATHER_ONLY, "spec.evaluation": {}}, id="evaluation of first weights"),
     pytest.param({**JOB, "spec.evaluation": EVALUATION}, id="evaluation without Ray"),
     pytest.param({"spec.evaluation": EVALUATION, "spec.collectors.groups": GROUPS}, id="evaluation beside groups"),
+    pytest.param(
+        {"spec.evaluation": {"replicas": 3, "resources": {"gpu": 0.25}}, "spec.workers.gpu.perPod": 2},
+        id="evaluators that share a GPU",
+    ),
+    pytest.param(
+        {"spec.evaluation": {"resources": {"gpu": 2}}, "spec.workers.gpu": DRA | {"perPod": 2}},
+        id="an evaluator on devices of a claim",
+    ),
     pytest.param({"spec.collectors.groups": GROUPS}, id="groups"),
     pytest.param({"spec.environment.process": SIMULATOR}, id="a simulator"),
     pytest.param({**JOB, "spec.environment.process": SIMULATOR}, id="a simulator without Ray"),

@@ -75,7 +75,8 @@ CHOICES: dict[str, list[Any]] = {
     "spec.replayBuffer": [{"factory": "a:b"}, {}, None],
     "spec.evaluation": [
         *({}, None, [], {"replicas": 0}, {"replicas": 100}, {"replicas": 101}, {"keepBest": True}, {"keepBest": None}),
-        *({"resources": resources} for resources in ({"cpu": "500m"}, {"memory": "x"}, {"gpu": 1}, {})),
+        *({"resources": resources} for resources in ({"cpu": "500m"}, {"memory": "x"}, {})),
+        *({"resources": {"gpu": gpu}} for gpu in (0, 0.25, 0.33333, 1, 1.5, 2, 65, -1, "1")),
         *({"environment": environment} for environment in ({"factory": "a:b"}, {"factory": "a"}, {"kwargs": {"a": 1}})),
         *({"explorationType": kind} for kind in ("Mode", "mode")),
         *({"everyVersions": 10, **more} for more in ({}, {"everySeconds": 60}, {"everySeconds": 60, "everyFrames": 1})),

@@ -45,6 +45,10 @@ KINDS: dict[str, dict[str, Any]] = {
     },
     "without-ray": {**JOB, "spec.workers.gpu.perPod": 2},
     "evaluators": {"spec.evaluation": EVALUATION},
+    "evaluators-on-a-gpu": {
+        "spec.evaluation": {"replicas": 2, "resources": {"gpu": 0.5}},
+        "spec.workers.gpu": {"mode": "DRA", "claimTemplate": "half"},
+    },
     "evaluators-without-ray": {**JOB, "spec.evaluation": EVALUATION},
     "config-map": {"spec.code.configMap": "code"},
     "archive": {"spec.code": {"archive": {"configMap": "code", "sha256": SHA}, "path": "src"}},
@@ -80,7 +84,7 @@ def of_kind(name: str) -> Object:
 
 def roles_of(name: str) -> list[str]:
     found = ["worker", "driver"] if "spec.launcher" in KINDS[name] else ["head", "worker", "driver"]
-    return [*found, "evaluator"] if name == "evaluators" else found
+    return [*found, "evaluator"] if name in ("evaluators", "evaluators-on-a-gpu") else found
 
 
 def all_children(namespace: str) -> list[Object]:

@@ -148,10 +148,18 @@ def _parts_of_a_gpu_for_learners(fleet: CollectorFleet) -> Iterator[Problem]:
         )
 
 
+def _parts_of_a_gpu_for_evaluators(fleet: CollectorFleet) -> Iterator[Problem]:
+    pods, mode = fleet.spec.evaluator_pods, fleet.spec.workers.gpu.mode
+    if isinstance(pods, Packing) and pods.gpus_per_pod > 1 and mode in _PARTS:
+        text = f"an evaluator pod has {pods.gpus_per_pod} with mode {mode.value}: {_PARTS[mode]}; ask for 1 or a share"
+        yield Problem("spec.evaluation.resources.gpu", f"{text}, with a spec.workers.gpu.perPod of 1")
+
+
 def _gpu_of_nobody(fleet: CollectorFleet) -> Iterator[Problem]:
-    learners, groups = fleet.spec.learners, fleet.spec.collectors.groups
-    # Learner pods are made by it, too, and those of a group.
-    if not (learners and learners.gpus) and not any(group.resources.gpu for group in groups):
+    learners, evaluation, groups = fleet.spec.learners, fleet.spec.evaluation, fleet.spec.collectors.groups
+    # Pods of learners and evaluators are made by it, too, and those of a group.
+    others = (learners and learners.gpus) or (evaluation and evaluation.resources.gpu)
+    if not others and not any(group.resources.gpu for group in groups):
         yield from _gpu_of_no_collector(fleet)
 
 
@@ -250,6 +258,7 @@ _CHECKS: Final[tuple[Callable[[CollectorFleet], Iterator[Problem]], ...]] = (
     _unused_gpu,
     _parts_of_a_gpu,
     _parts_of_a_gpu_for_learners,
+    _parts_of_a_gpu_for_evaluators,
     _gpu_of_nobody,
     _gpus_of_the_template,
     _gpu_without_device,

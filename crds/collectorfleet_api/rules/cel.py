@@ -220,6 +220,7 @@ RULES: Final[dict[str, list[Rule]]] = {
     "spec.collectors.resources.gpu": _SHARE,
     "spec.collectors.groups[].resources.gpu": _SHARE,
     "spec.learners.gpus": _SHARE,
+    "spec.evaluation.resources.gpu": _SHARE,
     "spec.collectors.resources.custom": _CUSTOM,
     "spec.collectors.groups[].resources.custom": _CUSTOM,
     "spec.ray.version": [_RAY_VERSION],

@@ -1,21 +1,38 @@
-"""What of ``spec.evaluation`` is hardly meant: what its pods take over from those of workers."""
+"""What is wrong with ``spec.evaluation``, and what of it is hardly meant: GPUs, also those of a template."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Final
 
+from collectorfleet_api.packing.pods import gpu_units
+from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.rules.problem import Problem
 from collectorfleet_api.v1alpha1.fleet import CollectorFleet
+from collectorfleet_api.v1alpha1.gpus import GpuMode
 
 _CONTAINER: Final = "ray-worker"
 _GPUS: Final = "nvidia.com/"
+
+
+def evaluation_problems(fleet: CollectorFleet) -> Iterator[Problem]:
+    """Yield what is wrong with the GPUs of one evaluator."""
+    if fleet.spec.evaluation is None:
+        return
+    units = gpu_units(fleet.spec.evaluation.resources.gpu, "spec.evaluation.resources.gpu")
+    if isinstance(units, Refusal):
+        yield Problem(units.field, units.message)
 
 
 def evaluation_advice(fleet: CollectorFleet) -> Iterator[Problem]:
     """Yield advice on a fleet without problems."""
     evaluation = fleet.spec.evaluation
     if evaluation is None:
+        return
+    if evaluation.resources.gpu:
+        if fleet.spec.workers.gpu.mode is GpuMode.NONE and not (fleet.spec.workers.template or evaluation.template):
+            text = "absent: with mode None it gives evaluator pods their GPUs, which Ray counts even if there are none"
+            yield Problem("spec.evaluation.template", text)
         return
     own = _limits(evaluation.template)
     for name, amount in _limits(fleet.spec.workers.template).items():

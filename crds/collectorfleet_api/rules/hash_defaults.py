@@ -189,6 +189,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "evaluation.resources": {},
     "evaluation.resources.cpu": 1,
     "evaluation.resources.memory": "2Gi",
+    "evaluation.resources.gpu": 0.0,
     "evaluation.environment": {},
     "evaluation.environment.factory": None,
     "evaluation.environment.kwargs": {},

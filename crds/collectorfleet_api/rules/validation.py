@@ -22,6 +22,7 @@ from collectorfleet_api.rules.batch import first_shares_problems, share_problems
 from collectorfleet_api.rules.collector_kwargs import collector_kwargs_problems
 from collectorfleet_api.rules.combinations.table import COMBINATIONS
 from collectorfleet_api.rules.custom_resources import custom_resource_problems
+from collectorfleet_api.rules.evaluation import evaluation_problems
 from collectorfleet_api.rules.groups import group_problems
 from collectorfleet_api.rules.learners import learner_problems
 from collectorfleet_api.rules.network import network_problems
@@ -188,6 +189,7 @@ CHECKS: Final[dict[str, Callable[[CollectorFleet], Iterator[Problem]]]] = {
     "collectors-fit-into-pods": _packing,
     "groups-add-up": group_problems,
     "learners-fit-into-shards": learner_problems,
+    "evaluators-have-shares": evaluation_problems,
     "memory-fits-a-process": _memory,
     "ray-knows-tokens": _ray_version,
     "secrets-named-once": _pull_secrets,

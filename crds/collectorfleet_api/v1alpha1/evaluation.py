@@ -32,6 +32,16 @@ class EvaluationResources(Model):
 
     cpu: Cpu = Field(default=1, description="CPU of one evaluator; Ray counts it rounded up.")
     memory: Memory = Field(default="2Gi", description="Memory of one evaluator.")
+    gpu: float = Field(
+        default=0.0,
+        ge=0,
+        le=64,
+        description=(
+            "GPUs of one evaluator: a share of one GPU, or whole GPUs, as with `collectors.resources.gpu`. Environment "
+            "and policy are on the GPU then. Evaluators that fit on the GPUs of one pod share it. `workers.gpu` says "
+            "how the pod gets its GPUs. Needs `launcher: RayCluster`."
+        ),
+    )
 
 
 class StopWhen(Model):
@@ -74,8 +84,9 @@ class Evaluation(Model):
     resources: EvaluationResources = Field(
         default_factory=EvaluationResources,
         description=(
-            "What one evaluator needs. An evaluator has a pod of its own, which requests the memory of Ray on top. "
-            "With `launcher: Job`, evaluators are processes of the driver pod, which requests their resources too."
+            "What one evaluator needs. Without a GPU, an evaluator has a pod of its own. An evaluator pod requests CPU "
+            "and memory of Ray on top. With `launcher: Job`, evaluators are processes of the driver pod, which "
+            "requests their CPU and memory too."
         ),
     )
     environment: GroupEnvironment = Field(

@@ -12,7 +12,9 @@ from pydantic import Field
 
 from collectorfleet_api.names import WORKER_GROUP
 from collectorfleet_api.packing.custom import CustomResources
-from collectorfleet_api.packing.pods import WorkerGroup
+from collectorfleet_api.packing.evaluator_pods import pack_evaluators
+from collectorfleet_api.packing.pods import Packing, WorkerGroup
+from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.v1alpha1.base import LocalObjectReference, Model, Positive
 from collectorfleet_api.v1alpha1.code import Code
 from collectorfleet_api.v1alpha1.collection import Collection
@@ -275,6 +277,13 @@ class CollectorFleetSpec(Model):
     def worker_groups(self) -> dict[str, WorkerGroup]:
         """What is asked of each group of worker pods, by its name."""
         return {name: self.of_group(name).worker_group for name in self.group_names}
+
+    @property
+    def evaluator_pods(self) -> Packing | Refusal | None:
+        """How evaluators are packed into pods of their own; None: the fleet has no such pods."""
+        if self.evaluation is None or not self.has_ray:
+            return None
+        return pack_evaluators(self.evaluation.replicas, self.evaluation.resources.gpu, self.workers.gpu.per_pod)
 
     @property
     def worker_group(self) -> WorkerGroup:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from collectorfleet_api.names import EVALUATOR_GROUP
-from collectorfleet_api.rules.combinations.combination import Combination
+from collectorfleet_api.rules.combinations.combination import Combination, Number, value_of
 from collectorfleet_api.rules.combinations.questions import SCRIPT
 from collectorfleet_api.v1alpha1.evaluation import Evaluation
 from collectorfleet_api.v1alpha1.spec import CollectorFleetSpec
 
 _EVALUATES: Final = "has(self.evaluation)"
+_GPU: Final = "self.evaluation.resources.gpu"
 _INTERVALS: Final = ("everyVersions", "everySeconds", "everyFrames")
 
 
@@ -21,6 +22,14 @@ def _intervals(evaluation: Evaluation) -> int:
 
 def _evaluates(spec: CollectorFleetSpec) -> bool:
     return spec.evaluation is not None
+
+
+def _gpu(spec: CollectorFleetSpec) -> float:
+    return spec.evaluation.resources.gpu if spec.evaluation is not None else 0.0
+
+
+def _whole_gpus(spec: CollectorFleetSpec) -> int:
+    return int(_gpu(spec))
 
 
 EVALUATION: Final = (
@@ -68,6 +77,30 @@ EVALUATION: Final = (
         f"self.launcher == 'RayCluster' || !{_EVALUATES} || !has(self.evaluation.template) || "
         "!(has(self.evaluation.template.metadata) || has(self.evaluation.template.spec))",
         "with launcher Job evaluators are processes of the driver pod; use launcher RayCluster, or set driver.template",
+    ),
+    Combination(
+        "evaluators-on-gpus-need-ray",
+        "evaluation.resources.gpu",
+        lambda spec: spec.has_ray or not _gpu(spec),
+        f"self.launcher == 'RayCluster' || !{_EVALUATES} || {_GPU} == 0.0",
+        "with launcher Job evaluators are processes of the driver pod, whose GPUs are the driver's alone; use launcher "
+        "RayCluster, or leave it out",
+    ),
+    Combination(
+        "evaluators-fit-into-pods",
+        "evaluation.resources.gpu",
+        # Of launcher Job the rule before says it, and of a number that is not whole the rule of the field.
+        lambda spec: not spec.has_ray or _gpu(spec) <= spec.workers.gpu.per_pod or not _gpu(spec).is_integer(),
+        f"self.launcher != 'RayCluster' || !{_EVALUATES} || {_GPU} <= double(self.workers.gpu.perPod)"
+        f" || {_GPU} != double(int({_GPU}))",
+        "an evaluator asks for more GPUs than a pod has (workers.gpu.perPod); raise perPod, or ask for fewer GPUs",
+        "an evaluator asks for %d GPUs and a pod has at most %d (workers.gpu.perPod); set perPod to at least %d, or ask"
+        " for fewer GPUs",
+        (
+            Number(f"int({_GPU})", _whole_gpus),
+            value_of("workers.gpu.perPod"),
+            Number(f"int({_GPU})", _whole_gpus),
+        ),
     ),
     Combination(
         "evaluation-group-name",

@@ -65,6 +65,7 @@ RULES_ONLY_IN_MANIFESTS = {
             *("gpu-resource-is-a-devices", "learner-pods-use-their-claim"),
             *("ray-knows-tokens", "secrets-named-once", "templates-can-be-merged", "spec-fits-an-annotation"),
             *("network-rules-are-known", "custom-resources-have-names", "evaluator-pods-need-ray"),
+            *("evaluators-on-gpus-need-ray", "evaluators-fit-into-pods", "evaluators-have-shares"),
             *(
                 "toleration-without-a-key-exists",
                 "toleration-of-any-value-has-none",

@@ -48,6 +48,20 @@ def with_(**evaluation: Any) -> dict[str, Any]:
             "spec.evaluation.environment.factory: ",
             id="a factory that is no import path",
         ),
+        pytest.param(
+            with_(resources={"gpu": 1.5}),
+            "spec.evaluation.resources.gpu: 1.5 is more than one GPU and not whole; use 1, 2, or a share below 1 such "
+            "as 0.5",
+            id="a GPU and a half",
+        ),
+        pytest.param(
+            with_(resources={"gpu": 0.33333}),
+            "spec.evaluation.resources.gpu: 0.33333 is finer than 0.0001 of a GPU, the smallest step that Ray counts; "
+            "use 0.3333",
+            id="a share that Ray does not count",
+        ),
+        pytest.param(with_(resources={"gpu": -1}), "spec.evaluation.resources.gpu: ", id="a negative number of GPUs"),
+        pytest.param(with_(resources={"gpu": 65}), "spec.evaluation.resources.gpu: ", id="more GPUs than any node has"),
         pytest.param(with_(replicas=0), "spec.evaluation.replicas: ", id="no evaluator"),
         pytest.param(with_(replicas=101), "spec.evaluation.replicas: ", id="more evaluators than there may be"),
         pytest.param(with_(episodes=0), "spec.evaluation.episodes: ", id="no episode"),
@@ -97,6 +111,18 @@ def test_keyword_arguments_that_are_nested_too_deeply_are_refused() -> None:
             "function that default",
             id="a keyword that is null",
         ),
+        pytest.param(
+            with_(resources={"gpu": 1}) | {"spec.workers.gpu": {"mode": "MPS", "perPod": 2}},
+            "spec.evaluation.resources.gpu: an evaluator pod has 2 with mode MPS: the device plugin gives a pod one "
+            "replica only; ask for 1 or a share, with a spec.workers.gpu.perPod of 1",
+            id="replicas that a pod does not get",
+        ),
+        pytest.param(
+            with_(resources={"gpu": 1}) | {"spec.workers.gpu": {"mode": "None"}},
+            "spec.evaluation.template: absent: with mode None it gives evaluator pods their GPUs, which Ray counts "
+            "even if there are none",
+            id="GPUs that no template requests",
+        ),
     ],
 )
 def test_what_is_hardly_meant_is_told(changes: dict[str, Any], sentence: str) -> None:
@@ -119,6 +145,18 @@ def test_gpus_that_evaluator_pods_take_over_from_workers_are_told() -> None:
     assert warnings(fleet(with_() | {"spec.workers.template": gpus(0)})) == []
     odd = {"spec": {"containers": [{"name": "ray-worker", "resources": "x"}]}}
     assert warnings(fleet(with_() | {"spec.workers.template": odd})) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"spec.workers.template": gpus(1)}, id="a limit in the template of workers"),
+        pytest.param({"spec.workers.gpu": {"mode": "MPS"}}, id="a mode of their GPUs alone"),
+        pytest.param({"spec.workers": {"gpu": {"mode": "None"}, "template": gpus(1)}}, id="GPUs of a template"),
+    ],
+)
+def test_nothing_is_odd_about_gpus_that_evaluators_use(changes: dict[str, Any]) -> None:
+    assert warnings(fleet(with_(resources={"gpu": 0.5}) | changes)) == []
 
 
 def test_every_tenth_version_is_evaluated_unless_an_interval_is_set() -> None:
