@@ -1,6 +1,6 @@
-"""The worker group of the RayCluster that holds evaluators: one in each pod, and no collector beside it.
+"""The worker group of the RayCluster that holds evaluators: one in each pod, or as many as share its GPUs.
 
-One Ray resource is theirs alone, a unit in each pod: collectors land on no evaluator pod, and evaluators on no other.
+One Ray resource is theirs alone, a unit for each: collectors land on no evaluator pod, and evaluators on no other.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ import json
 
 from collectorfleet_api import names
 from collectorfleet_api.packing.quantity import whole_cpus
+from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.packing.resources import worker_pod_resources
 from collectorfleet_api.v1alpha1 import CollectorFleet
-from collectorfleet_operator.children.gpus import GpuRequest
+from collectorfleet_operator.children.gpus import request_gpus
 from collectorfleet_operator.children.hashes import group_hash
 from collectorfleet_operator.children.merge import overlaid
 from collectorfleet_operator.children.pod_template import PodRole
@@ -21,27 +22,35 @@ from collectorfleet_operator.objects import Object
 
 
 def evaluator_groups(fleet: CollectorFleet) -> list[Object]:
-    """Return the item of ``workerGroupSpecs``, where the fleet has evaluators."""
-    evaluation = fleet.spec.evaluation
-    if evaluation is None:
+    """Return the item of ``workerGroupSpecs``, where the fleet has evaluators.
+
+    Raises ValueError where no pod can hold an evaluator: such a spec has problems, and is never built.
+    """
+    evaluation, packing = fleet.spec.evaluation, fleet.spec.evaluator_pods
+    if evaluation is None or packing is None:
         return []
+    if isinstance(packing, Refusal):
+        raise ValueError(f"spec.evaluation.resources.gpu: {packing.message}")
     one = evaluation.resources
-    pod = worker_pod_resources(one.cpu, one.memory, per_pod=1, gpus=0)
+    pod = worker_pod_resources(one.cpu, one.memory, packing.per_pod, packing.gpus_per_pod)
+    request = request_gpus(fleet.spec.workers.gpu, pod.gpus)
+    claims = {"resourceClaims": request.pod_claims} if request.pod_claims else {}
+    container = worker_container(pod, request)
     template = overlaid(fleet.spec.workers.template, evaluation.template)
-    made = ray_pod_template(fleet, PodRole.EVALUATOR, worker_container(pod, GpuRequest()), template, gpus=pod.gpus)
+    made = ray_pod_template(fleet, PodRole.EVALUATOR, container, template, gpus=pod.gpus, **claims)
     made["metadata"]["labels"][TEMPLATE_LABEL] = group_hash(fleet.spec, names.EVALUATOR_GROUP)
     return [
         {
             "groupName": names.EVALUATOR_GROUP,
-            "replicas": evaluation.replicas,
+            "replicas": packing.pods,
             "minReplicas": 0,
             "maxReplicas": MAX_PODS,
             "rayStartParams": {
-                "num-cpus": str(whole_cpus(one.cpu)),
+                "num-cpus": str(packing.per_pod * whole_cpus(one.cpu)),
                 "num-gpus": str(pod.gpus),
                 "object-store-memory": str(pod.object_store_bytes),
                 # KubeRay pastes this into a shell command line.
-                "resources": f"'{json.dumps({names.EVALUATOR_RESOURCE: 1})}'",
+                "resources": f"'{json.dumps({names.EVALUATOR_RESOURCE: packing.per_pod})}'",
             },
             "template": made,
         }

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from collectorfleet_api import names
 from collectorfleet_api.rules.concerns import Part, fields_by_part
-from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Learners
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Evaluation, Learners
 from collectorfleet_operator.children.by_identity import by_identity
 from collectorfleet_operator.children.grouped import spec_of_group
 from collectorfleet_operator.objects import Object, annotation, metadata
@@ -38,7 +38,7 @@ def hashes_of(spec: CollectorFleetSpec) -> Mapping[str, str]:
     if spec.learners is not None:
         groups[names.LEARNER_GROUP] = {**fields[Part.LEARNERS], **_of_learner_pods(spec, spec.learners)}
     if spec.evaluation is not None and spec.has_ray:
-        groups[names.EVALUATOR_GROUP] = fields[Part.EVALUATORS]
+        groups[names.EVALUATOR_GROUP] = {**fields[Part.EVALUATORS], **_of_evaluator_pods(fields, spec.evaluation)}
     return hashes | {group_part(name): _hash(found) for name, found in groups.items()}
 
 
@@ -46,6 +46,12 @@ def _of_learner_pods(spec: CollectorFleetSpec, learners: Learners) -> dict[str, 
     """What learner pods are made from besides: fields that are the driver's, as far as these pods see them."""
     kept = spec.driver.checkpoint
     return {"places": learners.places, "checkpoints": kept and [kept.claim_name, kept.sub_path]}
+
+
+def _of_evaluator_pods(fields: Mapping[Part, Mapping[str, Any]], evaluation: Evaluation) -> dict[str, Any]:
+    """Return what evaluator pods with GPUs are made from besides. Those without a GPU have the hash that they had."""
+    gpu = fields[Part.GROUP].get("workers.gpu")
+    return {"workers.gpu": gpu} if evaluation.resources.gpu and gpu is not None else {}
 
 
 def group_hash(spec: CollectorFleetSpec, name: str) -> str:

@@ -10,6 +10,7 @@ from tests.combinations.parts import EVALUATION, GROUPS, JOB, LEARNERS
 from tests.unit.collectorfleet_operator.children.fleets import cluster, driver, env, fleet, group
 
 from collectorfleet_api import names
+from collectorfleet_api.packing.quantity import parse_quantity
 from collectorfleet_operator.children.driver_job import driver_job, started_with, with_workers_of
 from collectorfleet_operator.children.group_sizes import pods_text, worker_groups
 from collectorfleet_operator.children.hashes import hashes_of
@@ -45,7 +46,7 @@ def test_one_pod_is_one_evaluator_with_what_ray_needs_beside_it() -> None:
     assert params["object-store-memory"] == str(512 * 2**20)
 
 
-def test_evaluator_pods_hold_no_collectors_and_no_gpu() -> None:
+def test_evaluator_pods_hold_no_collectors_and_no_gpu_unless_evaluators_ask_for_one() -> None:
     gpus = {"spec.collectors.resources.gpu": 1, "spec.collectors.devices": {"device": "cuda"}}
     made = cluster(with_() | gpus)
     assert '"collector"' not in evaluators()["rayStartParams"]["resources"]
@@ -54,6 +55,73 @@ def test_evaluator_pods_hold_no_collectors_and_no_gpu() -> None:
     assert label(template, names.ROLE_LABEL) == "evaluator"
     assert env(template)["NVIDIA_VISIBLE_DEVICES"] == "void"
     assert "nvidia.com/gpu" not in requests(template)["limits"]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "per_pod", "pods", "evaluators_per_pod", "gpus_of_pod"),
+    [
+        pytest.param(0.5, 1, 1, 2, 1, id="two halves share a pod"),
+        pytest.param(0.25, 8, 1, 2, 1, id="a pod has no GPU that its evaluators do not need"),
+        pytest.param(1, 1, 2, 1, 1, id="a pod for each whole GPU"),
+        pytest.param(2, 4, 1, 2, 4, id="two evaluators of two GPUs"),
+    ],
+)
+def test_evaluators_with_gpus_are_packed_as_collectors_are(
+    gpu: float, per_pod: int, pods: int, evaluators_per_pod: int, gpus_of_pod: int
+) -> None:
+    resources = {"cpu": "1500m", "memory": "3Gi", "gpu": gpu}
+    made = evaluators(with_(resources=resources) | {"spec.workers.gpu.perPod": per_pod})
+    params = made["rayStartParams"]
+    assert made["replicas"] == pods
+    assert (params["num-gpus"], params["num-cpus"]) == (str(gpus_of_pod), str(2 * evaluators_per_pod))
+    assert params["resources"] == f"'{json.dumps({'evaluator': evaluators_per_pod})}'"
+    memory = f"{3 * evaluators_per_pod * 1024 + 768 + 256 * evaluators_per_pod}Mi"
+    limits = requests(made["template"])["limits"]
+    assert parse_quantity(limits["memory"]) == parse_quantity(memory)
+    assert limits["nvidia.com/gpu"] == gpus_of_pod
+    assert "NVIDIA_VISIBLE_DEVICES" not in env(made["template"])
+
+
+@pytest.mark.parametrize(
+    ("gpu", "limits", "claims"),
+    [
+        ({"mode": "MIG", "resource": "nvidia.com/mig-1g.10gb"}, {"nvidia.com/mig-1g.10gb": 1}, None),
+        ({"mode": "TimeSlicing", "resource": "nvidia.com/gpu.shared"}, {"nvidia.com/gpu.shared": 1}, None),
+        (
+            {"mode": "DRA", "claimTemplate": "half"},
+            {},
+            [{"name": "gpus", "resourceClaimTemplateName": "half"}],
+        ),
+        ({"mode": "None"}, {}, None),
+    ],
+    ids=["MIG", "TimeSlicing", "DRA", "None"],
+)
+def test_evaluator_pods_get_gpus_as_worker_pods_do(
+    gpu: dict[str, Any], limits: dict[str, int], claims: list[dict[str, str]] | None
+) -> None:
+    made = evaluators(with_(resources={"gpu": 0.5}) | {"spec.workers.gpu": gpu})
+    resources = requests(made["template"])
+    assert {name: amount for name, amount in resources["limits"].items() if name != "memory"} == limits
+    assert made["template"]["spec"].get("resourceClaims") == claims
+    assert resources.get("claims") == (None if claims is None else [{"name": "gpus"}])
+
+
+def test_another_way_to_get_gpus_makes_the_pods_of_evaluators_with_gpus_anew_and_no_others() -> None:
+    def changed(evaluation: dict[str, Any]) -> set[str]:
+        sliced = {"spec.workers.gpu": {"mode": "TimeSlicing"}}
+        before, after = hashes_of(fleet(evaluation).spec), hashes_of(fleet(evaluation | sliced).spec)
+        return {part for part in before if before[part] != after[part]}
+
+    assert changed(with_()) == {"driver", "group-collectors"}
+    assert changed(with_(resources={"gpu": 1})) == {"driver", "group-collectors", "group-evaluators"}
+
+
+def test_a_queue_is_asked_for_the_gpus_of_evaluators() -> None:
+    queued = with_(resources={"gpu": 0.5}) | {"metadata.labels": {names.QUEUE_LABEL: "team"}}
+    made = workload(fleet(queued), NEWEST_KUEUE)
+    assert counts_of(made)["workers-evaluators"] == 1
+    pod = next(one for one in made["spec"]["podSets"] if one["name"] == "workers-evaluators")["template"]
+    assert requests(pod)["limits"]["nvidia.com/gpu"] == 1
 
 
 def test_an_evaluator_knows_its_pod_and_is_not_waited_for_when_the_pod_ends() -> None:

@@ -11,7 +11,7 @@ from typing import Any, get_origin
 import pytest
 from tests.cluster.binaries import ROOT
 from tests.combinations import GO_TOGETHER
-from tests.combinations.parts import LEARNERS
+from tests.combinations.parts import EVALUATION, LEARNERS
 from tests.manifests import fleet
 from tests.unit.collectorfleet_operator.children import other_defaults
 
@@ -38,12 +38,21 @@ def test_a_default_that_is_written_out_is_no_change() -> None:
     assert changed_parts(made_from({"spec.collectors.resources": {"cpu": 1}}), spec()) == set()
 
 
-# As the release before the table of defaults computed them.
+# As releases before the table of defaults, and before GPUs of evaluators, computed them.
 HASHED_BEFORE = [
     ({}, {"driver": "9377646e5ce613b0", "head": "20bcb0f5d58223ee", "group-collectors": "20bcb0f5d58223ee"}),
     (
         {"spec.ray.version": "2.59.0"},
         {"driver": "a1312f30fb3bf794", "head": "6846140c21cb3005", "group-collectors": "6846140c21cb3005"},
+    ),
+    (
+        {"spec.evaluation": EVALUATION, "spec.workers.gpu": {"mode": "TimeSlicing"}},
+        {
+            "driver": "b9e08a0abd2f926d",
+            "head": "20bcb0f5d58223ee",
+            "group-collectors": "4fcddb09157058f9",
+            "group-evaluators": "fb1c4ddf41f5b3cc",
+        },
     ),
 ]
 
