@@ -95,6 +95,7 @@ def _config(options: FleetOptions, evaluation: Evaluation) -> CollectorConfig:
         # Processes of a collector keep their constants for themselves, and publish none.
         own_constants=constants_differ(options) or options.has_processes,
         threads=evaluation.threads,
+        gpu_fraction=float((evaluation.remote_config or {}).get("num_gpus") or 0.0) if options.uses_ray else 0.0,
         plays_episodes=True,
         simulator=_simulator(options, evaluation),
         **({} if evaluation.video is None else _recording(evaluation.video, evaluation.timeout)),

@@ -63,6 +63,26 @@ def learner_gpus(spec: CollectorFleetSpec, gpus: float) -> LearnerGpus:
     return LearnerGpus(0, f"learners.gpus is {asked:g}, and this machine has {here}: policies learn on the CPU")
 
 
+def why_evaluators_have_no_gpu(spec: CollectorFleetSpec, gpus: float) -> str:
+    """Return why evaluators run on the CPU here, for the user; empty if they have the GPUs that the manifest says.
+
+    Collectors come first. They share one GPU with evaluators if it has room for all of them.
+    """
+    asked = round(spec.evaluation.resources.gpu, 4) if spec.evaluation else 0.0
+    if spec.evaluation is None or not asked:
+        return ""
+    own = [spec.of_group(name).collectors for name in spec.group_names]
+    shares = [(round(one.resources.gpu, 4), one.replicas) for one in own] + [(asked, spec.evaluation.replicas)]
+    on_gpus_of_their_own = sum(_gpus_for(*share) for share in shares) <= gpus
+    on_one_gpu = sum(share * replicas for share, replicas in shares) <= min(gpus, 1) + 1e-9
+    if not gpu_shares(spec, gpus).note and (on_gpus_of_their_own or on_one_gpu):
+        return ""
+    here = f"{gpus:g} for them and collectors" if gpus else "no GPU"
+    replicas = spec.evaluation.replicas
+    wanted = f"evaluation.resources.gpu is {asked:g} for {replicas} evaluator{'s' * (replicas != 1)}"
+    return f"{wanted}, and this machine has {here}: evaluators run on the CPU"
+
+
 def gpu_share(collectors: Collectors, gpus: float) -> GpuShare:
     """As the manifest says if that fits; an equal share of what is there, or none, if it does not.
 

@@ -15,7 +15,7 @@ from uuid import uuid4
 from collectorfleet.errors import InvalidOption
 from collectorfleet.imports import without_collections
 from collectorfleet.local.code_files import import_path
-from collectorfleet.local.gpus import gpu_shares, learner_gpus
+from collectorfleet.local.gpus import gpu_shares, learner_gpus, why_evaluators_have_no_gpu
 from collectorfleet.local.kept_timeline import ended_as, kept_timeline
 from collectorfleet.local.latest_report import LatestReport
 from collectorfleet.local.local_processes import gpus_here, local_processes, prepare_processes
@@ -126,7 +126,8 @@ class LocalRun:
         here = gpus_here() if gpus is None else gpus
         learners = learner_gpus(self._fleet.spec, here)
         share = gpu_shares(self._fleet.spec, here - learners.taken)
-        for note in filter(None, (learners.note, share.note)):
+        without_gpu = why_evaluators_have_no_gpu(self._fleet.spec, here - learners.taken)
+        for note in filter(None, (learners.note, share.note, without_gpu)):
             self._terminal.say(f"note: {note}")
         code = load_own_code(self._fleet.spec)
         history = checkpoints.history() if checkpoints else RunHistory(str(uuid4()))
@@ -138,6 +139,7 @@ class LocalRun:
             checkpoints,
             gpu_per_collector=share.per_collector,
             learners_on_gpus=not learners.note,
+            evaluators_on_gpus=not without_gpu,
             starting=starting_report(self._fleet.spec.collectors.replicas, None),
             say=self._say_resumed,
             launcher=self._launcher(share.per_collector[WORKER_GROUP]) if gpus is None else None,

@@ -144,15 +144,18 @@ ARGUMENTS: Final[dict[str, Plain | Derived | Built]] = {
 _OF_A_GROUP: Final = ("environment", "collectors.resources", "collectors.devices")
 
 
-def collector_options(spec: CollectorFleetSpec, gpu_per_collector: GpuPerCollector) -> dict[str, Any]:
+def collector_options(
+    spec: CollectorFleetSpec, gpu_per_collector: GpuPerCollector, *, evaluators_on_gpus: bool = True
+) -> dict[str, Any]:
     """Arguments of FleetCollector that follow from the spec, without what the user's factories build.
 
-    ``gpu_per_collector`` is less than ``spec`` says on a machine that has less. ``num_collectors`` is fewer than
-    ``replicas`` where those would not divide a batch, as after scaling: resize the collector to ``replicas`` then.
+    ``gpu_per_collector`` is less than ``spec`` says on a machine that has less. Without ``evaluators_on_gpus``,
+    evaluators run on the CPU there. ``num_collectors`` is fewer than ``replicas`` where those would not divide a batch,
+    as after scaling: resize the collector to ``replicas`` then.
     """
     names = spec.group_names
     options = _options(spec, gpu_per_collector[names[0]], ARGUMENTS)
-    evaluation = evaluation_of(spec)
+    evaluation = evaluation_of(spec, on_gpus=evaluators_on_gpus)
     if evaluation is not None:
         options["evaluation"] = evaluation
     turns = spec.collectors.group_turns

@@ -23,14 +23,19 @@ log = logging.getLogger(__name__)
 
 # What pods are made for, whatever a script says.
 _OF_PODS: Final = ("replicas", "threads", "remote_config")
+# Ray shows an evaluator its own GPUs only.
+_DEVICE: Final = "cuda"
 
 
-def evaluation_of(spec: CollectorFleetSpec) -> Evaluation | None:
-    """Return the evaluation that the spec asks for; None: there is none."""
+def evaluation_of(spec: CollectorFleetSpec, *, on_gpus: bool = True) -> Evaluation | None:
+    """Return the evaluation that the spec asks for; None: there is none.
+
+    Without ``on_gpus``, the machine has no GPU for evaluators, and they run on the CPU.
+    """
     asked = spec.evaluation
     if asked is None:
         return None
-    cpus = whole_cpus(asked.resources.cpu)
+    cpus, gpus = whole_cpus(asked.resources.cpu), round(asked.resources.gpu, 4) if on_gpus else 0.0  # Ray's resolution
     return Evaluation(
         replicas=asked.replicas,
         create_env_fn=_environment(spec),
@@ -47,8 +52,9 @@ def evaluation_of(spec: CollectorFleetSpec) -> Evaluation | None:
         stop_at_return=asked.stop_when.return_mean if asked.stop_when else None,
         keep_best=asked.keep_best,
         video=_video(asked),
+        device=_DEVICE if gpus else None,
         threads=cpus,
-        remote_config=_remote_config(cpus) if spec.has_ray else None,
+        remote_config=_remote_config(cpus, gpus) if spec.has_ray else None,
     )
 
 
@@ -68,16 +74,27 @@ def evaluation_of_script(scripts: Evaluation | None, manifests: Evaluation | Non
     ignored = [
         one.name
         for one in fields(manifests)
-        if one.name not in _OF_PODS and getattr(manifests, one.name) != one.default
+        if one.name not in (*_OF_PODS, "device") and getattr(manifests, one.name) != one.default
     ]
     if ignored:
         log.warning(
             "evaluation: the script passes its own Evaluation, so these fields of spec.evaluation are ignored: %s",
             ", ".join(ignored),
         )
+    return replace(scripts, device=_device(scripts, manifests), **of_pods)
+
+
+def _device(scripts: Evaluation, manifests: Evaluation) -> Any:
+    """Return the script's device where the manifest's evaluators have a GPU, and else none."""
+    if manifests.device is not None:
+        return manifests.device if scripts.device is None else scripts.device
     if scripts.device is not None:
-        log.warning("evaluation: the script's device %s is ignored: evaluator pods have no GPU", scripts.device)
-    return replace(scripts, device=None, **of_pods)
+        log.warning(
+            "evaluation: the script's device %s is ignored, because evaluators have no GPU here; "
+            "spec.evaluation.resources.gpu requests one",
+            scripts.device,
+        )
+    return None
 
 
 def _video(asked: EvaluationSpec) -> Video | None:
@@ -103,6 +120,6 @@ def _process(spec: CollectorFleetSpec) -> SimulatorProcess | None:
     return None if training is None else simulator_process(training.process)
 
 
-def _remote_config(cpus: int) -> dict[str, Any]:
+def _remote_config(cpus: int, gpus: float) -> dict[str, Any]:
     # Keeps evaluators on their own pods, and collectors off these.
-    return {"num_cpus": cpus, "num_gpus": 0, "resources": {EVALUATOR_RESOURCE: 1}}
+    return {"num_cpus": cpus, "num_gpus": gpus, "resources": {EVALUATOR_RESOURCE: 1}}

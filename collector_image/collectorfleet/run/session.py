@@ -201,6 +201,7 @@ def open_session(
     *,
     gpu_per_collector: GpuPerCollector,
     learners_on_gpus: bool = True,
+    evaluators_on_gpus: bool = True,
     starting: DriverReport,
     say: Callable[[str], None] = log.warning,
     launcher: Launcher | None = None,
@@ -210,11 +211,12 @@ def open_session(
     collectors end with it.
 
     The run goes on from what ``history`` has, which ``say`` tells, and keeps its checkpoints in ``folder``, if there is
-    one. Where the machine has not the GPUs that ``spec.learners`` asks for, they are not ``learners_on_gpus``.
-    ``starting`` is its report as long as it has no collector. ``videos`` is the folder for videos of episodes.
+    one. Where the machine has not the GPUs that ``spec.learners`` asks for, they are not ``learners_on_gpus``, and the
+    same holds for ``evaluators_on_gpus``. ``starting`` is its report as long as it has no collector. ``videos`` is the
+    folder for videos of episodes.
     """
     making = Making(fleet.spec, stop, history, folder, say)
-    options = collector_options(fleet.spec, gpu_per_collector)
+    options = collector_options(fleet.spec, gpu_per_collector, evaluators_on_gpus=evaluators_on_gpus)
     if launcher is not None:
         options["launcher"] = launcher
     run = Run(

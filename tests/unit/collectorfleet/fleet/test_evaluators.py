@@ -40,6 +40,15 @@ def test_the_limit_of_an_episode_is_that_of_the_training() -> None:
     assert config(Evaluation()).options["max_frames_per_traj"] is None
 
 
+def test_an_evaluator_with_a_share_of_a_gpu_takes_no_more_than_this_share_of_its_memory() -> None:
+    shared = Evaluation(device="cuda", remote_config={"num_gpus": 0.25})
+    assert config(shared).gpu_fraction == 0.25
+    assert config(shared).options["device"] == "cuda"
+    assert config(Evaluation()).gpu_fraction == 0
+    # Without Ray nobody counts GPUs.
+    assert config(shared, transport="torch_distributed").gpu_fraction == 0
+
+
 def test_actions_are_deterministic_unless_told_otherwise() -> None:
     assert config(Evaluation()).options["exploration_type"] is ExplorationType.DETERMINISTIC
     found = config(Evaluation(exploration_type=ExplorationType.RANDOM), exploration_type=ExplorationType.MEAN)

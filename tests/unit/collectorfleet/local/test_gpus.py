@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 from tests.combinations.parts import LEARNERS
 from tests.manifests import fleet
 
-from collectorfleet.local.gpus import GpuShare, GpuShares, LearnerGpus, gpu_share, gpu_shares, learner_gpus
+from collectorfleet.local.gpus import (
+    GpuShare,
+    GpuShares,
+    LearnerGpus,
+    gpu_share,
+    gpu_shares,
+    learner_gpus,
+    why_evaluators_have_no_gpu,
+)
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Collectors, Resources
 
 
@@ -74,3 +82,29 @@ def test_learners_have_gpus_where_there_are_enough_for_them_and_one_for_collecto
     )
     assert learner_gpus(spec, 0).note == "learners.gpus is 2, and this machine has no GPU: policies learn on the CPU"
     assert learner_gpus(fleet().spec, 0) == LearnerGpus(0)
+
+
+def evaluates(gpu: float, collectors: float = 0, replicas: int = 2) -> CollectorFleetSpec:
+    """Four collectors and ``replicas`` evaluators."""
+    evaluation = {"replicas": replicas, "resources": {"gpu": gpu}}
+    return fleet({"spec.evaluation": evaluation, "spec.collectors.resources.gpu": collectors}).spec
+
+
+def test_evaluators_have_gpus_where_collectors_leave_enough() -> None:
+    assert why_evaluators_have_no_gpu(fleet().spec, 0) == ""
+    assert why_evaluators_have_no_gpu(evaluates(0), 0) == ""
+    assert why_evaluators_have_no_gpu(evaluates(0.5), 1) == ""
+    assert why_evaluators_have_no_gpu(evaluates(0.5, collectors=0.25), 2) == ""
+    # Four of 0.2 and one of 0.2 are one GPU.
+    assert why_evaluators_have_no_gpu(evaluates(0.2, collectors=0.2, replicas=1), 1) == ""
+
+
+def test_evaluators_run_on_the_cpu_where_collectors_leave_too_little() -> None:
+    wanted = "evaluation.resources.gpu is 0.5 for 2 evaluators"
+    assert why_evaluators_have_no_gpu(evaluates(0.5), 0) == (
+        f"{wanted}, and this machine has no GPU: evaluators run on the CPU"
+    )
+    crowded = f"{wanted}, and this machine has 1 for them and collectors: evaluators run on the CPU"
+    assert why_evaluators_have_no_gpu(evaluates(0.5, collectors=0.25), 1) == crowded
+    # Collectors share what there is, and leave nothing.
+    assert why_evaluators_have_no_gpu(evaluates(0.5, collectors=1), 1) == crowded

@@ -32,9 +32,9 @@ OPTIONS_ONLY_IN_PYTHON = {
     "create_env_fn": "environment",
     "process": "environment.process",
     "create_env_kwargs": "a factory of a manifest has its kwargs with it",
-    "device": "evaluators have no GPU on Kubernetes",
+    "device": "resources.gpu",
     "threads": "resources.cpu",
-    "remote_config": "resources.cpu",
+    "remote_config": "resources.cpu and resources.gpu",
     "stop_at_return": "stopWhen.returnMean",
     "timeout": "timeoutSeconds",
 }
@@ -153,6 +153,41 @@ def test_evaluators_start_the_simulator_of_the_environment_that_they_play(
 def test_without_ray_evaluators_are_processes() -> None:
     found = made({}, launcher="Job", collection={"framesPerBatch": 100, "transport": "TorchDistributed"})
     assert found.remote_config is None
+
+
+@pytest.mark.parametrize(("gpu", "num_gpus"), [(0.25, 0.25), (2, 2), (0.1 + 0.2, 0.3)])
+def test_evaluators_that_ask_for_a_gpu_play_on_it(gpu: float, num_gpus: float) -> None:
+    found = made({"resources": {"gpu": gpu}})
+    assert found.device == "cuda"
+    assert found.remote_config == {"num_cpus": 1, "num_gpus": num_gpus, "resources": {EVALUATOR_RESOURCE: 1}}
+
+
+def test_on_a_machine_without_a_gpu_for_them_evaluators_play_on_the_cpu() -> None:
+    asked = spec({"resources": {"gpu": 1}})
+    found = collector_options(asked, {"collectors": 0.0}, evaluators_on_gpus=False)["evaluation"]
+    assert found.device is None
+    assert found.remote_config["num_gpus"] == 0
+    assert collector_options(asked, {"collectors": 0.0})["evaluation"].device == "cuda"
+
+
+@pytest.mark.parametrize(
+    ("scripts", "manifests", "expected", "warned"),
+    [
+        (None, "cuda", "cuda", False),
+        ("cuda:0", "cuda", "cuda:0", False),
+        (None, None, None, False),
+        ("cuda", None, None, True),
+    ],
+    ids=["of the manifest", "of the script", "none", "of a script without a GPU"],
+)
+def test_a_scripts_evaluation_is_on_a_device_that_the_manifest_has_for_it(
+    caplog: pytest.LogCaptureFixture, scripts: str | None, manifests: str | None, expected: str | None, warned: bool
+) -> None:
+    found = evaluation_of_script(Evaluation(device=scripts), Evaluation(device=manifests))
+    assert found is not None
+    assert found.device == expected
+    told = "evaluation: the script's device cuda is ignored, because evaluators have no GPU here; " in caplog.text
+    assert told == bool(caplog.records) == warned
 
 
 def test_a_scripts_evaluation_runs_on_the_pods_of_the_manifest() -> None:
