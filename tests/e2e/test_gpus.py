@@ -10,6 +10,8 @@ from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
 from tests.wait import eventually
 
+from collectorfleet_api.names import ROLE_LABEL
+
 SHARED = {"MIG": "nvidia.com/mig-1g.10gb.me", "TimeSlicing": "nvidia.com/gpu.shared"}
 DRIVER = "gpus.example.com"
 
@@ -26,13 +28,13 @@ def collecting(fleet: Object) -> bool:
     return int(fleet["status"]["progress"]["batches"]) >= 2
 
 
-def limits_of_the_scheduled(cluster: Cluster, namespace: str) -> dict[str, str]:
-    """What the only worker pod of the fleet asks for, once it has a node."""
+def limits_of_the_scheduled(cluster: Cluster, namespace: str, role: str = "worker") -> dict[str, str]:
+    """Return what the only pod of a role requests, once it has a node."""
     (pod,) = eventually(
-        lambda: cluster.items("pods", namespace, "ray.io/node-type=worker"),
+        lambda: cluster.items("pods", namespace, f"{ROLE_LABEL}={role}"),
         until=lambda found: [scheduled(one) for one in found] == [True],
         within=120,
-        what="a worker pod with a node",
+        what=f"a {role} pod with a node",
     )
     limits: dict[str, str] = pod["spec"]["containers"][0]["resources"]["limits"]
     return limits
@@ -52,6 +54,16 @@ def test_time_slices_are_what_pods_are_scheduled_by(own_cluster: Cluster, namesp
     assert limits_of_the_scheduled(own_cluster, namespace)[SHARED["TimeSlicing"]] == "1"
     (group,) = own_cluster.get("raycluster/fleet", namespace)["spec"]["workerGroupSpecs"]
     assert group["rayStartParams"]["num-gpus"] == "1"
+
+
+def test_evaluators_share_the_gpu_of_one_pod(own_cluster: Cluster, namespace: str) -> None:
+    own_cluster.add_gpus("node1", 1)
+    made = fleets.fleet()
+    # Torch finds no GPU there, so no evaluation finishes.
+    made["spec"]["evaluation"] = {"replicas": 2, "resources": {"cpu": "100m", "memory": "1Gi", "gpu": 0.5}}
+    own_cluster.apply([fleets.code(), made], namespace)
+    assert limits_of_the_scheduled(own_cluster, namespace, "evaluator")["nvidia.com/gpu"] == "1"
+    assert "nvidia.com/gpu" not in limits_of_the_scheduled(own_cluster, namespace)
 
 
 def test_with_mode_none_the_template_is_what_pods_are_scheduled_by(own_cluster: Cluster, namespace: str) -> None:
