@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.example_count import examples
 
 from collectorfleet_api.manifests.yaml_reader import read_documents
 from collectorfleet_api.manifests.yaml_writer import to_yaml
@@ -26,6 +27,7 @@ def test_text_stays_text(word: str) -> None:
     assert read.content == {"args": [word], word or "empty": 1}
 
 
+@settings(max_examples=examples(40))
 @given(st.dictionaries(TEXT, JSON, min_size=1))
 def test_what_is_written_is_read_as_it_was(value: dict[str, Any]) -> None:
     (read,) = read_documents(to_yaml(value))

@@ -5,6 +5,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.example_count import examples
 
 from collectorfleet_api.packing.pods import UNITS_PER_GPU
 from collectorfleet_api.packing.refusal import Refusal
@@ -100,7 +101,7 @@ groups = st.integers(1, 12).flatmap(
 rooms = st.lists(st.builds(PodSize, st.integers(4, 40).map(Fraction), st.integers(0, 4)), min_size=1, max_size=8)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=examples(200))
 @given(groups, rooms, st.data())
 def test_in_whatever_order_a_scheduler_goes_it_places_all(
     group: LearnerGroup, room: list[PodSize], data: st.DataObject

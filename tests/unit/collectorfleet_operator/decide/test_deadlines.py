@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.example_count import examples
 from tests.unit.collectorfleet_operator.steps import STEPS, take
 from tests.unit.collectorfleet_operator.world import World, later, running, told
 
@@ -74,7 +75,7 @@ def lived(steps: list[tuple[Any, ...]]) -> World:
 
 
 @given(STEPS)
-@settings(max_examples=100)
+@settings(max_examples=examples(40))
 def test_nothing_is_decided_differently_before_a_fleet_is_looked_at_again(steps: list[tuple[Any, ...]]) -> None:
     world = lived(steps)
     before, first, until = world.look(world.now), world.plan(), world.until_told()
@@ -85,7 +86,7 @@ def test_nothing_is_decided_differently_before_a_fleet_is_looked_at_again(steps:
 
 
 @given(STEPS, st.floats(0, 200))
-@settings(max_examples=60)
+@settings(max_examples=examples(25))
 def test_a_fleet_that_is_looked_at_on_time_is_never_behind(steps: list[tuple[Any, ...]], seconds: float) -> None:
     world = lived(steps)
     end = world.seconds + seconds
