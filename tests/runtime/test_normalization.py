@@ -158,10 +158,15 @@ def test_a_fleet_without_weights_carries_it_to_those_that_come(make: Make) -> No
 @pytest.mark.parametrize(
     "options",
     [
-        {"create_env_fn": make_normalized, "collector_class": "sync", "num_workers_per_collector": 2},
-        {"create_env_fn": partial(make_in_processes, frozen=False)},
+        pytest.param(
+            {"create_env_fn": make_normalized, "collector_class": "sync", "num_workers_per_collector": 2},
+            id="collector's processes",
+            marks=pytest.mark.variant_of(
+                "tests/unit/collectorfleet/actor/normalization/test_search.py::test_running_statistics_in_processes_of_a_collector_are_refused_by_name"
+            ),
+        ),
+        pytest.param({"create_env_fn": partial(make_in_processes, frozen=False)}, id="ParallelEnv"),
     ],
-    ids=["collector's processes", "ParallelEnv"],
 )
 def test_statistics_that_run_in_other_processes_are_refused_by_name(make: Make, options: dict[str, Any]) -> None:
     collector = make(num_collectors=1, **options)
@@ -179,12 +184,15 @@ def test_statistics_that_run_in_other_processes_are_refused_by_name(make: Make, 
                 "num_workers_per_collector": 2,
             },
             id="collector's processes",
+            marks=pytest.mark.variant_of(
+                "tests/unit/collectorfleet/actor/normalization/test_search.py::test_frozen_statistics_may_be_in_processes_of_a_collector"
+            ),
         ),
         pytest.param(
             {"create_env_fn": partial(make_in_processes, frozen=True)},
             id="ParallelEnv",
             marks=pytest.mark.variant_of(
-                "tests/runtime/test_normalization.py::test_frozen_ones_may_be_in_other_processes"
+                "tests/unit/collectorfleet/actor/normalization/test_search.py::test_frozen_statistics_may_be_in_a_parallel_environment"
             ),
         ),
     ],
