@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from tests.example_count import examples
 from tests.unit.collectorfleet.actor.normalization.normalized import (
     Playback,
     environment,
@@ -38,7 +39,7 @@ def agree(one: Transform, other: Transform) -> None:
 
 @KINDS
 @DECAYS
-@settings(max_examples=8, phases=[Phase.generate])
+@settings(max_examples=examples(5), phases=[Phase.generate])
 @given(numbers=NUMBERS, steps=STEPS)
 def test_contributions_of_many_are_what_one_environment_would_have(
     make: Make, decay: float, numbers: list[float], steps: list[int]

@@ -53,7 +53,7 @@ def test_gymnasium_environments_keep_the_fast_loop() -> None:
             assert made.loop == "Fast"
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     kind=st.sampled_from(HERE),
     changes=st.lists(st.integers(0, 2), min_size=3, max_size=8),

@@ -48,7 +48,7 @@ def publish_in_steps(side: Side) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Nested TransformedEnvs", "ignore:Support of VecNormV2:UserWarning")
-@settings(max_examples=examples(20), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), suppress_health_check=list(HealthCheck))
 @given(data=st.data(), name=st.sampled_from(list(TENSORS)), seed=st.integers(0, 2**20))
 def test_frames_are_torchrls_entry_by_entry(data: st.DataObject, name: str, seed: int) -> None:
     policy = data.draw(
