@@ -41,6 +41,7 @@ SLOW = frozenset(
         "test_namespaces_are_those_of_the_cluster",
         "test_of_drivers_that_look_at_any_moments_never_two_hold_the_lease",
         "test_policies_and_written_frames_of_another_device_travel_on_the_cpu",
+        "test_processes_of_a_collector_run_published_weights",
         "test_the_client_raises_what_it_documents",
         "test_torchrls_loop_takes_over_from_a_policy_that_writes_into_its_observation",
         "test_torchrls_loop_takes_over_from_an_environment_that_changes_what_it_is_given",

@@ -200,18 +200,10 @@ def test_random_frames_come_first_and_are_counted_over_all_collectors(make: Make
     assert policys == [False, False, True, True]
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "sync",
-        pytest.param(
-            "async",
-            marks=pytest.mark.variant_of(
-                "tests/runtime/test_drop_in.py::test_collectors_with_processes_of_their_own_run_published_weights"
-            ),
-        ),
-    ],
+@pytest.mark.variant_of(
+    "tests/unit/collectorfleet/fleet/test_own_processes.py::test_processes_of_a_collector_run_published_weights"
 )
+@pytest.mark.parametrize("kind", ["sync", "async"])
 def test_collectors_with_processes_of_their_own_run_published_weights(make: Make, kind: str) -> None:
     collector = make(
         num_collectors=1,
