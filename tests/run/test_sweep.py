@@ -89,13 +89,13 @@ def test_a_sweep_that_is_killed_and_then_interrupted_continues_with_the_same_tri
     sweeps: Sweeps, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     log = sweeps.runs / "trial-0.log"
-    for number, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
-        with sweeps.start("--trials=2", NEVER, fleet=WITH_RAY) as started:
+    for fleet, number, code in ((WITH_RAY, signal.SIGKILL, -signal.SIGKILL), (WITHOUT_RAY, signal.SIGINT, 130)):
+        with sweeps.start("--trials=2", NEVER, fleet=fleet) as started:
             eventually(lambda: sweeps.trains(0), within=200, what="a run that trains")
             recorded = sweeps.processes()
             started.send_signal(number)
             assert started.wait(120) == code
-        assert len(recorded) > 4, "the sweep, its run, and processes of Ray and the collectors"
+        assert len(recorded) > 4, "the sweep, its run, the collectors, and processes between them"
         log.unlink()
         none_is_left(sweeps)
     (interrupted,) = sweeps.trials()

@@ -143,7 +143,7 @@ _PROCESSES_OF_ITS_OWN = "collector_class='sync', num_workers_per_collector=2,"
             marks=VARIANT,
         ),
         pytest.param("rpc", "", "returns", id="rpc-returns", marks=VARIANT),
-        pytest.param("rpc", "", "is killed", id="rpc-is killed"),
+        pytest.param("rpc", "", "is killed", id="rpc-is killed", marks=VARIANT),
     ],
 )
 def test_there_is_no_ray_and_a_driver_that_ends_without_shutdown_leaves_nobody(

@@ -81,7 +81,19 @@ def status(collector: FleetCollector) -> VideoStatus:
     return found.video
 
 
-@pytest.mark.parametrize("transport", ["object_store", "torch_distributed", "rpc"])
+@pytest.mark.parametrize(
+    "transport",
+    [
+        "object_store",
+        "torch_distributed",
+        pytest.param(
+            "rpc",
+            marks=pytest.mark.variant_of(
+                "tests/runtime/test_videos.py::test_the_first_episodes_are_recorded_on_each_transport"
+            ),
+        ),
+    ],
+)
 def test_the_first_episodes_are_recorded_on_each_transport(
     fleet: Make, request: pytest.FixtureRequest, transport: str
 ) -> None:
