@@ -19,9 +19,15 @@ pytestmark = pytest.mark.usefixtures("fleet_crd")
 ASYNC = {"mode": "Async", "framesPerBatch": 4000}
 
 
-def refusal(cluster: ControlPlane, namespace: str, fleet: dict[str, Any]) -> str:
+def try_to_apply(cluster: ControlPlane, fleet: dict[str, Any]) -> None:
+    """Apply the fleet without storing it. KubernetesError if the API server refuses it."""
+    words = ("apply", "--server-side", "--dry-run=server", "-n", "default", "-f", "-")
+    cluster.kubectl(*words, input=manifest_text(fleet))
+
+
+def refusal(cluster: ControlPlane, fleet: dict[str, Any]) -> str:
     with pytest.raises(KubernetesError) as refused:
-        cluster.apply(fleet, namespace)
+        try_to_apply(cluster, fleet)
     return " ".join(str(refused.value).split())
 
 
@@ -113,41 +119,37 @@ def refusal(cluster: ControlPlane, namespace: str, fleet: dict[str, Any]) -> str
         ),
     ],
 )
-def test_a_fleet_that_cannot_run_is_refused(
-    control_plane: ControlPlane, namespace: str, changes: dict[str, Any], words: str
-) -> None:
-    assert words in refusal(control_plane, namespace, manifest(changes))
+def test_a_fleet_that_cannot_run_is_refused(control_plane: ControlPlane, changes: dict[str, Any], words: str) -> None:
+    assert words in refusal(control_plane, manifest(changes))
     assert isinstance(read(manifest(changes)), list), "and `collectorfleet validate` refuses it too"
 
 
 @pytest.mark.parametrize(("changes", "sentence"), REFUSED)
 def test_options_that_do_not_go_together_are_refused_in_the_words_of_validate(
-    control_plane: ControlPlane, namespace: str, changes: dict[str, Any], sentence: str
+    control_plane: ControlPlane, changes: dict[str, Any], sentence: str
 ) -> None:
     field, _, words = sentence.partition(": ")
-    told = refusal(control_plane, namespace, manifest(changes))
+    told = refusal(control_plane, manifest(changes))
     assert f"{field}: Invalid value" in told
     assert words in told
 
 
 @pytest.mark.parametrize("changes", GO_TOGETHER)
-def test_options_that_go_together_are_accepted(
-    control_plane: ControlPlane, namespace: str, changes: dict[str, Any]
-) -> None:
-    control_plane.apply(manifest(changes), namespace)
+def test_options_that_go_together_are_accepted(control_plane: ControlPlane, changes: dict[str, Any]) -> None:
+    try_to_apply(control_plane, manifest(changes))
 
 
-def test_names_that_no_ray_cluster_and_no_job_can_have_are_refused(control_plane: ControlPlane, namespace: str) -> None:
-    control_plane.apply(manifest(name="a" * 50), namespace)
+def test_names_that_no_ray_cluster_and_no_job_can_have_are_refused(control_plane: ControlPlane) -> None:
+    try_to_apply(control_plane, manifest(name="a" * 50))
     assert "51 characters are too long for the Ray cluster that is named after it; use at most 50" in refusal(
-        control_plane, namespace, manifest(name="a" * 51)
+        control_plane, manifest(name="a" * 51)
     )
-    control_plane.apply(manifest(JOB, name="a" * 46), namespace)
+    try_to_apply(control_plane, manifest(JOB, name="a" * 46))
     assert "47 characters are too long for the pods of launcher Job that are named after it; use at most 46" in refusal(
-        control_plane, namespace, manifest(JOB, name="a" * 47)
+        control_plane, manifest(JOB, name="a" * 47)
     )
     assert "lower-case letters, digits and '-', starting with a letter" in refusal(
-        control_plane, namespace, manifest(name="5cheetah")
+        control_plane, manifest(name="5cheetah")
     )
 
 
@@ -159,17 +161,17 @@ def test_names_that_no_ray_cluster_and_no_job_can_have_are_refused(control_plane
     ],
 )
 def test_none_at_all_is_refused_by_its_field_and_not_by_arithmetic(
-    control_plane: ControlPlane, namespace: str, field: str, changes: dict[str, Any]
+    control_plane: ControlPlane, field: str, changes: dict[str, Any]
 ) -> None:
-    told = refusal(control_plane, namespace, manifest(changes))
+    told = refusal(control_plane, manifest(changes))
     assert f"{field}: Invalid value: 0: {field} in body should be greater than or equal to 1" in told
     assert "modulus" not in told
 
 
-def test_a_typo_under_plain_apply_is_told_by_name(control_plane: ControlPlane, namespace: str) -> None:
+def test_a_typo_under_plain_apply_is_told_by_name(control_plane: ControlPlane) -> None:
     with pytest.raises(KubernetesError, match=r'unknown field "spec.collectors.replicaz"'):
         control_plane.kubectl(
-            *("create", "-n", namespace, "-f", "-"), input=manifest_text(manifest({"spec.collectors.replicaz": 6}))
+            *("create", "-n", "default", "-f", "-"), input=manifest_text(manifest({"spec.collectors.replicaz": 6}))
         )
 
 
@@ -189,9 +191,9 @@ def test_a_typo_under_plain_apply_is_told_by_name(control_plane: ControlPlane, n
     ],
 )
 def test_a_fleet_that_can_run_is_accepted_by_the_server_and_offline(
-    control_plane: ControlPlane, namespace: str, changes: dict[str, Any]
+    control_plane: ControlPlane, changes: dict[str, Any]
 ) -> None:
-    control_plane.apply(manifest(changes), namespace)
+    try_to_apply(control_plane, manifest(changes))
     assert not isinstance(read(manifest(changes)), list)
 
 
