@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import pytest
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.process import Component
 from tests.integration import played
 from tests.integration.played import Pods, manifest, message, report, told
 from tests.wait import eventually
@@ -14,7 +16,22 @@ from collectorfleet_api import names
 
 TRAINS = {"train": {"function": "training:train"}}
 
-pytestmark = pytest.mark.usefixtures("fleet_operator")
+
+@pytest.fixture(scope="module")
+def silent_fleet(control_plane: ControlPlane, fleet_operator: Component) -> Iterator[str]:
+    """The namespace of a fleet whose driver renews its Lease once. It is lost while the tests before the last run."""
+    with control_plane.temporary_namespace("silent") as namespace:
+        control_plane.apply(manifest(replicas=1), namespace)
+        pods = Pods(control_plane, namespace)
+        for role in ("head", "worker", "driver"):
+            pods.run(role, 1)
+        report(control_plane, namespace, available=1)
+        renew(control_plane, namespace, "12:00:00")
+        control_plane.wait_for("cfleet/fleet", "Ready", namespace)
+        yield namespace
+
+
+pytestmark = pytest.mark.usefixtures("silent_fleet")
 
 
 def test_what_only_the_operator_can_see_is_an_invalid_spec(control_plane: ControlPlane, namespace: str) -> None:
@@ -176,23 +193,15 @@ def test_a_raycluster_of_somebody_else_is_left_alone(control_plane: ControlPlane
 
 
 def test_a_driver_that_falls_silent_is_lost_although_nothing_happens_and_found_when_it_renews(
-    control_plane: ControlPlane, namespace: str
+    control_plane: ControlPlane, silent_fleet: str
 ) -> None:
-    control_plane.apply(manifest(replicas=1), namespace)
-    pods = Pods(control_plane, namespace)
-    pods.run("head", 1)
-    pods.run("worker", 1)
-    pods.run("driver", 1)
-    report(control_plane, namespace, available=1)
-    (driver,) = pods.of("driver")
-    renew(control_plane, namespace, driver["metadata"]["name"], "12:00:00")
-    control_plane.wait_for("cfleet/fleet", "Ready", namespace)
-    lost = control_plane.wait_for("cfleet/fleet", lambda f: told(f, "Ready")[0] == "False", namespace, within=60)
+    lost = control_plane.wait_for("cfleet/fleet", lambda f: told(f, "Ready")[0] == "False", silent_fleet, within=60)
     assert told(lost, "DriverRunning") == ("False", "DriverLost")
-    renew(control_plane, namespace, driver["metadata"]["name"], "12:01:00")
-    control_plane.wait_for("cfleet/fleet", "Ready", namespace, within=15)
+    renew(control_plane, silent_fleet, "12:01:00")
+    control_plane.wait_for("cfleet/fleet", "Ready", silent_fleet, within=15)
 
 
-def renew(plane: ControlPlane, namespace: str, holder: str, time: str) -> None:
-    spec = {"holderIdentity": holder, "renewTime": f"2026-01-01T{time}.000000Z"}
+def renew(plane: ControlPlane, namespace: str, time: str) -> None:
+    (driver,) = Pods(plane, namespace).of("driver")
+    spec = {"holderIdentity": driver["metadata"]["name"], "renewTime": f"2026-01-01T{time}.000000Z"}
     plane.kubectl("patch", "lease/fleet-driver", "-n", namespace, "--type=merge", "-p", json.dumps({"spec": spec}))
