@@ -184,7 +184,14 @@ def webhook(plane: ControlPlane, namespace: str, port: int) -> Iterator[None]:
     ("hangs", "words"),
     [
         pytest.param(False, f'failed calling webhook "{WEBHOOK}"', id="refuses connections"),
-        pytest.param(True, "webhook", id="hangs"),
+        pytest.param(
+            True,
+            "webhook",
+            id="hangs",
+            marks=pytest.mark.variant_of(
+                "tests/integration/test_operator_isolation.py::test_the_status_names_a_webhook_that_is_down_and_the_fleet_comes_when_it_is_gone"
+            ),
+        ),
     ],
 )
 def test_the_status_names_a_webhook_that_is_down_and_the_fleet_comes_when_it_is_gone(
