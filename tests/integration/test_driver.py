@@ -87,6 +87,8 @@ def test_a_driver_trains_and_its_status_agrees_with_its_log(
     assert set(kept.lives) == {"c0", "c1"}
     assert kept.ended is not None
     assert kept.ended.startswith("completed: ")
+    # A clean end gives up the Lease: the next driver need not wait for it to expire.
+    assert not control_plane.get("lease/fleet-driver", namespace)["spec"].get("holderIdentity")
     for milestone in ("python", "head", "imports", "ray", "constructed", "first_batch"):
         assert re.search(rf"milestone {milestone} \d+\.\d+", log), milestone
 
@@ -159,19 +161,10 @@ def test_a_second_driver_waits_while_the_first_lives_and_takes_over_when_it_is_d
         assert not driver["pod-2"].says("cannot write a checkpoint to")
 
 
-@pytest.mark.parametrize(
-    "with_checkpoint",
-    [
-        pytest.param(True, id="checkpoint"),
-        pytest.param(
-            False,
-            id="no checkpoint",
-            marks=pytest.mark.variant_of(
-                "tests/integration/test_driver.py::test_the_driver_after_a_killed_one_goes_on_with_the_next_version_and_says_what_is_lost"
-            ),
-        ),
-    ],
+@pytest.mark.variant_of(
+    "tests/e2e/test_resume.py::test_a_killed_driver_or_head_is_followed_by_a_driver_that_goes_on_from_the_claim"
 )
+@pytest.mark.parametrize("with_checkpoint", [True, False], ids=["checkpoint", "no checkpoint"])
 def test_the_driver_after_a_killed_one_goes_on_with_the_next_version_and_says_what_is_lost(
     control_plane: ControlPlane, namespace: str, ray_head: RayHead, tmp_path: Path, with_checkpoint: bool
 ) -> None:
@@ -223,6 +216,9 @@ def test_the_driver_after_a_killed_one_goes_on_with_the_next_version_and_says_wh
         assert again["progress"]["framesLost"] == last["progress"]["framesDelivered"]
 
 
+@pytest.mark.variant_of(
+    "tests/e2e/test_bad_input.py::test_an_error_of_the_users_code_fails_the_fleet_once_with_its_own_words"
+)
 def test_an_error_of_the_users_code_is_exit_code_64_with_its_own_words(
     control_plane: ControlPlane, namespace: str, ray_head: RayHead, tmp_path: Path
 ) -> None:

@@ -47,12 +47,12 @@ class Pair:
         return str(self._plane.get(f"lease/{LEASE}", NAMESPACE)["spec"].get("holderIdentity", ""))
 
 
-@pytest.fixture
-def plane(tmp_path: Path) -> Iterator[ControlPlane]:
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """Without the operator of the other tests, which answers to every fleet."""
     if reason := control_planes.missing():
         pytest.skip(f"left out the tests on a real API server: {reason}")
-    plane = ControlPlane(tmp_path)
+    plane = ControlPlane(tmp_path_factory.mktemp("control-plane"))
     plane.start()
     try:
         plane.apply_crds(binaries.ROOT / "crds")
@@ -126,7 +126,7 @@ def test_one_of_two_serves_and_the_other_follows_however_it_ends(plane: ControlP
 def test_one_that_was_stopped_writes_nothing_when_it_goes_on(plane: ControlPlane, pair: Pair) -> None:
     first = pair.leader()
     second = pair.other(first)
-    is_served(plane, "first", within=10)
+    is_served(plane, "before", within=10)
     wrote = settled(first)
     first.send(signal.SIGSTOP)
     try:

@@ -78,6 +78,9 @@ def test_a_killed_operator_that_returns_disturbs_nothing_and_sees_what_it_missed
     assert event_names(control_plane, namespace) == before
 
 
+@pytest.mark.variant_of(
+    "tests/e2e/test_outages.py::test_two_fleets_run_on_while_the_operator_and_then_the_api_server_is_away_and_the_status_is_true_again"
+)
 def test_the_status_is_true_again_after_an_outage_that_the_operator_noticed(
     control_plane: ControlPlane, fleet_operator: Component, namespace: str
 ) -> None:
@@ -126,6 +129,9 @@ def test_a_list_that_is_forbidden_is_said_and_ends_nothing(
     Pods(control_plane, namespace).wait("driver", 1)
 
 
+@pytest.mark.variant_of(
+    "tests/unit/collectorfleet_operator/edge/test_resync.py::test_what_is_refused_keeps_nothing_else_from_being_listed"
+)
 def test_one_list_that_is_forbidden_leaves_the_others_where_watches_broke(
     control_plane: ControlPlane, fleet_operator: Component, namespace: str
 ) -> None:

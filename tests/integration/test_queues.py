@@ -103,12 +103,10 @@ def operator_of_queues(plane: ControlPlane, folder: Path, namespace: str) -> Ite
         yield
 
 
-@pytest.fixture(
-    params=[
-        pytest.param((KUEUE_OLDEST, "v1beta1"), id="oldest Kueue"),
-        pytest.param((KUEUE_NEWEST, "v1beta2"), id="newest Kueue"),
-    ]
-)
+OLDEST, NEWEST = (KUEUE_OLDEST, "v1beta1"), (KUEUE_NEWEST, "v1beta2")
+
+
+@pytest.fixture(params=[pytest.param(OLDEST, id="oldest Kueue"), pytest.param(NEWEST, id="newest Kueue")])
 def queues(
     request: pytest.FixtureRequest,
     control_plane: ControlPlane,
@@ -175,6 +173,20 @@ def test_a_fleet_waits_for_its_workload_runs_and_gives_the_quota_back(queues: Qu
     eventually(lambda: plane.items("workloads", namespace), until=lambda left: not left, within=30, what="it is gone")
 
 
+@pytest.mark.parametrize(
+    "queues",
+    [
+        pytest.param(
+            OLDEST,
+            id="oldest Kueue",
+            marks=pytest.mark.variant_of(
+                "tests/integration/test_queues.py::test_kueue_is_told_that_a_fleet_works_although_a_pod_of_it_is_pending"
+            ),
+        ),
+        pytest.param(NEWEST, id="newest Kueue"),
+    ],
+    indirect=True,
+)
 def test_kueue_is_told_that_a_fleet_works_although_a_pod_of_it_is_pending(queues: Queues) -> None:
     plane, namespace = queues.plane, queues.namespace
     queues.add_flavor_and_priority()
