@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 from tests.cluster.client import Object
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.process import Component
 from tests.integration import played
 from tests.integration.played import Pods, manifest, message, told
 from tests.wait import eventually
@@ -25,7 +28,37 @@ ALL_CHILDREN = [
     "ServiceAccount/fleet-driver",
 ]
 
-pytestmark = pytest.mark.usefixtures("fleet_operator")
+
+@dataclass(frozen=True)
+class Timelines:
+    """The ConfigMaps of two fleets: ``kept`` has a timeline, and the one with ``deleted`` as its uid was deleted."""
+
+    plane: ControlPlane
+    namespace: str
+    kept: Object
+    deleted: str
+
+    def of(self, fleet: str) -> Object | None:
+        return self.plane.find(f"configmap/{names.timeline_name(fleet)}", self.namespace)
+
+
+@pytest.fixture(scope="module")
+def timelines(control_plane: ControlPlane, fleet_operator: Component) -> Iterator[Timelines]:
+    """Nobody watches ConfigMaps. Until the operator lists them, the other tests of this file run."""
+    with control_plane.temporary_namespace("timelines") as namespace:
+        made = {}
+        for name in ("kept", "lost"):
+            control_plane.apply(manifest(name), namespace)
+            target = f"configmap/{names.timeline_name(name)}"
+            made[name] = control_plane.wait_for(target, lambda _: True, namespace)
+        content = json.dumps({"binaryData": {names.TIMELINE_KEY: "H4sI"}})
+        control_plane.kubectl("patch", "configmap/kept-timeline", "-n", namespace, "--type=merge", "-p", content)
+        kept = control_plane.get("configmap/kept-timeline", namespace)
+        control_plane.delete("configmap/lost-timeline", namespace)
+        yield Timelines(control_plane, namespace, kept, deleted=made["lost"]["metadata"]["uid"])
+
+
+pytestmark = pytest.mark.usefixtures("timelines")
 
 
 def named(plane: ControlPlane, kinds: str, namespace: str, prefix: str = "fleet") -> list[str]:
@@ -242,31 +275,14 @@ def test_a_changed_spec_waits_for_a_running_driver_and_starts_when_its_job_is_de
         )
 
 
-def test_a_timeline_that_was_deleted_gets_a_place_again_and_another_is_left_as_it_is(
-    control_plane: ControlPlane, namespace: str
-) -> None:
-    def found(fleet: str) -> list[Object]:
-        return [
-            one
-            for one in control_plane.items("configmap", namespace)
-            if one["metadata"]["name"] == names.timeline_name(fleet)
-        ]
-
-    for name in ("kept", "lost"):
-        control_plane.apply(manifest(name), namespace)
-        eventually(lambda name=name: found(name), within=30, what=f"a place for the timeline of {name}")
-    content = json.dumps({"binaryData": {names.TIMELINE_KEY: "H4sI"}})
-    control_plane.kubectl("patch", "configmap/kept-timeline", "-n", namespace, "--type=merge", "-p", content)
-    (kept,) = found("kept")
-    (before,) = found("lost")
-    control_plane.delete("configmap/lost-timeline", namespace)
+def test_a_timeline_that_was_deleted_gets_a_place_again_and_another_is_left_as_it_is(timelines: Timelines) -> None:
     eventually(
-        lambda: found("lost"),
-        until=lambda now: bool(now) and now[0]["metadata"]["uid"] != before["metadata"]["uid"],
+        lambda: timelines.of("lost"),
+        until=lambda now: now is not None and now["metadata"]["uid"] != timelines.deleted,
         within=60,  # all is listed every 30 s
         what="made again",
     )
-    assert found("kept") == [kept]
+    assert timelines.of("kept") == timelines.kept
 
 
 def test_a_fleet_is_kept_apart_while_it_asks_for_that(control_plane: ControlPlane, namespace: str) -> None:
