@@ -91,7 +91,12 @@ def test_code_of_the_image_is_found_beside_the_manifest_and_progress_is_plain_li
             id="import",
         ),
         pytest.param(
-            {"environment": "workload:broken_env"}, "ValueError: no such game: Pong on the moon", id="environment"
+            {"environment": "workload:broken_env"},
+            "ValueError: no such game: Pong on the moon",
+            id="environment",
+            marks=pytest.mark.variant_of(
+                "tests/e2e/test_bad_input.py::test_an_error_of_the_users_code_fails_the_fleet_once_with_its_own_words"
+            ),
         ),
         pytest.param({"train": "workload:train_fails"}, "RuntimeError: loss is NaN at batch 3", id="train"),
     ],
