@@ -36,7 +36,10 @@ settings.load_profile("without a clock")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    text = "how many manifests with something odd `validate` and a real API server are compared on (default: 200)"
+    text = (
+        "how many manifests with something odd `validate` and a real API server are compared on, and a third of the "
+        "combinations of options (default: 200)"
+    )
     parser.addoption("--odd-manifests", type=int, default=200, metavar="N", help=text)
     text = "run the tests that are marked as a variant of another, too; or only those (default: only the others)"
     parser.addoption("--variants", choices=("too", "only"), help=text)

@@ -155,7 +155,18 @@ def test_a_trial_is_stopped_before_the_sweep_waits_for_the_next(cluster: Cluster
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [pytest.param(signal.SIGINT, 130, id="Ctrl-C"), pytest.param(signal.SIGTERM, 143, id="SIGTERM")]
+    ("number", "code"),
+    [
+        pytest.param(
+            signal.SIGINT,
+            130,
+            id="Ctrl-C",
+            marks=pytest.mark.variant_of(
+                "tests/run/test_sweep.py::test_a_sweep_that_is_killed_and_then_interrupted_continues_with_the_same_trials"
+            ),
+        ),
+        pytest.param(signal.SIGTERM, 143, id="SIGTERM"),
+    ],
 )
 def test_an_interrupted_sweep_leaves_no_fleet_and_continues_its_trials(
     number: int, code: int, cluster: Cluster, tmp_path: Path
