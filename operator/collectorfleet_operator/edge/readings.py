@@ -1,15 +1,17 @@
-"""Stored fleets as models: read once for each version of a fleet and of its driver's Job.
+"""Stored fleets as models: parsed once for each version of a fleet and of its driver's Job.
 
-Most looks at a fleet follow one another within seconds and find the same fleet. Models are much larger than the text
-that the cache keeps, so only those of the fleets that were looked at last are kept.
+Most reconciles of a fleet find the version that the reconcile before has parsed. A model takes about ten times the
+memory of its text, so a budget in bytes of text limits how many fleets stay parsed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Final, Generic, TypeVar
+from dataclasses import dataclass
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -17,59 +19,88 @@ from collectorfleet_api.rules.followed import as_run, with_followed
 from collectorfleet_api.rules.validation import problems, read_stored
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.driver_job import started_with
-from collectorfleet_operator.objects import Object, controller_uid, is_terminating, metadata, uid_of, why_unreadable
+from collectorfleet_operator.objects import (
+    Key,
+    Object,
+    controller_uid,
+    is_terminating,
+    metadata,
+    name_of,
+    namespace_of,
+    uid_of,
+    why_unreadable,
+)
 
-_MOST_FLEETS: Final = 64
+# About 80 MB of models: 2,400 fleets of the size of an example, or five of the largest that an API server stores.
+BUDGET_BYTES: Final = 8 * 2**20
 
-_Read = TypeVar("_Read")
 _Version = tuple[str, ...]
 
 
+@dataclass
+class _Reading:
+    """What was parsed of the last version of one fleet, and of its driver's Job."""
+
+    version: _Version
+    fleet: tuple[CollectorFleet, Sequence[str]] | None
+    text_bytes: int
+    job_version: _Version | None = None
+    running: CollectorFleet | None = None
+
+
 class Readings:
-    def __init__(self) -> None:
-        self._fleets: _Last[tuple[CollectorFleet, Sequence[str]] | None] = _Last()
-        self._running: _Last[CollectorFleet | None] = _Last()
+    def __init__(self, budget_bytes: int = BUDGET_BYTES) -> None:
+        self._budget_bytes = budget_bytes
+        self._text_bytes = 0
+        self._readings: OrderedDict[Key, _Reading] = OrderedDict()  # the fleet that was reconciled last is the last
 
     def read(
         self, stored: Object, driver_job: Callable[[], Object | None]
     ) -> tuple[CollectorFleet, Sequence[str]] | None:
-        """The stored fleet, with what is wrong with it in sentences; one that cannot be read as its driver runs it.
+        """Return the stored fleet and what is wrong with it in sentences.
 
-        None if it cannot be read and nothing of it runs.
+        If the stored fleet cannot be parsed, return it as its driver runs it. None if it has no driver either.
         """
-        found = self._fleets.get(_version(stored), lambda: _parsed(stored))
+        found = self._reading(stored).fleet
         if found is not None:
             return found
         present = self.running(stored, driver_job())
         return None if present is None else (present, problems_of(stored))
 
     def running(self, stored: Object, job: Object | None) -> CollectorFleet | None:
-        """The fleet as its driver's Job runs it, whatever is stored by now; None without a Job of this fleet.
+        """Return the fleet as its driver's Job runs it; None without a Job of this fleet.
 
-        That is mostly the stored one, if it has no problems, and then that very one.
+        If the Job runs the stored spec, and nothing is wrong with that, this is the model that ``read`` returns.
         """
-        found = self._fleets.get(_version(stored), lambda: _parsed(stored))
-        fleet = None if found is None or found[1] else found[0]
-        return self._running.get((*_version(stored), *_version(job)), lambda: _running(stored, job, fleet))
+        reading, version = self._reading(stored), _version(job)
+        if reading.job_version != version:
+            fleet = None if reading.fleet is None or reading.fleet[1] else reading.fleet[0]
+            reading.running, reading.job_version = _running(stored, job, fleet), version
+        return reading.running
 
+    def forget(self, fleet: Key) -> None:
+        """Drop what was parsed of a fleet that was deleted."""
+        reading = self._readings.pop(fleet, None)
+        if reading is not None:
+            self._text_bytes -= reading.text_bytes
 
-class _Last(Generic[_Read]):
-    """What was read last, by version."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[_Version, _Read] = OrderedDict()
-
-    def get(self, version: _Version, read: Callable[[], _Read]) -> _Read:
-        if version not in self._kept:
-            self._kept[version] = read()
-            if len(self._kept) > _MOST_FLEETS:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(version)
-        return self._kept[version]
+    def _reading(self, stored: Object) -> _Reading:
+        key, version = Key(namespace_of(stored), name_of(stored)), _version(stored)
+        found = self._readings.get(key)
+        if found is not None and found.version == version:
+            self._readings.move_to_end(key)
+            return found
+        self.forget(key)
+        found = _Reading(version, _parsed(stored), len(json.dumps(stored)))
+        self._readings[key] = found
+        self._text_bytes += found.text_bytes
+        while self._text_bytes > self._budget_bytes and len(self._readings) > 1:
+            self.forget(next(iter(self._readings)))
+        return found
 
 
 def problems_of(stored: Object) -> list[str]:
-    """What is wrong with a stored fleet, in sentences."""
+    """Return what is wrong with a stored fleet, in sentences."""
     unreadable = why_unreadable(stored)
     if unreadable is not None:
         return [unreadable]

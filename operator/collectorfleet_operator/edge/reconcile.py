@@ -107,6 +107,7 @@ class Reconciler:
             self._said.pop(key, None)
             self._failures.pop(key, None)
             self._ignored.pop(key, None)
+            self._readings.forget(key)
             self._events.forget(key)
             return None
         if is_terminating(stored):
