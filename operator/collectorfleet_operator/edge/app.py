@@ -1,60 +1,27 @@
-"""The operator as a process: sessions of watching and working, until it is told to stop.
-
-A session begins with complete lists, so that nothing is decided on a partial list. It ends when the kinds to watch
-change (KubeRay was installed) or when kopf cannot continue. All its tasks end with it.
-"""
+"""The operator as a process: one session after another, until the process is told to stop."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-import signal
 import time
-from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from functools import cached_property, partial
+from collections.abc import Coroutine
 from typing import Any
 
-import aiohttp
-
 from collectorfleet_operator.children.owner import FLEET
-from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.children.table import PROVIDERS, WATCHED
-from collectorfleet_operator.children.workload import KUEUE, WORKLOAD
-from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
-from collectorfleet_operator.edge.errors import (
-    ConflictError,
-    KubeError,
-    NotServedError,
-    RefusedError,
-    UnavailableError,
-)
-from collectorfleet_operator.edge.event_writer import EventWriter
+from collectorfleet_operator.edge.errors import KubeError
 from collectorfleet_operator.edge.freshness import Freshness
-from collectorfleet_operator.edge.health import Health, no_work, served
+from collectorfleet_operator.edge.health import Health, served
 from collectorfleet_operator.edge.leadership import Leadership
 from collectorfleet_operator.edge.metrics.instruments import Instruments
 from collectorfleet_operator.edge.metrics.requests import tracing
-from collectorfleet_operator.edge.metrics.state import State
-from collectorfleet_operator.edge.reconcile import Reconciler
-from collectorfleet_operator.edge.resync import Resync
-from collectorfleet_operator.edge.served_kueue import ServedKueue, why_no_queues
+from collectorfleet_operator.edge.process import Process, stop_on_signals
 from collectorfleet_operator.edge.server_clock import ServerClock
+from collectorfleet_operator.edge.session import Session
 from collectorfleet_operator.edge.settings import Settings
-from collectorfleet_operator.edge.ticks import (
-    RETRY_SECONDS,
-    TICK_SECONDS,
-    TICKS_PER_FULL_LIST,
-    Step,
-    Ticks,
-    retry_seconds,
-)
-from collectorfleet_operator.edge.watch import watch
-from collectorfleet_operator.edge.work_queue import WorkQueue
-from collectorfleet_operator.objects import Key, Kind, Object
+from collectorfleet_operator.edge.ticks import RETRY_SECONDS
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +34,7 @@ async def run(settings: Settings) -> None:
     trace = tracing(instruments.requested)
     where = ", ".join(settings.namespaces) or "all namespaces"
     log.info("serving %s of %s", FLEET.full_name, where)
-    _on_signals(stop)
+    stop_on_signals(stop)
     clock = ServerClock()
     async with Kube.connect(trace, clock.trace()) as kube, served(health, instruments.registry, settings.health_port):
         if settings.lease is None:
@@ -78,7 +45,7 @@ async def run(settings: Settings) -> None:
             process = Process(settings, fenced, trace, health, freshness, instruments, stop, clock.now)
             while await leadership.take(stop):
                 await _until_first(serve(process), leadership.keep())
-                _on_signals(stop)
+                stop_on_signals(stop)
             await leadership.release()
     log.info("stopped")
 
@@ -87,7 +54,7 @@ async def serve(process: Process) -> None:
     """One session after another, until the process is told to stop."""
     stop = process.stop
     while not stop.is_set():
-        _on_signals(stop)
+        stop_on_signals(stop)
         try:
             await Session(process).run()
         except KubeError as error:
@@ -111,215 +78,3 @@ async def _until_first(*coroutines: Coroutine[Any, Any, None]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
     for task in done:
         task.result()
-
-
-def _on_signals(stop: asyncio.Event) -> None:
-    # Each session anew: kopf puts its own in their place.
-    for one in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(one, stop.set)
-
-
-@dataclass(frozen=True)
-class Process:
-    """What outlives a session. ``trace`` sees every request to the API server; ``now`` is that server's time."""
-
-    settings: Settings
-    kube: Kube
-    trace: aiohttp.TraceConfig
-    health: Health
-    freshness: Freshness
-    instruments: Instruments
-    stop: asyncio.Event
-    now: Callable[[], datetime]
-
-    @cached_property
-    def events(self) -> EventWriter:
-        return EventWriter(self.kube, self.now)
-
-    @cached_property
-    def kueue(self) -> ServedKueue:
-        return ServedKueue(self.kube, is_used=self.settings.queues)
-
-
-class Session:
-    """One life of cache, queue and watches."""
-
-    def __init__(self, process: Process) -> None:
-        self._process = process
-        self._health = process.health
-        self._stop = process.stop
-        self._cache = Cache(time.monotonic)
-        settings = process.settings
-        self._unserved = set() if settings.queues else {WORKLOAD}
-        provided = [kind for kind in PROVIDERS if kind not in self._unserved]
-        kueue = process.kueue.version
-        self._kube = process.kube.in_versions({KUEUE: kueue})
-        self._resync = Resync(
-            self._kube, self._cache, process.freshness, settings.scopes, process.now, self._look_at, provided
-        )
-        self._reconciler = Reconciler(self._kube, self._cache, process.now, process.events, settings.propagation, kueue)
-        self._reconciler.warnings = self._resync.warnings
-        self._reconciler.code_changes = self._resync.code_changes
-        reconcile = process.instruments.timed(self._reconcile)
-        self._queue: WorkQueue[Key] = WorkQueue(reconcile, _say_failed, _tenant_of, outdated=ConflictError)
-        self._over = asyncio.Event()
-        # A watch that begins says nothing of what happened before.
-        self._unheard = asyncio.Event()
-
-    async def run(self) -> None:
-        """Run until the process is told to stop, or until the next session has to begin."""
-        missing = await self._first_lists()
-        if missing is None:
-            return
-        self._process.events.forget_others(self._cache.summaries())
-        for kind in missing:
-            whose = "fleets with a queue" if kind == WORKLOAD else "fleets in Ray"
-            what = (kind.full_name, whose, PROVIDERS[kind])
-            log.warning("no %s in this Kubernetes: %s wait until %s is installed", *what)
-        self._reconciler.kuberay_is_missing = RAYCLUSTER in missing
-        self._reconciler.why_no_queues = why_no_queues(missing, self._unserved)
-        kinds = [kind for kind in WATCHED if kind not in missing | self._unserved]
-        for kind in kinds:
-            self._process.freshness.heard(kind)
-        tasks = [
-            asyncio.create_task(self._queue.run(), name="queue"),
-            asyncio.create_task(self._ticks(missing).run(), name="resync"),
-            asyncio.create_task(self._watch(kinds), name="watch"),
-            asyncio.create_task(self._stop.wait(), name="stop"),
-            asyncio.create_task(self._look_at_code(), name="code"),
-            asyncio.create_task(self._warnings().run(), name="warnings"),
-        ]
-        try:
-            self._process.instruments.state = self._state
-            self._health.longest_work_seconds = lambda: self._queue.longest_work_seconds
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            self._process.instruments.state = None
-            self._health.longest_work_seconds = no_work
-            self._over.set()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        for task in done:
-            task.result()
-        # kopf handles signals by itself while it starts, and returns.
-        if tasks[2] in done:
-            self._stop.set()
-
-    async def _first_lists(self) -> set[Kind] | None:
-        """Fill the cache and queue every fleet; returns the kinds that are not served.
-
-        None if the process is told to stop before there is anything, or if the next session is to begin instead.
-        """
-        said, refused = "", 0
-        while not self._stop.is_set():
-            try:
-                if await self._kueue_has_changed():
-                    return None
-                missing = await self._resync.list_everything()
-            except KubeError as error:
-                if not isinstance(error, UnavailableError):
-                    # It answers; starting anew would change nothing.
-                    self._health.heard()
-                text = f"no {FLEET.full_name}: apply the CRD" if isinstance(error, NotServedError) else str(error)
-                if text != said:
-                    log.warning("waiting: %s", text)
-                    said = text
-                # What comes before one that is refused is listed again each time; the rest fails at the first of them.
-                refused = refused + 1 if isinstance(error, RefusedError) else 0
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._stop.wait(), retry_seconds(max(1, refused)))
-            else:
-                self._health.serves()
-                return missing
-        return None
-
-    def _ticks(self, missing: set[Kind]) -> Ticks:
-        steps = [
-            Step(self._resync.list_often),
-            Step(self._resync.list_all, TICKS_PER_FULL_LIST),
-            Step(self._process.kueue.has_changed, TICKS_PER_FULL_LIST),
-            # Where there is no KubeRay, fleets wait for it.
-            Step(partial(self._served_kinds_changed, missing), 1 if RAYCLUSTER in missing else TICKS_PER_FULL_LIST),
-        ]
-        return Ticks(steps, self._health.heard, self._unheard)
-
-    def _warnings(self) -> Ticks:
-        """Beside the others, which wait for nothing of it: no fleet's state hangs on warnings, nor does health."""
-        return Ticks([Step(self._resync.newly_warned, 2)], lambda: None, asyncio.Event())
-
-    async def _look_at_code(self) -> None:
-        """As often as everything is listed, and beside it: it is a request for each ConfigMap."""
-        while True:
-            with contextlib.suppress(KubeError):
-                await self._resync.look_at_code()
-            await asyncio.sleep(TICKS_PER_FULL_LIST * TICK_SECONDS)
-
-    async def _served_kinds_changed(self, missing: set[Kind]) -> bool:
-        now_missing = await self._resync.missing_kinds()
-        for kind in now_missing ^ missing:
-            log.info("%s %s", kind.full_name, "ceased to be served" if kind in now_missing else "is served now")
-        refusal = self._resync.refusal_of(PROVIDERS)
-        if refusal is not None and now_missing == missing:
-            raise refusal
-        return now_missing != missing
-
-    async def _kueue_has_changed(self) -> bool:
-        """Of a refusal the ticks tell: it keeps fleets without a queue from nothing."""
-        with contextlib.suppress(RefusedError):
-            return await self._process.kueue.has_changed()
-        return False
-
-    async def _watch(self, kinds: Iterable[Kind]) -> None:
-        process = self._process
-        take_signals = partial(_on_signals, process.stop)
-        await watch(
-            {kind: self._kube.as_served(kind) for kind in kinds},
-            process.settings,
-            self._take_news,
-            self._take_beginning,
-            self._over,
-            process.trace,
-            take_signals,
-        )
-
-    def _take_news(self, kind: Kind, event: str | None, obj: Object) -> None:
-        self._process.freshness.heard(kind)
-        take = self._cache.remove if event == "DELETED" else self._cache.put
-        self._look_at(take(kind, obj))
-
-    def _take_beginning(self, resource: str) -> None:
-        for kind in WATCHED:
-            if kind.full_name == resource:
-                self._process.freshness.heard(kind)
-        self._unheard.set()
-
-    def _look_at(self, fleets: Iterable[Key]) -> None:
-        for key in fleets:
-            self._queue.add(key)
-
-    async def _reconcile(self, key: Key) -> timedelta | None:
-        if not self._resync.is_listed(key.namespace):
-            # The resync adds the fleets of the namespace again when it is listed as a whole.
-            return None
-        return await self._reconciler.reconcile(key)
-
-    def _state(self) -> State:
-        return State(
-            waiting=self._queue.depth,
-            longest_wait_seconds=self._queue.longest_wait_seconds,
-            list_ages=self._process.freshness.list_ages(),
-            watch_ages=self._process.freshness.watch_ages(),
-            fleets=self._cache.summaries(),
-        )
-
-
-def _tenant_of(key: Key) -> str:
-    return key.namespace
-
-
-def _say_failed(key: Key, error: Exception, delay_seconds: float) -> None:
-    if isinstance(error, KubeError):
-        log.info("%s: %s; again in %.1f s", key, error, delay_seconds)
-    else:
-        log.error("%s: again in %.1f s", key, delay_seconds, exc_info=error)

@@ -37,7 +37,7 @@ class Health:
         self._serves = False
         self._leader = ""
         # Lists go on where the work on fleets hangs.
-        self.longest_work_seconds: Callable[[], float] = no_work
+        self._longest_work_seconds: Callable[[], float] = _no_work
 
     def heard(self) -> None:
         """The API server answered."""
@@ -52,6 +52,13 @@ class Health:
         """Another serves fleets, and this process goes on where that ends."""
         self._serves, self._leader = False, leader
 
+    def begin_work(self, longest_work_seconds: Callable[[], float]) -> None:
+        """Ask this function for how long one fleet has been worked on, until :meth:`end_work`."""
+        self._longest_work_seconds = longest_work_seconds
+
+    def end_work(self) -> None:
+        self._longest_work_seconds = _no_work
+
     @property
     def age_seconds(self) -> float:
         return self._clock() - self._last
@@ -61,7 +68,7 @@ class Health:
         return web.Response(text=f"{text}\n", status=200 if is_ready else 503)
 
     async def alive(self, _: web.Request) -> web.Response:
-        age, work = self.age_seconds, self.longest_work_seconds()
+        age, work = self.age_seconds, self._longest_work_seconds()
         text = f"last list {age:.0f} s ago, one fleet worked on for {work:.0f} s; the limit is {LIMIT_SECONDS:.0f} s\n"
         return web.Response(text=text, status=200 if max(age, work) < LIMIT_SECONDS else 503)
 
@@ -75,7 +82,7 @@ class Health:
         return (True, f"serves fleets: {text}") if age < UNLISTED_SECONDS else (False, f"cannot serve fleets: {text}")
 
 
-def no_work() -> float:
+def _no_work() -> float:
     return 0.0
 
 

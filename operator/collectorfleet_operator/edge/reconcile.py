@@ -6,9 +6,10 @@ import contextlib
 import logging
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final
 
 from collectorfleet_api.v1alpha1 import CollectorFleet, CollectorFleetStatus, ConditionType, OperatorStatus, Reason
@@ -45,6 +46,7 @@ _AT_THE_LATEST: Final = timedelta(minutes=20)
 _WHILE_UNTOLD: Final = timedelta(minutes=1)
 # Errors of the operator on one fleet, one after another, before the fleet's status says so.
 _TOLD_AFTER_FAILURES: Final = 3
+_NONE: Final[Mapping[Key, Any]] = MappingProxyType({})
 
 
 class Reconciler:
@@ -56,7 +58,17 @@ class Reconciler:
         events: EventWriter,
         propagation: Propagation = NOTHING,
         kueue: KueueVersion = NEWEST_KUEUE,
+        *,
+        kuberay_installed: bool = True,
+        why_no_queues: str = "",
+        warnings: Mapping[Key, Sequence[Warned]] = _NONE,
+        code_changes: Mapping[Key, datetime] = _NONE,
     ) -> None:
+        """``why_no_queues``: why no fleet can wait in a queue; empty if it can.
+
+        ``warnings`` are about children of fleets that are not ready, ``code_changes`` are of fleets that failed. The
+        resync keeps both up to date.
+        """
         self._cache = cache
         self._now = now
         self._propagation = propagation
@@ -72,13 +84,10 @@ class Reconciler:
         # Errors that are not the API server's, in a row.
         self._failures: dict[Key, int] = {}
         # As the lists found it: nothing of a fleet is made before there is a KubeRay.
-        self.kuberay_is_missing = False
-        # Why no fleet can wait in a queue; empty if it can.
-        self.why_no_queues = ""
-        # About children of fleets that are not ready; kept up to date by the resync.
-        self.warnings: dict[Key, list[Warned]] = {}
-        # Of fleets that failed; the same.
-        self.code_changes: dict[Key, datetime] = {}
+        self._kuberay_installed = kuberay_installed
+        self._why_no_queues = why_no_queues
+        self._warnings = warnings
+        self._code_changes = code_changes
 
     async def reconcile(self, key: Key) -> timedelta | None:
         """Bring one fleet a step on. Returns after which time to look again if nothing happens until then.
@@ -103,7 +112,6 @@ class Reconciler:
     async def _reconcile(self, key: Key) -> timedelta | None:
         stored = self._cache.get(FLEET, key)
         if stored is None:
-            self.warnings.pop(key, None)
             self._said.pop(key, None)
             self._failures.pop(key, None)
             self._ignored.pop(key, None)
@@ -145,7 +153,7 @@ class Reconciler:
     async def _observe(
         self, key: Key, stored: Object, fleet: CollectorFleet, wrong: Sequence[str], result: Result
     ) -> Situation:
-        queued = {} if self.why_no_queues else await self._queued(key, fleet)
+        queued = {} if self._why_no_queues else await self._queued(key, fleet)
         return observe(
             self._cache,
             key,
@@ -153,14 +161,14 @@ class Reconciler:
             fleet,
             wrong=wrong,
             readings=self._readings,
-            kuberay_installed=result.kuberay_installed and not self.kuberay_is_missing,
+            kuberay_installed=result.kuberay_installed and self._kuberay_installed,
             propagation=self._propagation,
             refused=result.refused,
-            why_no_queues=self.why_no_queues,
+            why_no_queues=self._why_no_queues,
             kueue=self._kueue,
             **queued,
-            warnings=self.warnings.get(key, ()),
-            code_changed_at=self.code_changes.get(key),
+            warnings=self._warnings.get(key, ()),
+            code_changed_at=self._code_changes.get(key),
             now=self._now(),
         )
 

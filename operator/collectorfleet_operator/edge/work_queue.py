@@ -22,22 +22,20 @@ _MOST_BESIDE_OTHERS: Final = 0.1
 
 
 class WorkQueue(Generic[K]):
-    """Runs ``work`` for each key that is due, at most ``limit`` at a time and never twice at once for one key.
+    """Runs work for each key that is due, at most ``limit`` at a time and never twice at once for one key.
 
-    ``work`` returns the time after which it wants to be called again if nothing happens, or None. Whatever it raises is
-    given to ``on_failure`` with the delay before the next try, in seconds. An ``outdated`` says that what the work was
-    about has changed since it was seen. Tenants take turns, and ``tenant_of`` says whose a key is.
+    Whatever the work raises is given to ``on_failure`` with the delay before the next try, in seconds. An ``outdated``
+    says that what the work was about has changed since it was seen. Tenants take turns, and ``tenant_of`` says whose a
+    key is.
     """
 
     def __init__(
         self,
-        work: Callable[[K], Awaitable[timedelta | None]],
         on_failure: Callable[[K, Exception, float], None],
         tenant_of: Callable[[K], Hashable],
         limit: int = 20,
         outdated: type[Exception] | None = None,
     ) -> None:
-        self._work = work
         self._outdated = outdated or ()
         self._on_failure = on_failure
         self._schedule: Schedule[K] = Schedule()
@@ -69,11 +67,14 @@ class WorkQueue(Generic[K]):
         self._schedule.add(key, _now(), after)
         self._news.set()
 
-    async def run(self) -> None:
-        """Run until cancelled."""
+    async def run(self, work: Callable[[K], Awaitable[timedelta | None]]) -> None:
+        """Run ``work`` for each key that is due, until cancelled.
+
+        ``work`` returns the time after which it wants to be called again if nothing happens, or None.
+        """
         async with asyncio.TaskGroup() as workers:
             for number in range(self._limit):
-                workers.create_task(self._work_on(), name=f"worker {number}")
+                workers.create_task(self._work_on(work), name=f"worker {number}")
             while True:
                 for key in self._schedule.take(_now()):
                     self._waiting[key] = _now()
@@ -90,13 +91,13 @@ class WorkQueue(Generic[K]):
         except TimeoutError:
             pass
 
-    async def _work_on(self) -> None:
+    async def _work_on(self, work: Callable[[K], Awaitable[timedelta | None]]) -> None:
         while True:
             key = await self._ready.get()
             del self._waiting[key]
             self._working[key] = _now()
             try:
-                again = await self._work(key)
+                again = await work(key)
             except Exception as error:  # noqa: BLE001  (one fleet's failure must not end the others)
                 outdated = isinstance(error, self._outdated)
                 chance = random.random()  # noqa: S311

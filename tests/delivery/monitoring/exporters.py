@@ -40,7 +40,7 @@ def operator_registry() -> CollectorRegistry:
         )
     }
     ages = dict.fromkeys(LISTED, 4.0)
-    instruments.state = lambda: State(1, 0.5, ages, {kind: ages[kind] for kind in WATCHED}, fleets)
+    instruments.begin_serving(lambda: State(1, 0.5, ages, {kind: ages[kind] for kind in WATCHED}, fleets))
     return instruments.registry
 
 

@@ -62,13 +62,13 @@ def outcome_of(error: Exception) -> Outcome:
 
 
 class Instruments(Collector):
-    """The registry of one process. ``state`` is asked at each scrape; None while the operator serves no fleets."""
+    """The registry of one process."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         # A series for the birth of every series would double them, and nothing asks for it.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
-        self.state: Callable[[], State] | None = None
+        self._state: Callable[[], State] | None = None
         self._clock = clock
         self._reconciles = Counter(
             f"{PREFIX}reconciles", "Reconciliations of a fleet, by outcome.", ["outcome"], registry=self.registry
@@ -108,10 +108,17 @@ class Instruments(Collector):
         yield GaugeMetricFamily(
             f"{PREFIX}leading",
             "1 while this operator serves fleets, 0 while it starts or waits as a standby.",
-            value=self.state is not None,
+            value=self._state is not None,
         )
-        if self.state is not None:
-            yield from families(self.state())
+        if self._state is not None:
+            yield from families(self._state())
+
+    def begin_serving(self, state: Callable[[], State]) -> None:
+        """Ask for the state of the fleets at each scrape, until :meth:`end_serving`."""
+        self._state = state
+
+    def end_serving(self) -> None:
+        self._state = None
 
     def requested(self, request: Request, code: str, seconds: float) -> None:
         """The API server answered, or did not."""

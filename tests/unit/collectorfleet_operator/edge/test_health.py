@@ -42,7 +42,7 @@ def test_an_operator_that_hears_nothing_is_started_again() -> None:
 @pytest.mark.parametrize(("seconds", "status"), [(0.0, 200), (179.0, 200), (180.0, 503)])
 def test_an_operator_that_hangs_on_one_fleet_is_started_again_although_it_hears(seconds: float, status: int) -> None:
     health = health_by(Clock())
-    health.longest_work_seconds = lambda: seconds
+    health.begin_work(lambda: seconds)
     health.heard()
     found, text = asked(health)
     assert found == status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from collectorfleet_operator.edge.work_queue import WorkQueue
@@ -12,8 +13,8 @@ def tenant_of(key: str) -> str:
     return key.partition("/")[0]
 
 
-async def _run(queue: WorkQueue[str], until: asyncio.Event) -> None:
-    running = asyncio.create_task(queue.run())
+async def _run(queue: WorkQueue[str], work: Callable[[str], Awaitable[timedelta | None]], until: asyncio.Event) -> None:
+    running = asyncio.create_task(queue.run(work))
     try:
         async with asyncio.timeout(10):
             await until.wait()
@@ -38,10 +39,10 @@ def test_one_fleet_that_fails_stops_no_other() -> None:
             if len(failed) == 2:
                 enough.set()
 
-        queue = WorkQueue(work, say, tenant_of)
+        queue = WorkQueue(say, tenant_of)
         queue.add("bad")
         queue.add("good")
-        await _run(queue, enough)
+        await _run(queue, work, enough)
         return done + failed
 
     assert asyncio.run(scenario()) == ["good"] * 3 + ["bad: broken"] * 2
@@ -63,9 +64,9 @@ def test_a_fleet_is_never_worked_on_twice_at_once() -> None:
                 enough.set()
             return None
 
-        queue: WorkQueue[str] = WorkQueue(work, lambda *_: None, tenant_of)
+        queue: WorkQueue[str] = WorkQueue(lambda *_: None, tenant_of)
         queue.add("a")
-        await _run(queue, enough)
+        await _run(queue, work, enough)
         return most, runs
 
     assert asyncio.run(scenario()) == (1, 3)
@@ -82,11 +83,11 @@ def test_what_is_due_waits_until_somebody_works_on_it() -> None:
                 enough.set()
             return None
 
-        queue = WorkQueue(work, lambda *_: None, tenant_of, limit=1)
+        queue: WorkQueue[str] = WorkQueue(lambda *_: None, tenant_of, limit=1)
         assert (queue.depth, queue.longest_wait_seconds) == (0, 0.0)
         for key in ("a", "b", "c"):
             queue.add(key)
-        await _run(queue, enough)
+        await _run(queue, work, enough)
         return seen
 
     assert asyncio.run(scenario()) == [(2, True), (1, True), (0, False)]
@@ -108,11 +109,11 @@ def test_everybody_else_gets_a_turn_while_many_fleets_are_due() -> None:
                 enough.set()
             return None
 
-        queue: WorkQueue[str] = WorkQueue(work, lambda *_: None, tenant_of, limit=4)
+        queue: WorkQueue[str] = WorkQueue(lambda *_: None, tenant_of, limit=4)
         for number in range(100):
             queue.add(f"{number}")
         other = asyncio.create_task(elsewhere())
-        await _run(queue, enough)
+        await _run(queue, work, enough)
         other.cancel()
         return seen
 
@@ -139,10 +140,10 @@ def test_what_is_worked_on_for_long_is_known_and_what_is_done_is_not() -> None:
             end.set()
             return found
 
-        queue = WorkQueue(work, lambda *_: None, tenant_of)
+        queue: WorkQueue[str] = WorkQueue(lambda *_: None, tenant_of)
         queue.add("slow")
         looking = asyncio.create_task(look())
-        await _run(queue, enough)
+        await _run(queue, work, enough)
         return await looking, queue.longest_work_seconds
 
     while_working, afterwards = asyncio.run(scenario())
@@ -162,11 +163,11 @@ def test_a_tenant_whose_work_hangs_leaves_workers_to_the_others() -> None:
             enough.set()
             return None
 
-        queue = WorkQueue(work, lambda *_: None, tenant_of, limit=10)
+        queue: WorkQueue[str] = WorkQueue(lambda *_: None, tenant_of, limit=10)
         for number in range(50):
             queue.add(f"bad/{number}")
         queue.add("good/one")
-        await _run(queue, enough)
+        await _run(queue, work, enough)
         return hung
 
     assert asyncio.run(scenario()) <= 8
@@ -183,11 +184,11 @@ def test_a_tenant_with_one_fleet_waits_for_none_of_a_tenant_with_hundreds() -> N
                 enough.set()
             return None
 
-        queue = WorkQueue(work, lambda *_: None, tenant_of, limit=1)
+        queue: WorkQueue[str] = WorkQueue(lambda *_: None, tenant_of, limit=1)
         for number in range(300):
             queue.add(f"bad/{number}")
         queue.add("good/one")
-        await _run(queue, enough)
+        await _run(queue, work, enough)
         return order
 
     assert asyncio.run(scenario()) == ["bad/0", "good/one"]

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from functools import partial
 
 import aiohttp
 import pytest
 from tests.unit.collectorfleet_operator.edge.test_resync import PlayedLists
-from tests.unit.collectorfleet_operator.world import NOON, running
+from tests.unit.collectorfleet_operator.world import NOON, World, running
 
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.decide.events import EVENT
-from collectorfleet_operator.edge.app import Process, Session
+from collectorfleet_operator.edge import session
 from collectorfleet_operator.edge.freshness import Freshness
 from collectorfleet_operator.edge.health import Health
 from collectorfleet_operator.edge.metrics.instruments import Instruments
+from collectorfleet_operator.edge.metrics.state import PREFIX
+from collectorfleet_operator.edge.process import Process
+from collectorfleet_operator.edge.session import Session
 from collectorfleet_operator.edge.settings import from_arguments
-from collectorfleet_operator.objects import Kind
+from collectorfleet_operator.objects import Kind, Object
 
 
 class Played:
@@ -115,3 +120,47 @@ def test_an_operator_that_serves_no_queues_does_not_ask_for_kueue() -> None:
     played = Played(kueue=OLD)
     assert played.begin() == set()
     assert played.process.kueue.version == "v1beta2"
+
+
+class PlayedServer(PlayedLists):
+    """Answers lists, and takes the Events and the status of a fleet."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self.has_status = asyncio.Event()
+
+    def as_served(self, kind: Kind) -> Kind:
+        return kind
+
+    async def create(self, _: Kind, manifest: Object) -> Object:
+        return manifest
+
+    async def apply_status(self, stored: Object, status: Object) -> Object:
+        self.has_status.set()
+        return {**stored, "status": {**stored["status"], **status}}
+
+
+async def _until_cancelled(*_: object) -> None:
+    await asyncio.Event().wait()
+
+
+def test_a_session_reconciles_the_fleets_that_it_listed_until_the_process_is_to_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # kopf would connect to an API server.
+    monkeypatch.setattr(session, "watch", _until_cancelled)
+    played = Played()
+    server = PlayedServer(running())
+    process = replace(played.process, kube=server)  # type: ignore[arg-type]
+    leading = partial(process.instruments.registry.get_sample_value, f"{PREFIX}leading")
+
+    async def scenario() -> tuple[float | None, float | None]:
+        session_ends = asyncio.create_task(Session(process).run())
+        async with asyncio.timeout(10):
+            await server.has_status.wait()
+            while_serving = leading()
+            process.stop.set()
+            await session_ends
+        return while_serving, leading()
+
+    assert asyncio.run(scenario()) == (1.0, 0.0)
