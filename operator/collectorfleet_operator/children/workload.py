@@ -89,14 +89,12 @@ def with_priority(made: Object, name: str, value: int, version: KueueVersion) ->
 
 def counts_of(made: Object) -> dict[str, int]:
     """How many pods there are of each kind."""
-    return {one["name"]: int(one.get("count", 1)) for one in made["spec"]["podSets"]}
+    return {one["name"]: int(one.get("count", 1)) for one in (made.get("spec") or {}).get("podSets") or []}
 
 
-def holds(stored: Object, wanted: Object) -> bool:
-    """Whether quota for ``stored`` is quota for ``wanted``: the same pods, and no more of them."""
-    have, want = counts_of(stored), counts_of(wanted)
-    is_enough = have.keys() == want.keys() and all(want[name] <= have[name] for name in want)
-    return is_enough and annotation(stored, _PODS_HASH) == annotation(wanted, _PODS_HASH)
+def pods_hash_of(made: Object) -> str | None:
+    """The hash of the pods that quota is requested for, whatever their number."""
+    return annotation(made, _PODS_HASH)
 
 
 def _priority_class(name: str, version: KueueVersion) -> Object:

@@ -19,7 +19,7 @@ from collectorfleet_operator.children.table import (
     DRIVER_CHILD,
     WORKLOAD_CHILD,
 )
-from collectorfleet_operator.children.workload import WORKLOAD, holds
+from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus, Update
 from collectorfleet_operator.decide.deadlines import until_next_deadline, until_next_deadline_after
@@ -265,42 +265,44 @@ def _start(seen: Situation) -> Iterator[Action]:
 
 
 def _ask_for_quota(seen: Situation) -> Iterator[Action]:
-    wanted, child = queue.asked_for(seen), WORKLOAD_CHILD
+    wanted, child, found = queue.requested_workload(seen), WORKLOAD_CHILD, seen.usable_workload
     if wanted is None:
         return
     if seen.workload is None:
         yield Create(WORKLOAD, given(seen, wanted), describe(WORKLOAD, wanted, child.summary(wanted)))
-    elif not seen.is_usable(seen.workload):
         return
-    elif queue.is_deactivated(seen.workload):
+    if found is None:
+        return
+    stored = seen.children[child]
+    if not found.is_active:
         # Kueue looks at it no more, whatever is changed of it.
-        if child.difference(seen.workload, given(seen, wanted)):
-            yield delete(WORKLOAD, seen.workload, "it was deactivated, and the fleet has changed since")
-    elif queue.is_reserved(seen.workload):
+        if child.difference(stored, given(seen, wanted)):
+            yield delete(WORKLOAD, stored, "it was deactivated, and the fleet has changed since")
+    elif found.is_reserved:
         # Nor does Kueue let its pods be changed.
-        if not holds(seen.workload, wanted):
-            yield delete(WORKLOAD, seen.workload, "it is for other pods")
+        if not found.is_quota_for(wanted):
+            yield delete(WORKLOAD, stored, "it is for other pods")
     else:
-        yield from put_right(child, seen.workload, given(seen, wanted))
+        yield from put_right(child, stored, given(seen, wanted))
 
 
 def _give_quota_back(seen: Situation, why: str) -> Iterator[Action]:
     """Nothing uses it any more: an evicted Workload goes back into the queue, any other is asked for anew."""
-    found = seen.workload
-    if not seen.is_usable(found):
+    found = seen.usable_workload
+    if found is None:
         return
-    if has_condition(found, "Evicted"):
-        yield SetStatus(
-            WORKLOAD, found, queue.status_given_back(found, seen.now), describe(WORKLOAD, found, "gives its quota back")
-        )
+    stored = seen.children[WORKLOAD_CHILD]
+    if found.is_evicted:
+        what = describe(WORKLOAD, stored, "gives its quota back")
+        yield SetStatus(WORKLOAD, stored, queue.status_given_back(stored, seen.now), what)
     else:
-        yield delete(WORKLOAD, found, why)
+        yield delete(WORKLOAD, stored, why)
 
 
 def _leave_the_queue(seen: Situation, why: str) -> Iterator[Action]:
     """Quota is held for as long as there are pods that it is for."""
-    if seen.is_usable(seen.workload) and not queue.in_use(seen):
-        yield delete(WORKLOAD, seen.workload, why)
+    if seen.usable_workload is not None and not queue.in_use(seen):
+        yield delete(WORKLOAD, seen.children[WORKLOAD_CHILD], why)
 
 
 def _why_stop(seen: Situation) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.conditions.outcome import Pending, Running
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
+from collectorfleet_operator.children.table import WORKLOAD_CHILD
 from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, SetStatus
@@ -17,17 +18,17 @@ from collectorfleet_operator.decide.conditions.underway import conditions_of
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.upkeep import describe
-from collectorfleet_operator.objects import has_condition
 
 
 def tell_ready(seen: Situation) -> Iterator[Action]:
     """Say ``PodsReady`` once; it stays true until the quota is given back."""
-    found = seen.workload
-    if not seen.is_usable(found) or queue.says_ready(found) or not has_condition(found, "Admitted"):
+    found = seen.usable_workload
+    if found is None or found.says_pods_ready or not found.is_admitted:
         return
     why = _why_ready(seen)
     if why:
-        yield SetStatus(WORKLOAD, found, queue.status_ready(found, seen.now, why), describe(WORKLOAD, found, why))
+        stored = seen.children[WORKLOAD_CHILD]
+        yield SetStatus(WORKLOAD, stored, queue.status_ready(stored, seen.now, why), describe(WORKLOAD, stored, why))
 
 
 def _why_ready(seen: Situation) -> str:

@@ -7,7 +7,7 @@ so a driver has the time to finish its batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, assert_never
@@ -16,8 +16,6 @@ from collectorfleet_api.names import EVALUATOR_GROUP
 from collectorfleet_operator.children.group_sizes import sizes_of_workers
 from collectorfleet_operator.children.placement import Placement, queue_it_began_in
 from collectorfleet_operator.children.workload import (
-    counts_of,
-    holds,
     priority_class_of,
     queue_of,
     with_priority,
@@ -26,9 +24,17 @@ from collectorfleet_operator.children.workload import (
 )
 from collectorfleet_operator.decide.pods import count_ready, staying
 from collectorfleet_operator.decide.situation import Situation, once
-from collectorfleet_operator.objects import Object, has_condition, name_of
+from collectorfleet_operator.decide.workload import (
+    ADMITTED,
+    EVICTED,
+    PODS_READY,
+    RESERVED,
+    Assignment,
+    Workload,
+    condition_of,
+)
+from collectorfleet_operator.objects import Object
 
-_RESERVED: Final = "QuotaReserved"
 # The one reason for which Kueue's own integrations say that the Workload goes back into the queue at once.
 _PREEMPTED: Final = "Preempted"
 
@@ -74,23 +80,24 @@ def state(seen: Situation) -> State:
     if not queue:
         return Unqueued(queue_of(seen.fleet))
     found, runs = seen.workload, seen.is_usable(seen.job)
+    usable = seen.usable_workload
     if seen.why_no_queues:
         # A Kueue that is away takes nothing back.
         return _admitted(seen, found) if runs and found is not None else Waiting(seen.why_no_queues)
-    if not seen.is_usable(found):
+    if usable is None:
         return Withdrawn("its Workload was deleted") if runs else Waiting(_why_no_workload(seen))
-    if has_condition(found, "Evicted") and is_reserved(found):
-        return Withdrawn(f"Kueue takes its quota back ({message_of(found, 'Evicted')})")
-    if not has_condition(found, "Admitted"):
+    if usable.is_evicted and usable.is_reserved:
+        return Withdrawn(f"Kueue takes its quota back ({usable.eviction_message})")
+    if not usable.is_admitted:
         if runs:
             return Withdrawn("Kueue has taken its quota back")
-        return Waiting(_why_pending(found), asks=True)
-    if not runs and not holds(found, workload(seen.present, seen.kueue)):
+        return Waiting(_why_pending(usable), asks=True)
+    if not runs and not usable.is_quota_for(workload(seen.present, seen.kueue)):
         return Withdrawn("the quota that it has is for other pods")
-    missing = sorted(flavors_of(found) - seen.flavors.keys())
+    missing = sorted(usable.flavors - seen.flavors.keys())
     if missing and not runs:
         return Waiting(f"ResourceFlavor {missing[0]} does not exist", asks=True)
-    return _admitted(seen, found)
+    return _admitted(seen, usable)
 
 
 @once
@@ -111,14 +118,14 @@ def is_placed(seen: Situation) -> bool:
         case Unqueued():
             return True
         case Admitted():
-            return seen.workload is not None and flavors_of(seen.workload) <= seen.flavors.keys()
+            return seen.workload is not None and seen.workload.flavors <= seen.flavors.keys()
         case Waiting() | Withdrawn():
             return False
         case found:
             assert_never(found)
 
 
-def asked_for(seen: Situation) -> Object | None:
+def requested_workload(seen: Situation) -> Object | None:
     """The Workload that the fleet is to wait with; None where its priority is not known."""
     made, name = workload(seen.present, seen.kueue), priority_class_of(seen.fleet)
     if not name:
@@ -132,10 +139,10 @@ def lacks(seen: Situation) -> bool:
     """Whether it waits for a class or a flavor of Kueue's that does not exist."""
     if not queue_of_run(seen) or seen.why_no_queues:
         return False
-    found = seen.workload if seen.is_usable(seen.workload) else None
-    if found is not None and flavors_of(found) - seen.flavors.keys():
+    found = seen.usable_workload
+    if found is not None and found.flavors - seen.flavors.keys():
         return True
-    if seen.problems or seen.is_usable(seen.job) or (found is not None and is_reserved(found)):
+    if seen.problems or seen.is_usable(seen.job) or (found is not None and found.is_reserved):
         return False
     return bool(priority_class_of(seen.fleet)) and seen.priority_class is None
 
@@ -145,21 +152,6 @@ def in_use(seen: Situation) -> bool:
     if any(seen.is_ours(cluster) for cluster in seen.clusters):
         return True
     return any(not pod.is_over for pod in seen.pods)
-
-
-def is_reserved(found: Object) -> bool:
-    """Whether Kueue holds quota for it."""
-    return has_condition(found, _RESERVED)
-
-
-def is_deactivated(found: Object) -> bool:
-    """Whether Kueue looks at it no more, until somebody sets it active."""
-    return found["spec"].get("active") is False
-
-
-def flavors_of(found: Object) -> set[str]:
-    """The ResourceFlavors that a Workload was admitted to, by name."""
-    return {flavor for one in _assignments(found) for flavor in (one.get("flavors") or {}).values()}
 
 
 def worker_pods(counts: Mapping[str, int]) -> int:
@@ -182,30 +174,22 @@ def is_everything_ready(seen: Situation) -> bool:
     return count_ready(staying((*seen.heads, *seen.workers))) >= wanted
 
 
-def says_ready(found: Object) -> bool:
-    return has_condition(found, "PodsReady")
-
-
-def status_ready(found: Object, now: datetime, why: str) -> Object:
+def status_ready(stored: Object, now: datetime, why: str) -> Object:
     """Return the status of a Workload that Kueue has no longer to wait for; ``why`` is a sentence."""
-    return {"conditions": _with(found, now, ("PodsReady", True, "PodsReady", why))}
+    return {"conditions": _with_conditions(stored, now, (PODS_READY, True, PODS_READY, why))}
 
 
-def status_given_back(found: Object, now: datetime) -> Object:
-    """The status of a Workload that was evicted, once nothing uses its quota: what Kueue's integrations write, too."""
-    evicted = _condition(found, "Evicted")
-    reason, text = str(evicted.get("reason") or "Evicted"), str(evicted.get("message") or "")
-    told = [
-        (_RESERVED, False, "Pending", text),
-        ("Admitted", False, "NoReservation", "The workload has no reservation"),
+def status_given_back(stored: Object, now: datetime) -> Object:
+    """Return the status of an evicted Workload after its pods have ended, as Kueue's own integrations write it."""
+    evicted = condition_of(stored, EVICTED)
+    reason, text = str(evicted.get("reason") or EVICTED), str(evicted.get("message") or "")
+    changes = [
+        (RESERVED, False, "Pending", text),
+        (ADMITTED, False, "NoReservation", "The workload has no reservation"),
         ("Requeued", reason == _PREEMPTED, reason, text),
-        *([("PodsReady", False, "WaitForStart", "its pods are gone")] if _condition(found, "PodsReady") else []),
+        *([(PODS_READY, False, "WaitForStart", "its pods are gone")] if condition_of(stored, PODS_READY) else []),
     ]
-    return {"admission": None, "conditions": _with(found, now, *told)}
-
-
-def message_of(found: Object, type_: str) -> str:
-    return str(_condition(found, type_).get("message") or "")
+    return {"admission": None, "conditions": _with_conditions(stored, now, *changes)}
 
 
 def _why_no_workload(seen: Situation) -> str:
@@ -217,61 +201,39 @@ def _why_no_workload(seen: Situation) -> str:
     return "its Workload is not made yet"
 
 
-def _why_pending(found: Object) -> str:
-    checks = (found.get("status") or {}).get("admissionChecks") or []
-    waits = [f"{one['name']}: {one.get('message') or one['state']}" for one in checks if one["state"] != "Ready"]
-    if is_reserved(found) and waits:
-        return f"quota is reserved, and admission checks are not ready ({'; '.join(waits)})"
-    queue = found["spec"].get("queueName", "")
-    return message_of(found, _RESERVED) or f"Workload {name_of(found)} waits in LocalQueue {queue}"
+def _why_pending(found: Workload) -> str:
+    if found.is_reserved and found.checks_not_ready:
+        return f"quota is reserved, and admission checks are not ready ({'; '.join(found.checks_not_ready)})"
+    return found.reservation_message or f"Workload {found.name} waits in LocalQueue {found.queue}"
 
 
-def _admitted(seen: Situation, found: Object) -> Admitted:
-    admission = (found.get("status") or {}).get("admission") or {}
-    counts = counts_of(found)
-    counts |= {one["name"]: int(one["count"]) for one in _assignments(found) if one.get("count") is not None}
-    placements = {one["name"]: _placement(found, one, seen.flavors) for one in _assignments(found)}
-    return Admitted(str(admission.get("clusterQueue", "")), counts, placements)
+def _admitted(seen: Situation, found: Workload) -> Admitted:
+    placements = {one.pod_set: _placement(found, one, seen.flavors) for one in found.assignments}
+    return Admitted(found.cluster_queue, found.counts, placements)
 
 
-def _placement(found: Object, assignment: Object, flavors: Mapping[str, Object]) -> Placement:
+def _placement(found: Workload, assignment: Assignment, flavors: Mapping[str, Object]) -> Placement:
     selector: dict[str, str] = {}
     tolerations: list[Object] = []
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
-    for flavor in dict.fromkeys((assignment.get("flavors") or {}).values()):
+    for flavor in assignment.flavors:
         spec = (flavors.get(flavor) or {}).get("spec") or {}
         selector |= spec.get("nodeLabels") or {}
         tolerations += spec.get("tolerations") or []
-    for update in _updates(found, assignment["name"]):
-        selector |= update.get("nodeSelector") or {}
-        tolerations += update.get("tolerations") or []
-        labels |= update.get("labels") or {}
-        annotations |= update.get("annotations") or {}
+    for update in (one for one in found.updates if one.pod_set == assignment.pod_set):
+        selector |= update.node_selector
+        tolerations += update.tolerations
+        labels |= update.labels
+        annotations |= update.annotations
     return Placement(selector, tuple(tolerations), labels, annotations)
 
 
-def _updates(found: Object, pod_set: str) -> Iterator[Object]:
-    """What admission checks add to the pods of one kind."""
-    for check in (found.get("status") or {}).get("admissionChecks") or []:
-        yield from (one for one in check.get("podSetUpdates") or [] if one["name"] == pod_set)
-
-
-def _assignments(found: Object) -> list[Object]:
-    admission = (found.get("status") or {}).get("admission") or {}
-    return list(admission.get("podSetAssignments") or [])
-
-
-def _condition(found: Object, type_: str) -> Object:
-    conditions = (found.get("status") or {}).get("conditions") or []
-    return next((one for one in conditions if one["type"] == type_), {})
-
-
-def _with(found: Object, now: datetime, *told: tuple[str, bool, str, str]) -> list[Object]:
-    """All conditions of a Workload, with those that are told in the place of what it has of them."""
-    conditions: dict[str, Any] = {one["type"]: one for one in (found.get("status") or {}).get("conditions") or []}
+def _with_conditions(stored: Object, now: datetime, *changes: tuple[str, bool, str, str]) -> list[Object]:
+    """Return all conditions of a Workload, with these changes."""
+    conditions: dict[str, Any] = {one["type"]: one for one in (stored.get("status") or {}).get("conditions") or []}
     time = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-    for type_, is_true, reason, message in told:
+    for type_, is_true, reason, message in changes:
         word, before = str(is_true), conditions.get(type_, {})
         since = before["lastTransitionTime"] if before.get("status") == word else time
         conditions[type_] = {

@@ -27,13 +27,13 @@ from collectorfleet_operator.children.table import (
     COLLECTORS_CHILD,
     DRIVER_CHILD,
     RAYCLUSTER_CHILD,
-    WORKLOAD_CHILD,
     Child,
 )
 from collectorfleet_operator.children.workload import NEWEST_KUEUE, KueueVersion
 from collectorfleet_operator.decide.driver_lost import TAKES_LEASE_WITHIN, is_lost
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pods import newest
+from collectorfleet_operator.decide.workload import Workload
 from collectorfleet_operator.objects import (
     Kind,
     Object,
@@ -92,6 +92,8 @@ class Situation:
     now: datetime
     running: CollectorFleet | None = None
     children: Mapping[Child, Object] = field(default_factory=dict)
+    # The facts of the Workload among the children.
+    workload: Workload | None = None
     pods: Sequence[Pod] = ()
     ignored_pods: Sequence[Pod] = ()
     problems: Sequence[str] = ()
@@ -141,8 +143,11 @@ class Situation:
         return self.children.get(DRIVER_CHILD)
 
     @cached_property
-    def workload(self) -> Object | None:
-        return self.children.get(WORKLOAD_CHILD)
+    def usable_workload(self) -> Workload | None:
+        """The Workload if it is ours and nobody deletes it."""
+        found = self.workload
+        is_ours = found is not None and found.controller == self.fleet.metadata.uid
+        return found if found is not None and is_ours and not found.is_terminating else None
 
     @property
     def can_be_made(self) -> bool:

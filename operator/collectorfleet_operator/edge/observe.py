@@ -10,7 +10,7 @@ from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.children.propagation import NOTHING, Propagation
-from collectorfleet_operator.children.table import CHILDREN, DRIVER_CHILD, LEASE_CHILD, Child
+from collectorfleet_operator.children.table import CHILDREN, DRIVER_CHILD, LEASE_CHILD, WORKLOAD_CHILD, Child
 from collectorfleet_operator.children.workload import NEWEST_KUEUE, KueueVersion
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.situation import Refused, Situation, Warned
@@ -59,6 +59,7 @@ def observe(
         now=now,
         running=readings.running(stored, children.get(DRIVER_CHILD)),
         children=children,
+        workload=cache.workload(WORKLOAD_CHILD.key(key)),
         pods=pods,
         ignored_pods=[pod for pod in labelled if pod.controller is None],
         problems=wrong,

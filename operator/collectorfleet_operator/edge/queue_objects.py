@@ -10,7 +10,7 @@ from typing import Final
 
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.workload import FLAVOR, PRIORITY_CLASS, priority_class_of
-from collectorfleet_operator.decide.queue import flavors_of
+from collectorfleet_operator.decide.workload import Workload
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.objects import Kind, Object
 
@@ -23,11 +23,11 @@ class QueueObjects:
     def __init__(self, kube: Kube, clock: Callable[[], float]) -> None:
         self._kube = kube
         self._clock = clock
-        self._known: dict[tuple[Kind, str], tuple[float, Object]] = {}
+        self._found: dict[tuple[Kind, str], tuple[float, Object]] = {}
 
-    async def flavors(self, workload: Object | None) -> dict[str, Object]:
+    async def flavors(self, workload: Workload | None) -> dict[str, Object]:
         """Those that the Workload was admitted to, and that exist."""
-        names = sorted(flavors_of(workload)) if workload is not None else []
+        names = sorted(workload.flavors) if workload is not None else []
         found = {name: await self._find(FLAVOR, name) for name in names}
         return {name: flavor for name, flavor in found.items() if flavor is not None}
 
@@ -38,10 +38,10 @@ class QueueObjects:
 
     async def _find(self, kind: Kind, name: str) -> Object | None:
         now = self._clock()
-        known = self._known.get((kind, name))
-        if known is not None and now - known[0] < _SECONDS:
-            return known[1]
+        recent = self._found.get((kind, name))
+        if recent is not None and now - recent[0] < _SECONDS:
+            return recent[1]
         found = await self._kube.find(kind, "", name)
         if found is not None:
-            self._known[kind, name] = (now, found)
+            self._found[kind, name] = (now, found)
         return found

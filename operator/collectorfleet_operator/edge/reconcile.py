@@ -177,7 +177,7 @@ class Reconciler:
 
     async def _queued(self, key: Key, fleet: CollectorFleet) -> dict[str, Any]:
         """What of Kueue's a fleet with a queue refers to."""
-        workload = self._cache.get(WORKLOAD_CHILD.kind, WORKLOAD_CHILD.key(key))
+        workload = self._cache.workload(WORKLOAD_CHILD.key(key))
         flavors = await self._queue_objects.flavors(workload)
         return {"flavors": flavors, "priority_class": await self._queue_objects.priority_class(fleet)}
 

@@ -10,7 +10,6 @@ from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.workload import (
     WORKLOAD,
     counts_of,
-    holds,
     priority_class_of,
     workload,
 )
@@ -21,7 +20,6 @@ from collectorfleet_operator.decide.queue import (
     Waiting,
     Withdrawn,
     evaluator_pods,
-    is_deactivated,
     queue_of_run,
     state,
     worker_pods,
@@ -59,7 +57,7 @@ def _waiting(seen: Situation, why: str) -> Finding:
     if priority_class_of(seen.fleet) and seen.priority_class is None:
         return stuck(_TYPE, Reason.PRIORITY_CLASS_MISSING, why)
     text = f"LocalQueue {queue_of_run(seen)}: {why}"
-    if seen.is_usable(seen.workload) and is_deactivated(seen.workload):
+    if seen.usable_workload is not None and not seen.usable_workload.is_active:
         how = f"correct the spec, or {_BACK_IN_LINE}"
         return stuck(_TYPE, Reason.WORKLOAD_DEACTIVATED, f"{text}; to ask for quota again, {how}")
     return waiting(_TYPE, Reason.WAITING_FOR_QUOTA, text)
@@ -69,14 +67,13 @@ def _true(seen: Situation, found: Admitted) -> Finding:
     by = f"admitted by ClusterQueue {found.cluster_queue}"
     wanted = counts_of(workload(seen.present, seen.kueue))
     text = f"{by} with {_pods_in_words(found.counts)}"
-    stored = seen.workload
     if any(count > found.counts.get(name, 0) for name, count in wanted.items()):
         text = (
             f"{text}, but the fleet needs {_pods_in_words(wanted)}; Kueue admits a fleet as a whole, so the "
             f"operator starts no more pods; to request quota for them, {_BACK_IN_LINE}"
         )
         return Finding(condition(_TYPE, True, Reason.ADMITTED_FOR_FEWER, text))
-    if stored is not None and not holds(stored, workload(seen.present, seen.kueue)):
+    if seen.workload is not None and not seen.workload.is_quota_for(workload(seen.present, seen.kueue)):
         text = f"{text}; its pod templates have changed since; to have Kueue count the changed pods, {_BACK_IN_LINE}"
     return Finding(condition(_TYPE, True, Reason.ADMITTED, text))
 

@@ -6,7 +6,8 @@ import pytest
 from tests.unit.collectorfleet_operator.children.fleets import fleet
 
 from collectorfleet_api import names
-from collectorfleet_operator.children.workload import KueueVersion, holds, newest_served, with_priority, workload
+from collectorfleet_operator.children.workload import KueueVersion, newest_served, with_priority, workload
+from collectorfleet_operator.decide.workload import read_workload
 from collectorfleet_operator.objects import Object
 
 QUEUED = {"metadata.labels": {names.QUEUE_LABEL: "team"}}
@@ -38,7 +39,8 @@ def test_v1beta1_names_the_priority_class_and_its_kind() -> None:
 def test_quota_for_the_workload_of_one_version_is_quota_for_that_of_the_other() -> None:
     old, new = made_in(KueueVersion.V1BETA1), made_in(KueueVersion.V1BETA2)
     assert old["spec"]["podSets"] == new["spec"]["podSets"]
-    assert holds(old, new)
+    old["metadata"]["uid"] = "stored"
+    assert read_workload(old).is_quota_for(new)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from collectorfleet_operator.children.workload import WORKLOAD, KueueVersion
 from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus
 from collectorfleet_operator.decide.deadlines import LOOK_FOR_MISSING_AFTER
+from collectorfleet_operator.decide.workload import RESERVED, message_of
 from collectorfleet_operator.objects import Key, Object, has_condition, name_of
 
 CHECKPOINT = {"spec.driver.checkpoint": {"claimName": "runs"}}
@@ -189,7 +190,7 @@ def test_kueue_is_told_once_that_all_pods_are_ready(launcher: dict[str, Any]) ->
 def ready_message(world: World) -> str:
     """What Kueue was told beside ``PodsReady``; empty if it was not."""
     found = world.get(WORKLOAD)
-    return queue.message_of(found, "PodsReady") if has_condition(found, "PodsReady") else ""
+    return message_of(found, "PodsReady") if has_condition(found, "PodsReady") else ""
 
 
 def with_a_pod_that_never_starts(replicas: int = 4, min_available: int = 3) -> World:
@@ -465,10 +466,10 @@ def take_or_say(world: World, what: str, *values: Any) -> None:
     """A step of Kueue's, or of somebody who has to do with queues; else one of all fleets."""
     found = world.cache.get(WORKLOAD, KEY)
     match what:
-        case "admit" if found is not None and not queue.is_reserved(found):
+        case "admit" if found is not None and not has_condition(found, RESERVED):
             say(world, "Evicted", "False")
             admit(world)
-        case "evict" if found is not None and queue.is_reserved(found):
+        case "evict" if found is not None and has_condition(found, RESERVED):
             say(world, "Evicted", "True", "Preempted", "for another")
         case "delete" if found is not None:
             world.collect(found)
