@@ -30,19 +30,19 @@ def built_hash(spec: Object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def as_it_was_built(stored: Object, asked: Object) -> Object:
-    """``asked``; where another release built ``stored`` of the same spec, that with the size of ``asked``."""
-    if annotation(stored, BUILT) == annotation(asked, BUILT) or _is_of_another_spec(stored, asked):
-        return asked
+def as_it_was_built(stored: Object, desired: Object) -> Object:
+    """Return ``desired``, or ``stored`` with that size if another release built it from the same spec."""
+    if annotation(stored, BUILT) == annotation(desired, BUILT) or _is_of_another_spec(stored, desired):
+        return desired
     kept = {key: value for key, value in stored["spec"].items() if key != _NEVER_OURS}
     same = {
-        **asked,
-        "metadata": {**metadata(asked), "annotations": dict(metadata(stored).get("annotations") or {})},
+        **desired,
+        "metadata": {**metadata(desired), "annotations": dict(metadata(stored).get("annotations") or {})},
         "spec": kept,
     }
-    return resized(same, sizes_of(asked))
+    return resized(same, sizes_of(desired))
 
 
-def _is_of_another_spec(stored: Object, asked: Object) -> bool:
-    now = {key: value for key, value in metadata(asked)["annotations"].items() if is_group_annotation(key)}
+def _is_of_another_spec(stored: Object, desired: Object) -> bool:
+    now = {key: value for key, value in metadata(desired)["annotations"].items() if is_group_annotation(key)}
     return any(annotation(stored, key) != value for key, value in now.items())

@@ -9,25 +9,25 @@ from collectorfleet_operator.objects import Object
 DIFFERS: Final = "it differs from the fleet"
 
 
-def difference(stored: Object, asked: Object) -> str:
-    """Why ``asked`` is to be applied over ``stored``; empty if that would change nothing."""
-    return "" if covers(stored, asked) else DIFFERS
+def difference(stored: Object, desired: Object) -> str:
+    """Return why ``desired`` has to be applied over ``stored``; empty if that would change nothing."""
+    return "" if covers(stored, desired) else DIFFERS
 
 
-def covers(stored: Any, asked: Any) -> bool:
-    """True if applying ``asked`` would change nothing in ``stored``, which may hold more (defaults, status).
+def covers(stored: Any, desired: Any) -> bool:
+    """True if applying ``desired`` would change nothing in ``stored``, which may hold more (defaults, status).
 
     Lists are compared item by item: where the API server merges them (owner references), it keeps our order.
     An empty object, list or null asks for nothing.
     """
-    if asked is None or asked in ({}, []) or stored == asked:
+    if desired is None or desired in ({}, []) or stored == desired:
         return True
-    if isinstance(asked, dict):
-        return isinstance(stored, dict) and all(covers(stored.get(key), value) for key, value in asked.items())
-    if isinstance(asked, list):
+    if isinstance(desired, dict):
+        return isinstance(stored, dict) and all(covers(stored.get(key), value) for key, value in desired.items())
+    if isinstance(desired, list):
         return (
             isinstance(stored, list)
-            and len(stored) == len(asked)
-            and all(covers(have, want) for have, want in zip(stored, asked, strict=True))
+            and len(stored) == len(desired)
+            and all(covers(have, want) for have, want in zip(stored, desired, strict=True))
         )
-    return bool(stored == asked)
+    return bool(stored == desired)

@@ -70,29 +70,29 @@ def pods_text(cluster: Object) -> str:
     )
 
 
-def cluster_difference(stored: Object, asked: Object) -> str:
-    """What applying ``asked`` would change, in words; empty if nothing."""
-    before, after = sizes_of(stored), sizes_of(asked)
+def cluster_difference(stored: Object, desired: Object) -> str:
+    """Return what applying ``desired`` would change, in words; empty if nothing."""
+    before, after = sizes_of(stored), sizes_of(desired)
     if _pods(before) != _pods(after):
-        return f"from {sum(_pods(before).values())} to {pods_text(asked)}"
+        return f"from {sum(_pods(before).values())} to {pods_text(desired)}"
     new = {name for group, size in after.items() for name in size.to_delete if name not in before[group].to_delete}
     if new:
         return f"another pod in the place of {', '.join(sorted(new))}"
     # An absent list asks for nothing, so one that has to go is looked at by itself.
-    return difference(stored, asked) if before == after else DIFFERS
+    return difference(stored, desired) if before == after else DIFFERS
 
 
-def job_difference(stored: Object, asked: Object) -> str:
+def job_difference(stored: Object, desired: Object) -> str:
     """The same of a Job, of which nothing else can be changed while it is there."""
-    pods = int(asked["spec"]["completions"])
+    pods = int(desired["spec"]["completions"])
     if pods == int(stored["spec"]["completions"]) == int(stored["spec"]["parallelism"]):
         return ""
-    return f"from {stored['spec']['parallelism']} to {pods_text(asked)}"
+    return f"from {stored['spec']['parallelism']} to {pods_text(desired)}"
 
 
-def sized_in_place(stored: Object, asked: Object) -> Object:
-    """``asked`` to be applied over the stored Job: what cannot be changed any more as it is, its size as asked."""
-    return resized({**asked, "spec": stored["spec"]}, sizes_of(asked))
+def sized_in_place(stored: Object, desired: Object) -> Object:
+    """Return ``desired`` with the spec of the stored Job, of which only the size can be changed."""
+    return resized({**desired, "spec": stored["spec"]}, sizes_of(desired))
 
 
 def _is_job(cluster: Object) -> bool:

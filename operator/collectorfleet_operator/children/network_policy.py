@@ -22,19 +22,19 @@ _DNS: Final = 53
 
 def network_policy(fleet: CollectorFleet) -> Object | None:
     """None where the fleet asks for none."""
-    asked = fleet.spec.network_policy
-    if asked is None:
+    policy = fleet.spec.network_policy
+    if policy is None:
         return None
     pods = {"matchLabels": {names.FLEET_LABEL: fleet.metadata.name}}
     each_other = [{"podSelector": pods}]
     ingress: list[Object] = [{"from": each_other}]
-    if asked.metrics_from:
+    if policy.metrics_from:
         # An empty `from` would be everybody.
-        ingress.append({"from": asked.metrics_from, "ports": [_port("TCP", names.METRICS_PORT)]})
-    spec: Object = {"podSelector": pods, "policyTypes": ["Ingress"], "ingress": [*ingress, *asked.ingress]}
-    if asked.egress is not None:
+        ingress.append({"from": policy.metrics_from, "ports": [_port("TCP", names.METRICS_PORT)]})
+    spec: Object = {"podSelector": pods, "policyTypes": ["Ingress"], "ingress": [*ingress, *policy.ingress]}
+    if policy.egress is not None:
         dns = {"ports": [_port("UDP", _DNS), _port("TCP", _DNS)]}
-        spec |= {"policyTypes": ["Ingress", "Egress"], "egress": [{"to": each_other}, dns, *asked.egress]}
+        spec |= {"policyTypes": ["Ingress", "Egress"], "egress": [{"to": each_other}, dns, *policy.egress]}
     made = manifest(fleet, NETWORK_POLICY, names.network_policy_name(fleet.metadata.name), spec=spec)
     # A rule with less in it lets more through, and what is only left out does not show in what is stored.
     made["metadata"]["annotations"] = {_ASKED: _hash(spec)}

@@ -44,7 +44,7 @@ def placed(made: Object, queue: str, placements: Mapping[str, Placement]) -> Obj
     return found
 
 
-def queue_it_began_in(job: Object) -> str:
+def queue_of_job(job: Object) -> str:
     """Empty for a driver that was started without a queue."""
     return annotation(job, _QUEUE) or ""
 

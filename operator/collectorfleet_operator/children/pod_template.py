@@ -98,10 +98,10 @@ def _leave_lost_nodes(pod: Object) -> None:
     """Tolerate a lost node for 30 s, and not for Kubernetes' 300, where the user says nothing about it."""
     theirs = pod.get("tolerations", [])
     # One without a key tolerates everything.
-    said = {one.get("key") for one in theirs if one.get("effect") in (None, "", _NO_EXECUTE)}
+    tolerated = {one.get("key") for one in theirs if one.get("effect") in (None, "", _NO_EXECUTE)}
     ours = [
         {"key": key, "operator": "Exists", "effect": _NO_EXECUTE, "tolerationSeconds": _LOST_NODE_SECONDS}
         for key in _LOST_NODE
-        if not {key, None} & said
+        if not {key, None} & tolerated
     ]
     pod["tolerations"] = [*theirs, *ours]

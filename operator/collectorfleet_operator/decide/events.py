@@ -78,12 +78,12 @@ class Change:
     identity: str
 
 
-def story(before: list[Condition], after: OperatorStatus) -> list[Change]:
+def condition_changes(before: list[Condition], after: OperatorStatus) -> list[Change]:
     """What there is to tell about the way from one set of conditions to the next."""
     old = {condition.type: condition for condition in before}
-    told = [change for new in after.conditions for change in _changes(old.get(new.type), new)]
+    changes = [change for new in after.conditions for change in _changes(old.get(new.type), new)]
     # Several conditions may say the same.
-    return list({(change.reason, change.message): change for change in reversed(told)}.values())[::-1]
+    return list({(change.reason, change.message): change for change in reversed(changes)}.values())[::-1]
 
 
 def made(why: str, uid: str) -> Change:

@@ -24,7 +24,7 @@ def is_in_use(seen: Situation) -> bool:
     """
     if seen.driver_phase != "Running":
         return False
-    return seen.asked_to_end_since is not None or has_collectors(seen)
+    return seen.stop_requested_at is not None or has_collectors(seen)
 
 
 def left_behind(seen: Situation) -> list[Pod]:

@@ -79,15 +79,15 @@ def expires(seen: Situation) -> datetime | None:
         return _expires_without_job(seen.fleet.status, ttl)
     end = ended_at(job)
     ttls = [ttl, job["spec"].get("ttlSecondsAfterFinished")]
-    known = [int(ttl) for ttl in ttls if ttl is not None]
-    return end + timedelta(seconds=min(known)) if end is not None and known else None
+    lifetimes = [int(ttl) for ttl in ttls if ttl is not None]
+    return end + timedelta(seconds=min(lifetimes)) if end is not None and lifetimes else None
 
 
 def _expires_without_job(status: CollectorFleetStatus | None, ttl: int | None) -> datetime | None:
     """A Job that went before it had ended has told no time, and what completed is over all the same."""
-    told = status.driver.expires if status is not None and status.driver is not None else None
-    if told is not None or status is None:
-        return told
+    recorded_expiry = status.driver.expires if status is not None and status.driver is not None else None
+    if recorded_expiry is not None or status is None:
+        return recorded_expiry
     done = status.condition(ConditionType.COMPLETED)
     at = done.last_transition_time if done is not None and is_true(done) else None
     return at + timedelta(seconds=ttl) if at is not None and ttl is not None else None

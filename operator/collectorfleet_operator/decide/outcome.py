@@ -157,18 +157,18 @@ def _last_words(ended: Exit) -> str:
         is_message = ended.code in _OF_DRIVERS and _is_message(ended.message, lines)
         return lines[0] if is_message else _of_log(ended.code, lines)
     # A process that aborts prints its stack behind its error.
-    told = [line for line in lines if not _STACK.match(line)]
-    if aborted and not told:
+    messages = [line for line in lines if not _STACK.match(line)]
+    if aborted and not messages:
         code = f"with exit code {ended.code}; its log has the reason above the stack"
         return f"its process ended in code that is not Python's, {code}"
-    told = told or lines
-    error = next((line for line in reversed(told) if _TROUBLE.search(line)), None)
-    return error.strip() if error else f"{_aborted(ended.code)}; the last line of its log: {told[-1].strip()}"
+    messages = messages or lines
+    error = next((line for line in reversed(messages) if _TROUBLE.search(line)), None)
+    return error.strip() if error else f"{_aborted(ended.code)}; the last line of its log: {messages[-1].strip()}"
 
 
 def _aborted(code: int) -> str:
-    known = {_KILLED + one: one.name for one in signal.Signals}
-    how = f"by {known[code]}" if code in known else f"with exit code {code}"
+    signals = {_KILLED + one: one.name for one in signal.Signals}
+    how = f"by {signals[code]}" if code in signals else f"with exit code {code}"
     return f"its process was ended {how} and without an error message"
 
 

@@ -52,10 +52,10 @@ from collectorfleet_operator.decide.upkeep import (
     delete,
     delete_pod,
     describe,
-    given,
     kind_of,
-    put_right,
-    tend,
+    maintain_children,
+    update_if_different,
+    with_propagated,
 )
 from collectorfleet_operator.objects import Object, has_condition, metadata, name_of, uid_of
 
@@ -198,7 +198,7 @@ def _beside_the_next_head(seen: Situation) -> Iterator[Action]:
 
 def _as_it_ran(seen: Situation, job: Object, count: int, why: str) -> Create:
     """The driver's Job once more, of the spec that it ran: a changed one that is held stays so."""
-    again = given(seen, as_admitted(seen, DRIVER_CHILD, started_again(seen.present, job, count)))
+    again = with_propagated(seen, as_admitted(seen, DRIVER_CHILD, started_again(seen.present, job, count)))
     return Create(JOB, again, describe(JOB, again, why))
 
 
@@ -211,7 +211,7 @@ def _keep_up(seen: Situation) -> Iterator[Action]:
         yield from _end_unused_pods(seen)
         # First: a refused child ends the plan, and Kueue would evict a fleet that collects.
         yield from tell_ready(seen)
-        yield from tend(seen)
+        yield from maintain_children(seen)
 
 
 def _end_what_outlives_its_driver(seen: Situation) -> Iterator[Action]:
@@ -251,9 +251,9 @@ def _start(seen: Situation) -> Iterator[Action]:
     match queue.state(seen):
         case queue.Unqueued():
             yield from _leave_the_queue(seen, "the fleet has no queue any more")
-            yield from tend(seen)
+            yield from maintain_children(seen)
         case queue.Admitted():
-            yield from tend(seen)
+            yield from maintain_children(seen)
         case queue.Waiting():
             yield from _free_the_cluster(seen, "the fleet waits for quota")
             if seen.can_be_made and not seen.why_no_queues and not queue.in_use(seen):
@@ -269,21 +269,21 @@ def _ask_for_quota(seen: Situation) -> Iterator[Action]:
     if wanted is None:
         return
     if seen.workload is None:
-        yield Create(WORKLOAD, given(seen, wanted), describe(WORKLOAD, wanted, child.summary(wanted)))
+        yield Create(WORKLOAD, with_propagated(seen, wanted), describe(WORKLOAD, wanted, child.summary(wanted)))
         return
     if found is None:
         return
     stored = seen.children[child]
     if not found.is_active:
         # Kueue looks at it no more, whatever is changed of it.
-        if child.difference(stored, given(seen, wanted)):
+        if child.difference(stored, with_propagated(seen, wanted)):
             yield delete(WORKLOAD, stored, "it was deactivated, and the fleet has changed since")
     elif found.is_reserved:
         # Nor does Kueue let its pods be changed.
         if not found.is_quota_for(wanted):
             yield delete(WORKLOAD, stored, "it is for other pods")
     else:
-        yield from put_right(child, stored, given(seen, wanted))
+        yield from update_if_different(child, stored, with_propagated(seen, wanted))
 
 
 def _give_quota_back(seen: Situation, why: str) -> Iterator[Action]:

@@ -64,9 +64,9 @@ def _ended(pod: Object, status: Object, ended: Object) -> PodProblem:
     again = f", restarted {restarts} times" if restarts else ""
     if ended.get("reason") == OOM_KILLED:
         return PodProblem(OOM_KILLED, f"container {name} was killed at its memory limit of {_limit(pod, name)}{again}")
-    said = f": {ended['message'].strip().splitlines()[0]}" if (ended.get("message") or "").strip() else ""
+    last_words = f": {ended['message'].strip().splitlines()[0]}" if (ended.get("message") or "").strip() else ""
     reason = CRASH_LOOP if restarts else Reason.CONTAINER_FAILED
-    return PodProblem(reason, f"container {name} ended with exit code {ended['exitCode']}{again}{said}")
+    return PodProblem(reason, f"container {name} ended with exit code {ended['exitCode']}{again}{last_words}")
 
 
 def _limit(pod: Object, container: str) -> str:

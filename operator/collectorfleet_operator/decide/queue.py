@@ -14,7 +14,7 @@ from typing import Any, Final, assert_never
 
 from collectorfleet_api.names import EVALUATOR_GROUP
 from collectorfleet_operator.children.group_sizes import sizes_of_workers
-from collectorfleet_operator.children.placement import Placement, queue_it_began_in
+from collectorfleet_operator.children.placement import Placement, queue_of_job
 from collectorfleet_operator.children.workload import (
     priority_class_of,
     queue_of,
@@ -103,7 +103,7 @@ def state(seen: Situation) -> State:
 @once
 def queue_of_run(seen: Situation) -> str:
     """The LocalQueue of what runs, else of what is to run; empty if there is none."""
-    return queue_it_began_in(seen.job) if seen.is_usable(seen.job) else queue_of(seen.fleet)
+    return queue_of_job(seen.job) if seen.is_usable(seen.job) else queue_of(seen.fleet)
 
 
 def why_withdrawn(seen: Situation) -> str:

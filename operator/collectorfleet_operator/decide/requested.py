@@ -38,22 +38,22 @@ def request(pod: Object, resource: str) -> Fraction:
         if container.get("restartPolicy") == "Always":
             staying = beside
     staying += sum((_of(container, resource) for container in spec["containers"]), Fraction(0))
-    whole = _said(spec, resource)
+    whole = _request_of(spec, resource)
     found = max(staying, at_start) if whole is None else whole
     return found + parse_quantity((spec.get("overhead") or {}).get(resource, 0))
 
 
 def _of(container: Object, resource: str) -> Fraction:
-    return _said(container, resource) or Fraction(0)
+    return _request_of(container, resource) or Fraction(0)
 
 
-def _said(part: Object, resource: str) -> Fraction | None:
+def _request_of(part: Object, resource: str) -> Fraction | None:
     """The request of a container or a pod; a limit alone is a request too."""
     resources = part.get("resources") or {}
     for kind in ("requests", "limits"):
-        said = (resources.get(kind) or {}).get(resource)
-        if said is not None:
-            return parse_quantity(said)
+        amount = (resources.get(kind) or {}).get(resource)
+        if amount is not None:
+            return parse_quantity(amount)
     return None
 
 

@@ -111,23 +111,23 @@ def to_replace(seen: Situation, group: str, desired: Object) -> list[str]:
     ]
 
 
-def moved_at(seen: Situation, asked: Orders | None) -> datetime:
-    """When the replacement last came on: it began, or a pod was asked for, or made.
+def last_progress_at(seen: Situation, new_orders: Orders | None) -> datetime:
+    """Return when the replacement last made progress: it began, the driver was asked for a pod, or a pod was made.
 
-    ``asked``: of the driver, by now. The status that is stored tells neither what begins now nor what is asked for now.
+    ``new_orders`` are not stored yet. The stored status shows neither a replacement nor orders that begin now.
     """
     stored = seen.fleet.status
     before = stored.condition(ConditionType.UP_TO_DATE) if stored else None
     began = before.last_transition_time if before is not None and not is_true(before) else None
-    since = [orders.since for orders in (asked, stored.orders if stored else None) if orders]
+    since = [orders.since for orders in (new_orders, stored.orders if stored else None) if orders]
     return max([began or seen.now, *since, *(pod.created for pod in seen.workers)])
 
 
-def until_overdue(seen: Situation, asked: Orders | None) -> timedelta | None:
+def until_overdue(seen: Situation, new_orders: Orders | None) -> timedelta | None:
     """How long the replacement may still stand; None where there is nothing to replace."""
     if not stale(seen):
         return None
-    return moved_at(seen, asked) + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - seen.now
+    return last_progress_at(seen, new_orders) + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - seen.now
 
 
 def _asked(seen: Situation) -> Sequence[str]:

@@ -66,7 +66,7 @@ def _weights(weights: Object) -> Object:
     staleness, failure = weights.get("staleness") or {}, weights.get("lastFailure")
     bound, stalest = staleness.get("bound"), staleness.get("max")
     is_too_stale = bound is not None and stalest is not None and stalest > bound
-    asked = {
+    facts = {
         "published": published is not None,
         "acknowledged": acknowledged is not None,
         "allAcknowledged": published == acknowledged,
@@ -74,7 +74,7 @@ def _weights(weights: Object) -> Object:
         "staleness": {"bound": bound, "max": stalest if is_too_stale else None},
         "lastFailure": failure if failure is not None and failure["version"] > (acknowledged or 0) else None,
     }
-    return {**_without(weights, _WEIGHTS), **asked}
+    return {**_without(weights, _WEIGHTS), **facts}
 
 
 def _without_time_of_report(meta: Object) -> Object:

@@ -83,10 +83,10 @@ def _driver_has_drained(seen: Situation, group: str) -> bool:
     progress = seen.report.progress if seen.report else None
     if progress is None or progress.collectors is None:
         return True
-    asked, counts = seen.present.spec.collectors, progress.collectors
+    collectors, counts = seen.present.spec.collectors, progress.collectors
     own = next((one for one in counts.groups if one.name == group), None)
     desired, available = (counts.desired, counts.available) if own is None else (own.desired, own.available)
-    wanted = asked.replicas if own is None else asked.group_sizes.get(group, 0)
+    wanted = collectors.replicas if own is None else collectors.group_sizes.get(group, 0)
     # Those that leave are available until their last answer is there.
     return desired <= wanted and available <= wanted
 

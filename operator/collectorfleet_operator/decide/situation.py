@@ -30,7 +30,7 @@ from collectorfleet_operator.children.table import (
     Child,
 )
 from collectorfleet_operator.children.workload import NEWEST_KUEUE, KueueVersion
-from collectorfleet_operator.decide.driver_lost import TAKES_LEASE_WITHIN, is_lost
+from collectorfleet_operator.decide.driver_lost import TAKES_LEASE_WITHIN, is_driver_lost
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pods import newest
 from collectorfleet_operator.decide.workload import Workload
@@ -47,9 +47,9 @@ _WORKERS: Final = (PodRole.WORKER, PodRole.LEARNER)
 _OF_GROUPS: Final = (*_WORKERS, PodRole.EVALUATOR)
 
 
-_Asked = ParamSpec("_Asked")
+_Arguments = ParamSpec("_Arguments")
 _Answer = TypeVar("_Answer")
-_NOT_ASKED: Final = object()
+_UNANSWERED: Final = object()
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class Situation:
         return None if self.driver_pod is None else self.driver_pod.phase_by(CONTAINER)
 
     @cached_property
-    def asked_to_end_since(self) -> datetime | None:
+    def stop_requested_at(self) -> datetime | None:
         """Since when the status asks the present driver to end where its batch ends; None if it does not."""
         pod, orders = self.driver_pod, self.fleet.status.orders if self.fleet.status else None
         if pod is None or orders is None or orders.driver != pod.name or not orders.stop_at_batch:
@@ -213,7 +213,7 @@ class Situation:
     def driver_is_lost(self) -> bool:
         """Whether the driver renews its Lease no more, or does not take it, or hangs once it has given it back."""
         unheld = self.driver_unheld_for
-        return is_lost(self.driver_quiet_for) or (unheld is not None and unheld >= TAKES_LEASE_WITHIN)
+        return is_driver_lost(self.driver_quiet_for) or (unheld is not None and unheld >= TAKES_LEASE_WITHIN)
 
     @cached_property
     def spec_is_held(self) -> bool:
@@ -300,16 +300,16 @@ class Situation:
 
 
 def once(
-    answer: Callable[Concatenate[Situation, _Asked], _Answer],
-) -> Callable[Concatenate[Situation, _Asked], _Answer]:
+    answer: Callable[Concatenate[Situation, _Arguments], _Answer],
+) -> Callable[Concatenate[Situation, _Arguments], _Answer]:
     """Let a pure function of a situation, and of nothing else that is not hashable, be computed once for each."""
 
     @wraps(answer)
-    def remembered(seen: Situation, /, *args: _Asked.args, **named: _Asked.kwargs) -> _Answer:
-        asked = (answer, *args, *named.items()) if args or named else answer
-        found = seen._answers.get(asked, _NOT_ASKED)
-        if found is _NOT_ASKED:
-            found = seen._answers[asked] = answer(seen, *args, **named)
+    def remembered(seen: Situation, /, *args: _Arguments.args, **named: _Arguments.kwargs) -> _Answer:
+        question = (answer, *args, *named.items()) if args or named else answer
+        found = seen._answers.get(question, _UNANSWERED)
+        if found is _UNANSWERED:
+            found = seen._answers[question] = answer(seen, *args, **named)
         return found  # type: ignore[no-any-return]
 
     return remembered

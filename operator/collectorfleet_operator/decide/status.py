@@ -187,8 +187,8 @@ def _code(seen: Situation, before: CollectorFleetStatus | None) -> CodeStatus | 
     code = seen.fleet.spec.code
     if code is None or code.tree is None:
         return None
-    asked = [one for one in (seen.driver_pod, newest(seen.heads)) if one is not None]
-    ended = [pod.exits.get(names.CODE_CONTAINER) for pod in asked]
+    pods = [one for one in (seen.driver_pod, newest(seen.heads)) if one is not None]
+    ended = [pod.exits.get(names.CODE_CONTAINER) for pod in pods]
     digests = [one.message.strip() for one in ended if one is not None and one.code == 0]
     if digests:
         return CodeStatus(digest=digests[0])

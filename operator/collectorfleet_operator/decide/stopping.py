@@ -67,7 +67,7 @@ def _outlives_its_head(seen: Situation) -> bool:
     pod = seen.driver_pod
     if pod is None or why_not_asked(seen) or not resumes(seen.present.spec) or not seen.present.spec.has_ray:
         return False
-    if seen.asked_to_end_since is None and not has_collectors(seen):
+    if seen.stop_requested_at is None and not has_collectors(seen):
         return False  # it waits for the next head
     return _head_went(seen)
 
@@ -84,10 +84,12 @@ def _head_went(seen: Situation) -> bool:
     """Whether there is no head that the present driver works with, or none since it was asked to end."""
     # A RayCluster that is deleted in the foreground goes after its pods.
     heads = staying(seen.heads) if seen.is_usable(seen.cluster) else []
-    asked = seen.asked_to_end_since
+    requested = seen.stop_requested_at
     # An order stays, because a head that is made meanwhile is not the driver's own. The earliest time is the same
     # second, which is Kubernetes' resolution of times.
-    return not heads or (asked is not None and all(head.created >= asked.replace(microsecond=0) for head in heads))
+    return not heads or (
+        requested is not None and all(head.created >= requested.replace(microsecond=0) for head in heads)
+    )
 
 
 def why_suspended_idle(seen: Situation) -> str:
@@ -140,8 +142,8 @@ def has_stopped(seen: Situation) -> bool:
     if ended is not None:
         return ended.code == names.EXIT_STOPPED
     conditions = ((seen.job or {}).get("status") or {}).get("conditions") or []
-    told = f"exit code {names.EXIT_STOPPED} "
-    return any(one["type"] == "Failed" and told in one.get("message", "") for one in conditions)
+    exit_message = f"exit code {names.EXIT_STOPPED} "
+    return any(one["type"] == "Failed" and exit_message in one.get("message", "") for one in conditions)
 
 
 def restarts(seen: Situation, job: Object) -> int:
@@ -158,7 +160,7 @@ def orders(seen: Situation) -> Orders | None:
     if pod is None or why_not_asked(seen):
         return None
     if stop_wanted(seen) is not None:
-        return Orders(driver=pod.name, stop_at_batch=True, since=seen.asked_to_end_since or seen.now)
+        return Orders(driver=pod.name, stop_at_batch=True, since=seen.stop_requested_at or seen.now)
     drained = to_drain(seen)
     if not drained:
         return None
@@ -192,7 +194,7 @@ def did_not_end(seen: Situation) -> str:
 
 def until_overdue(seen: Situation) -> timedelta | None:
     """How long the driver that is asked to end has left; None where none is asked."""
-    since = seen.asked_to_end_since
+    since = seen.stop_requested_at
     return (
         since + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - seen.now if since is not None else None
     )

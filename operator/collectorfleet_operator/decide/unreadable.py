@@ -1,4 +1,4 @@
-"""What is freed of a fleet whose spec cannot be read and of which no driver runs. Pure."""
+"""Which resources are freed of a fleet whose spec cannot be read and of which no driver runs. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collectorfleet_operator.objects import Object, controller_uid, is_terminati
 _WHY: Final = "the fleet's spec cannot be read"
 
 
-def freed(children: Mapping[Child, Object], pods: Sequence[Pod], fleet_uid: str) -> Iterator[Delete]:
+def free_resources(children: Mapping[Child, Object], pods: Sequence[Pod], fleet_uid: str) -> Iterator[Delete]:
     """Delete what holds collectors, and the quota once there are no pods that it is for."""
     own = {child: stored for child, stored in children.items() if controller_uid(stored) == fleet_uid}
     clusters = [child for child in (RAYCLUSTER_CHILD, COLLECTORS_CHILD) if child in own]

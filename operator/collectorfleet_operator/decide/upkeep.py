@@ -33,7 +33,7 @@ from collectorfleet_operator.objects import Kind, Object, name_of, uid_of
 _HOLD_COLLECTORS: Final = (RAYCLUSTER_CHILD, COLLECTORS_CHILD)
 
 
-def tend(seen: Situation) -> Iterator[Action]:
+def maintain_children(seen: Situation) -> Iterator[Action]:
     """Make what is missing and put right what differs, by the spec that runs."""
     if not seen.can_be_made:
         return
@@ -49,7 +49,7 @@ def tend(seen: Situation) -> Iterator[Action]:
 def _share_a_token(seen: Situation) -> Iterator[Action]:
     """Before the pods of a fleet without Ray, which wait for it."""
     if seen.cluster is None and not seen.present.spec.has_ray:
-        made = given(seen, token_secret(seen.present))
+        made = with_propagated(seen, token_secret(seen.present))
         yield CreateSecret(
             SECRET, made, names.HOSTS_TOKEN_KEY, describe(SECRET, made, "what its pods know each other by")
         )
@@ -109,19 +109,19 @@ def _keep(seen: Situation, child: Child) -> Iterator[Action]:
     desired = as_admitted(seen, child, built)
     # One of a deleted fleet may be known although it is gone. Any other is in the way, which the API server finds out.
     if stored is None or not seen.is_ours(stored):
-        yield Create(child.kind, given(seen, desired), describe(child.kind, desired, child.summary(desired)))
+        yield Create(child.kind, with_propagated(seen, desired), describe(child.kind, desired, child.summary(desired)))
     elif seen.is_usable(stored):
         if child is RAYCLUSTER_CHILD:
             desired = sized(seen, stored, as_it_was_built(stored, desired))
-        desired = given(seen, desired)
+        desired = with_propagated(seen, desired)
         if child is COLLECTORS_CHILD:
             # Last, because nothing but its size can be changed.
             desired = sized_in_place(stored, sized(seen, stored, desired))
-        yield from put_right(child, stored, desired)
+        yield from update_if_different(child, stored, desired)
 
 
-def given(seen: Situation, desired: Object) -> Object:
-    """With what the fleet's metadata has for all of its children: no part of what a child is made from."""
+def with_propagated(seen: Situation, desired: Object) -> Object:
+    """Return ``desired`` with the labels and annotations that the fleet passes on to its children."""
     return propagated(desired, seen.propagation.of(seen.fleet.metadata))
 
 
@@ -137,7 +137,7 @@ def as_admitted(seen: Situation, child: Child, desired: Object) -> Object:
     return limited(within, found.counts) if child in _HOLD_COLLECTORS else within
 
 
-def put_right(child: Child, stored: Object, desired: Object) -> Iterator[Action]:
+def update_if_different(child: Child, stored: Object, desired: Object) -> Iterator[Action]:
     why = child.difference(stored, desired)
     if why:
         yield Update(child.kind, desired, uid_of(stored), describe(child.kind, stored, why))

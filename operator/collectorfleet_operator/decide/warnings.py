@@ -27,8 +27,11 @@ _MADE_ALREADY: Final = "already exists"
 
 _EVER: Final = datetime.min.replace(tzinfo=UTC)
 
-# The conditions that tell warnings.
-TELL: Final = (ConditionType.RAY_CLUSTER_READY, ConditionType.COLLECTORS_JOB_READY, ConditionType.DRIVER_RUNNING)
+CONDITIONS_WITH_WARNINGS: Final = (
+    ConditionType.RAY_CLUSTER_READY,
+    ConditionType.COLLECTORS_JOB_READY,
+    ConditionType.DRIVER_RUNNING,
+)
 Heard = list[tuple[Warned, tuple[bool, ...]]]
 
 _READ: Final = ("reason", "message", "firstTimestamp", "lastTimestamp", "eventTime")
@@ -62,16 +65,18 @@ def relevant(events: Iterable[Object], now: datetime) -> list[Warned]:
     ]
 
 
-def newest_about(seen: Situation, uids: Collection[str], told: ConditionType) -> Warned | None:
-    """The newest warning about one of these that may be why the condition ``told`` is not true; None if none is."""
-    before = seen.fleet.status.condition(told) if seen.fleet.status else None
-    since = heard_from(is_true=is_true(before), turned_at=before.last_transition_time if before is not None else None)
+def newest_about(seen: Situation, uids: Collection[str], type_: ConditionType) -> Warned | None:
+    """Return the newest warning about one of these that may be why the condition ``type_`` is not true, or None."""
+    before = seen.fleet.status.condition(type_) if seen.fleet.status else None
+    since = warnings_count_from(
+        is_true=is_true(before), turned_at=before.last_transition_time if before is not None else None
+    )
     if since is None:
         return None
     return next((one for one in seen.warnings if one.object_uid in uids and one.at >= since), None)
 
 
-def heard_from(*, is_true: bool, turned_at: datetime | None) -> datetime | None:
+def warnings_count_from(*, is_true: bool, turned_at: datetime | None) -> datetime | None:
     """From when on a warning may be why a condition, which last turned then, is not true; None: none may, it is."""
     if is_true:
         return None

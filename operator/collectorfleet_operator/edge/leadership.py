@@ -41,11 +41,11 @@ class Leadership:
 
     async def take(self, stop: asyncio.Event) -> bool:
         """Block until this process holds the Lease; False if it is told to stop before."""
-        said = ""
+        last_logged = ""
         while not stop.is_set():
             pause = LOOK_SECONDS
             try:
-                free_after, said = await self._look(said)
+                free_after, last_logged = await self._look(last_logged)
                 pause = min(pause, free_after)
             except ConflictError:
                 continue  # another was faster: who holds it is in the newer one
@@ -53,7 +53,7 @@ class Leadership:
                 if not isinstance(error, UnavailableError):
                     # It answers; starting anew would change nothing.
                     self._health.heard()
-                said = _say(f"waiting for Lease {self._election.key}: {error}", said)
+                last_logged = _log_once(f"waiting for Lease {self._election.key}: {error}", last_logged)
             if self.holds():
                 log.info("leading: holds Lease %s as %s", self._election.key, self._election.identity)
                 return True
@@ -94,22 +94,22 @@ class Leadership:
         else:
             log.info("released Lease %s", self._election.key)
 
-    async def _look(self, said: str) -> tuple[float, str]:
+    async def _look(self, last_logged: str) -> tuple[float, str]:
         """Take the Lease if that may be; returns seconds until it may, and the newest that was said about waiting."""
         lease = await self._find()
         self._health.heard()
         free_after = self._election.free_after(lease, time.monotonic())
         if not free_after:
             await self._take(lease)
-            return 0.0, said
+            return 0.0, last_logged
         self._health.stands_by(holder_of(lease))
-        return free_after, _say(f"standing by: {holder_of(lease)} holds Lease {self._election.key}", said)
+        return free_after, _log_once(f"standing by: {holder_of(lease)} holds Lease {self._election.key}", last_logged)
 
     async def _find(self) -> Object | None:
         return await self._kube.find(LEASE, self._election.key.namespace, self._election.key.name)
 
     async def _take(self, lease: Object | None) -> None:
-        asked_at = time.monotonic()
+        requested_at = time.monotonic()
         manifest = self._election.held(lease, datetime.now(UTC))
         write = self._kube.apply if lease is not None else self._kube.create
         # Shorter than the client's own patience, so that there is time for another try.
@@ -118,7 +118,7 @@ class Leadership:
                 self._lease = await write(LEASE, manifest)
         except TimeoutError as error:
             raise UnavailableError(f"renew Lease {self._election.key}", "no answer in time") from error
-        self._renewed_at = asked_at
+        self._renewed_at = requested_at
 
 
 def _identity() -> str:
@@ -127,7 +127,7 @@ def _identity() -> str:
     return host if in_cluster() else f"{host}_{os.getpid()}"
 
 
-def _say(text: str, said: str) -> str:
-    if text != said:
+def _log_once(text: str, last_logged: str) -> str:
+    if text != last_logged:
         log.info(text)
     return text

@@ -20,12 +20,12 @@ from collectorfleet_operator.children.table import DRIVER_CHILD, WORKLOAD_CHILD
 from collectorfleet_operator.children.workload import NEWEST_KUEUE, KueueVersion
 from collectorfleet_operator.decide.another_plan import needs_another_plan
 from collectorfleet_operator.decide.error_status import internal_error, invalid
-from collectorfleet_operator.decide.events import WARNING, Change, ignored, story
+from collectorfleet_operator.decide.events import WARNING, Change, condition_changes, ignored
 from collectorfleet_operator.decide.plan import again_after, plan
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.situation import Refused, Situation, Warned
 from collectorfleet_operator.decide.status import status
-from collectorfleet_operator.decide.unreadable import freed
+from collectorfleet_operator.decide.unreadable import free_resources
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import KubeError, NotFoundError, RefusedError
@@ -43,9 +43,9 @@ log = logging.getLogger(__name__)
 # What neither an event nor a deadline tells: the CRD was updated, and takes a field that was left out of the status.
 _AT_THE_LATEST: Final = timedelta(minutes=20)
 # Nor that Events are taken again.
-_WHILE_UNTOLD: Final = timedelta(minutes=1)
+_WHILE_EVENTS_WAIT: Final = timedelta(minutes=1)
 # Errors of the operator on one fleet, one after another, before the fleet's status says so.
-_TOLD_AFTER_FAILURES: Final = 3
+_REPORTED_AFTER_FAILURES: Final = 3
 _NONE: Final[Mapping[Key, Any]] = MappingProxyType({})
 
 
@@ -78,7 +78,7 @@ class Reconciler:
         self._events = events
         self._readings = Readings()
         self._queue_objects = QueueObjects(kube, time.monotonic)
-        self._said: dict[Key, Sequence[Refused]] = {}
+        self._logged_refusals: dict[Key, Sequence[Refused]] = {}
         # Uids of pods whose Event was told.
         self._ignored: dict[Key, set[str]] = {}
         # Errors that are not the API server's, in a row.
@@ -102,9 +102,9 @@ class Reconciler:
             raise
         except Exception as error:
             self._failures[key] = self._failures.get(key, 0) + 1
-            if self._failures[key] >= _TOLD_AFTER_FAILURES:
+            if self._failures[key] >= _REPORTED_AFTER_FAILURES:
                 with contextlib.suppress(KubeError):
-                    await self._say_failed(key, error)
+                    await self._report_failure(key, error)
             raise
         self._failures.pop(key, None)
         return again
@@ -112,7 +112,7 @@ class Reconciler:
     async def _reconcile(self, key: Key) -> timedelta | None:
         stored = self._cache.get(FLEET, key)
         if stored is None:
-            self._said.pop(key, None)
+            self._logged_refusals.pop(key, None)
             self._failures.pop(key, None)
             self._ignored.pop(key, None)
             self._readings.forget(key)
@@ -122,7 +122,7 @@ class Reconciler:
             return None
         found = self._readings.read(stored, partial(self._driver_job, key))
         if found is None:
-            await self._say_unreadable(key, stored)
+            await self._report_unreadable(key, stored)
             return _at_the_latest(None)
         return await self._bring_on(key, stored, *found)
 
@@ -130,7 +130,7 @@ class Reconciler:
         self, key: Key, stored: Object, fleet: CollectorFleet, wrong: Sequence[str]
     ) -> timedelta | None:
         seen, result = await self._observe(key, stored, fleet, wrong, Result()), Result()
-        self._tell_ignored(key, stored, seen.ignored_pods)
+        self._report_ignored(key, stored, seen.ignored_pods)
         planned = plan(seen)
         again = planned.again_after
         if planned.actions:
@@ -148,7 +148,7 @@ class Reconciler:
         if await self._write(key, stored, seen):
             again = timedelta(0)
         self._log_refused(key, result.refused)
-        return _at_the_latest(again, _WHILE_UNTOLD if self._events.is_behind(key) else _AT_THE_LATEST)
+        return _at_the_latest(again, _WHILE_EVENTS_WAIT if self._events.is_behind(key) else _AT_THE_LATEST)
 
     async def _observe(
         self, key: Key, stored: Object, fleet: CollectorFleet, wrong: Sequence[str], result: Result
@@ -187,7 +187,7 @@ class Reconciler:
         before = seen.fleet.status.conditions if seen.fleet.status else []
         # Told before it is written, if it can be: a status that is written twice is one, a change that nobody saw is
         # never told.
-        self._events.add(key, uid_of(stored), story(before, new))
+        self._events.add(key, uid_of(stored), condition_changes(before, new))
         await self._events.tell(key)
         try:
             written = await self._write_status(key, stored, new)
@@ -195,9 +195,9 @@ class Reconciler:
             return False
         return written is not None and needs_another_plan(stored.get("status") or {}, written.get("status") or {})
 
-    async def _say_unreadable(self, key: Key, stored: Object) -> None:
-        going = tuple(freed(children_of(self._cache, key), self._cache.pods_of(key), uid_of(stored)))
-        result = await self._executor.carry_out(key, going)
+    async def _report_unreadable(self, key: Key, stored: Object) -> None:
+        deletions = tuple(free_resources(children_of(self._cache, key), self._cache.pods_of(key), uid_of(stored)))
+        result = await self._executor.carry_out(key, deletions)
         self._events.add(key, uid_of(stored), result.changes)
         if result.interrupted:
             raise result.interrupted
@@ -208,7 +208,7 @@ class Reconciler:
             log.warning("%s: %s: %s", key, Reason.INVALID_SPEC, "; ".join(problems))
         await self._events.tell(key)
 
-    async def _say_failed(self, key: Key, error: Exception) -> None:
+    async def _report_failure(self, key: Key, error: Exception) -> None:
         stored = self._cache.get(FLEET, key)
         if stored is None:
             return
@@ -234,16 +234,16 @@ class Reconciler:
             self._cache.put(FLEET, written)
         return written
 
-    def _tell_ignored(self, key: Key, stored: Object, pods: Sequence[Pod]) -> None:
+    def _report_ignored(self, key: Key, stored: Object, pods: Sequence[Pod]) -> None:
         if pods or key in self._ignored:
-            told, now = self._ignored.get(key, set()), {pod.uid for pod in pods}
-            self._events.add(key, uid_of(stored), [ignored(pod) for pod in pods if pod.uid not in told])
+            reported, now = self._ignored.get(key, set()), {pod.uid for pod in pods}
+            self._events.add(key, uid_of(stored), [ignored(pod) for pod in pods if pod.uid not in reported])
             self._ignored[key] = now
 
     def _log_refused(self, key: Key, refused: Sequence[Refused]) -> None:
-        if refused and self._said.get(key) != refused:
+        if refused and self._logged_refusals.get(key) != refused:
             log.warning("%s: %s", key, refused[0].message)
-        self._said[key] = refused
+        self._logged_refusals[key] = refused
 
 
 def _at_the_latest(wanted: timedelta | None, limit: timedelta = _AT_THE_LATEST) -> timedelta:

@@ -44,14 +44,14 @@ class Renewals:
     def note(self, key: Key, lease: Object) -> None:
         """Take news of a Lease. A change of anything but holder and renewal is none; nor is a Lease nobody held."""
         spec = lease.get("spec") or {}
-        said = (spec.get("holderIdentity"), spec.get("renewTime"))
+        holder_and_renewal = (spec.get("holderIdentity"), spec.get("renewTime"))
         before = self._seen.get(key)
-        if said[0]:
+        if holder_and_renewal[0]:
             self._free_since.pop(key, None)
         else:
             self._free_since[key] = changed_at(lease)
-        if any(said) and (before is None or before[0] != said):
-            self._seen[key] = (said, self._under_way[1] if self._under_way else self._watched_seconds)
+        if any(holder_and_renewal) and (before is None or before[0] != holder_and_renewal):
+            self._seen[key] = (holder_and_renewal, self._under_way[1] if self._under_way else self._watched_seconds)
             self._ahead[key] = _ahead(lease)
 
     def forget(self, key: Key) -> None:

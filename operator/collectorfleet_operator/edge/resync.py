@@ -23,7 +23,7 @@ from collectorfleet_operator.children.table import (
     RAYCLUSTER_CHILD,
 )
 from collectorfleet_operator.children.timeline import CONFIG_MAP
-from collectorfleet_operator.decide.driver_lost import is_lost
+from collectorfleet_operator.decide.driver_lost import is_driver_lost
 from collectorfleet_operator.decide.events import EVENT
 from collectorfleet_operator.decide.situation import Warned
 from collectorfleet_operator.decide.warnings import Heard, fields_of_event, heard, relevant, uid_of_subject
@@ -140,7 +140,7 @@ class Resync:
             for number, (key, about) in enumerate(warnings.items()):
                 await _give_way(number)
                 found[key] = relevant(about, self._now())
-        now_heard = {key: heard(about, waiting[key].heard_from) for key, about in found.items()}
+        now_heard = {key: heard(about, waiting[key].warnings_count_from) for key, about in found.items()}
         changed = {key for key in waiting if now_heard.get(key, []) != self._heard.get(key, [])}
         self._heard = now_heard
         self.warnings.clear()
@@ -252,7 +252,7 @@ class Resync:
 
     def _quiet(self) -> set[Key]:
         """Fleets whose driver does not renew its Lease any more."""
-        return {fleet for fleet, lease in self._cache.quiet(is_lost) if LEASE_CHILD.key(fleet) == lease}
+        return {fleet for fleet, lease in self._cache.quiet(is_driver_lost) if LEASE_CHILD.key(fleet) == lease}
 
 
 async def _give_way(number: int) -> None:

@@ -28,20 +28,20 @@ class ServerClock:
     def now(self) -> datetime:
         return self._here() + self._ahead
 
-    def heard(self, date: str | None) -> None:
+    def observe(self, date: str | None) -> None:
         """Take the ``Date`` of an answer that arrives now; None and what is no date say nothing."""
         try:
-            said = parsedate_to_datetime(date or "")
+            answered = parsedate_to_datetime(date or "")
         except ValueError:
             return
-        ahead = said - self._here()
+        ahead = answered - self._here()
         self._ahead = ahead if abs(ahead) > _IN_STEP else timedelta(0)
 
     def trace(self) -> aiohttp.TraceConfig:
         """Hears every answer of an HTTP client."""
 
-        async def end(_: aiohttp.ClientSession, __: SimpleNamespace, said: aiohttp.TraceRequestEndParams) -> None:
-            self.heard(said.response.headers.get("Date"))
+        async def end(_: aiohttp.ClientSession, __: SimpleNamespace, answered: aiohttp.TraceRequestEndParams) -> None:
+            self.observe(answered.response.headers.get("Date"))
 
         trace = aiohttp.TraceConfig()
         trace.on_request_end.append(end)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from collectorfleet_api.v1alpha1 import ConditionType, Phase, Reason
-from collectorfleet_operator.decide.warnings import TELL, heard_from
+from collectorfleet_operator.decide.warnings import CONDITIONS_WITH_WARNINGS, warnings_count_from
 from collectorfleet_operator.objects import Object, has_condition, turned_at
 
 _FAILED: Final = (Reason.FAILED, Reason.DEADLINE_EXCEEDED)
@@ -18,14 +18,14 @@ class Summary:
     """By a fleet's status. ``is_ready``: None while it has no such condition, as a suspended fleet.
 
     ``is_settled``: ready, suspended or over, so that there is nothing that a warning could explain.
-    ``heard_from``: since when each condition that tells warnings does; None: it is true, and tells none.
+    ``warnings_count_from``: for each condition that shows warnings, from when on they count. None: it is true.
     ``code_of_failed``: the ConfigMap with the code of a fleet that failed; None if it did not, or has none.
     """
 
     phase: Phase
     is_ready: bool | None
     is_settled: bool
-    heard_from: tuple[datetime | None, ...]
+    warnings_count_from: tuple[datetime | None, ...]
     code_of_failed: str | None
 
 
@@ -36,15 +36,16 @@ def summary(fleet: Object) -> Summary:
     ended = conditions.get(ConditionType.COMPLETED, {}).get("reason")
     code = (fleet.get("spec") or {}).get("code") or {}
     # A fleet is Ready without its evaluators, whose warnings are of interest all the same.
-    has_trouble = any(conditions.get(one, {}).get("status") == "False" for one in TELL)
+    has_trouble = any(conditions.get(one, {}).get("status") == "False" for one in CONDITIONS_WITH_WARNINGS)
     phase = status.get("phase")
     return Summary(
         # One without a status is pending, and one of a newer release may say more than is known here.
         phase=Phase(phase) if phase in set(Phase) else Phase.PENDING,
         is_ready=None if ready is None else ready == "True",
         is_settled=(ready == "True" and not has_trouble) or ended not in (None, Reason.RUNNING),
-        heard_from=tuple(
-            heard_from(is_true=has_condition(fleet, one), turned_at=turned_at(fleet, one)) for one in TELL
+        warnings_count_from=tuple(
+            warnings_count_from(is_true=has_condition(fleet, one), turned_at=turned_at(fleet, one))
+            for one in CONDITIONS_WITH_WARNINGS
         ),
         code_of_failed=str(code["configMap"]) if code.get("configMap") and ended in _FAILED else None,
     )

@@ -44,7 +44,7 @@ class Step:
 
 
 class Ticks:
-    """Takes ``steps`` in their order; ``heard`` is called whenever the API server answered all that was asked.
+    """Takes ``steps`` in their order; ``heard`` is called whenever the API server answered every request.
 
     ``unheard`` is set where a watch began, which says nothing of what happened before.
     """

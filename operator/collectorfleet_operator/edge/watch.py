@@ -59,8 +59,8 @@ async def watch(
     for kind, served in kinds.items():
         _subscribe(registry, kind, served, news)
     ready = asyncio.Event()
-    asked = asyncio.create_task(ready.wait())
-    asked.add_done_callback(lambda waited: None if waited.cancelled() else take_signals())
+    begin = asyncio.create_task(ready.wait())
+    begin.add_done_callback(lambda waited: None if waited.cancelled() else take_signals())
     try:
         await kopf.operator(
             registry=registry,
@@ -71,7 +71,7 @@ async def watch(
             stop_flag=stop,
         )
     finally:
-        asked.cancel()
+        begin.cancel()
 
 
 def _login(trace: aiohttp.TraceConfig, began: OnBegin) -> Callable[..., Awaitable[kopf.AiohttpSession | None]]:
@@ -105,17 +105,17 @@ def _without_lists(began: OnBegin) -> aiohttp.ClientMiddlewareType:
     listed = set[str]()
 
     async def ask(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-        asked = request_of(request.method, request.url)
-        if asked.verb == "list":
+        described = request_of(request.method, request.url)
+        if described.verb == "list":
             listed.add(request.url.path)
             request.url = request.url.update_query(fieldSelector=_NOTHING)
         answer = await send(request)
-        if asked.verb == "watch":
+        if described.verb == "watch":
             # kopf decodes each line for itself, and ends with all of its watches if it cannot.
             answer.content = ReadableLines(answer.content)  # type: ignore[assignment]
-        if asked.verb == "watch" and answer.ok and request.url.path in listed:
+        if described.verb == "watch" and answer.ok and request.url.path in listed:
             listed.remove(request.url.path)
-            began(asked.resource)
+            began(described.resource)
         return answer
 
     return ask

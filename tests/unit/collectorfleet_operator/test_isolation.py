@@ -24,7 +24,7 @@ from tests.unit.collectorfleet_operator.world import KEY, NAME, NOON, World, kin
 
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.table import LISTED
-from collectorfleet_operator.decide.driver_lost import is_lost
+from collectorfleet_operator.decide.driver_lost import is_driver_lost
 from collectorfleet_operator.decide.events import EVENT
 from collectorfleet_operator.edge.event_writer import EventWriter
 from collectorfleet_operator.edge.freshness import Freshness
@@ -169,7 +169,7 @@ def reconciled(world: World) -> tuple[list[Exception], OpenKube]:
 
 def of_all_fleets(world: World) -> list[Metric]:
     """What goes over every fleet, and so must not fail on one."""
-    world.cache.quiet(is_lost)
+    world.cache.quiet(is_driver_lost)
     fleets = world.cache.summaries()
     lists = PlayedLists(ours())
     resync = Resync(lists, world.cache, Freshness(lambda: 0.0), (None,), lambda: NOON, lambda _: None)  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.table import LISTED
 from collectorfleet_operator.children.worker_group import GROUP_LABEL
 from collectorfleet_operator.decide.actions import Action, Create, CreateSecret, Delete, SetStatus, Update
-from collectorfleet_operator.decide.driver_lost import LOST_AFTER, is_lost
+from collectorfleet_operator.decide.driver_lost import LOST_AFTER, is_driver_lost
 from collectorfleet_operator.decide.plan import Plan, plan
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.status import status
@@ -152,7 +152,7 @@ class World:
         """How long until the fleet is looked at if nothing happens: its deadline, or a list finds its driver lost."""
         waits = [self.plan().again_after]
         quiet = self.seen().driver_quiet_for
-        if quiet is not None and not is_lost(quiet):
+        if quiet is not None and not is_driver_lost(quiet):
             waits.append(LOST_AFTER - quiet)
         return min((wait for wait in waits if wait is not None), default=None)
 

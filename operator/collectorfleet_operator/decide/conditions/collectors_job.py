@@ -11,7 +11,7 @@ from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, waiting
-from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods
+from collectorfleet_operator.decide.conditions.pod_messages import describe_lost_pods, describe_terminating
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE, PodProblem
 from collectorfleet_operator.decide.pods import common_problem, count_ready, newest, staying
@@ -59,13 +59,13 @@ def _pods(seen: Situation, job: Object) -> Finding:
     ready = min(count_ready(found), wanted)
     if ready >= wanted:
         return Finding(condition(_TYPE, True, Reason.READY, f"{ready} of {wanted} worker pods are ready"))
-    lost = lost_pods(seen.workers)
+    lost = describe_lost_pods(seen.workers)
     if lost:
         return hindered(_TYPE, Reason.NODE_LOST, lost)
     trouble = _problem(seen, job, found)
     if trouble is not None:
         return hindered(_TYPE, trouble.reason, trouble.message)
-    text = f"{ready} of {wanted} worker pods are ready{going(seen.workers)}"
+    text = f"{ready} of {wanted} worker pods are ready{describe_terminating(seen.workers)}"
     if len(found) < wanted:
         # Longer with each pod of an index that is lost.
         text += f"; Kubernetes has made {len(found)} of them and waits before it replaces a lost pod"

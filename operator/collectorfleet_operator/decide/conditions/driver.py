@@ -11,7 +11,7 @@ from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, waiting
-from collectorfleet_operator.decide.driver_lost import LOST_AFTER, TAKES_LEASE_WITHIN, is_lost
+from collectorfleet_operator.decide.driver_lost import LOST_AFTER, TAKES_LEASE_WITHIN, is_driver_lost
 from collectorfleet_operator.decide.hung import how_it_is_replaced
 from collectorfleet_operator.decide.leftover_containers import ENDS_WITHIN, describe_leftovers
 from collectorfleet_operator.decide.outcome import first_line
@@ -87,7 +87,7 @@ def _running(seen: Situation, pod: Pod) -> Finding:
 
 def _lost(seen: Situation, pod: Pod) -> str:
     lease = f"Lease {names.driver_name(seen.fleet.metadata.name)}"
-    if is_lost(seen.driver_quiet_for):
+    if is_driver_lost(seen.driver_quiet_for):
         what = f"has not renewed {lease} for more than {LOST_AFTER.seconds} s"
     else:
         what = f"has run for {TAKES_LEASE_WITHIN.seconds} s without {lease}"

@@ -13,7 +13,7 @@ from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
 from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, waiting
-from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods
+from collectorfleet_operator.decide.conditions.pod_messages import describe_lost_pods, describe_terminating
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE
 from collectorfleet_operator.decide.pods import common_problem, count_ready, staying
@@ -38,7 +38,8 @@ def with_evaluators(seen: Situation, cluster: Object, workers: str, late: str) -
         return _ready(f"the head, {workers} and {ready} of {size.pods} evaluator pods")
     trouble = _problem(seen, cluster, found)
     if trouble is None:
-        text = f"the head and {workers} are ready, and {ready} of {size.pods} evaluator pods{going(seen.evaluators)}"
+        evaluators = f"{ready} of {size.pods} evaluator pods{describe_terminating(seen.evaluators)}"
+        text = f"the head and {workers} are ready, and {evaluators}"
         if len(found) < size.pods:
             text += f"; KubeRay has made {len(found)} of them{late}"
         trouble = waiting(_TYPE, Reason.WORKERS_STARTING, text)
@@ -50,7 +51,7 @@ def _ready(what: str) -> Finding:
 
 
 def _problem(seen: Situation, cluster: Object, found: list[Pod]) -> Finding | None:
-    lost = lost_pods(seen.evaluators)
+    lost = describe_lost_pods(seen.evaluators)
     if lost:
         return hindered(_TYPE, Reason.NODE_LOST, lost)
     common = common_problem(found, "evaluator pods")

@@ -6,7 +6,7 @@ from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.conditions.outcome import Over
 from collectorfleet_api.conditions.summary import completed, ready, stalled
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, WhenFinished
-from collectorfleet_operator.decide.conditions.pods_told import cluster_type
+from collectorfleet_operator.decide.conditions.pod_messages import cluster_type
 from collectorfleet_operator.decide.conditions.up_to_date import up_to_date_after
 from collectorfleet_operator.decide.situation import Situation
 

@@ -13,7 +13,7 @@ from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
 from collectorfleet_operator.decide.conditions.evaluators import with_evaluators
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, stuck, waiting
-from collectorfleet_operator.decide.conditions.pods_told import going, lost_pods
+from collectorfleet_operator.decide.conditions.pod_messages import describe_lost_pods, describe_terminating
 from collectorfleet_operator.decide.kuberay import is_late
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE, PodProblem
@@ -76,7 +76,7 @@ def _pods(seen: Situation, cluster: Object, late: str) -> Finding:
     head_ready = any(pod.is_ready for pod in heads)
     if head_ready and ready >= wanted:
         return with_evaluators(seen, cluster, f"{ready} of {wanted} worker pods", late)
-    lost = lost_pods([*seen.heads, *seen.workers])
+    lost = describe_lost_pods([*seen.heads, *seen.workers])
     if lost:
         return hindered(_TYPE, Reason.NODE_LOST, lost)
     found = _problem(seen, cluster, heads, workers, list(sizes))
@@ -88,7 +88,7 @@ def _pods(seen: Situation, cluster: Object, late: str) -> Finding:
         return waiting(_TYPE, Reason.HEAD_PENDING, f"KubeRay has not made the head pod yet{late}")
     if not head_ready:
         return waiting(_TYPE, Reason.HEAD_STARTING, f"head pod {heads[0].name} is not ready yet")
-    text = f"{ready} of {wanted} worker pods are ready{_lacking(sizes, ready_pods)}{going(seen.workers)}"
+    text = f"{ready} of {wanted} worker pods are ready{_lacking(sizes, ready_pods)}{describe_terminating(seen.workers)}"
     if len(workers) < wanted:
         text += f"; KubeRay has made {len(workers)} of them{late}"
     return waiting(_TYPE, Reason.WORKERS_STARTING, text)
@@ -98,8 +98,8 @@ def _lacking(sizes: Mapping[str, GroupSize], ready: Mapping[str, int]) -> str:
     """`` (big 1 of 2)``: the groups that wait for pods; empty where there is one group only."""
     if len(sizes) == 1:
         return ""
-    told = [f"{name} {ready[name]} of {size.pods}" for name, size in sizes.items() if ready[name] < size.pods]
-    return f" ({', '.join(told)})"
+    incomplete = [f"{name} {ready[name]} of {size.pods}" for name, size in sizes.items() if ready[name] < size.pods]
+    return f" ({', '.join(incomplete)})"
 
 
 def _secret_taken(cluster: Object) -> str:

@@ -12,7 +12,7 @@ from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.conditions.outcome import Suspended
 from collectorfleet_api.conditions.summary import completed, stalled
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
-from collectorfleet_operator.decide.conditions.pods_told import cluster_type
+from collectorfleet_operator.decide.conditions.pod_messages import cluster_type
 from collectorfleet_operator.decide.conditions.up_to_date import up_to_date_suspended
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import Stop, why_suspended_idle

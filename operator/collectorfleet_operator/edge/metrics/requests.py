@@ -27,7 +27,7 @@ class Request:
     resource: str
 
 
-Asked = Callable[[Request, str, float], None]
+OnRequest = Callable[[Request, str, float], None]
 
 
 def request_of(method: str, url: URL) -> Request:
@@ -60,21 +60,21 @@ def _verb(method: str, url: URL, *, is_named: bool) -> str:
     return "get" if is_named else "list"
 
 
-def tracing(asked: Asked, clock: Callable[[], float] = time.monotonic) -> aiohttp.TraceConfig:
-    """Tells ``asked`` of every request of an HTTP client: which, its HTTP status, and seconds to the answer."""
+def tracing(on_request: OnRequest, clock: Callable[[], float] = time.monotonic) -> aiohttp.TraceConfig:
+    """Call ``on_request`` for every request of an HTTP client: the request, its HTTP status, seconds to the answer."""
 
     async def start(_: aiohttp.ClientSession, request: SimpleNamespace, __: aiohttp.TraceRequestStartParams) -> None:
         request.began = clock()
 
-    async def end(_: aiohttp.ClientSession, request: SimpleNamespace, said: aiohttp.TraceRequestEndParams) -> None:
-        asked(request_of(said.method, said.url), str(said.response.status), clock() - request.began)
+    async def end(_: aiohttp.ClientSession, request: SimpleNamespace, answered: aiohttp.TraceRequestEndParams) -> None:
+        on_request(request_of(answered.method, answered.url), str(answered.response.status), clock() - request.began)
 
     async def fail(
-        _: aiohttp.ClientSession, request: SimpleNamespace, said: aiohttp.TraceRequestExceptionParams
+        _: aiohttp.ClientSession, request: SimpleNamespace, answered: aiohttp.TraceRequestExceptionParams
     ) -> None:
         # Cancelled is what the operator does itself, when it ends.
-        if not isinstance(said.exception, asyncio.CancelledError):
-            asked(request_of(said.method, said.url), NO_ANSWER, clock() - request.began)
+        if not isinstance(answered.exception, asyncio.CancelledError):
+            on_request(request_of(answered.method, answered.url), NO_ANSWER, clock() - request.began)
 
     trace = aiohttp.TraceConfig()
     trace.on_request_start.append(start)

@@ -16,7 +16,7 @@ from collectorfleet_operator.children.group_sizes import sizes_of, worker_groups
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide.actions import Delete
-from collectorfleet_operator.decide.events import story
+from collectorfleet_operator.decide.events import condition_changes
 from collectorfleet_operator.decide.rolling import stale
 from collectorfleet_operator.decide.situation import Refused
 from collectorfleet_operator.objects import has_condition, name_of, uid_of
@@ -92,7 +92,9 @@ def test_evaluators_that_fit_nowhere_are_told_with_the_cause_and_hold_up_nothing
     assert FITS_NOWHERE in found[2]
     assert told(status, "Ready")[:2] == ("True", "Collecting")
     assert told(status, "Stalled")[0] == "False"
-    assert [one.reason for one in story(before, status) if one.type == "Warning"] == ["EvaluatorUnschedulable"]
+    assert [one.reason for one in condition_changes(before, status) if one.type == "Warning"] == [
+        "EvaluatorUnschedulable"
+    ]
 
 
 @pytest.mark.parametrize("report", [None, 0], ids=["no report", "no collector"])

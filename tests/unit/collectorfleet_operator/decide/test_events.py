@@ -8,14 +8,14 @@ from tests.unit.collectorfleet_operator.world import KEY, NOON, World, kinds, la
 from collectorfleet_api.v1alpha1 import CollectorFleet, Reason
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.role import ROLE
-from collectorfleet_operator.decide.events import Change, event, story
+from collectorfleet_operator.decide.events import Change, condition_changes, event
 from collectorfleet_operator.decide.situation import Refused
 
 
 def changes(world: World, seconds: float = 0) -> list[Change]:
     """What the next look at the world has to tell."""
     before = CollectorFleet.parse_stored(world.get(FLEET)).status
-    return story(before.conditions if before else [], world.look(later(seconds)))
+    return condition_changes(before.conditions if before else [], world.look(later(seconds)))
 
 
 def told(world: World, seconds: float = 0) -> list[str]:
@@ -89,7 +89,7 @@ def test_an_invalid_spec_and_a_missing_kuberay_are_told_once() -> None:
     world = World({"spec.collectors.resources": {"gpu": 1.5}})
     assert told(world) == ["Warning InvalidSpec"]
     world = World()
-    found = story([], world.look(kuberay_installed=False))
+    found = condition_changes([], world.look(kuberay_installed=False))
     assert [one.reason for one in found] == ["KubeRayMissing"]
 
 
@@ -97,7 +97,7 @@ def test_an_invalid_spec_and_a_missing_kuberay_are_told_once() -> None:
 def test_a_child_that_is_refused_is_told_once(world: World) -> None:
     before = world.look().conditions
     refused = Refused(ROLE, Reason.REFUSED, "apply Role: exceeded quota")
-    found = [(one.type, one.reason, one.message) for one in story(before, world.look(refused=[refused]))]
+    found = [(one.type, one.reason, one.message) for one in condition_changes(before, world.look(refused=[refused]))]
     assert found == [("Warning", "Refused", refused.message)]
 
 
@@ -121,9 +121,9 @@ def test_the_same_change_told_again_is_the_same_event() -> None:
     world.start()
     before = CollectorFleet.parse_stored(world.get(FLEET)).status
     assert before is not None
-    once = story(before.conditions, world.look(NOON))
+    once = condition_changes(before.conditions, world.look(NOON))
     # Killed before the status was written: the next operator sees the same change, later.
-    again = story(before.conditions, world.look(later(30)))
+    again = condition_changes(before.conditions, world.look(later(30)))
     assert [event(KEY, "fleet-1", one, NOON)["metadata"]["name"] for one in once] == [
         event(KEY, "fleet-1", one, later(30))["metadata"]["name"] for one in again
     ]

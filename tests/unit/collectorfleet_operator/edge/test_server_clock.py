@@ -15,21 +15,21 @@ HERE = datetime(2026, 7, 1, 12, tzinfo=UTC)
 @pytest.mark.parametrize("ahead", [timedelta(minutes=5), timedelta(minutes=-5)], ids=["ahead", "behind"])
 def test_times_are_those_of_the_api_server_wherever_this_clock_stands(ahead: timedelta) -> None:
     clock = ServerClock(lambda: HERE)
-    clock.heard(format_datetime(HERE + ahead, usegmt=True))
+    clock.observe(format_datetime(HERE + ahead, usegmt=True))
     assert clock.now() == HERE + ahead
 
 
 @pytest.mark.parametrize("date", [format_datetime(HERE - timedelta(seconds=2), usegmt=True), None, "soon"])
 def test_clocks_that_are_in_step_and_answers_that_say_nothing_change_nothing(date: str | None) -> None:
     clock = ServerClock(lambda: HERE)
-    clock.heard(date)
+    clock.observe(date)
     assert clock.now() == HERE
 
 
 def test_a_clock_that_is_put_right_is_believed_again() -> None:
     here = HERE
     clock = ServerClock(lambda: here)
-    clock.heard(format_datetime(HERE + timedelta(hours=1), usegmt=True))
+    clock.observe(format_datetime(HERE + timedelta(hours=1), usegmt=True))
     here = HERE + timedelta(hours=1)
-    clock.heard(format_datetime(here, usegmt=True))
+    clock.observe(format_datetime(here, usegmt=True))
     assert clock.now() == here

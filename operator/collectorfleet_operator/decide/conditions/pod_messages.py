@@ -18,18 +18,18 @@ def cluster_type(seen: Situation) -> ConditionType:
     return ConditionType.RAY_CLUSTER_READY if has_ray else ConditionType.COLLECTORS_JOB_READY
 
 
-def lost_pods(found: Sequence[Pod]) -> str:
+def describe_lost_pods(found: Sequence[Pod]) -> str:
     """Return which of the pods are on a node that is lost or silent, each by name; empty if none is."""
-    told = [f"pod {pod.name} is lost with node {pod.node}" for pod in found if pod.is_lost_with_node]
-    told += [
+    messages = [f"pod {pod.name} is lost with node {pod.node}" for pod in found if pod.is_lost_with_node]
+    messages += [
         f"pod {pod.name} does not answer: node {pod.node} is silent"
         for pod in found
         if pod.is_node_silent and not pod.is_terminating
     ]
-    return "; ".join(told[:_MOST])
+    return "; ".join(messages[:_MOST])
 
 
-def going(workers: Sequence[Pod]) -> str:
+def describe_terminating(workers: Sequence[Pod]) -> str:
     """``; being deleted: ...`` by name; empty if none is."""
     names_ = [pod.name for pod in workers if pod.is_terminating]
     return f"; being deleted: {', '.join(names_[:_MOST])}" if names_ else ""
