@@ -5,18 +5,29 @@ from __future__ import annotations
 import gc
 import json
 import weakref
+from collections.abc import Iterable
 
 import pytest
+from pydantic import ValidationError
+from tests.integration.odd_manifests import odd_manifests
 from tests.manifests import manifest
 
+from collectorfleet_api.rules.validation import read
+from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.edge.readings import Readings
 from collectorfleet_operator.objects import Key, Object
 
 MANY = 1_000
+ODD = 400
+# Places of problems that `kubectl scale` can cause. The operator adapts a stored fleet instead of refusing it.
+SCALED = tuple(
+    f"spec.{place}: "
+    for place in ("collectors.replicas", "collection.framesPerBatch", "collection.stragglers.firstShares")
+)
 
 
-def stored(number: int, version: int = 1) -> Object:
-    fleet = manifest()
+def stored(number: int, version: int = 1, fleet: Object | None = None) -> Object:
+    fleet = manifest() if fleet is None else fleet
     fleet["metadata"] |= {
         "namespace": "default",
         "name": f"fleet-{number}",
@@ -63,6 +74,36 @@ def test_a_fleet_that_is_larger_than_the_budget_stays_parsed_until_the_next_one(
     assert parsed(readings, stored(1)) is one
     parsed(readings, stored(2))
     assert parsed(readings, stored(1)) is not one
+
+
+def test_the_operator_finds_the_problems_that_validate_finds() -> None:
+    """Beside test_crd_agrees, which compares validate and the rules of the CRD on the same odd fleets."""
+    compared = refused = 0
+    for number, odd in enumerate(odd_manifests(ODD)):
+        validated = read(odd)
+        found = Readings().read(stored(number, fleet=odd), lambda: None)
+        if not isinstance(validated, list):
+            assert found is not None, odd["spec"]
+            assert found[1] == [], odd["spec"]
+        elif found is not None and is_of_the_right_shape(odd):
+            assert but_scaled(found[1]) == but_scaled(str(problem) for problem in validated), odd["spec"]
+            refused += 1
+        compared += found is not None
+    assert compared > ODD // 10, "the sample has fleets that can be read"
+    assert refused > ODD // 50, "the sample has fleets that a rule refuses"
+
+
+def but_scaled(found: Iterable[str]) -> list[str]:
+    return [problem for problem in found if not problem.startswith(SCALED)]
+
+
+def is_of_the_right_shape(fleet: Object) -> bool:
+    """Whether validate knows all of its fields; of a stored fleet the operator drops the others."""
+    try:
+        CollectorFleet.parse(fleet)
+    except ValidationError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("end", ["is deleted", "changes"])
