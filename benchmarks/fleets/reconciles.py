@@ -28,6 +28,7 @@ from collectorfleet_operator.children.table import DRIVER_CHILD, LEASE_CHILD, RA
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.event_writer import EventWriter
+from collectorfleet_operator.edge.readings import BUDGET_BYTES
 from collectorfleet_operator.edge.reconcile import Reconciler
 from collectorfleet_operator.objects import Key, Kind, Object, has_condition, name_of, namespace_of
 
@@ -47,7 +48,7 @@ has changed since the reconcile before, and nothing is written.
 
 * *Python calls* are the calls of Python functions that `sys.setprofile` counts.
 * *After {OTHERS:,} others*: this number of other fleets of four pods was reconciled meanwhile. The operator keeps the
-  fleets that it reconciled last in a parsed form: 8 MiB of their text, which is about 2,400 such fleets.
+  fleets that it reconciled last in a parsed form: {BUDGET_BYTES // 2**20} MiB of their text, about 2,400 such fleets.
 * No API server takes part. The fleets have one collector for each worker pod.
 * *{FLEETS} fleets* are reconciled one after the other, and the time is that of all of them.
 """
