@@ -32,9 +32,9 @@ _READ: Final[Mapping[Kind, Callable[[Object], Pod | Workload]]] = {POD: read_pod
 class _Stored:
     """An object as text: a fraction of its size, and nothing that the garbage collector would have to go through.
 
-    ``matters`` stands for what of a fleet something is decided on. ``facts`` are read once from each version. Of
-    a pod nothing else is kept, and ``text`` is a digest that tells its versions apart: a fleet may have 10,000 pods,
-    and decoding all of them takes 250 ms.
+    ``matters`` changes if a part of a fleet changes that decisions depend on. ``facts`` are read once from each
+    version. Of a pod nothing else is kept, and ``text`` is a digest that tells its versions apart. A fleet may have
+    10,000 pods, and decoding all of them takes 250 ms.
     """
 
     uid: str
