@@ -15,6 +15,7 @@ from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
 from collectorfleet_operator.children.workload import WORKLOAD
+from collectorfleet_operator.decide.lease import Lease, read_lease
 from collectorfleet_operator.decide.pod import Pod, read_pod
 from collectorfleet_operator.decide.routine import what_matters
 from collectorfleet_operator.decide.workload import Workload, read_workload
@@ -24,8 +25,9 @@ from collectorfleet_operator.edge.summary import Summary, summary
 from collectorfleet_operator.edge.trimmed import trimmed
 from collectorfleet_operator.objects import Key, Kind, Object, label, metadata, name_of, namespace_of, uid_of
 
+_Facts = Pod | Workload | Lease
 # The kinds whose facts are read once from each version.
-_READ: Final[Mapping[Kind, Callable[[Object], Pod | Workload]]] = {POD: read_pod, WORKLOAD: read_workload}
+_READ: Final[Mapping[Kind, Callable[[Object], _Facts]]] = {POD: read_pod, WORKLOAD: read_workload, LEASE: read_lease}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class _Stored:
     version: int
     text: bytes
     matters: int
-    facts: Pod | Workload | None = None
+    facts: _Facts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,11 @@ class Cache:
         """Return the facts of a Workload."""
         stored = self._stored(WORKLOAD, key)
         return stored.facts if stored is not None and isinstance(stored.facts, Workload) else None
+
+    def lease(self, key: Key) -> Lease | None:
+        """Return the facts of a Lease."""
+        stored = self._stored(LEASE, key)
+        return stored.facts if stored is not None and isinstance(stored.facts, Lease) else None
 
     def keys_of_fleet(self, kind: Kind, fleet: Key) -> list[Key]:
         return sorted(self._of_fleet.get((kind, fleet), set()))

@@ -74,17 +74,17 @@ def observe(
         code_changed_at=code_changed_at,
         reported_at=_reported_at(stored),
     )
-    lease, pod = seen.children.get(LEASE_CHILD), seen.driver_pod
+    of, pod = LEASE_CHILD.key(key), seen.driver_pod
     if pod is None:
         return seen
-    if lease is not None and _holds(pod, lease):
-        of = LEASE_CHILD.key(key)
+    lease = cache.lease(of)
+    if lease is not None and lease.is_held_by(pod):
         return replace(seen, driver_quiet_for=cache.quiet_for(of), driver_ahead=cache.driver_ahead(of))
     began = pod.began.get(CONTAINER)
     if began is None:
         return seen
     # One that ends gives its Lease back a moment before its container has ended.
-    return replace(seen, driver_unheld_for=now - max(began, cache.free_since(LEASE_CHILD.key(key)) or began))
+    return replace(seen, driver_unheld_for=now - max(began, cache.free_since(of) or began))
 
 
 def children_of(cache: Cache, key: Key) -> dict[Child, Object]:
@@ -98,12 +98,6 @@ def _check_readable(children: Iterable[Object], pods: Iterable[Pod]) -> None:
     why = next((why for why in found if why is not None), None)
     if why is not None:
         raise UnreadableError(why)
-
-
-def _holds(pod: Pod, lease: Object) -> bool:
-    """Whether the Lease is this pod's: one left by an earlier driver says nothing about this one."""
-    holder = (lease.get("spec") or {}).get("holderIdentity") or ""
-    return str(holder).startswith(pod.name)
 
 
 def _reported_at(fleet: Object) -> str | None:
