@@ -48,7 +48,7 @@ has changed since the reconcile before, and nothing is written.
 
 * *Python calls* are the calls of Python functions that `sys.setprofile` counts.
 * *After {OTHERS:,} others*: this number of other fleets of four pods was reconciled meanwhile. The operator keeps the
-  fleets that it reconciled last in a parsed form: {BUDGET_BYTES // 2**20} MiB of their text, about 2,400 such fleets.
+  fleets that it reconciled last in a parsed form: {BUDGET_BYTES // 2**20} MiB of their text, about 1,200 such fleets.
 * No API server takes part. The fleets have one collector for each worker pod.
 * *{FLEETS} fleets* are reconciled one after the other, and the time is their sum.
 """

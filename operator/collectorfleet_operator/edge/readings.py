@@ -1,7 +1,7 @@
 """Stored fleets as models: parsed once for each version of a fleet and of its driver's Job.
 
-Most reconciles of a fleet find the version that the reconcile before has parsed. A model takes about ten times the
-memory of its text, so a budget in bytes of text limits how many fleets stay parsed.
+Most reconciles of a fleet find the version that the reconcile before has parsed. A model and
+its manifests take up to 28 times the memory of the text, so a budget in bytes of text limits how many fleets stay parsed.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from collectorfleet_operator.objects import (
     why_unreadable,
 )
 
-# About 80 MB of models: 2,400 fleets of the size of an example, or five of the largest that an API server stores.
-BUDGET_BYTES: Final = 8 * 2**20
+# About 120 MB of models and manifests: 1,200 fleets of four pods, or two of the largest that an API server stores.
+BUDGET_BYTES: Final = 4 * 2**20
 
 _Version = tuple[str, ...]
 
