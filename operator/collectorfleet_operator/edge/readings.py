@@ -1,7 +1,7 @@
 """Stored fleets as models: parsed once for each version of a fleet and of its driver's Job.
 
-Most reconciles of a fleet find the version that the reconcile before has parsed. A model and
-its manifests take up to 28 times the memory of the text, so a budget in bytes of text limits how many fleets stay parsed.
+Most reconciles of a fleet find the version that the reconcile before has parsed. The memory is limited by a budget in
+bytes of text. A model and its manifests take up to 28 times the memory of their text.
 """
 
 from __future__ import annotations
