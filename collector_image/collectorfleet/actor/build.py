@@ -26,6 +26,7 @@ from collectorfleet.actor.stamp import SharedVersion, stamped
 from collectorfleet.actor.workers import prepare_workers, seeding
 from collectorfleet.codec.settings import move_settings
 from collectorfleet.messages import POLICY
+from collectorfleet.torchrl_private.collectors import allow_no_weights
 from collectorfleet.user_code import takes
 
 # A parameter of the user's factory of environments.
@@ -68,9 +69,8 @@ def build(config: CollectorConfig, incarnation: int, seeds: Seeds = ALONE) -> Ro
             raise NotExact(
                 f"{collector.inexact}; use Auto, which leaves such environments and policies to TorchRL's loop"
             )
-    if isinstance(collector, Collector) and not hasattr(collector, "_policy_w_state_dict"):
-        # TorchRL's collector refuses to load any state where the policy has none.
-        collector._policy_w_state_dict = nn.Module()
+    if isinstance(collector, Collector):
+        allow_no_weights(collector)
     return RolloutRunner(config, collector, incarnation, cutter, shared, normalization)
 
 

@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
 
+from collectorfleet.torchrl_private.environments import CHANGE_STATE, PROCESS_CALL
+
 # Methods after which an environment is no longer where the last observation was made.
-_CHANGES_STATE: Final = {"step", "_step", "reset", "_reset", "seed", "set_seed", "_set_seed", "load_state_dict"}
+_CHANGES_STATE: Final = {"step", "reset", "seed", "set_seed", "load_state_dict", *CHANGE_STATE}
 # How a call reaches the processes of an environment, where nobody here sees what it does.
 _REACHES_PROCESSES: Final = {
-    ("_dispatch_caller_parallel", "__call__"),  # ParallelEnv of TorchRL
+    (PROCESS_CALL, "__call__"),  # ParallelEnv of TorchRL
     ("AsyncVectorEnv", "call_async"),  # Gymnasium
 }
 
@@ -23,7 +25,7 @@ class EnvironmentCalls:
     def __init__(self) -> None:
         self.changed_state = False
 
-    def _saw(self, frame: FrameType, event: str, _: Any) -> None:
+    def saw(self, frame: FrameType, event: str, _: Any) -> None:
         if event != "call" or self.changed_state:
             return
         code = frame.f_code
@@ -47,7 +49,7 @@ def watch_environments() -> Iterator[EnvironmentCalls]:
     miss those that others hold.
     """
     calls, before = EnvironmentCalls(), sys.getprofile()
-    sys.setprofile(calls._saw)
+    sys.setprofile(calls.saw)
     try:
         yield calls
     finally:

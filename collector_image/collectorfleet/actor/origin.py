@@ -12,8 +12,9 @@ from enum import StrEnum
 from typing import Final
 
 from torch import nn
-from torchrl._utils import _check_for_faulty_process
 from torchrl.envs import EnvBase
+
+from collectorfleet.torchrl_private.collectors import PROCESS_CHECK
 
 _KEY: Final = "collectorfleet_origin"
 # What TorchRL's collectors of several processes put between the message and the traceback of an error in one of them.
@@ -89,7 +90,7 @@ def origin_of(error: BaseException) -> Origin:
             return Origin.POLICY
     if not called:
         return Origin.POLICY
-    if frame.f_code is _check_for_faulty_process.__code__:
+    if frame.f_code is PROCESS_CHECK:
         return Origin.PROCESSES
     return Origin.OPTIONS if called == file else Origin.FRAMES
 

@@ -32,6 +32,15 @@ from collectorfleet.actor.target import target_of
 from collectorfleet.codec import frames as keys
 from collectorfleet.messages import POLICY, Episodes, Recorded, Request, Segment
 from collectorfleet.normalization import Normalization
+from collectorfleet.torchrl_private.collectors import (
+    frames_so_far,
+    keeps_batch,
+    kept_batch,
+    make_carrier,
+    make_kept_batch,
+    set_frames,
+    set_kept_batch,
+)
 
 _OF_THE_DRIVER = ("policy_state_dict", "iter", "frames")
 # What methods of environments return to be called in a row.
@@ -186,8 +195,8 @@ class RolloutRunner:
         if self._has_other_entries:
             # A transform came or left. As TorchRL's collector does when it is built.
             with calling(Origin.ENVIRONMENT):
-                self.collector._make_carrier()
-            self.collector._maybe_make_final_rollout(make_rollout=self.collector._use_buffers)
+                make_carrier(self.collector)
+            make_kept_batch(self.collector)
         elif self._begins_anew:
             with calling(Origin.ENVIRONMENT):
                 self.collector.reset()
@@ -239,15 +248,15 @@ class RolloutRunner:
     def _ask_for(self, frames: int, *, random: bool) -> None:
         collector = self.collector
         # The collector counts frames by itself; the driver counts them over the whole fleet.
-        collector.init_random_frames = collector._frames + frames if random else 0
+        collector.init_random_frames = frames_so_far(collector) + frames if random else 0
         if frames != self._frames:
             if self._config.has_processes:
                 raise RuntimeError(f"{type(collector).__name__} cannot change from {self._frames} to {frames} frames")
-            collector._setup_frames_per_batch(frames)
-            if collector._use_buffers:
-                memory = collector._final_rollout
+            set_frames(collector, frames)
+            if keeps_batch(collector):
+                memory = kept_batch(collector)
                 shape = (*memory.shape[:-1], collector.frames_per_batch)
-                collector._final_rollout = memory[..., :1].expand(shape).clone()
+                set_kept_batch(collector, memory[..., :1].expand(shape).clone())
             self._frames = frames
 
     def _modules(self) -> dict[str, nn.Module]:

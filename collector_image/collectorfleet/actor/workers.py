@@ -17,6 +17,7 @@ from collectorfleet.actor.parameters.environments import answer_in_process
 from collectorfleet.actor.seeds import Seeds
 from collectorfleet.errors import InvalidOption
 from collectorfleet.parameters import EnvironmentParameters
+from collectorfleet.torchrl_private.environments import environments_of
 
 
 def seeding(create: Any, seeds: Seeds, parameters: EnvironmentParameters | None = None) -> Callable[..., Any]:
@@ -67,7 +68,7 @@ def _parallel(env: EnvBase) -> Iterator[ParallelEnv]:
         case TransformedEnv():
             yield from _parallel(env.base_env)
         case SerialEnv() if not env.is_closed:
-            for inner in env._envs:
+            for inner in environments_of(env):
                 yield from _parallel(inner)
         case ParallelEnv():
             yield env

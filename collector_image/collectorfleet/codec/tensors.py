@@ -19,6 +19,7 @@ from torch import Tensor
 
 from collectorfleet.codec import repeats
 from collectorfleet.codec.host import on_the_host
+from collectorfleet.torchrl_private.tensordicts import has_names
 
 # Arrays of Ray's object store are read-only, and nothing here writes to them.
 warnings.filterwarnings("ignore", message="The given NumPy array is not writable", category=UserWarning)
@@ -116,8 +117,8 @@ def decode(encoded: Encoded) -> TensorDictBase:
 
 
 def _encode(batch: TensorDictBase, tensors: list[Tensor], pickled: list[Any]) -> Schema:
-    # Of a lazy stack `_has_names` does not say it.
-    names = tuple(batch.names) if batch._has_names() or isinstance(batch, LazyStackedTensorDict) else None
+    # A lazy stack has names, and TensorDict does not say so.
+    names = tuple(batch.names) if has_names(batch) or isinstance(batch, LazyStackedTensorDict) else None
     if isinstance(batch, LazyStackedTensorDict):
         batch = TensorDict.maybe_dense_stack(batch.tensordicts, batch.stack_dim)
         if isinstance(batch, LazyStackedTensorDict):

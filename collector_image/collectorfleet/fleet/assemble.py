@@ -24,6 +24,7 @@ from collectorfleet.fleet.group_frames import check_groups
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.per_collector import PerCollector
 from collectorfleet.fleet.pool import BufferPool
+from collectorfleet.torchrl_private.tensordicts import has_names
 
 
 class Assembler:
@@ -134,5 +135,5 @@ def _copied(views: Sequence[TensorDictBase], *, stacked: bool, pool: BufferPool)
         else:
             # Ragged or non-tensor data; only a single view comes here with it, see _alike.
             entries[key] = LazyStackedTensorDict.maybe_dense_stack([value.clone()]) if stacked else value.clone()
-    names = [*([None] if stacked else []), *first.names] if first._has_names() else None
+    names = [*([None] if stacked else []), *first.names] if has_names(first) else None
     return TensorDict(entries, batch_size=(*lead, *first.batch_size), names=names, device=first.device)

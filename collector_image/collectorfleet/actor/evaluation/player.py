@@ -11,7 +11,7 @@ import torch
 from tensordict import TensorDictBase
 from torch import Tensor, nn
 from torchrl.envs import Compose, EnvBase, StepCounter, TransformedEnv
-from torchrl.envs.utils import ExplorationType, _make_compatible_policy, set_exploration_type
+from torchrl.envs.utils import ExplorationType, set_exploration_type
 
 from collectorfleet.actor.config import CollectorConfig
 from collectorfleet.actor.evaluation.frames import Frames
@@ -28,6 +28,7 @@ from collectorfleet.actor.target import WeightsTarget, target_of
 from collectorfleet.codec.settings import move_settings
 from collectorfleet.errors import InvalidOption
 from collectorfleet.messages import POLICY, Episodes, Request
+from collectorfleet.torchrl_private.policies import make_compatible_policy
 
 _POLICY_PREFIX: Final = ""
 
@@ -56,7 +57,7 @@ class EpisodePlayer:
             move_settings(policy, where)
             policy.eval()
         with calling(Origin.POLICY):
-            self._act: Any = _make_compatible_policy(
+            self._act: Any = make_compatible_policy(
                 policy,
                 self._env.observation_spec,
                 env=self._env,

@@ -10,6 +10,8 @@ from torchrl.envs.transforms import RNDTransform
 
 from collectorfleet.actor.normalization.transforms import Kept, kept_by
 from collectorfleet.errors import InvalidOption
+from collectorfleet.torchrl_private.environments import are_alike, environments_of
+from collectorfleet.torchrl_private.transforms import keys_of_vec_norm_v2
 
 _INSTEAD: Final = "freeze the transform (freeze()), or make it constant (to_observation_norm())"
 
@@ -49,7 +51,7 @@ def transforms_of(env: EnvBase) -> Iterator[Transform]:
         case SerialEnv():
             if env.is_closed:
                 env.start()
-            for inner in env._envs:
+            for inner in environments_of(env):
                 yield from transforms_of(inner)
 
 
@@ -67,8 +69,8 @@ def _in(env: EnvBase, place: str) -> Generator[tuple[str, Kept], None, int]:
         case SerialEnv():
             if env.is_closed:
                 env.start()
-            for number, inner in enumerate(env._envs):
-                index = yield from _in(inner, place if env._single_task else f"{place}env{number}.")
+            for number, inner in enumerate(environments_of(env)):
+                index = yield from _in(inner, place if are_alike(env) else f"{place}env{number}.")
         case ParallelEnv():
             _look_into_processes(env)
     return index
@@ -84,7 +86,7 @@ def _flat(transform: Transform) -> Iterator[Transform]:
 
 def _refuse_unknown(transform: Transform) -> None:
     if isinstance(transform, VecNormV2) and not transform.stateful and not transform.frozen:
-        keys = ", ".join(map(str, transform._in_keys_safe))
+        keys = ", ".join(map(str, keys_of_vec_norm_v2(transform)))
         raise InvalidOption(
             f"{type(transform).__name__} ({keys}): without stateful=True its statistics are in the data of one "
             "environment, and begin anew with each collector; leave stateful out"
@@ -99,7 +101,7 @@ def _refuse_unknown(transform: Transform) -> None:
 
 def _look_into_processes(env: ParallelEnv) -> None:
     """Processes show nothing of their environments, so one of each kind is built here, looked at and closed."""
-    count = 1 if env._single_task else env.num_workers
+    count = 1 if are_alike(env) else env.num_workers
     for create, arguments in list(zip(env.create_env_fn, env.create_env_kwargs, strict=True))[:count]:
         one = create(**arguments)
         try:

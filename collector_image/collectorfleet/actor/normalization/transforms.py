@@ -11,6 +11,14 @@ from torch import Tensor
 from torchrl.envs import ObservationNorm, RewardScaling, Transform, VecNorm, VecNormV2
 
 from collectorfleet.normalization import Array, Running
+from collectorfleet.torchrl_private.transforms import (
+    VecNormV2State,
+    set_update_of_vec_norm,
+    start_vec_norm,
+    start_vec_norm_v2,
+    sums_of_vec_norm,
+    update_of_vec_norm,
+)
 
 
 class Kept(Protocol):
@@ -31,21 +39,22 @@ class OfVecNormV2:
     """Means that fade; with decay 1, means of all, which are sums once they are multiplied by their number."""
 
     def __init__(self, transform: Any, key: Any) -> None:
-        self._transform, self._key = transform, key
+        self._transform = transform
+        self._state = VecNormV2State(transform, key)
         self.runs = not transform.frozen
 
     @property
     def identity(self) -> int:
-        return int(self._transform._loc.get(self._key).data_ptr())
+        return int(self._state.mean.data_ptr())
 
     def read(self) -> Running:
-        updates = int(self._transform._count.get(self._key))
+        updates = int(self._state.updates)
         weight = updates if self._averages else 1
         sums = {name: weight * _numbers(tensor) for name, tensor in self._tensors().items()}
         return Running(float(self._transform.decay), updates, sums)
 
     def load(self, running: Running) -> dict[str, Array]:
-        self._transform._count.get(self._key).fill_(running.updates)
+        self._state.updates.fill_(running.updates)
         weight = running.updates if self._averages and running.updates else 1
         return {
             name: _written(tensor, running.sums[name] / weight, running.sums[name])
@@ -57,7 +66,7 @@ class OfVecNormV2:
         return bool(self._transform.decay == 1.0)
 
     def _tensors(self) -> dict[str, Tensor]:
-        return {"loc": self._transform._loc.get(self._key), "var": self._transform._var.get(self._key)}
+        return {"loc": self._state.mean, "var": self._state.variance}
 
 
 class OfVecNorm:
@@ -68,26 +77,33 @@ class OfVecNorm:
     def __init__(self, transform: Any, key: Any) -> None:
         self._transform, self._key = transform, key
         self.runs = not transform.frozen
-        if not isinstance(transform._update, _Counted):
-            transform._update = _Counted(transform._update)
-        self._counts: dict[Any, int] = transform._update.counts
-        if transform._td is None or self._of("sum") not in transform._td.keys(include_nested=True):
-            transform._init(transform.parent.fake_tensordict().get("next"), key)
+        update = update_of_vec_norm(transform)
+        if not isinstance(update, _Counted):
+            update = _Counted(update)
+            set_update_of_vec_norm(transform, update)
+        self._counts = update.counts
+        sums = sums_of_vec_norm(transform)
+        if sums is None or self._of("sum") not in sums.keys(include_nested=True):
+            start_vec_norm(transform, transform.parent.fake_tensordict().get("next"), key)
 
     @property
     def identity(self) -> int:
-        return int(self._transform._td.get(self._of("count")).data_ptr())
+        return int(self._sum("count").data_ptr())
 
     def read(self) -> Running:
-        sums = {name: _numbers(self._transform._td.get(self._of(name))) for name in self._NAMES}
+        sums = {name: _numbers(self._sum(name)) for name in self._NAMES}
         return Running(float(self._transform.decay), self._counts.get(self._key, 0), sums)
 
     def load(self, running: Running) -> dict[str, Array]:
         self._counts[self._key] = running.updates
-        return {
-            name: _written(self._transform._td.get(self._of(name)), running.sums[name], running.sums[name])
-            for name in self._NAMES
-        }
+        return {name: _written(self._sum(name), running.sums[name], running.sums[name]) for name in self._NAMES}
+
+    def _sum(self, name: str) -> Tensor:
+        sums = sums_of_vec_norm(self._transform)
+        tensor: Tensor | None = None if sums is None else sums.get(self._of(name))
+        if tensor is None:
+            raise RuntimeError(f"VecNorm has no {name} of {_name(self._key)}")
+        return tensor
 
     def _of(self, name: str) -> Any:
         key = self._key
@@ -159,7 +175,7 @@ def kept_by(transform: Transform) -> dict[str, Kept]:
     """What a transform keeps, by its keys; nothing of one that normalizes nothing, or in a way that is not known."""
     match transform:
         case VecNormV2(stateful=True):
-            transform._maybe_stateful_init(transform.parent.fake_tensordict().get("next"))
+            start_vec_norm_v2(transform, transform.parent.fake_tensordict().get("next"))
             return {_name(key): OfVecNormV2(transform, key) for key in transform.in_keys}
         case VecNorm():
             # Keys that the environment does not have are no mistake of it.

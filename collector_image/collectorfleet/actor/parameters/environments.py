@@ -12,6 +12,7 @@ from collectorfleet.actor.parameters.takers import ParametersRefused
 from collectorfleet.errors import describe
 from collectorfleet.messages import Parameters
 from collectorfleet.parameters import EnvironmentParameters
+from collectorfleet.torchrl_private.environments import environments_of
 
 # What processes of a ParallelEnv answer, by the names of attributes that are put there when they build.
 _OFFER: Final = "offer_environment_parameters"
@@ -103,7 +104,7 @@ def _leaves(env: EnvBase) -> Iterator[EnvBase]:
         case SerialEnv():
             if env.is_closed:
                 env.start()
-            for inner in env._envs:
+            for inner in environments_of(env):
                 yield from _leaves(inner)
         case _:
             yield env

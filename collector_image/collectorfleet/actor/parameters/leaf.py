@@ -14,6 +14,7 @@ from collectorfleet.actor.parameters.takers import ParametersRefused, Taker, fin
 from collectorfleet.errors import describe
 from collectorfleet.messages import Parameters
 from collectorfleet.parameters import Apply, EnvironmentParameters, Through
+from collectorfleet.torchrl_private.environments import RESET_KEY, gymnasium_of, is_vector
 
 
 class Row(NamedTuple):
@@ -58,7 +59,7 @@ class ParameterizedEnvironment:
         Raises:
             ParametersRefused: the environment has no way to take them.
         """
-        if self._at_reset and (self.rows > 1 or getattr(self._env, "_is_batched", False)):
+        if self._at_reset and (self.rows > 1 or is_vector(self._env)):
             raise ParametersRefused(
                 f"environment {name_of(self._env)} is a batch of {self.rows} environments, which are reset at "
                 "different times and have one set of parameters; build one environment and let the fleet make the "
@@ -103,7 +104,7 @@ class ParameterizedEnvironment:
         if self._options.through == Through.RESET_OPTIONS:
             self._give_options()
         # Loops of our own call an environment of Gymnasium without TorchRL's wrapper.
-        owner, name = (env._env, "reset") if _is_gymnasium(env) else (env, "_reset")
+        owner, name = (gymnasium_of(env), "reset") if _is_gymnasium(env) else (env, RESET_KEY)
         reset = getattr(owner, name)
 
         def watched(*args: Any, **kwargs: Any) -> Any:
@@ -148,4 +149,4 @@ class ParameterizedEnvironment:
 
 
 def _is_gymnasium(env: EnvBase) -> bool:
-    return isinstance(env, GymWrapper) and isinstance(env._env, gymnasium.Env)
+    return isinstance(env, GymWrapper) and isinstance(gymnasium_of(env), gymnasium.Env)

@@ -15,6 +15,7 @@ from collectorfleet.actor.parameters.takers import ParametersRefused
 from collectorfleet.codec.frames import TRAJECTORY_KEY
 from collectorfleet.messages import Parameters
 from collectorfleet.parameters import Apply, EnvironmentParameters
+from collectorfleet.torchrl_private.collectors import carrier_of
 
 
 class ParameterStamps:
@@ -93,7 +94,7 @@ class ParameterStamps:
         return rows
 
     def _trajectories(self) -> Tensor:
-        ids: Tensor = self._collector._carrier.get(TRAJECTORY_KEY)
+        ids: Tensor = carrier_of(self._collector).get(TRAJECTORY_KEY)
         return ids.cpu().clone()
 
 

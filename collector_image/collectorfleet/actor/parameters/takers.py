@@ -10,6 +10,7 @@ import numpy as np
 from torchrl.envs import EnvBase
 
 from collectorfleet.parameters import Through
+from collectorfleet.torchrl_private.environments import wrapped_by
 
 _METHOD: Final = "set_parameters"
 _WAYS: Final = (
@@ -122,7 +123,7 @@ class _Attributes:
 def _layers(env: EnvBase) -> Iterator[Any]:
     """TorchRL's environment and all that it wraps, the outermost first."""
     yield env
-    inner = vars(env).get("_env")
+    inner = wrapped_by(env)
     while inner is not None:
         yield inner
         # Wrappers of Gymnasium have it, and those of other libraries.

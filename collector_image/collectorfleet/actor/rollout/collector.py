@@ -13,6 +13,17 @@ from torchrl.envs.utils import set_exploration_type
 from collectorfleet.actor.rollout.exact import NotExact
 from collectorfleet.actor.rollout.find import Found, find_loop
 from collectorfleet.actor.rollout.loop import LeftOver
+from collectorfleet.torchrl_private.collectors import (
+    carrier_of,
+    draws_random_actions,
+    kept_batch,
+    policy_writes,
+    recorded_policy,
+    set_kept_batch,
+    set_recorded_policy,
+    start_trajectories,
+    truncated_at_end,
+)
 
 
 class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
@@ -83,18 +94,18 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
                 raise found
             return self._by_torchrl()
         if self.reset_at_each_iter:
-            self._carrier.update(self.env.reset())
-            self._start_new_trajectories()
-        batch = self._final_rollout
+            carrier_of(self).update(self.env.reset())
+            start_trajectories(self)
+        batch = kept_batch(self)
         with set_exploration_type(self.exploration_type):
-            random = self._should_use_random_frames()
+            random = draws_random_actions(self)
             left = found.loop.run(self, batch, self.frames_per_batch, random=random)
         if left is not None:
             self._use(NotExact(left.why))
             if self.must_be_fast:
                 raise NotExact(f"{left.why}; clone it there, or set collection.rollout to Auto")
             self._finish(batch, left)
-        return self._maybe_set_truncated(batch)
+        return truncated_at_end(self, batch)
 
     def _by_torchrl(self) -> TensorDictBase:
         """A rollout of TorchRL's loop after the hook that it would call."""
@@ -111,12 +122,14 @@ class FastCollector(Collector):  # type: ignore[misc]  # TorchRL has no types
             return
         resets = self.reset_at_each_iter
         self.reset_at_each_iter = False
-        self.frames_per_batch, self._final_rollout = steps - left.begins, batch[..., left.begins :]
+        self.frames_per_batch = steps - left.begins
+        set_kept_batch(self, batch[..., left.begins :])
         try:
             batch[..., left.begins :] = self._by_torchrl()
         finally:
             self.reset_at_each_iter = resets
-            self.frames_per_batch, self._final_rollout = steps, batch
+            self.frames_per_batch = steps
+            set_kept_batch(self, batch)
         if left.shares:
             self._share(batch, left.begins)
 
@@ -137,7 +150,7 @@ def call_in_steps(collector: Any, policy: Any, call: Callable[[], None]) -> None
     if getattr(collector, "cudagraphed_policy", False) and torch.cuda.is_available():
         _call_before_recorded(collector, call)
         return
-    writes: set[Any] = getattr(collector, "_policy_output_keys", set())
+    writes = policy_writes(collector)
 
     def keep(_: Any, __: Any, said: Any) -> None:
         if isinstance(said, TensorDictBase):
@@ -151,14 +164,14 @@ def call_in_steps(collector: Any, policy: Any, call: Callable[[], None]) -> None
 
 
 def _call_before_recorded(collector: Any, call: Callable[[], None]) -> None:
-    recorded = collector._wrapped_policy
+    recorded = recorded_policy(collector)
 
     # A hook of the policy would run while the graph is recorded, and never when the graph is replayed.
     def acting(observed: TensorDictBase) -> Any:
         call()
         return recorded(observed)
 
-    collector._wrapped_policy_maybe_compiled = acting
+    set_recorded_policy(collector, acting)
 
 
 def _find(collector: FastCollector, changed: str | None) -> Found | NotExact:

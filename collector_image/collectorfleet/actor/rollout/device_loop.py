@@ -24,6 +24,7 @@ from collectorfleet.actor.rollout.policies import Policy
 from collectorfleet.actor.rollout.recording import Recorded, Values
 from collectorfleet.actor.rollout.tensor_environment import TensorEnvironment, version_of, zeroed_by_partial_reset
 from collectorfleet.actor.rollout.tensor_memory import Rows, ends_of, ids_of, require_begun
+from collectorfleet.torchrl_private.collectors import carrier_of
 
 CHANGES: Final = "the environment changes what its step is given"
 
@@ -73,7 +74,7 @@ class DeviceLoop:
         Raises:
             NotExact: they did so where TorchRL's frames can no longer be made.
         """
-        carrier, interruptor = collector._carrier, collector.interruptor
+        carrier, interruptor = carrier_of(collector), collector.interruptor
         is_carrier = carrier.device == self.envs.env.device
         memory = self._memory(batch)
         rows = Rows(memory, self.policy.writes)
@@ -253,7 +254,7 @@ class DeviceLoop:
         left: Values,
     ) -> None:
         """Number the trajectories, and leave the rollout to whoever goes on."""
-        carrier = collector._carrier
+        carrier = carrier_of(collector)
         ended = ends_of(memory, taken)
         if not self.envs.allows_done_after_reset:
             require_begun(memory, now, taken, ended)

@@ -17,6 +17,13 @@ from collectorfleet.actor.origin import Origin, calling, mark
 from collectorfleet.actor.rollout.memory import TRAJECTORY
 from collectorfleet.actor.rollout.ownership import owned
 from collectorfleet.actor.rollout.policies import Policy
+from collectorfleet.torchrl_private.collectors import (
+    carrier_of,
+    casts_to_environment,
+    lacks_device,
+    set_carrier,
+    update_trajectories,
+)
 
 
 class EnvironmentLoop:
@@ -40,7 +47,7 @@ class EnvironmentLoop:
         env, interruptor = collector.env, collector.interruptor
         ends = env.done_keys
         self.policy.begin()
-        carrier: TensorDictBase = collector._carrier
+        carrier = carrier_of(collector)
         said: dict[Any, list[Any]] = {key: [] for key in (*self._keys, TRAJECTORY)}
         taken = 0
         while taken < steps:
@@ -49,7 +56,7 @@ class EnvironmentLoop:
             else:
                 self._act(carrier)
             # The same TensorDict, unless only the environment has a device.
-            cast = collector._cast_to_env_device and collector.env_device is not None
+            cast = casts_to_environment(collector) and collector.env_device is not None
             given = carrier.to(collector.env_device) if cast else carrier
             try:
                 output, following = env.step_and_maybe_reset(given)
@@ -58,15 +65,16 @@ class EnvironmentLoop:
                 raise
             reached = output.get("next")
             if output is not carrier:
-                carrier.set("next", reached.clear_device_() if collector._carrier_has_no_device else reached)
+                carrier.set("next", reached.clear_device_() if lacks_device(collector) else reached)
             for key, rows in said.items():
                 rows.append(carrier.get(key))
             following.set("collector", carrier.get("collector").copy())
-            if collector._carrier_has_no_device:
+            if lacks_device(collector):
                 following.clear_device_()
-            collector._carrier = carrier = following
+            carrier = following
+            set_carrier(collector, carrier)
             if any(reached.get(end).any() for end in ends):
-                collector._update_traj_ids(output)
+                update_trajectories(collector, output)
             taken += 1
             if interruptor is not None and interruptor.collection_stopped():
                 break

@@ -14,6 +14,16 @@ from torchrl.envs import Compose, EnvBase, GymEnv, GymWrapper, SerialEnv, Transf
 from collectorfleet.actor.rollout.ends import Ends
 from collectorfleet.actor.rollout.exact import NotExact, require
 from collectorfleet.actor.rollout.vectors import find_vector, wrong_shape
+from collectorfleet.torchrl_private.environments import (
+    allows_done_after_reset,
+    are_alike,
+    compiles_step,
+    environments_of,
+    gymnasium_of,
+    is_vector,
+    shares_buffers,
+    takes_arrays,
+)
 
 _ENDS: Final = {"done", "terminated", "truncated"}
 _NUMBERS: Final = (float, int, np.number)
@@ -104,15 +114,15 @@ def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:
         NotExact: they are not Gymnasium's, or more than their results is read.
     """
     base, outer = _peeled(env)
-    if isinstance(base, GymWrapper) and base._is_batched:
+    if isinstance(base, GymWrapper) and is_vector(base):
         key = _only_observation(base)
         return find_vector(base, key, outer, _reader(base, Tensor.numpy))
     if type(base) is SerialEnv:
-        require(base._single_task, "SerialEnv has environments of several kinds")
-        require(base._use_buffers, "SerialEnv has no buffers")
+        require(are_alike(base), "SerialEnv has environments of several kinds")
+        require(shares_buffers(base), "SerialEnv has no buffers")
         if base.is_closed:
             base.start()
-        chains = [_peeled(one) for one in base._envs]
+        chains = [_peeled(one) for one in environments_of(base)]
         inner = chains[0][1]
         # The transforms of one environment then speak for all. No transform that is understood has a state outside of
         # the data, and transforms with settings are compared.
@@ -123,9 +133,9 @@ def find_environments(env: EnvBase) -> tuple[Stepped, list[Transform]]:
         wrappers, inner = [base], []
     for wrapper in wrappers:
         key = _only_observation(wrapper)
-        require(not wrapper._is_batched, "SerialEnv has vector environments")
+        require(not is_vector(wrapper), "SerialEnv has vector environments")
         require(not wrapper.info_dict_reader, "an info_dict_reader writes to the frames")
-    envs = [wrapper._env for wrapper in wrappers]
+    envs = [gymnasium_of(wrapper) for wrapper in wrappers]
     return Environments(envs, key, _reader(wrappers[0], Tensor.tolist)), [*inner, *outer]
 
 
@@ -162,12 +172,12 @@ def _only_observation(env: EnvBase) -> str:
     """The key of the one observation of an environment that does nothing but what Gymnasium's does."""
     name = type(env).__name__
     require(type(env) in (GymEnv, GymWrapper), f"{name} is not a Gymnasium environment")
-    require(GymWrapper.get_library_name(env._env) == "gymnasium", "the environment is of the older gym")
+    require(GymWrapper.get_library_name(gymnasium_of(env)) == "gymnasium", "the environment is of the older gym")
     require(env.device in (None, torch.device("cpu")), f"the environment's results go to {env.device}")
     require(env.wrapper_frame_skip == 1, f"the environment's action is repeated {env.wrapper_frame_skip} times")
-    require(env._convert_actions_to_numpy, "actions reach the environment as tensors")
-    require("_compiled_step_and_maybe_reset" not in env.__dict__, "the environment's step is compiled")
-    require(not env._allow_done_after_reset, "episodes may be over when they begin")
+    require(takes_arrays(env), "actions reach the environment as tensors")
+    require(not compiles_step(env), "the environment's step is compiled")
+    require(not allows_done_after_reset(env), "episodes may be over when they begin")
     require(not env.run_type_checks, "the environment checks the types of its results")
     require(set(env.done_keys) == _ENDS, "the environment has other ends than done, terminated and truncated")
     require(env.reward_keys == ["reward"] and env.reward_spec.shape[-1:] == (1,), "the reward is not one number")
@@ -177,8 +187,9 @@ def _only_observation(env: EnvBase) -> str:
     ((key, spec),) = observations.items()
     require(isinstance(key, str), f"the observation {key} is nested")
     require(isinstance(spec, Bounded | Unbounded), f"the observation is encoded ({type(spec).__name__})")
-    require(isinstance(env._env.observation_space.shape, tuple), "the observation has no shape")
-    require(spec.shape == env._env.observation_space.shape, "the observation is reshaped")
+    shape = gymnasium_of(env).observation_space.shape
+    require(isinstance(shape, tuple), "the observation has no shape")
+    require(spec.shape == shape, "the observation is reshaped")
     return str(key)
 
 
@@ -188,7 +199,7 @@ def _reader(env: EnvBase, listed: Callable[[Tensor], Any]) -> Callable[[Tensor],
     spec = env.full_action_spec["action"]
     if type(spec) is OneHot and not spec.use_register:
         choices = spec.shape[len(env.batch_size) : -1]
-        require(env._is_batched or not choices or choices.numel() > 1, "the action is an array of one choice")
+        require(is_vector(env) or not choices or choices.numel() > 1, "the action is an array of one choice")
         read = Tensor.numpy if choices else listed
         return lambda actions: read(actions.long().argmax(-1))
     if type(spec) is Categorical and spec.shape == env.batch_size:

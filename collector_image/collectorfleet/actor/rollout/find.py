@@ -24,6 +24,7 @@ from collectorfleet.actor.rollout.stage import Stage
 from collectorfleet.actor.rollout.structure import Structure, chain, containers, require_own_methods
 from collectorfleet.actor.rollout.tensor_environment import TensorEnvironment, base_of
 from collectorfleet.actor.rollout.transforms import BY_ITSELF, vector_forms
+from collectorfleet.torchrl_private.collectors import acting_policy, carrier_of, compact_keys, keeps_batch, kept_batch
 
 CPU = (None, torch.device("cpu"))
 
@@ -45,7 +46,7 @@ def find_loop(collector: Collector) -> Found:
     if _device_of_environment(collector).type != "cpu":
         return found_with_tensors(collector)
     require(collector.storing_device in CPU, "frames are stored on another device than where they are made")
-    _bring_to_cpu(collector._final_rollout)
+    _bring_to_cpu(kept_batch(collector))
     try:
         return _found(collector, _find_whole_loop(collector), list(chain(collector.env)))
     except NotExact as error:
@@ -82,7 +83,7 @@ def _found(
     require_own_methods(objects)
 
     def facts() -> list[Any]:
-        policy = collector._wrapped_policy_uncompiled
+        policy = acting_policy(collector)
         # A CUDA graph keeps the way of drawing that it was recorded with.
         read = [tensor.data_ptr() for tensor in _tensors_of(kept)]
         return [id(collector.env), id(policy), collector.exploration_type, read, *loop.methods_of_environments()]
@@ -109,7 +110,7 @@ def _tensors_read_once(objects: list[Any]) -> Iterator[torch.Tensor]:
 
 
 def _find_environment_loop(collector: Collector, why: str) -> EnvironmentLoop:
-    env, batch = collector.env, collector._final_rollout
+    env, batch = collector.env, kept_batch(collector)
     require(list(env.action_keys) == ["action"], "the action is not one entry named action")
     specs = (env.observation_spec, env.state_spec, env.full_done_spec)
     known = {key for spec in specs for key in spec.keys(True, True)}
@@ -128,11 +129,11 @@ def _find_device_loop(collector: Collector) -> DeviceLoop:
     envs = TensorEnvironment(collector.env)
     recorded = is_recorded(collector)
     policy = _policy(collector, envs.keys, recorded=recorded and envs.launches is not None)
-    keys = _tensors(collector._final_rollout)
+    keys = _tensors(kept_batch(collector))
     nested = [key for key in policy.writes if not isinstance(key, str)]
     require(not nested, "the policy writes a nested entry")
     known = {*envs.keys, *policy.writes, *collector.env.reward_keys, "action", TRAJECTORY}
-    kept = {*keys, *collector._carrier.keys(True, True)}
+    kept = {*keys, *carrier_of(collector).keys(True, True)}
     unknown = [key for key in kept - known if key != "collector" and not (isinstance(key, tuple) and key[0] == "next")]
     require(not unknown, f"no spec has {', '.join(sorted(map(str, unknown)))}")
     require(set(policy.writes) <= keys, "the batch lacks what the policy writes")
@@ -147,7 +148,7 @@ def _device_of_policy(collector: Collector) -> torch.device | None:
     """The device of the policy; None if it has no tensors, and nobody says which."""
     if collector.policy_device is not None:
         return _with_index(collector.policy_device)
-    policy = collector._wrapped_policy_uncompiled
+    policy = acting_policy(collector)
     tensors = [*policy.parameters(), *policy.buffers()] if isinstance(policy, torch.nn.Module) else []
     return tensors[0].device if tensors else None
 
@@ -166,11 +167,11 @@ def _find_whole_loop(collector: Collector) -> Loop:
         "a transform truncates episodes, and a vector environment that resets itself takes no other's ends",
     )
     batched = bool(collector.env.batch_size)
-    batch = collector._final_rollout
+    batch = kept_batch(collector)
     keys = [envs.key, *(one.key for one in stepping)]
     policy = _policy(collector, [*keys, *ENDS], recorded=is_recorded(collector))
-    found = _require_keys(batch, keys, policy.writes, compact=set(collector._compact_next_keys))
-    now = {key: collector._carrier.get(key) for key in keys}
+    found = _require_keys(batch, keys, policy.writes, compact=compact_keys(collector))
+    now = {key: carrier_of(collector).get(key) for key in keys}
     for key, tensor in now.items():
         require(tensor.dtype == batch.get(key).dtype, f"{key} is {tensor.dtype} and is kept as {batch.get(key).dtype}")
     raw = None
@@ -179,7 +180,7 @@ def _find_whole_loop(collector: Collector) -> Loop:
     said = {key: batch.get(key).select(batch.ndim - 1, 0) for key in policy.writes}
     stage = Stage(now, said, batch.get(("next", "reward")).select(batch.ndim - 1, 0), batched=batched)
     # Environments begin with no end, and go on from none.
-    ends = {key: torch.zeros_like(collector._carrier.get(key)) for key in ENDS if key in policy.reads}
+    ends = {key: torch.zeros_like(carrier_of(collector).get(key)) for key in ENDS if key in policy.reads}
     return Loop(envs, raw, stepping, policy, found, stage, ends, batched=batched)
 
 
@@ -199,7 +200,7 @@ def is_recorded(collector: Collector) -> bool:
 
 
 def _policy(collector: Collector, known: list[Any], *, recorded: bool) -> Policy:
-    policy, device = collector._wrapped_policy_uncompiled, collector.policy_device
+    policy, device = acting_policy(collector), collector.policy_device
     beside = None if device is None or _with_index(device) == _device_of_environment(collector) else device
     found = find_policy(policy, known, collector.env.batch_size, beside)
     if collector.compiled_policy:
@@ -214,7 +215,7 @@ def _require_plain(collector: Collector) -> None:
     require(collector.trajs_per_batch is None, "whole trajectories are put together from several rollouts")
     require(collector.policy_version_tracker is None, "TorchRL's PolicyVersion writes to the frames")
     require(collector.track_traj_ids, "trajectories have no ids")
-    require(collector._use_buffers, "the collector keeps no memory for a batch")
+    require(keeps_batch(collector), "the collector keeps no memory for a batch")
 
 
 def _require_keys(batch: Any, keys: list[str], writes: list[Any], compact: set[Any]) -> set[Any]:

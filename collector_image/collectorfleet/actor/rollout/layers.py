@@ -9,6 +9,8 @@ from torch import nn
 from torch.nn.modules.module import _has_any_global_hook
 from torchrl.modules import MLP
 
+from collectorfleet.torchrl_private.policies import reshapes_output
+
 # What torch calls around a module's forward.
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
@@ -28,7 +30,7 @@ def find_layers(network: Any) -> list[Callable[[Any], Any]] | None:
 
 def _layers(module: Any) -> Iterator[nn.Module]:
     # A container with an assigned forward does not call its layers in a row.
-    is_row = type(module) is nn.Sequential or (type(module) is MLP and not module._reshape_out)
+    is_row = type(module) is nn.Sequential or (type(module) is MLP and not reshapes_output(module))
     if is_row and "forward" not in vars(module):
         # Not children(), which tells a layer that comes twice once.
         for inner in module:

@@ -23,6 +23,7 @@ from collectorfleet.actor.rollout.policies import Policy
 from collectorfleet.actor.rollout.recording import Values
 from collectorfleet.actor.rollout.stage import Frame, Said, Stage
 from collectorfleet.actor.rollout.transforms import Observed, Stepping
+from collectorfleet.torchrl_private.collectors import carrier_of
 
 WRITES: Final = "the policy writes into its observation"
 
@@ -87,7 +88,7 @@ class Loop:
             NotExact: the policy did so where TorchRL's frames can no longer be made.
         """
         memory = Memory(batch, self._keys, batched=self._batched)
-        carrier, interruptor = collector._carrier, collector.interruptor
+        carrier, interruptor = carrier_of(collector), collector.interruptor
         stage = self._stage
         stage.begin(carrier)
         # Torch counts what is written into a tensor, but for what is written by ``.data`` or as an array.

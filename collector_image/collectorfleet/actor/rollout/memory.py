@@ -12,6 +12,7 @@ from torchrl.collectors import Collector
 
 from collectorfleet.actor.rollout.ends import Ended
 from collectorfleet.actor.rollout.stage import Frame, Stage, as_array
+from collectorfleet.torchrl_private.collectors import carrier_of, new_trajectories
 
 ENDS: Final = ("done", "terminated", "truncated")
 TRAJECTORY: Final = ("collector", "traj_ids")
@@ -64,14 +65,14 @@ class Memory:
 
     def write_trajectories(self, steps: int, ended: Ended, collector: Collector) -> Tensor:
         """Ids change where a trajectory ended; returns those that the next rollout begins with."""
-        now: Tensor = collector._carrier.get(TRAJECTORY).clone()
+        now: Tensor = carrier_of(collector).get(TRAJECTORY).clone()
         last = now.reshape(-1).numpy()
         ids = self.arrays[TRAJECTORY]
         ids[:, :steps] = last[:, None]
         ids[:, steps:] = -1
         if not ended.which:
             return now
-        fresh = collector._traj_pool.get_traj_and_increment(len(ended.which)).tolist()
+        fresh = new_trajectories(collector, len(ended.which)).tolist()
         for step, one, traj in zip(ended.steps, ended.which, fresh, strict=True):
             ids[one, step + 1 : steps] = last[one] = traj
         return now

@@ -16,7 +16,6 @@ from tensordict.nn import (
 from tensordict.nn.distributions import CompositeDistribution
 from tensordict.nn.probabilistic import InteractionType, interaction_type
 from torch import Tensor, nn
-from torchrl._utils import compile_with_warmup
 from torchrl.modules import (
     Actor,
     ActorValueOperator,
@@ -39,6 +38,17 @@ from collectorfleet.actor.rollout.draws import Draw, RandomState, find_draw
 from collectorfleet.actor.rollout.exact import NotExact, require
 from collectorfleet.actor.rollout.layers import find_layers
 from collectorfleet.actor.rollout.recording import Recorded, Values
+from collectorfleet.torchrl_private.collectors import compile_with_warmup
+from collectorfleet.torchrl_private.policies import (
+    call_module,
+    draw,
+    draws,
+    generator_key,
+    generator_of,
+    modules_of,
+    selects_entries,
+    takes_by_name,
+)
 
 Call = Callable[[Values], None]
 
@@ -72,6 +82,10 @@ class Policy:
         self._device = device
         self._whole: Callable[[Values], Values] | None = None
         self.is_recorded = False
+
+    def add(self, call: Call) -> None:
+        """Have ``call`` called after those before."""
+        self._calls.append(call)
 
     def compile(self, **options: Any) -> None:
         """Have its calls compiled as one, with ``options`` of ``torch.compile``, when it has been called once."""
@@ -144,7 +158,7 @@ def find_policy(
         for key in written:
             require(key not in known, f"the policy writes {_name(key)}, which is the environment's")
         there |= set(written)
-        found._calls.append(call)
+        found.add(call)
         found.writes += [key for key in written if key not in found.writes]
     return found
 
@@ -162,27 +176,27 @@ def _unrolled(policy: Any, batch_size: torch.Size) -> Iterator[tuple[Any, Call |
     """Each module with its call, in their order; containers have none."""
     kind = type(policy)
     if kind in _SEVERAL:
-        require(not policy._select_before_return, f"{kind.__name__} has selected out_keys")
+        require(not selects_entries(policy), f"{kind.__name__} has selected out_keys")
         require(not policy.partial_tolerant, f"{kind.__name__} is partial_tolerant")
         require(policy.inplace in (None, True), f"{kind.__name__} is not inplace")
         if isinstance(policy, ProbabilisticTensorDictSequential):
             require(not policy.return_composite, f"{kind.__name__} returns a composite of distributions")
-            require(policy._requires_sample, f"{kind.__name__} draws nothing itself")
+            require(draws(policy), f"{kind.__name__} draws nothing itself")
         yield policy, None
         if isinstance(policy.module, nn.ModuleList):
             yield policy.module, None  # one of them may be replaced
-        inner = [one for module in policy._module_iter() for one in _unrolled(module, batch_size)]
+        inner = [one for module in modules_of(policy) for one in _unrolled(module, batch_size)]
         # Only there do TorchRL's classes leave the way of drawing as the collector set it.
         drawing = [isinstance(call, _Drawing) for _, call in inner]
         require(not any(drawing[:-1]), f"{kind.__name__} draws before its last module")
         yield from inner
     elif kind in _DRAWING:
         require(policy.num_samples is None, "num_samples draws several actions")
-        require(policy._generator_key is None, "the generator is in the data")
+        require(generator_key(policy) is None, "the generator is in the data")
         require(policy.distribution_class is not CompositeDistribution, "the policy has a CompositeDistribution")
         yield policy, _Drawing(policy)
     elif kind in _ONE:
-        require(policy._kwargs is None, "a module takes its inputs by name")
+        require(not takes_by_name(policy), "a module takes its inputs by name")
         require(policy.inplace in (None, True), f"{kind.__name__} is not inplace")
         require(list(policy.out_keys) == list(policy.out_keys_source), f"{kind.__name__} has selected out_keys")
         yield policy, _Computing(policy)
@@ -214,7 +228,7 @@ class _Computing:
                 made = layer(made)
         else:
             given = [values[key] for key in self._in]
-            made = self._module._call_module(given) if self._plain is None else self._plain(*given)
+            made = call_module(self._module, given) if self._plain is None else self._plain(*given)
         if isinstance(made, Tensor) and len(self._out) == 1:
             values[self._out[0]] = made
             return
@@ -258,7 +272,7 @@ class _Drawing:
 
     def __call__(self, values: Values) -> None:
         kind = interaction_type() or self._module.default_interaction_type
-        if self._draw is None or kind is not InteractionType.RANDOM or self._module._generator is not None:
+        if self._draw is None or kind is not InteractionType.RANDOM or generator_of(self._module) is not None:
             self._by_distribution(values, kind)
         elif self._compared:
             drawn, log_prob = self._draw({name: values[key] for name, key in self._parameters})
@@ -290,14 +304,14 @@ class _Drawing:
     def _by_distribution(self, values: Values, kind: InteractionType) -> None:
         module = self._module
         dist = module.get_dist(values)
-        generator = module._generator
+        generator = generator_of(module)
         random = kind is InteractionType.RANDOM
         if self._at_once and random:
             with use_generator(generator):
                 drawn, log_prob = sample_and_log_prob(dist, torch.Size(), reparameterize=dist.has_rsample)
             values[self._sample], values[self._log_prob] = drawn, log_prob
             return
-        drawn = module._dist_sample(dist, interaction_type=kind, generator=generator)
+        drawn = draw(module, dist, interaction_type=kind, generator=generator)
         values[self._sample] = drawn
         if self._log_prob is not None:
             values[self._log_prob] = dist.log_prob(drawn)

@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from torchrl.envs import EnvBase, SerialEnv, Transform, TransformedEnv
 
 from collectorfleet.actor.rollout.exact import require
+from collectorfleet.torchrl_private.environments import CACHES, environments_of
 
-# What objects keep for themselves, and no choice depends on.
-_CACHES: Final = {"_cache", "_parent", "_container", "_seed_calls_reset"}
 _PLAIN: Final = (bool, int, float, str)
 _COLLECTIONS: Final = (dict, list)
 _LIBRARIES: Final = {"torch", "tensordict", "torchrl"}
@@ -70,7 +69,7 @@ class _Attributes:
         ]
 
     def _matters(self, name: str, value: Any) -> bool:
-        return name not in _CACHES and (self._is_of_policy or isinstance(value, list) or name in _DICTS_OF_ENVIRONMENTS)
+        return name not in CACHES and (self._is_of_policy or isinstance(value, list) or name in _DICTS_OF_ENVIRONMENTS)
 
     def change(self) -> str | None:
         if not _same([*self._now.values()], self._values):
@@ -85,7 +84,7 @@ class _Attributes:
 
     def _other_value(self) -> str | None:
         before = dict(zip(self._names, self._values, strict=True))
-        for name in (before.keys() | self._now.keys()) - _CACHES:
+        for name in (before.keys() | self._now.keys()) - CACHES:
             value = self._now.get(name)
             if name not in before and type(value) in _PLAIN and not hasattr(self._of, name):
                 self._notes.add(name)
@@ -116,7 +115,7 @@ def chain(env: EnvBase) -> Iterator[Any]:
         env = env.base_env
     yield env
     if type(env) is SerialEnv:
-        for one in env._envs:
+        for one in environments_of(env):
             yield from chain(one)
 
 

@@ -12,7 +12,7 @@ from functools import reduce
 from typing import Any, Final
 
 import torch
-from tensordict import TensorDict, TensorDictBase
+from tensordict import TensorDictBase
 from torch import Tensor
 from torchrl.envs import (
     CatTensors,
@@ -33,6 +33,26 @@ from torchrl.envs.batched_envs import BatchedEnvBase
 from collectorfleet.actor.rollout.exact import require
 from collectorfleet.actor.rollout.memory import ENDS
 from collectorfleet.actor.rollout.recording import Values
+from collectorfleet.torchrl_private.environments import (
+    PROCESSING,
+    RESET_KEY,
+    SETTINGS,
+    STEPPING,
+    allows_done_after_reset,
+    call_reset,
+    call_reset_hook,
+    call_step,
+    compiles_step,
+    has_dynamic_specs,
+    has_own_reset_hook,
+    has_simple_ends,
+    hooks_after_step,
+    reset_options,
+    resets_itself,
+    step_rules,
+)
+from collectorfleet.torchrl_private.tensordicts import tensordict_of
+from collectorfleet.torchrl_private.transforms import has_hooks_after_step
 
 # An environment declares these by attributes; docs/gpu-simulators.md says what they promise.
 MASKED_RESET: Final = "masked_reset"
@@ -43,15 +63,7 @@ _CAPTURABLE: Final = (CatTensors, DoubleToFloat, InitTracker, RewardClipping, Re
 # These read one of their tensors on the host in each call.
 _READING: Final = (ObservationNorm, RewardScaling)
 _MASKED: Final = (*_CAPTURABLE, *_READING)
-# What the steps below stand for.
-_STEPPING: Final = (
-    *("step", "_step_and_maybe_reset", "step_and_maybe_reset", "_complete_done"),
-    *("maybe_reset", "any_done", "reset", "_reset_check_done", "_native_autoreset_set_invalid_next_observation"),
-    "rand_action",
-)
 _KEPT: Final = (Tensor, bool, int, float, str)
-_SETTINGS: Final = ("_torchrl_native_autoreset", "_allow_done_after_reset", "_post_step_mdp_hooks", "run_type_checks")
-_RESET: Final = "_reset"
 _INIT: Final = "is_init"
 
 
@@ -66,7 +78,7 @@ class TensorEnvironment:
         _require_tensors(env)
         self.env = env
         self._parts = parts = [base_of(env), *transforms(env)]
-        self._native = bool(env.__dict__.get("_torchrl_native_autoreset", False))
+        self._native = resets_itself(env)
         # Whether TorchRL has an observation and ``next`` of the step before in the same memory.
         self.shares_observations = not self._native
         on_host = None if self._native else _first_without(parts, MASKED_RESET, _MASKED)
@@ -74,8 +86,8 @@ class TensorEnvironment:
         reads = next((type(one).__name__ for one in parts if type(one) in _READING), None)
         self.waits = on_host or (None if reads is None else f"{reads} reads a tensor on the host")
         self.launches = self.waits or _first_without(parts, CAPTURABLE, _CAPTURABLE)
-        self.allows_done_after_reset = self._native or bool(env._allow_done_after_reset)
-        step = env._step_mdp
+        self.allows_done_after_reset = self._native or allows_done_after_reset(env)
+        step = step_rules(env)
         self._observations = list(step.observation_keys)
         self._ends = list(env.done_keys)
         counted = [key for key in env.reward_keys if key in step.state_keys]
@@ -83,8 +95,8 @@ class TensorEnvironment:
         self.keys = list(dict.fromkeys([*step.observation_keys, *step.state_keys, *step.done_keys]))
         self._rewards = [(key, env.full_reward_spec[key].shape) for key in env.reward_keys]
         self._end_shapes = [(key, env.full_done_spec[key].shape) for key in self._ends]
-        self._reset_options = {"set_state": False} if env._supports_set_state else {}
-        self._has_native_hook = type(env)._reset_on_native_autoreset is not EnvBase._reset_on_native_autoreset
+        self._reset_options = reset_options(env)
+        self._has_native_hook = has_own_reset_hook(env)
 
     @contextmanager
     def written_in_place(self) -> Iterator[None]:
@@ -101,7 +113,7 @@ class TensorEnvironment:
 
     def assigned(self) -> list[Any]:
         """What is assigned to the environment and all that it wraps, of what a step depends on."""
-        names = (*_STEPPING, *_SETTINGS, "_compiled_step_and_maybe_reset")
+        names = (*STEPPING, *SETTINGS)
         return [vars(one).get(name) for one in layers(self.env) for name in names]
 
     def read(self, carrier: TensorDictBase) -> Values:
@@ -115,7 +127,7 @@ class TensorEnvironment:
         self._versions = {key: version_of(tensor) for key, tensor in now.items()}
         self._given = self._tensordict(dict(entries))
         self._entries = entries
-        reached = self._here(self.env._step(self._given))
+        reached = self._here(call_step(self.env, self._given))
         for key, shape in self._rewards:
             if reached[key].shape != shape:
                 reached[key] = reached[key].view(shape)
@@ -178,7 +190,7 @@ class TensorEnvironment:
         mask = _by_environment(done)
         if self._resets_on_host and not mask.any():
             return following, None
-        begun = self._here(self.env._reset(self._tensordict({_RESET: done.clone()}), **self._reset_options))
+        begun = self._here(call_reset(self.env, self._tensordict({RESET_KEY: done.clone()}), **self._reset_options))
         if any(key in begun for key in self._ends):
             self._complete_ends(begun)
         for key, tensor in following.items():
@@ -203,8 +215,8 @@ class TensorEnvironment:
         following.update({key: seen.clone() for key, seen in self._shown.items()})
         ends = {key: reached[key] for key in self._ends}
         if self._has_native_hook:
-            given = self._tensordict({**following, _RESET: self._any_end(reached).view(-1, 1)})
-            after = dict(self.env._reset_on_native_autoreset(given, given).items())
+            given = self._tensordict({**following, RESET_KEY: self._any_end(reached).view(-1, 1)})
+            after = dict(call_reset_hook(self.env, given, given).items())
             following = {key: after[key] for key in following}
         for key, done in ends.items():
             if _INIT in following:
@@ -216,10 +228,7 @@ class TensorEnvironment:
         return reduce(torch.logical_or, (_by_environment(reached[key]) for key in self._ends))
 
     def _tensordict(self, entries: Values) -> TensorDictBase:
-        made: TensorDictBase = TensorDict._new_unsafe(
-            source=entries, batch_size=self.env.batch_size, device=self.env.device
-        )
-        return made
+        return tensordict_of(entries, self.env.batch_size, self.env.device)
 
 
 def _kept(parts: Iterable[EnvBase | Transform]) -> dict[str, Any]:
@@ -290,24 +299,23 @@ def _require_tensors(env: EnvBase) -> None:
         name = type(one).__name__
         require(not isinstance(one, BatchedEnvBase), f"{name} has environments of its own")
         require(type(one) is TransformedEnv or not isinstance(one, TransformedEnv), f"{name} resets in its own way")
-        require("_compiled_step_and_maybe_reset" not in vars(one), "the environment's step is compiled")
+        require(not compiles_step(one), "the environment's step is compiled")
         require(not one.run_type_checks, "the environment checks the types of its results")
-        for method in _STEPPING:
+        for method in STEPPING:
             own = type(one) is not TransformedEnv and not _is_torchrls(one, method)
             require(not own and method not in vars(one), f"{name}.{method} is the environment's own")
     for inner in transforms(env):
-        own = type(inner)._post_step_mdp_hooks is not Transform._post_step_mdp_hooks
-        require(not own, f"{type(inner).__name__} changes entries after the step")
+        require(not has_hooks_after_step(inner), f"{type(inner).__name__} changes entries after the step")
     base = base_of(env)
-    require(base._post_step_mdp_hooks is None, "the environment has a hook after its step")
-    for method in ("_step_proc_data", "_reset_proc_data"):
+    require(hooks_after_step(base) is None, "the environment has a hook after its step")
+    for method in PROCESSING:
         require(_is_torchrls(base, method), f"{type(base).__name__}.{method} is the environment's own")
-    require(not env._has_dynamic_specs, "the environment's tensors change their shapes")
+    require(not has_dynamic_specs(env), "the environment's tensors change their shapes")
     require(list(env.action_keys) == ["action"], "the action is not one entry named action")
-    require(set(env.done_keys) <= set(ENDS) and env._simple_done, "the environment has other ends than done")
+    require(set(env.done_keys) <= set(ENDS) and has_simple_ends(env), "the environment has other ends than done")
     columns = {tuple(env.full_done_spec[key].shape) for key in env.done_keys}
     require(columns == {(*env.batch_size, 1)}, "an end has several columns, or none")
-    step = env._step_mdp
+    step = step_rules(env)
     keys = [*step.observation_keys, *step.state_keys, *env.reward_keys]
     nested = [key for key in keys if not isinstance(key, str)]
     require(not nested, f"the entry {'.'.join(nested[0]) if nested else ''} is nested")

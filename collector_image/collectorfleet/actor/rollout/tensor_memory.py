@@ -15,6 +15,7 @@ from torchrl.collectors import Collector
 from collectorfleet.actor.origin import Origin, calling
 from collectorfleet.actor.rollout.memory import ENDS, TRAJECTORY
 from collectorfleet.actor.rollout.recording import Values
+from collectorfleet.torchrl_private.collectors import new_trajectories
 
 
 class Rows:
@@ -86,7 +87,7 @@ def ids_of(collector: Collector, ended: Tensor, before: Tensor) -> Tensor:
     count = int(ended.sum())
     if not count:
         return now
-    fresh = collector._traj_pool.get_traj_and_increment(count, device=ended.device).to(now.dtype)
+    fresh = new_trajectories(collector, count, ended.device).to(now.dtype)
     # Ends are numbered step by step, as they come.
     number = ended.t().reshape(-1).cumsum(0).view(ended.shape[1], -1).t() - 1
     steps = torch.arange(ended.shape[1], device=ended.device)

@@ -22,6 +22,8 @@ from torchrl.envs import (
 
 from collectorfleet.actor.rollout.exact import NotExact, require
 from collectorfleet.actor.rollout.stage import Frame
+from collectorfleet.torchrl_private.environments import RESET_KEY
+from collectorfleet.torchrl_private.transforms import frames_of, transformed
 
 # These make each observation of an environment from that one alone.
 BY_ITSELF: Final = (DoubleToFloat, ObservationNorm, ToTensorImage, GrayScale)
@@ -79,7 +81,7 @@ class Return:
 
     def __init__(self, transform: RewardSum) -> None:
         require(list(transform.in_keys) == ["reward"], "RewardSum sums something else than the reward")
-        require(transform.reset_keys == ["_reset"], "RewardSum has reset_keys of its own")
+        require(transform.reset_keys == [RESET_KEY], "RewardSum has reset_keys of its own")
         (self.key,) = transform.out_keys
         require(isinstance(self.key, str), f"RewardSum writes {self.key}, which is nested")
 
@@ -152,7 +154,7 @@ class Observed:
     def _apply(self, raw: np.ndarray) -> np.ndarray:
         tensor = torch.from_numpy(raw)
         for transform in self._transforms:
-            tensor = transform._apply_transform(tensor)
+            tensor = transformed(transform, tensor)
         array: np.ndarray = tensor.numpy()
         return array
 
@@ -191,8 +193,7 @@ class Stack:
 
     @property
     def _buffer(self) -> Tensor:
-        buffer: Tensor = getattr(self._transform, f"_cat_buffers_{self._key}")
-        return buffer
+        return frames_of(self._transform, self._key)
 
 
 def vector_forms(transforms: Sequence[Transform], key: str) -> tuple[Observed | None, list[Stepping]]:

@@ -16,6 +16,8 @@ from torchrl.envs.transforms import VecGymEnvTransform
 
 from collectorfleet.actor.rollout.ends import Ends
 from collectorfleet.actor.rollout.exact import require
+from collectorfleet.torchrl_private.environments import gymnasium_of
+from collectorfleet.torchrl_private.transforms import leave_reset
 
 
 class VectorEnvironment:
@@ -79,7 +81,7 @@ class VectorEnvironment:
             done[ends.which] = True
         begun = None if ends is None else TensorDict({self.key: torch.from_numpy(self._begun.copy())}, [len(self)])
         # It takes this up when a collector resets all environments in between.
-        self._undoing._memo.update(done=torch.from_numpy(done).unsqueeze(-1), saved_next=begun)
+        leave_reset(self._undoing, torch.from_numpy(done).unsqueeze(-1), begun)
 
     def methods(self) -> list[Any]:
         return []
@@ -98,7 +100,7 @@ def find_vector(
     Raises:
         NotExact: it resets itself, and something else decides who is reset.
     """
-    vector = env._env
+    vector = gymnasium_of(env)
     readers = [type(reader) for reader in env.info_dict_reader]
     if getattr(vector, "autoreset_mode", None) is AutoresetMode.DISABLED:
         # It resets whom it is told to, and Gymnasium says how: anybody's may be asked.

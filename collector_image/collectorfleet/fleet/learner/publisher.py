@@ -12,10 +12,10 @@ import ray
 from tensordict import TensorDict, TensorDictBase
 from torch import nn
 from torchrl.weight_update import RayWeightSyncScheme
-from torchrl.weight_update.utils import _weight_tensor_signature
 
 from collectorfleet.errors import describe
 from collectorfleet.fleet.learner.scheme import Given, LearnerScheme, Relay
+from collectorfleet.torchrl_private.weights import actor_of, join_when_sent, weight_signature
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class LearnerPublisher:
     """
 
     def __init__(self, policy: nn.Module, publish: Publish, is_over: Callable[[], bool]) -> None:
-        signature = _weight_tensor_signature(TensorDict.from_module(policy))
+        signature = weight_signature(TensorDict.from_module(policy))
         self._relay: Any = ray.remote(num_cpus=0)(Relay).remote(signature)
         self._publish = WeakMethod(publish)
         self._is_over = is_over
@@ -76,9 +76,8 @@ class LearnerPublisher:
 
 def scheme_of_service(service: Any) -> RayWeightSyncScheme:
     """TorchRL's own way from its learner to its inference service, which has the weights: no fleet is between them."""
-    scheme, actor = RayWeightSyncScheme(), service._actor
+    scheme, actor = RayWeightSyncScheme(), actor_of(service)
     scheme.init_on_sender(model_id="policy", remote_collectors=[actor], num_workers=1)
-    # The learner has the service join when it sends for the first time.
-    scheme._manage_receiver_connect = True
+    join_when_sent(scheme)
     ray.get(actor.register_scheme_receiver.remote({"policy": scheme}, synchronize_weights=False))
     return scheme
