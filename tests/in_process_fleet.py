@@ -47,8 +47,8 @@ def kill(collector: FleetCollector, name: str) -> None:
 
 def living(collector: FleetCollector) -> dict[str, CollectorId]:
     """Who fills the slots now, built or not."""
-    with collector._gather.shared.changed:
-        return {one.id.name: one.id for one in collector._gather.shared.gather.collectors}
+    with collector._consumer.shared.changed:
+        return {one.id.name: one.id for one in collector._consumer.shared.gather.collectors}
 
 
 def _in_process(options: FleetOptions, source: WeightsSource, shared: Shared) -> InProcess:

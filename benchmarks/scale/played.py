@@ -16,8 +16,8 @@ from collectorfleet.gather.shared import Limits, Shared
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.messages import Answer, Applied, CollectorId, Message, Request, Started, Stored, Weights
-from collectorfleet.policies.failure import ReplaceWithBackoff
-from collectorfleet.policies.scaling import EmptyWholePods
+from collectorfleet.recovery.failure import ReplaceWithBackoff
+from collectorfleet.scaling import EmptyWholePods
 
 FRAMES = 10
 _LONG = timedelta(days=1)

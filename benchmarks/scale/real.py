@@ -19,8 +19,8 @@ from collectorfleet.gather.shared import Limits, Shared
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.messages import Answer, Applied, CollectorId, Message, Placed, Request, Started
-from collectorfleet.policies.failure import ReplaceWithBackoff
-from collectorfleet.policies.scaling import EmptyWholePods
+from collectorfleet.recovery.failure import ReplaceWithBackoff
+from collectorfleet.scaling import EmptyWholePods
 
 FRAMES: Final = 10
 WARM_SECONDS: Final = 2.0

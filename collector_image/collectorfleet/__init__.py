@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collectorfleet.learners.shards import LearnerShards
     from collectorfleet.parameters import EnvironmentParameters
     from collectorfleet.run.current import current_run
-    from collectorfleet.transport.distributed.hosts import CollectorHosts
+    from collectorfleet.transport.distributed.remote_hosts import CollectorHosts
     from collectorfleet.user_code import Factory
 
 __all__ = [
@@ -56,7 +56,7 @@ __all__ = [
 _MODULES: Final = {
     "CollectorClosed": "errors",
     "CollectorFleetError": "errors",
-    "CollectorHosts": "transport.distributed.hosts",
+    "CollectorHosts": "transport.distributed.remote_hosts",
     "DistributedCollector": "fleet.distributed",
     "DistributedSyncCollector": "fleet.distributed",
     "EnvPool": "env_pool",

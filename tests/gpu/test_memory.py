@@ -76,7 +76,7 @@ def test_the_successor_of_a_killed_collector_gets_the_memory_that_it_held(make: 
     )
     batches = iter(collector)
     read_until(batches, lambda: all(row(collector, name).frames for name in ("c0", "c1")), "frames of both")
-    victim, other = (collector._gather.shared.gather.collectors.named(name) for name in ("c0", "c1"))
+    victim, other = (collector._consumer.shared.gather.collectors.named(name) for name in ("c0", "c1"))
     before = {victim.id.incarnation, other.id.incarnation}
     os.kill(victim.pid, signal.SIGKILL)
 

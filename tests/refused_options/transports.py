@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from collectorfleet.policies.scaling import EmptyWholePods
+from collectorfleet.scaling import EmptyWholePods
 from collectorfleet.transport.distributed.launcher import LocalProcesses
 from tests.refused_options.parts import SHARED
 

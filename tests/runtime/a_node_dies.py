@@ -33,8 +33,8 @@ def main() -> None:
     batches = iter(collector)
     next(batches)
     cluster.add_node(num_cpus=1, resources={"collector": 1})
-    slot = collector._gather.shared.slots.by_name["c0"]
-    actor = collector._gather.shared.gather.collectors.named("c0")
+    slot = collector._consumer.shared.slots.by_name["c0"]
+    actor = collector._consumer.shared.gather.collectors.named("c0")
     assert actor is not None
     assert actor.pid is not None
     raylet = doomed.all_processes["raylet"][0].process.pid

@@ -19,7 +19,7 @@ from tests.runtime.batches import TRAJECTORY, VERSION, Make, available, learn
 from tests.wait import eventually
 
 from collectorfleet import TooFewCollectors
-from collectorfleet.policies.failure import GiveUp, Loss, Replace
+from collectorfleet.recovery.failure import GiveUp, Loss, Replace
 
 pytestmark = pytest.mark.usefixtures("local_ray")
 
@@ -47,7 +47,7 @@ def test_the_first_shares_make_a_batch_and_the_late_one_goes_into_a_later_batch(
         update_after_each_batch=True,
     )
     eventually(lambda: available(collector), until=lambda n: n == 3, within=60, what="three collectors")
-    late = collector._gather.wait_built(60)["c2"].incarnation
+    late = collector._consumer.wait_built(60)["c2"].incarnation
     seen = []
     for batch in collector:
         assert tuple(batch.shape) == (2, 10)
@@ -161,10 +161,10 @@ def test_two_answers_of_each_collector_wait_for_a_slow_consumer_and_are_discarde
 ) -> None:
     collector = make(sync=False, num_collectors=1)
     next(iter(collector))
-    gather = collector._gather.shared.gather
+    gather = collector._consumer.shared.gather
 
     def idle_and_waiting() -> tuple[int, int]:
-        with collector._gather.shared.changed:
+        with collector._consumer.shared.changed:
             return gather.collectors.busy, gather.admissions.frames_waiting
 
     eventually(idle_and_waiting, until=lambda seen: seen == (0, 2 * 20), within=60, what="a collector that waits")

@@ -23,7 +23,7 @@ from collectorfleet import UserCodeError
 from collectorfleet.actor.target import WeightsTarget
 from collectorfleet.codec.snapshot import Bytes, Entry, bytes_of
 from collectorfleet.gather.state.versions import PublishResult
-from collectorfleet.policies.failure import GiveUp, Loss
+from collectorfleet.recovery.failure import GiveUp, Loss
 
 pytestmark = pytest.mark.usefixtures("local_ray")
 

@@ -19,7 +19,7 @@ from tests.runtime.batches import VERSION, Make, learn
 from tests.wait import eventually
 
 from collectorfleet import CollectorHosts, FleetCollector, InvalidOption
-from collectorfleet.transport.distributed import hosting
+from collectorfleet.transport.distributed import host_messages
 from collectorfleet.transport.distributed.link import Unauthenticated, dial
 
 HERE = "127.0.0.1"
@@ -212,7 +212,7 @@ def test_who_was_greeted_when_hosts_are_closed_is_let_go(hosts: Hosts) -> None:
     link = dial((HERE, listening.port), TOKEN.encode())
     try:
         listening.close()
-        link.say(hosting.Came(0, 1, "late"))
+        link.say(host_messages.Came(0, 1, "late"))
         link._connection.settimeout(20)
         with pytest.raises(EOFError):
             link.hear()  # and not a welcome

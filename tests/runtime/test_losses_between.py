@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("local_ray")
 
 
 def kill(collector: FleetCollector, name: str) -> None:
-    one = collector._gather.shared.gather.collectors.named(name)
+    one = collector._consumer.shared.gather.collectors.named(name)
     assert one is not None
     assert one.pid is not None
     os.kill(one.pid, signal.SIGKILL)
@@ -77,8 +77,8 @@ def test_a_collector_that_is_dropped_leaves_nothing_behind() -> None:
         partial(envs.make_counting), envs.make_policy(), num_collectors=2, frames_per_batch=20, sync=False
     )
     next(iter(collector))
-    collector._gather.wait_built(60)
-    pids = [one.pid for one in collector._gather.shared.gather.collectors]
+    collector._consumer.wait_built(60)
+    pids = [one.pid for one in collector._consumer.shared.gather.collectors]
     thread = collector._engine.loop._thread
     assert all(pids)
     assert thread.is_alive()

@@ -75,12 +75,12 @@ def test_one_that_is_replaced_begins_with_what_the_fleet_has_seen(make: Make) ->
     collector = make(create_env_fn=make_normalized, num_collectors=1, update_after_each_batch=True)
     batches = iter(collector)
     next(batches)
-    one = collector._gather.shared.gather.collectors.named("c0")
+    one = collector._consumer.shared.gather.collectors.named("c0")
     assert one is not None
     assert one.pid is not None
     os.kill(one.pid, signal.SIGKILL)
     eventually(lambda: collector.status().collectors[0].restarts, within=60, what="a replacement")
-    collector._gather.wait_replaced(one.id, 60)
+    collector._consumer.wait_replaced(one.id, 60)
     collector.update_policy_weights_(wait=True)
     assert has(collector) == {"c0": updates(collector)}
     seen = updates(collector)

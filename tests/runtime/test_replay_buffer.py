@@ -76,14 +76,14 @@ def test_collectors_that_come_later_write_like_the_first_ones(
         return len(rows) == 2 and all(row.frames > 0 for row in rows)
 
     eventually(all_wrote, within=60, every=0, what="frames of both")
-    first = collector._gather.shared.gather.collectors.named("c0")
+    first = collector._consumer.shared.gather.collectors.named("c0")
     assert first is not None
     assert first.pid is not None
     os.kill(first.pid, signal.SIGKILL)
 
     def replaced() -> bool:
         next(batches)
-        found = collector._gather.shared.gather.collectors.named("c0")
+        found = collector._consumer.shared.gather.collectors.named("c0")
         return found is not None and found.id != first.id and found.answered
 
     eventually(replaced, within=60, every=0, what="frames of the next incarnation")

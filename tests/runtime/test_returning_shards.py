@@ -19,7 +19,7 @@ from tests.wait import eventually
 
 from collectorfleet import InfrastructureError, InvalidOption
 from collectorfleet.learners.returning import steps_of
-from collectorfleet.run.learners.run_learners import RunLearners
+from collectorfleet.run.spec_learners.run_learners import RunLearners
 
 pytestmark = pytest.mark.usefixtures("local_ray")
 

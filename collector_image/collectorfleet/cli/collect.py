@@ -56,7 +56,7 @@ def _collect(options: argparse.Namespace) -> int:
     # Here and not above: these import torch, which takes seconds.
     from collectorfleet.actor.simulator.orphans import reap_supervisors_as_init
     from collectorfleet.pod.pod_logs import log_as_asked
-    from collectorfleet.transport.distributed.host import CollectorHost, Driver, HostRefused
+    from collectorfleet.transport.distributed.host_process import CollectorHost, Driver, HostRefused
 
     log_as_asked(sys.stderr, os.environ)
     reap_supervisors_as_init()

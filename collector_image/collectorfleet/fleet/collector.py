@@ -17,11 +17,11 @@ from collectorfleet.fleet.assemble import Assembler
 from collectorfleet.fleet.control import FleetControl
 from collectorfleet.fleet.engine import engine
 from collectorfleet.fleet.iteration import Resumable
-from collectorfleet.fleet.learner.publisher import LearnerPublisher, scheme_of_service
-from collectorfleet.fleet.learner.scheme import LearnerScheme
 from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.rules.rule import is_service
 from collectorfleet.fleet.signature import takes
+from collectorfleet.fleet.torchrl_learner.publisher import LearnerPublisher, scheme_of_service
+from collectorfleet.fleet.torchrl_learner.scheme import LearnerScheme
 from collectorfleet.fleet.weights import WeightsSource
 from collectorfleet.gather.shared import Staged
 from collectorfleet.gather.state.admissions import Batch
@@ -85,7 +85,7 @@ class FleetCollector(FleetControl):
     @property
     def num_collectors(self) -> int:
         """Collectors that are wanted."""
-        return self._gather.shared.slots.desired
+        return self._consumer.shared.slots.desired
 
     num_workers = num_collectors
 
@@ -101,12 +101,12 @@ class FleetCollector(FleetControl):
     def iterator(self) -> Iterator[TensorDictBase | None]:
         while True:
             if self._batches_since_update and 0 <= self._interval <= self._batches_since_update:
-                if not self._gather.finished:
+                if not self._consumer.finished:
                     self._stage()
                 self._batches_since_update = 0
             self._follow_curriculum()
             # Kept until it is handed over: whoever is interrupted before that gets it with the next call.
-            found = self._taken = self._taken or self._gather.next()
+            found = self._taken = self._taken or self._consumer.next()
             if found is None:
                 self.finish_evaluation()
                 self.settle()
@@ -155,7 +155,7 @@ class FleetCollector(FleetControl):
             self.policy.update_policy_weights_(policy_or_weights=given[0] if given else None)
             return None
         staged = self._stage(given[0] if given else None, model_id)
-        return self._gather.wait_applied(staged, timeout) if wait and staged else None
+        return self._consumer.wait_applied(staged, timeout) if wait and staged else None
 
     def publish(self) -> Staged:
         """Publish the policy as it is now, as :meth:`update_policy_weights_` does; says its version once it has one.
@@ -189,15 +189,15 @@ class FleetCollector(FleetControl):
         if not isinstance(self.policy, nn.Module):
             raise InvalidOption("policy: learner_backend='ray' needs the module itself, to compare the learner's with")
         if self._learner is None:
-            gather = self._gather
-            self._learner = LearnerPublisher(self.policy, self._publish_learned, lambda: gather.shared.over)
+            consumer = self._consumer
+            self._learner = LearnerPublisher(self.policy, self._publish_learned, lambda: consumer.shared.over)
         return self._learner.scheme()
 
     def _publish_last(self) -> None:
         if self._interval >= 0:
             # The trainer has learned from the last batch since; nobody asks for another.
             self._stage()
-        self._gather.wait_published(_PUBLISH_SECONDS)
+        self._consumer.wait_published(_PUBLISH_SECONDS)
 
     def _publish_learned(self, weights: TensorDictBase, model_version: int | None) -> None:
         self._stage(weights, policy_version=model_version)
@@ -209,7 +209,7 @@ class FleetCollector(FleetControl):
         if snapshot is None:
             if given is not None or model is not None:
                 raise InvalidOption("update_policy_weights_: the argument has no tensor")
-            if not self._gather.normalization:
+            if not self._consumer.normalization:
                 return None
             snapshot = NOTHING
-        return self._gather.stage(replace(snapshot, policy_version=policy_version))
+        return self._consumer.stage(replace(snapshot, policy_version=policy_version))

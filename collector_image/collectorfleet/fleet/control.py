@@ -61,8 +61,8 @@ class FleetControl(ParameterControl):
         """
         evaluation = self._engine.evaluation
         evaluated = None if evaluation is None else evaluation_status(evaluation)
-        with self._gather.shared.changed:
-            found = report(self._gather.shared, time.monotonic(), self._transport.name, self._engine.spilled_bytes)
+        with self._consumer.shared.changed:
+            found = report(self._consumer.shared, time.monotonic(), self._transport.name, self._engine.spilled_bytes)
         return found.model_copy(update={"evaluation": evaluated})
 
     def stats(
@@ -70,8 +70,8 @@ class FleetControl(ParameterControl):
     ) -> dict[str, int | float | bool]:
         """Progress as TorchRL has it, from what is known here: asks no collector and so needs no ``timeout``."""
         del timeout
-        with self._gather.shared.changed:
-            return stats(self._gather.shared, workers, self.requested_frames_per_batch)
+        with self._consumer.shared.changed:
+            return stats(self._consumer.shared, workers, self.requested_frames_per_batch)
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
         """Block until something changed that a person wants to know at once, or ``timeout`` seconds passed.
@@ -79,15 +79,15 @@ class FleetControl(ParameterControl):
         Such a change is a collector that becomes available or is lost, the first batch, an error, the end. Returns the
         number of changes so far; pass it as ``seen`` the next time (0 at first).
         """
-        shared = self._gather.shared
+        shared = self._consumer.shared
         with shared.changed:
             shared.changed.wait_for(lambda: shared.changes > seen, timeout)
             return shared.changes
 
     def counters(self) -> dict[str, Any]:
         """What :meth:`state_dict` has of the fleet itself; asks no collector."""
-        with self._gather.shared.changed:
-            return self._gather.counters()
+        with self._consumer.shared.changed:
+            return self._consumer.counters()
 
     def state_dict(self, timeout: float = 60.0) -> OrderedDict[str, Any]:
         """Counters, the policy's state, :meth:`normalization`, and the state of each collector's environment.
@@ -108,7 +108,7 @@ class FleetControl(ParameterControl):
         Raises:
             InvalidOption: batches were collected already.
         """
-        self._gather.restore(state_dict)
+        self._consumer.restore(state_dict)
         self.load_environment_parameters_state(state_dict.get("environment_parameters", {}))
         if isinstance(self.policy, nn.Module) and "policy_state_dict" in state_dict:
             self.policy.load_state_dict(state_dict["policy_state_dict"])
@@ -123,7 +123,7 @@ class FleetControl(ParameterControl):
         ``updates``, and ``sums`` (float64), as ``docs/normalization.md`` has them. Empty as long as no collector is
         built, and if environments keep nothing.
         """
-        return codec.to_state(self._gather.normalization)
+        return codec.to_state(self._consumer.normalization)
 
     def load_normalization(self, env: EnvBase) -> None:
         """Give an environment of this process, such as one for evaluation, what :meth:`normalization` has now.
@@ -133,7 +133,7 @@ class FleetControl(ParameterControl):
         Raises:
             InvalidOption: it has other transforms than the environments of the collectors, or some in other processes.
         """
-        load(env, self._gather.normalization)
+        load(env, self._consumer.normalization)
 
     def set_seed(self, seed: int, static_seed: bool = False, timeout: float = 60.0) -> int:
         """Seed the environments of all collectors, one after the other; returns the next seed.
@@ -148,7 +148,7 @@ class FleetControl(ParameterControl):
         return seed
 
     def _inquiry(self, what: str, timeout: float) -> Inquiry:
-        return Inquiry(self._gather, self._transport, what, timeout)
+        return Inquiry(self._consumer, self._transport, what, timeout)
 
     # ---------------------------------------------------------------- size and end
     def map_fn(
@@ -177,7 +177,7 @@ class FleetControl(ParameterControl):
         inquiry = self._inquiry(f"map_fn({method_name!r})", timeout)
         calls = calls_of_each(method_name, inquiry.names(), list_of_args, list_of_kwargs)
         returned = inquiry.of_all("execute", calls)
-        self._gather.note_mapped(method_name)
+        self._consumer.note_mapped(method_name)
         return list(returned.values())
 
     def get_distant_attr(self, attr: str, timeout: float = 60.0) -> list[Any]:
@@ -197,7 +197,7 @@ class FleetControl(ParameterControl):
         """Change how many collectors there are, and how few are enough, while iterating or not."""
         if num_collectors < 1:
             raise InvalidOption(f"num_collectors: {num_collectors} is fewer than 1")
-        self._gather.resize(num_collectors, min_available)
+        self._consumer.resize(num_collectors, min_available)
 
     def drain_pods(self, pods: Collection[str]) -> None:
         """Take the collectors off these pods (or hosts), and off no others, each at the end of its rollouts.
@@ -205,7 +205,7 @@ class FleetControl(ParameterControl):
         They are no loss and cost no budget: each starts again, wherever Ray finds room, once its pod is not named any
         more. ``status().drained_pods`` lists pods that are empty. Returns at once.
         """
-        self._gather.drain_pods(pods)
+        self._consumer.drain_pods(pods)
 
     def start(self) -> None:
         """Collect on a thread of its own, into ``replay_buffer``.
@@ -226,7 +226,7 @@ class FleetControl(ParameterControl):
             pass
         except Exception as error:
             log.exception("collecting into the replay buffer ended")
-            self._gather.abort(error)
+            self._consumer.abort(error)
 
     @contextlib.contextmanager
     def pause(self, timeout: float = 30.0, *, resume: bool = True) -> Iterator[None]:
@@ -235,21 +235,21 @@ class FleetControl(ParameterControl):
         Raises:
             TimeoutError: they were not within ``timeout`` seconds; collection goes on.
         """
-        is_paused_already = self._gather.paused
-        if not self._gather.pause(timeout):
+        is_paused_already = self._consumer.paused
+        if not self._consumer.pause(timeout):
             raise TimeoutError(f"pause: requests are still under way after {timeout:g} s")
         try:
             yield
         finally:
             if resume and not is_paused_already:
-                self._gather.resume()
+                self._consumer.resume()
 
     def settle(self) -> None:
         """Wait until collectors have acknowledged the newest version, so that the last status says so.
 
         Blocks for a few seconds at most, and not at all if nothing is outstanding or no collector is available.
         """
-        self._gather.settle(_SETTLE_SECONDS)
+        self._consumer.settle(_SETTLE_SECONDS)
 
     def shutdown(
         self,

@@ -31,8 +31,8 @@ from collectorfleet.gather.loop import GatherLoop
 from collectorfleet.gather.shared import Limits, Shared
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.parameters import FleetParameters
-from collectorfleet.policies.failure import OnEnvironmentError, ReplaceWithBackoff
-from collectorfleet.policies.scaling import EmptyWholePods, HighestIndexes, ScalingPolicy
+from collectorfleet.recovery.failure import OnEnvironmentError, ReplaceWithBackoff
+from collectorfleet.scaling import EmptyWholePods, HighestIndexes, ScalingPolicy
 from collectorfleet.transport.distributed.launcher import LocalProcesses
 from collectorfleet.transport.distributed.transport import DistributedTransport
 from collectorfleet.transport.interface import FleetTransport, TransportKind

@@ -27,7 +27,7 @@ class EvaluationControl(BaseCollector):
         """Have the policy published as it is now, where the fleet publishes by itself; returns once it is."""
 
     @property
-    def _gather(self) -> Consumer:
+    def _consumer(self) -> Consumer:
         return self._engine.consumer
 
     def evaluations(self) -> list[EvaluationResult]:
@@ -96,12 +96,12 @@ class EvaluationControl(BaseCollector):
         evaluation = self._engine.evaluation
         if evaluation is None:
             return True
-        if self._gather.over:
-            self._gather.raise_if_failed()
+        if self._consumer.over:
+            self._consumer.raise_if_failed()
             return evaluation.is_finished
         self._publish_last()
         finished = evaluation.finish(timeout, stop_requested)
-        self._gather.raise_if_failed()
+        self._consumer.raise_if_failed()
         return finished
 
     @property

@@ -16,7 +16,7 @@ from collectorfleet.fleet.options import FleetOptions
 from collectorfleet.fleet.recipes import constants_differ, simulator_of
 from collectorfleet.fleet.weights import WeightsSource
 from collectorfleet.gather.shared import Shared
-from collectorfleet.policies.failure import OnEnvironmentError
+from collectorfleet.recovery.failure import OnEnvironmentError
 from collectorfleet.timeline.secrets import without_words
 from collectorfleet.transport.distributed.launcher import LocalProcesses
 from collectorfleet.transport.distributed.transport import DistributedTransport

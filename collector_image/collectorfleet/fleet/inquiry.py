@@ -19,8 +19,8 @@ class Inquiry:
     collector, and what ended the run.
     """
 
-    def __init__(self, gather: Consumer, transport: FleetTransport, what: str, timeout: float) -> None:
-        self._gather = gather
+    def __init__(self, consumer: Consumer, transport: FleetTransport, what: str, timeout: float) -> None:
+        self._consumer = consumer
         self._transport = transport
         self._what = what
         self._timeout = timeout
@@ -58,7 +58,7 @@ class Inquiry:
                 case Failed(cause, traceback):
                     raise UserCodeError(f"{self._what} (collector {id_})", cause, traceback)
             # The gather thread hears of the loss too, and has it replaced.
-            other = self._gather.wait_replaced(id_, self._left())
+            other = self._consumer.wait_replaced(id_, self._left())
             if other is None and self._left():
                 return []
             if other is None:
@@ -75,7 +75,7 @@ class Inquiry:
 
     def _there(self) -> dict[str, CollectorId]:
         try:
-            there = self._gather.wait_built(self._left())
+            there = self._consumer.wait_built(self._left())
         except TimeoutError as error:
             raise TimeoutError(
                 f"{self._what}: after {self._timeout:g} s {error}; pass a longer timeout, or resize"

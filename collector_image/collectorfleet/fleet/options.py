@@ -20,8 +20,8 @@ from collectorfleet.fleet import per_collector
 from collectorfleet.fleet.per_collector import PerCollector
 from collectorfleet.fleet.rules.table import check
 from collectorfleet.parameters import CurriculumFunction, EnvironmentParameters
-from collectorfleet.policies.failure import FailurePolicy
-from collectorfleet.policies.scaling import ScalingPolicy
+from collectorfleet.recovery.failure import FailurePolicy
+from collectorfleet.scaling import ScalingPolicy
 from collectorfleet.transport.interface import TransportKind
 
 _CLASSES: Final[dict[str, type[BaseCollector]]] = {

@@ -57,7 +57,7 @@ class ParameterControl(EvaluationControl):
             by_collector = _checked_by_collector(by_collector)
         else:
             parameters = _checked(parameters)
-        shared = self._gather.shared
+        shared = self._consumer.shared
         with shared.changed:
             # On a copy, so that what is refused changes nothing.
             state = self._parameters.copy()
@@ -77,18 +77,18 @@ class ParameterControl(EvaluationControl):
 
     def environment_parameters(self) -> dict[str, Any]:
         """Return what was set for all collectors so far. Any thread may ask."""
-        with self._gather.shared.changed:
+        with self._consumer.shared.changed:
             return self._parameters.for_all
 
     @property
     def takes_environment_parameters(self) -> bool:
         """Whether the fleet was made with ``environment_parameters``."""
-        return self._gather.shared.parameters is not None
+        return self._consumer.shared.parameters is not None
 
     def environment_parameters_state(self) -> dict[str, Any]:
         """Return all that was set and how far the curriculum is; empty if the fleet takes no parameters."""
-        with self._gather.shared.changed:
-            state = self._gather.shared.parameters
+        with self._consumer.shared.changed:
+            state = self._consumer.shared.parameters
             return {} if state is None else {**state.state_dict(), "followed": self._followed}
 
     def load_environment_parameters_state(self, state: Mapping[str, Any]) -> None:
@@ -99,7 +99,7 @@ class ParameterControl(EvaluationControl):
         """
         if not state:
             return
-        shared = self._gather.shared
+        shared = self._consumer.shared
         with shared.changed:
             if shared.gather.begun:
                 raise InvalidOption(
@@ -128,7 +128,7 @@ class ParameterControl(EvaluationControl):
 
     @property
     def _parameters(self) -> FleetParameters:
-        found = self._gather.shared.parameters
+        found = self._consumer.shared.parameters
         if found is None:
             raise InvalidOption(
                 "set_environment_parameters: this fleet takes none; pass "

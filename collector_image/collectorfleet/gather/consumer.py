@@ -18,7 +18,7 @@ from collectorfleet.gather.state.plan import Plan
 from collectorfleet.gather.state.versions import PublishResult, results
 from collectorfleet.messages import CollectorId
 from collectorfleet.normalization import Normalization
-from collectorfleet.policies.scaling import ScalingPolicy
+from collectorfleet.scaling import ScalingPolicy
 from collectorfleet.transport.interface import Transport
 from collectorfleet_api.v1alpha1 import CollectorState
 

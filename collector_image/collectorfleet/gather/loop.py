@@ -34,7 +34,7 @@ from collectorfleet.messages import (
     Stored,
     Weights,
 )
-from collectorfleet.policies.failure import FailurePolicy
+from collectorfleet.recovery.failure import FailurePolicy
 from collectorfleet.transport.interface import Transport
 from collectorfleet_api.v1alpha1 import CollectorState
 

@@ -13,8 +13,8 @@ from collectorfleet.gather.shared import Shared
 from collectorfleet.gather.state.collectors import Collector
 from collectorfleet.gather.state.shortage import Shortage
 from collectorfleet.messages import Fault, Raised
-from collectorfleet.policies.deadline import LearnedDeadline
-from collectorfleet.policies.failure import Decision, Fail, FailurePolicy, GiveUp, Loss, Replace
+from collectorfleet.recovery.deadline import LearnedDeadline
+from collectorfleet.recovery.failure import Decision, Fail, FailurePolicy, GiveUp, Loss, Replace
 from collectorfleet_api.v1alpha1 import CollectorState, WeightsFailure
 
 log = logging.getLogger("collectorfleet")

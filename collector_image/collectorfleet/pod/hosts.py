@@ -14,7 +14,7 @@ from collectorfleet_api.packing.refusal import Refusal
 from collectorfleet_api.v1alpha1 import CollectorFleet
 
 if TYPE_CHECKING:
-    from collectorfleet.transport.distributed.hosts import CollectorHosts
+    from collectorfleet.transport.distributed.remote_hosts import CollectorHosts
 
 _TOKEN: Final = Path(names.HOSTS_TOKEN_MOUNT) / names.HOSTS_TOKEN_KEY
 _LOOK_SECONDS: Final = 0.2
@@ -24,7 +24,7 @@ def hosts_of(
     fleet: CollectorFleet, settings: DriverSettings, gpus_per_collector: float, stop: StopRequest, token: Path = _TOKEN
 ) -> CollectorHosts:
     """Listen for them, once the token is there. Raises ValueError for a spec that no pod can hold, or StopNow."""
-    from collectorfleet.transport.distributed.hosts import CollectorHosts
+    from collectorfleet.transport.distributed.remote_hosts import CollectorHosts
 
     groups = pack_groups(fleet.spec.worker_groups)
     if isinstance(groups, Refusal):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from torchrl.record.loggers import Logger
 
     from collectorfleet.evaluation.result import EvaluationResult
-    from collectorfleet.run.learners.run_learners import RunLearners
+    from collectorfleet.run.spec_learners.run_learners import RunLearners
 
 # A status has to stay small: it is one object in the API server.
 MOST_METRICS: Final = 100

@@ -25,11 +25,11 @@ from collectorfleet.run.checkpoint.kept_from_collector import (
 from collectorfleet.run.checkpoint.training_state import TrainingState
 from collectorfleet.run.endings import Way
 from collectorfleet.run.history import RunHistory
-from collectorfleet.run.learners.run_learners import KeptParts, KeptVersions, RunLearners
 from collectorfleet.run.own_code import modules_of
 from collectorfleet.run.position import Position
 from collectorfleet.run.resume_point import ResumePoint, resume_point
 from collectorfleet.run.run_collector import RunCollector
+from collectorfleet.run.spec_learners.run_learners import KeptParts, KeptVersions, RunLearners
 from collectorfleet.run.stop import StopReason, StopRequest
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from collectorfleet.errors import UserCodeError
 from collectorfleet.run.collector_options import ARGUMENTS, Built
-from collectorfleet.run.learners.code import LearnerCode, load_learner_code
+from collectorfleet.run.spec_learners.code import LearnerCode, load_learner_code
 from collectorfleet.user_code import load
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Factory
 

@@ -23,7 +23,6 @@ from collectorfleet.run.endings import LastCheckpoint, Way, checkpoint_of, way_o
 from collectorfleet.run.exit import Completed
 from collectorfleet.run.handle import Run
 from collectorfleet.run.history import RunHistory
-from collectorfleet.run.learners.run_learners import RunLearners, open_learners
 from collectorfleet.run.log.opening import open_run_log
 from collectorfleet.run.log.run_log import RunLog
 from collectorfleet.run.making import Making
@@ -35,6 +34,7 @@ from collectorfleet.run.position import Position
 from collectorfleet.run.resume_point import ResumePoint
 from collectorfleet.run.run_collector import RunCollector
 from collectorfleet.run.script_collector import ScriptCollectors
+from collectorfleet.run.spec_learners.run_learners import RunLearners, open_learners
 from collectorfleet.run.stop import StopRequest
 from collectorfleet.run.video_folder import VideoFolder
 from collectorfleet.run.work import learn, run_script, train, write_out

@@ -10,7 +10,7 @@ from torchrl.envs import EnvBase
 
 from collectorfleet.actor.config import RolloutLoop
 from collectorfleet.fleet.rules.rule import Rule, given, is_service, not_both
-from collectorfleet.policies.failure import OnEnvironmentError
+from collectorfleet.recovery.failure import OnEnvironmentError
 
 if TYPE_CHECKING:
     from collectorfleet.fleet.options import FleetOptions

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from collectorfleet.messages import Fault
-from collectorfleet.policies.failure import GiveUp, Loss, Replace
-from collectorfleet.policies.scaling import Placed, ScalingPolicy
+from collectorfleet.recovery.failure import GiveUp, Loss, Replace
+from collectorfleet.scaling import Placed, ScalingPolicy
 from collectorfleet_api.packing.groups import counted
 
 _AT_ONCE = float("-inf")

@@ -53,7 +53,7 @@ def test_wider_weights_are_refused_where_they_are_published_and_the_run_goes_on(
     fill(collector, 3.0)
     collector.update_policy_weights_()
     assert rewards(collector) == {6.0}
-    assert collector._gather.shared.slots.restarts == 0
+    assert collector._consumer.shared.slots.restarts == 0
 
 
 @pytest.mark.parametrize("of", [TensorDict, dict], ids=["TensorDict", "dict"])
@@ -81,7 +81,7 @@ def test_wider_weights_that_travel_narrower_are_published() -> None:
 def test_weights_travel_no_wider_than_they_are() -> None:
     policy = envs.make_policy(1.0).half()
     with on_policy(policy=policy, weights_dtype=torch.float32) as collector:
-        newest = collector._gather.shared.versions
+        newest = collector._consumer.shared.versions
         next(iter(collector))
         assert newest.newest is not None
         assert newest.newest.stored.size_bytes == sum(one.nbytes for one in policy.parameters())

@@ -34,7 +34,7 @@ def interrupt(collector: FleetCollector, owner: object, method: str, ask: Callab
         patch.setattr(owner, method, raises)
         with pytest.raises(KeyboardInterrupt):
             ask()
-    gather = collector._gather.shared.gather
+    gather = collector._consumer.shared.gather
     # It takes longer to come back than a rollout takes.
     eventually(lambda: not gather.collectors.busy, within=20, every=0.005)
 
@@ -56,7 +56,7 @@ def by_torchrls_next(collector: FleetCollector) -> Callable[[], Any]:
 def test_after_an_interrupted_wait_every_batch_is_of_the_newest_weights(
     collector: FleetCollector, asks: Callable[[FleetCollector], Callable[[], Any]]
 ) -> None:
-    ask, shared = asks(collector), collector._gather.shared
+    ask, shared = asks(collector), collector._consumer.shared
     interrupt(collector, shared, "wait_for", ask)
     for _ in range(5):
         batch = ask()
@@ -80,5 +80,5 @@ def test_a_batch_whose_assembly_is_interrupted_is_not_lost(collector: FleetColle
 def test_an_interrupted_pause_pauses_nothing(collector: FleetCollector) -> None:
     ask = by_one_iterator(collector)
     ask()
-    interrupt(collector, collector._gather.shared, "wait_for", lambda: collector.pause().__enter__())
+    interrupt(collector, collector._consumer.shared, "wait_for", lambda: collector.pause().__enter__())
     assert ask().numel() == 20

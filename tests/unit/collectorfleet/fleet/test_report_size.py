@@ -13,7 +13,7 @@ from collectorfleet.gather.shared import Limits, Shared
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.messages import CollectorId, Fault, Weights
-from collectorfleet.policies.failure import Replace
+from collectorfleet.recovery.failure import Replace
 from collectorfleet.run.handle import MOST_METRICS, Run
 from collectorfleet_api.v1alpha1 import CollectorState, DriverReport
 

@@ -28,7 +28,7 @@ from torchrl.envs import EnvBase
 from collectorfleet import FleetCollector
 from collectorfleet.gather.shared import Shared, Staged
 from collectorfleet.gather.state.admissions import Batch
-from collectorfleet.policies.failure import ReplaceWithBackoff
+from collectorfleet.recovery.failure import ReplaceWithBackoff
 
 WITHIN_SECONDS = 30.0
 VERSION = ("collector", "weights_version")
@@ -123,7 +123,7 @@ class Orders(RuleBasedStateMachine):
                 **options,
             )
         )
-        self.shared: Shared = self.collector._gather.shared
+        self.shared: Shared = self.collector._consumer.shared
         self.batches = iter(self.collector)
         self.value = 1
         self.published: dict[int, Staged | int] = {1: 1}
@@ -206,7 +206,7 @@ class Orders(RuleBasedStateMachine):
         staged = self.published[self.value]
         assert isinstance(staged, Staged)
         with self.waits(when):
-            self.collector._gather.wait_applied(staged, 0.01)
+            self.collector._consumer.wait_applied(staged, 0.01)
 
     @rule(name=st.sampled_from(["c0", "c1", "c2"]))
     def a_collector_dies(self, name: str) -> None:

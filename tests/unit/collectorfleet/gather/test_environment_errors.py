@@ -13,7 +13,7 @@ from collectorfleet.errors import InfrastructureError, UserCodeError
 from collectorfleet.gather.shared import Limits
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.messages import Fault
-from collectorfleet.policies.failure import (
+from collectorfleet.recovery.failure import (
     Fail,
     FailurePolicy,
     GiveUp,

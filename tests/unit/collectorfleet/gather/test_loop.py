@@ -13,7 +13,7 @@ from tests.unit.collectorfleet.gather.world import FRAMES, Played, Remote, World
 from collectorfleet.gather.shared import Limits
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.messages import Answer, Fault
-from collectorfleet.policies.failure import ReplaceWithBackoff
+from collectorfleet.recovery.failure import ReplaceWithBackoff
 from collectorfleet_api.v1alpha1 import CollectorState
 
 DEADLINE = 60.0

@@ -11,7 +11,7 @@ from tests.unit.collectorfleet.gather.world import FRAMES, Played
 from collectorfleet.errors import TooFewCollectors
 from collectorfleet.gather.shared import Limits
 from collectorfleet.gather.state.plan import Plan
-from collectorfleet.policies.failure import GiveUp, Loss
+from collectorfleet.recovery.failure import GiveUp, Loss
 
 MINUTE = timedelta(minutes=1)
 

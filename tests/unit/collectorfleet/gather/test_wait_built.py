@@ -10,7 +10,7 @@ from tests.unit.collectorfleet.gather.world import FRAMES, Played
 from collectorfleet.gather.shared import Limits
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.messages import Placed
-from collectorfleet.policies.failure import ReplaceWithBackoff
+from collectorfleet.recovery.failure import ReplaceWithBackoff
 
 HOUR = timedelta(hours=1)
 PLAN = Plan(shares=1, frames_per_share=FRAMES, in_order=False, bound=None, total_frames=None)

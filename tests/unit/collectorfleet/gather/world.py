@@ -31,8 +31,8 @@ from collectorfleet.messages import (
     Weights,
 )
 from collectorfleet.normalization import Normalization
-from collectorfleet.policies.failure import FailurePolicy, ReplaceWithBackoff
-from collectorfleet.policies.scaling import EmptyWholePods
+from collectorfleet.recovery.failure import FailurePolicy, ReplaceWithBackoff
+from collectorfleet.scaling import EmptyWholePods
 
 FRAMES = 10
 STEP_SECONDS = 5.0

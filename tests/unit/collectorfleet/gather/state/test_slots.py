@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from collectorfleet.gather.state.slots import Slots
 from collectorfleet.messages import Fault
-from collectorfleet.policies.failure import GiveUp, Loss, Replace
-from collectorfleet.policies.scaling import EmptyWholePods
+from collectorfleet.recovery.failure import GiveUp, Loss, Replace
+from collectorfleet.scaling import EmptyWholePods
 
 AFTER_A_PAUSE = Replace(timedelta(seconds=10), "it died")
 

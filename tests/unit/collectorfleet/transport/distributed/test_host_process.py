@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from collectorfleet.messages import CollectorId
-from collectorfleet.transport.distributed import hosting
-from collectorfleet.transport.distributed.host import _Processes
+from collectorfleet.transport.distributed import host_messages
+from collectorfleet.transport.distributed.host_process import _Processes
 
 
 class Heard(list[object]):
@@ -24,6 +24,6 @@ def test_a_collector_for_which_there_is_no_gpu_is_told_of_and_the_host_goes_on(m
     processes.gpus_per_collector = 0.5
     processes.launch(CollectorId("c6", 1), ("127.0.0.1", 1))  # the third of this host
     [said] = link
-    assert isinstance(said, hosting.Ended)
+    assert isinstance(said, host_messages.Ended)
     assert "its process could not begin: InvalidOption: gpus_per_collector: collector 3 of" in said.cause
     processes.end()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collectorfleet.policies.scaling import HighestIndexes, Placed
+from collectorfleet.scaling import HighestIndexes, Placed
 
 
 def test_an_indexed_job_keeps_its_first_ranks_whoever_runs() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from collectorfleet.learners.record import write_record
 from collectorfleet.run.fenced_folder import FencedFolder
-from collectorfleet.run.learners.folders import LearnerFolders
+from collectorfleet.run.spec_learners.folders import LearnerFolders
 
 
 def folders_in(path: Path) -> LearnerFolders:

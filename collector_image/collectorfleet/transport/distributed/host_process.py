@@ -16,7 +16,7 @@ from typing import Final
 
 from collectorfleet.errors import CollectorFleetError, InvalidOption, describe
 from collectorfleet.messages import CollectorId
-from collectorfleet.transport.distributed import hosting
+from collectorfleet.transport.distributed import host_messages
 from collectorfleet.transport.distributed.launcher import LocalProcesses
 from collectorfleet.transport.distributed.link import Address, Link, dial
 from collectorfleet.transport.processes.launched import LocalProcess
@@ -49,7 +49,7 @@ class CollectorHost:
 
     def __init__(self, driver: Driver, rank: int, collectors: int, pod: str) -> None:
         self._driver = driver
-        self._came = hosting.Came(rank, collectors, pod)
+        self._came = host_messages.Came(rank, collectors, pod)
         # Collectors say it too, for the status.
         os.environ[ENV_POD] = pod
         LocalProcesses.prepare()
@@ -86,13 +86,13 @@ class CollectorHost:
     def _obey(self, link: Link, processes: _Processes) -> None:
         while True:
             match link.hear():
-                case hosting.Welcome(gpus_per_collector):
+                case host_messages.Welcome(gpus_per_collector):
                     processes.gpus_per_collector = gpus_per_collector
-                case hosting.Launch(collector, address):
+                case host_messages.Launch(collector, address):
                     processes.launch(collector, address)
-                case hosting.Kill(collector):
+                case host_messages.Kill(collector):
                     processes.kill(collector)
-                case hosting.Refused(why):
+                case host_messages.Refused(why):
                     raise HostRefused(f"the driver refuses {self._came.pod}, rank {self._came.rank}: {why}")
 
 
@@ -115,7 +115,7 @@ class _Processes:
             process = local.launch(collector, address)
         except (InvalidOption, OSError) as error:
             # Of this machine: the driver is there, and the other collectors go on.
-            self._link.say(hosting.Ended(collector, f"its process could not begin: {describe(error)}"))
+            self._link.say(host_messages.Ended(collector, f"its process could not begin: {describe(error)}"))
             return
         self._running[collector] = process
         threading.Thread(target=self._watch, args=(collector, process), daemon=True).start()
@@ -133,4 +133,4 @@ class _Processes:
 
     def _watch(self, collector: CollectorId, process: LocalProcess) -> None:
         ended = process.how_it_ended()
-        self._link.say(hosting.Ended(collector, ended.cause))
+        self._link.say(host_messages.Ended(collector, ended.cause))

@@ -22,8 +22,8 @@ from collectorfleet.learners.feed import LearnerFeed
 from collectorfleet.learners.shards import LearnerShards
 from collectorfleet.learners.versions import PolicyStatus
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
-from collectorfleet.run.learners.code import LearnerCode, parts_of
-from collectorfleet.run.learners.folders import LearnerFolders
+from collectorfleet.run.spec_learners.code import LearnerCode, parts_of
+from collectorfleet.run.spec_learners.folders import LearnerFolders
 from collectorfleet_api.names import LEARNER_RESOURCE
 from collectorfleet_api.packing.learner_pods import LearnerPods
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, LearnerPolicyStatus, Learners, LearnersStatus

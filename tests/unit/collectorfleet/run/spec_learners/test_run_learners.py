@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from collectorfleet.run.learners.run_learners import KeptParts
+from collectorfleet.run.spec_learners.run_learners import KeptParts
 
 
 def policy(**widths: int) -> nn.Module:

@@ -15,7 +15,7 @@ from typing import Final
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet.messages import CollectorId, Fault
-from collectorfleet.transport.distributed import hosting
+from collectorfleet.transport.distributed import host_messages
 from collectorfleet.transport.distributed.link import Address, Link, Listener
 from collectorfleet.transport.processes.launched import Ended
 from collectorfleet_api.packing.pods import gpu_units
@@ -45,7 +45,7 @@ class HostedCollector:
 @dataclass(frozen=True, eq=False)
 class _Host:
     link: Link
-    came: hosting.Came
+    came: host_messages.Came
 
 
 class CollectorHosts:
@@ -114,7 +114,7 @@ class CollectorHosts:
             self._collectors[collector] = launched
             host = self._hosts.get(self._rank(collector))
             if host is not None:
-                host.link.say(hosting.Launch(collector, address))
+                host.link.say(host_messages.Launch(collector, address))
         return launched
 
     def kill(self, launched: HostedCollector) -> None:
@@ -124,7 +124,7 @@ class CollectorHosts:
                 return
             host = self._hosts.get(self._rank(launched.id))
             if host is not None:
-                host.link.say(hosting.Kill(launched.id))
+                host.link.say(host_messages.Kill(launched.id))
         _end([launched], Ended("it was stopped"))
 
     def present(self) -> list[str]:
@@ -143,10 +143,10 @@ class CollectorHosts:
     def _rank(self, collector: CollectorId) -> int:
         return collector.index // self.collectors_per_host
 
-    def _converse(self, link: Link, came: hosting.Came) -> None:
+    def _converse(self, link: Link, came: host_messages.Came) -> None:
         if came.collectors != self.collectors_per_host:
             link.say(
-                hosting.Refused(
+                host_messages.Refused(
                     f"it holds {came.collectors} collectors, and this driver's hosts {self.collectors_per_host}; start "
                     f"it with --collectors {self.collectors_per_host}"
                 )
@@ -158,7 +158,7 @@ class CollectorHosts:
         try:
             while True:
                 match link.hear():
-                    case hosting.Ended(collector, cause):
+                    case host_messages.Ended(collector, cause):
                         self._ended(collector, Ended(cause))
         except (EOFError, OSError):
             self._lost(host)
@@ -172,12 +172,12 @@ class CollectorHosts:
             before = self._hosts.get(rank)
             lost = [] if before is None else self._taken_from(rank)
             self._hosts[rank] = host
-            host.link.say(hosting.Welcome(self.gpus_per_collector))
+            host.link.say(host_messages.Welcome(self.gpus_per_collector))
             for launched in self._of(rank):
-                host.link.say(hosting.Launch(launched.id, launched.address))
+                host.link.say(host_messages.Launch(launched.id, launched.address))
         if before is not None:
             # One that vanished, most often. One that lives must not come back, and push this one out in turn.
-            before.link.say(hosting.Refused(f"{host.came.pod} joined later as rank {rank}"))
+            before.link.say(host_messages.Refused(f"{host.came.pod} joined later as rank {rank}"))
             before.link.close()
             _end(lost, Ended(f"{before.came.pod} is gone", Fault.NODE_LOST))
         log.info("%s joined with rank %d", host.came.pod, rank)

@@ -11,7 +11,7 @@ from torch import nn
 
 from collectorfleet.errors import InvalidOption, UserCodeError
 from collectorfleet.learners.replay import PolicyReplay
-from collectorfleet.run.learners.code import LearnerCode, load_learner_code, parts_of
+from collectorfleet.run.spec_learners.code import LearnerCode, load_learner_code, parts_of
 
 HERE = __name__
 

@@ -14,7 +14,7 @@ from torch import nn
 from torchrl.weight_update import RayWeightSyncScheme
 
 from collectorfleet.errors import describe
-from collectorfleet.fleet.learner.scheme import Given, LearnerScheme, Relay
+from collectorfleet.fleet.torchrl_learner.scheme import Given, LearnerScheme, Relay
 from collectorfleet.torchrl_private.weights import actor_of, join_when_sent, weight_signature
 
 log = logging.getLogger(__name__)

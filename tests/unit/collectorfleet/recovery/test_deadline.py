@@ -5,7 +5,7 @@ from __future__ import annotations
 import hypothesis.strategies as st
 from hypothesis import given
 
-from collectorfleet.policies.deadline import LearnedDeadline
+from collectorfleet.recovery.deadline import LearnedDeadline
 
 
 @given(st.lists(st.floats(0, 100), max_size=300))
