@@ -52,7 +52,7 @@ class VecNormV2State:
 
     @property
     def variance(self) -> Tensor:
-        """The mean of the squares, from which TorchRL makes the variance."""
+        """The variance as TorchRL averages it."""
         variance: Tensor = self._transform._var.get(self._key)
         return variance
 
