@@ -19,6 +19,7 @@ from tests.runtime.batches import TRAJECTORY, VERSION, Make, available, learn
 from tests.wait import eventually
 
 from collectorfleet import TooFewCollectors
+from collectorfleet.gather.built import wait_built
 from collectorfleet.recovery.failure import GiveUp, Loss, Replace
 
 pytestmark = pytest.mark.usefixtures("local_ray")
@@ -47,7 +48,7 @@ def test_the_first_shares_make_a_batch_and_the_late_one_goes_into_a_later_batch(
         update_after_each_batch=True,
     )
     eventually(lambda: available(collector), until=lambda n: n == 3, within=60, what="three collectors")
-    late = collector._consumer.wait_built(60)["c2"].incarnation
+    late = wait_built(collector._consumer.shared, 60)["c2"].incarnation
     seen = []
     for batch in collector:
         assert tuple(batch.shape) == (2, 10)

@@ -17,6 +17,7 @@ from tests.wait import eventually
 from torchrl.data import LazyTensorStorage, ReplayBuffer
 
 from collectorfleet import FleetCollector, UserCodeError
+from collectorfleet.gather.built import wait_built
 
 pytestmark = pytest.mark.usefixtures("local_ray")
 
@@ -77,7 +78,7 @@ def test_a_collector_that_is_dropped_leaves_nothing_behind() -> None:
         partial(envs.make_counting), envs.make_policy(), num_collectors=2, frames_per_batch=20, sync=False
     )
     next(iter(collector))
-    collector._consumer.wait_built(60)
+    wait_built(collector._consumer.shared, 60)
     pids = [one.pid for one in collector._consumer.shared.gather.collectors]
     thread = collector._engine.loop._thread
     assert all(pids)

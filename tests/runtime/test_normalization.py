@@ -16,6 +16,7 @@ from tests.wait import eventually
 from torchrl.envs import Compose, ObservationNorm, ParallelEnv, StepCounter, TransformedEnv, VecNorm, VecNormV2
 
 from collectorfleet import FleetCollector, InvalidOption, UserCodeError
+from collectorfleet.gather.built import wait_replaced
 
 pytestmark = pytest.mark.usefixtures("local_ray")
 
@@ -80,7 +81,7 @@ def test_one_that_is_replaced_begins_with_what_the_fleet_has_seen(make: Make) ->
     assert one.pid is not None
     os.kill(one.pid, signal.SIGKILL)
     eventually(lambda: collector.status().collectors[0].restarts, within=60, what="a replacement")
-    collector._consumer.wait_replaced(one.id, 60)
+    wait_replaced(collector._consumer.shared, one.id, 60)
     collector.update_policy_weights_(wait=True)
     assert has(collector) == {"c0": updates(collector)}
     seen = updates(collector)

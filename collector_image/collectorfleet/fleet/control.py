@@ -24,6 +24,7 @@ from collectorfleet.fleet.evaluation_status import evaluation_status
 from collectorfleet.fleet.inquiry import Inquiry
 from collectorfleet.fleet.parameter_control import ParameterControl
 from collectorfleet.fleet.report import report, stats
+from collectorfleet.gather import counters
 from collectorfleet.transport.interface import FleetTransport
 from collectorfleet_api.v1alpha1.report import DriverReport
 
@@ -87,7 +88,7 @@ class FleetControl(ParameterControl):
     def counters(self) -> dict[str, Any]:
         """What :meth:`state_dict` has of the fleet itself; asks no collector."""
         with self._consumer.shared.changed:
-            return self._consumer.counters()
+            return counters.counters_of(self._consumer.shared)
 
     def state_dict(self, timeout: float = 60.0) -> OrderedDict[str, Any]:
         """Counters, the policy's state, :meth:`normalization`, and the state of each collector's environment.
@@ -108,7 +109,7 @@ class FleetControl(ParameterControl):
         Raises:
             InvalidOption: batches were collected already.
         """
-        self._consumer.restore(state_dict)
+        counters.restore(self._consumer.shared, state_dict)
         self.load_environment_parameters_state(state_dict.get("environment_parameters", {}))
         if isinstance(self.policy, nn.Module) and "policy_state_dict" in state_dict:
             self.policy.load_state_dict(state_dict["policy_state_dict"])

@@ -26,6 +26,7 @@ from collectorfleet.fleet.plans import plan_of, replanning
 from collectorfleet.fleet.recipes import Recipes
 from collectorfleet.fleet.rules.rule import is_service
 from collectorfleet.fleet.weights import WeightsSource
+from collectorfleet.gather import counters
 from collectorfleet.gather.consumer import Consumer
 from collectorfleet.gather.loop import GatherLoop
 from collectorfleet.gather.shared import Limits, Shared
@@ -128,7 +129,7 @@ def engine(options: FleetOptions, source: WeightsSource) -> Engine:
 def _with_transport(transport: FleetTransport, options: FleetOptions, source: WeightsSource, shared: Shared) -> Engine:
     consumer = Consumer(shared, transport, _scaling(options), replanned=replanning(options))
     if options.resume_from is not None:
-        consumer.restore(options.resume_from)
+        counters.restore(shared, options.resume_from)
     failure = options.failure_policy or ReplaceWithBackoff(
         on_environment_error=OnEnvironmentError(options.on_environment_error)
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from collectorfleet.errors import UserCodeError
+from collectorfleet.gather.built import wait_built, wait_replaced
 from collectorfleet.gather.consumer import Consumer
 from collectorfleet.messages import CollectorId, Failed, Returned
 from collectorfleet.transport.interface import FleetTransport
@@ -58,7 +59,7 @@ class Inquiry:
                 case Failed(cause, traceback):
                     raise UserCodeError(f"{self._what} (collector {id_})", cause, traceback)
             # The gather thread hears of the loss too, and has it replaced.
-            other = self._consumer.wait_replaced(id_, self._left())
+            other = wait_replaced(self._consumer.shared, id_, self._left())
             if other is None and self._left():
                 return []
             if other is None:
@@ -75,7 +76,7 @@ class Inquiry:
 
     def _there(self) -> dict[str, CollectorId]:
         try:
-            there = self._consumer.wait_built(self._left())
+            there = wait_built(self._consumer.shared, self._left())
         except TimeoutError as error:
             raise TimeoutError(
                 f"{self._what}: after {self._timeout:g} s {error}; pass a longer timeout, or resize"

@@ -9,14 +9,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from collectorfleet.codec import normalization as codec
-from collectorfleet.errors import CollectorClosed, InvalidOption
 from collectorfleet.gather.shared import Shared, Staged
 from collectorfleet.gather.state.admissions import Batch
-from collectorfleet.gather.state.missing import described
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.gather.state.versions import PublishResult, results
-from collectorfleet.messages import CollectorId
 from collectorfleet.normalization import Normalization
 from collectorfleet.scaling import ScalingPolicy
 from collectorfleet.transport.interface import Transport
@@ -66,7 +62,7 @@ class Consumer:
 
         Who asked and did not take what it asked for asks for nothing more.
         """
-        self._raise_if_over()
+        self.shared.raise_if_over()
         if self.shared.gather.finished:
             return False
         self.shared.asked = not self.shared.gather.asked
@@ -78,7 +74,7 @@ class Consumer:
         """What was asked for, once it is there, also if the run ended since: it counts. The caller holds the lock."""
         shared, gather = self.shared, self.shared.gather
         if gather.chosen is None:
-            self._raise_if_over()
+            self.shared.raise_if_over()
             return None
         batch = gather.hand_out(gather.chosen)
         shared.statistics.handed_out(batch.frames, batch.staleness, self._clock(), datetime.now(UTC))
@@ -124,7 +120,7 @@ class Consumer:
 
         def applied() -> bool:
             version = staged.final.version
-            everybody = gather.collectors.available >= self._awaited()
+            everybody = gather.collectors.available >= slots.awaited
             return everybody and version is not None and (gather.collectors.acknowledged or 0) >= version
 
         with self.shared.changed:
@@ -226,81 +222,11 @@ class Consumer:
             self.shared.gather.paused = False
         self._transport.wake()
 
-    def wait_built(self, timeout: float) -> dict[str, CollectorId]:
-        """Block until every collector that is wanted is built; returns who there is.
-
-        Raises:
-            TimeoutError: some are not within ``timeout`` seconds; names them and what they wait for.
-        """
-        living, slots = self.shared.gather.collectors, self.shared.slots
-
-        def all_built() -> bool:
-            # By count first, which costs the same in any fleet: those that leave count, too.
-            return living.have_built >= self._awaited() and not described(slots, living)
-
-        with self.shared.changed:
-            self.shared.wait_for(all_built, timeout)
-            self._raise_if_over()
-            if sentence := described(slots, living):
-                raise TimeoutError(sentence)
-            return {one.id.name: one.id for one in living if one.state is not CollectorState.STARTING}
-
-    def wait_replaced(self, lost: CollectorId, timeout: float) -> CollectorId | None:
-        """Block until another collector is built in the slot of a lost one; None if none is coming, or none came."""
-        living, slots = self.shared.gather.collectors, self.shared.slots
-
-        def other() -> CollectorId | None:
-            one = living.named(lost.name)
-            is_other = one is not None and one.id != lost and one.state is not CollectorState.STARTING
-            return one.id if one is not None and is_other else None
-
-        def is_given_up() -> bool:
-            slot = slots.by_name.get(lost.name)
-            return slot is None or slot.lost_for_good
-
-        with self.shared.changed:
-            self.shared.wait_for(lambda: other() or is_given_up(), timeout)
-            self._raise_if_over()
-            return other()
-
-    def counters(self) -> dict[str, Any]:
-        """What a later fleet needs to go on from here; the caller holds the lock."""
-        return {
-            "frames": self.shared.gather.frames_handed_out,
-            "batches": self.shared.statistics.batches,
-            "version": self.shared.gather.version,
-            "incarnations": self.shared.incarnations,
-        }
-
     @property
     def normalization(self) -> Normalization:
         """What the environments have seen so far, by name."""
         with self.shared.changed:
             return self.shared.normalization.now
-
-    def restore(self, counters: Mapping[str, Any]) -> None:
-        """Go on from ``counters``; raises InvalidOption if they are none, or batches were collected already."""
-        shared = self.shared
-        if missing := {"frames", "version"} - counters.keys():
-            raise InvalidOption(
-                f"load_state_dict: the state has no {' and no '.join(sorted(missing))}; load what state_dict() returned"
-            )
-        with shared.changed:
-            if shared.gather.begun:
-                raise InvalidOption(
-                    f"load_state_dict: {shared.statistics.batches} batches were collected already; "
-                    "load before the first"
-                )
-            shared.gather.restored(int(counters["frames"]), int(counters["version"]))
-            # Trajectory ids and seeds follow from it.
-            shared.continued(int(counters.get("incarnations", 0)))
-            shared.statistics.restore(int(counters["frames"]), int(counters.get("batches", 0)))
-            try:
-                dropped = shared.normalization.restored(codec.from_state(counters.get("normalization", {})))
-            except ValueError as error:
-                raise InvalidOption(f"load_state_dict: {error}") from error
-            if dropped:
-                log.warning("load_state_dict: the state has %s, but no environment has it", ", ".join(dropped))
 
     def note_mapped(self, method: str) -> None:
         """All collectors that are there called the method; those that come later did not."""
@@ -324,10 +250,6 @@ class Consumer:
         self.shared.closed = True
         self._transport.wake()
 
-    def _awaited(self) -> int:
-        """How many collectors there will be once all that still come are there."""
-        return self.shared.slots.awaited
-
     def abort(self, error: Exception) -> None:
         """End the run: whoever asks for something next gets ``error``."""
         with self.shared.changed:
@@ -336,10 +258,4 @@ class Consumer:
 
     def raise_if_failed(self) -> None:
         """Raise the error that ended the gather, if one did."""
-        if self.shared.error:
-            raise self.shared.error
-
-    def _raise_if_over(self) -> None:
-        self.raise_if_failed()
-        if self.shared.closed:
-            raise CollectorClosed("the collector was shut down")
+        self.shared.raise_if_failed()

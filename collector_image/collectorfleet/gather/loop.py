@@ -10,17 +10,17 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from collectorfleet.codec.snapshot import NOTHING
 from collectorfleet.errors import CollectorFleetError, InfrastructureError
 from collectorfleet.gather.awake import AwakeClock
+from collectorfleet.gather.draining import Draining
 from collectorfleet.gather.losses import Losses
 from collectorfleet.gather.normalization_store import NormalizationStore
 from collectorfleet.gather.outbox import Outbox
+from collectorfleet.gather.publishing import Publishing
 from collectorfleet.gather.shared import Shared
 from collectorfleet.gather.state.collectors import Collector
-from collectorfleet.gather.state.offers import Pace
 from collectorfleet.messages import (
     Answer,
     Applied,
@@ -31,8 +31,6 @@ from collectorfleet.messages import (
     Request,
     ServiceLost,
     Started,
-    Stored,
-    Weights,
 )
 from collectorfleet.recovery.failure import FailurePolicy
 from collectorfleet.transport.interface import Transport
@@ -63,8 +61,9 @@ class GatherLoop:
         self._clock = clock  # of what is measured; whom deadlines concern goes by the other
         self._awake = AwakeClock(clock)
         self._losses = Losses(shared, self._outbox, failure, self._awake())
-        self._pace = Pace()
         self._normalization = NormalizationStore(shared, transport)
+        self._publishing = Publishing(shared, self._outbox, self._normalization)
+        self._draining = Draining(shared, self._losses)
         self._thread = threading.Thread(target=self._run, name="collectorfleet-gather", daemon=True)
 
     def start(self) -> None:
@@ -91,7 +90,7 @@ class GatherLoop:
         shared = self._shared
         with shared.changed:
             now = self._awake()
-            self._publish()
+            self._publishing.publish_staged()
             # Not before what was staged together with it: the bound reckons that an ask comes after a publish.
             if shared.asked and not (shared.staged and shared.gather.may_advance()):
                 shared.gather.asked, shared.asked = True, False
@@ -101,7 +100,7 @@ class GatherLoop:
                 shared.note_change()
                 self._submit(now)
             self._count_time(self._clock())
-            wait = self._offer_newest(now)
+            wait = _LONGEST_WAIT_SECONDS if self._publishing.offer_newest(now) else _PACED_WAIT_SECONDS
         self._outbox.say()
         messages = self._transport.wait(wait)
         with shared.changed:
@@ -110,42 +109,6 @@ class GatherLoop:
                 self._accept(message, now)
             self._losses.check(now)
         self._outbox.say()
-
-    # ---------------------------------------------------------------- weights
-    def _publish(self) -> None:
-        shared, staged = self._shared, self._shared.staged
-        if staged is None or staged.stored is None or not shared.gather.may_advance():
-            return
-        stored, shared.staged, staged.stored = staged.stored, None, None
-        staged.version = self._publish_as_next(stored, staged.seconds)
-
-    def _publish_as_next(self, stored: Stored, seconds: float) -> int:
-        shared = self._shared
-        version = shared.gather.version = shared.gather.version + 1
-        weights = Weights(version, stored, normalization=self._normalization.now())
-        shared.versions.published(weights, datetime.now(UTC), seconds)
-        if shared.on_publish is not None:
-            shared.on_publish(weights, shared.gather.frames_handed_out)
-        shared.versions.release_before(shared.gather.oldest_needed)
-        log.info("published version %d (%d bytes)", version, stored.size_bytes)
-        shared.note_change()
-        return version
-
-    def _offer_newest(self, now: float) -> float:
-        """Offer the newest weights to who has older ones; returns for how long to wait for messages after that."""
-        newest = self._shared.versions.newest
-        while newest is not None:
-            one = self._shared.gather.collectors.next_to_offer(newest.version)
-            if one is None:
-                break
-            if not self._pace.take(now):
-                return _PACED_WAIT_SECONDS
-            self._offer(one, newest)
-        return _LONGEST_WAIT_SECONDS
-
-    def _offer(self, one: Collector, weights: Weights) -> None:
-        self._shared.gather.collectors.offered(one, weights.version)
-        self._outbox.offer(one.id, weights)
 
     # ---------------------------------------------------------------- what collectors are asked
     def _start_and_drain(self, now: float) -> None:
@@ -156,49 +119,14 @@ class GatherLoop:
             collector = shared.next_incarnation(slot.name)
             shared.gather.collectors.starting(collector, slot.index, now, slot.group)
             self._outbox.start(collector)
-        for name in list(shared.slots.leaving):
-            one = shared.gather.collectors.named(name)
-            if one is None or not one.in_flight:
-                self._leave(name, one)
-        if shared.draining_pods:
-            for one in list(shared.gather.collectors):
-                if one.pod in shared.draining_pods and not one.in_flight:
-                    self._leave_pod(one, one.pod)
-            self._note_empty()
-
-    def _leave(self, name: str, one: Collector | None) -> None:
-        self._shared.slots.left(name)
-        if one is None:
-            return
-        self._losses.retire(one)
-        log.info("%s drained", name)
-        if one.pod is not None:
-            self._note_drained(one.pod)
-
-    def _leave_pod(self, one: Collector, pod: str) -> None:
-        self._shared.slots.drained(one.id.name, pod)
-        self._losses.retire(one)
-        log.info("%s is drained: its pod %s will be replaced", one.id.name, pod)
-        self._note_drained(pod)
-
-    def _note_empty(self) -> None:
-        """Of pods that are drained, those that nobody left: none was there, or who was is lost."""
-        shared = self._shared
-        taken = {one.pod for one in shared.gather.collectors}
-        if None not in taken:  # who is on its way may come up on any of them
-            for pod in sorted(shared.draining_pods - shared.drained_pods.keys() - taken):
-                self._note_drained(pod)
-                shared.note_change()
-
-    def _note_drained(self, pod: str) -> None:
-        if all(other.pod != pod for other in self._shared.gather.collectors):
-            self._shared.drained_pods[pod] = None
-            log.info("pod %s has no collector left", pod)
+        self._draining.drain()
 
     def _submit(self, now: float) -> None:
         gather = self._shared.gather
         for one, request in gather.submissions(now):
-            self._outbox.submit(one.id, self._with_parameters(one, request), self._weights_along(one, request))
+            self._outbox.submit(
+                one.id, self._with_parameters(one, request), self._publishing.weights_along(one, request)
+            )
         for one, request_id in gather.stragglers():
             self._outbox.cut_short(one.id, request_id)
 
@@ -217,17 +145,6 @@ class GatherLoop:
         newest = parameters.of(one.id.name, one.group)
         one.parameters_sent = newest.version
         return replace(request, parameters=newest)
-
-    def _weights_along(self, one: Collector, request: Request) -> Weights | None:
-        """The version that the request is about, or the newest one if the collector was not offered it yet."""
-        versions = self._shared.versions
-        if request.version is not None:
-            return versions.weights(request.version) if self._shared.has_weights else None
-        newest = versions.newest
-        if newest is None or one.offered_version >= newest.version:
-            return None
-        self._shared.gather.collectors.offered(one, newest.version)
-        return newest
 
     # ---------------------------------------------------------------- what collectors say
     def _accept(self, message: Message, now: float) -> None:
@@ -273,19 +190,19 @@ class GatherLoop:
         if carries and not shared.has_weights:
             # Versions carry it, so from now on there are some, of no weights.
             shared.has_weights = True
-            self._publish_as_next(self._transport.put(NOTHING), 0.0)
+            self._publishing.publish_as_next(self._transport.put(NOTHING), 0.0)
         if not shared.has_weights:
             self._applied(one, 0, now)
             return
         newest = shared.versions.newest_with(self._normalization.now())
         if newest is not None:
-            self._offer(one, newest)
+            self._publishing.offer(one, newest)
         shared.note_change()
 
     def _answered(self, one: Collector, answer: Answer, now: float) -> None:
         shared = self._shared
         self._losses.took(one, answer.seconds)
-        self._pace.answered()
+        self._publishing.answered()
         shared.gather.answered(one, answer, now)
         if answer.normalization:
             shared.normalization.merge(answer.normalization)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from collectorfleet.errors import CollectorClosed
 from collectorfleet.gather.state.first_starts import FirstStarts
 from collectorfleet.gather.state.gather import Gather
 from collectorfleet.gather.state.normalization import FleetNormalization
@@ -120,6 +121,17 @@ class Shared:
         """Something that the status shows has changed."""
         self.changes += urgent
         self.changed.notify_all()
+
+    def raise_if_failed(self) -> None:
+        """Raise the error that ended the gather, if one did."""
+        if self.error:
+            raise self.error
+
+    def raise_if_over(self) -> None:
+        """Raise what ended the gather: its error, or that it was closed."""
+        self.raise_if_failed()
+        if self.closed:
+            raise CollectorClosed("the collector was shut down")
 
     def abort(self, error: Exception) -> None:
         """End the iteration with ``error``, unless another one came first."""

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.unit.collectorfleet.gather.world import Played
 
+from collectorfleet.gather.counters import counters_of, restore
 from collectorfleet.gather.shared import Limits
 from collectorfleet.gather.state.plan import Plan
 
@@ -24,7 +25,7 @@ def a_fleet(resumed: Mapping[str, Any] | None = None) -> Played:
         limits=Limits(HOUR, HOUR, HOUR, min_available=1),
     )
     if resumed is not None:
-        fleet.consumer.restore(resumed)
+        restore(fleet.consumer.shared, resumed)
     fleet.consumer.stage("weights")
     fleet.turn()
     for remote in fleet.world.alive.values():
@@ -62,7 +63,7 @@ def test_generations_do_not_depend_on_the_order_in_which_collectors_are_lost(ord
 def test_a_run_that_goes_on_has_generations_of_its_own() -> None:
     before = a_fleet()
     lose(before, "c0", "c1", "c0")
-    resumed = a_fleet(resumed=before.consumer.counters())
+    resumed = a_fleet(resumed=counters_of(before.consumer.shared))
     assert min(generations(resumed).values()) > max(generations(before).values())
 
 

@@ -10,6 +10,7 @@ from typing import NoReturn
 import pytest
 from tests.unit.collectorfleet.gather.world import FRAMES, Played, join_one
 
+from collectorfleet.gather.counters import counters_of
 from collectorfleet.gather.shared import Limits
 from collectorfleet.gather.state.plan import Plan
 
@@ -120,7 +121,7 @@ def test_frames_of_a_batch_that_nobody_took_are_not_counted_as_handed_out(error:
     fleet = Fleet(ON_POLICY)
     fleet.interrupted(fleet.consumer.next, error)
     fleet.answer()
-    assert fleet.consumer.counters()["frames"] == 0
+    assert counters_of(fleet.consumer.shared)["frames"] == 0
     fleet.consumer.close()
     assert fleet.shared.frames_discarded == FRAMES
 

@@ -10,6 +10,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.unit.collectorfleet.gather.world import FRAMES, Played, Remote, World
 
+from collectorfleet.gather.counters import counters_of, restore
 from collectorfleet.gather.shared import Limits
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.messages import Answer, Fault
@@ -54,7 +55,7 @@ class Anything(RuleBasedStateMachine):
         self.played = Played(self.plan, self.collectors, limits=limits, failure=ReplaceWithBackoff(budget=10_000))
         self.world = self.played.world
         if self.checkpoint is not None:
-            self.played.consumer.restore(self.checkpoint)
+            restore(self.played.consumer.shared, self.checkpoint)
         self.awaits = False
         self.played.consumer.stage("weights")
         self.everybody_joins()
@@ -192,7 +193,7 @@ class Anything(RuleBasedStateMachine):
     @rule()
     def the_driver_writes_a_checkpoint(self) -> None:
         with self.played.shared.changed:
-            self.checkpoint = self.played.consumer.counters()
+            self.checkpoint = counters_of(self.played.consumer.shared)
 
     @precondition(lambda self: self.checkpoint is not None)
     @rule()

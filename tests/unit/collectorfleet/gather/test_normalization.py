@@ -13,6 +13,7 @@ from tests.unit.collectorfleet.gather.world import FRAMES, Played, Remote
 
 from collectorfleet.codec import normalization as codec
 from collectorfleet.errors import InvalidOption, UserCodeError
+from collectorfleet.gather.counters import restore
 from collectorfleet.gather.shared import Limits
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.messages import Applied
@@ -217,7 +218,7 @@ def test_environments_that_differ_are_refused_by_name(other: Mapping[str, Runnin
 
 def test_a_fleet_goes_on_from_what_an_earlier_one_had() -> None:
     fleet = Fleet(collectors=1)
-    fleet.consumer.restore({"frames": 0, "version": 5, "normalization": codec.to_state(seen(50))})
+    restore(fleet.consumer.shared, {"frames": 0, "version": 5, "normalization": codec.to_state(seen(50))})
     assert with_it(fleet.join("c0", seen(3))) == 50
 
 
@@ -227,7 +228,7 @@ def test_of_a_state_what_no_environment_has_is_left_and_what_it_lacks_is_as_envi
     state = {"frames": 0, "version": 5, "normalization": codec.to_state({"1.VecNorm.reward": seen(50)[NAME]})}
     if built:
         fleet.join("c0", seen(3))
-    fleet.consumer.restore(state)
+    restore(fleet.consumer.shared, state)
     if not built:
         fleet.join("c0", seen(3))
     assert {name: one.updates for name, one in fleet.consumer.normalization.items()} == {NAME: 3}
@@ -238,7 +239,7 @@ def test_a_state_of_other_environments_is_refused() -> None:
     fleet.join("c0")
     says = r"0\.VecNormV2\.observation: decay 1, loc \[1\] here, and .*\[4\] in the saved.*; give the env.*"
     with pytest.raises(InvalidOption, match=says):
-        fleet.consumer.restore({"frames": 0, "version": 5, "normalization": codec.to_state(seen(50, width=4))})
+        restore(fleet.consumer.shared, {"frames": 0, "version": 5, "normalization": codec.to_state(seen(50, width=4))})
 
 
 THINGS = ("answers", "loses its answer", "dies", "joins", "publish", "ask")

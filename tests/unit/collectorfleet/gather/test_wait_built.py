@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from tests.unit.collectorfleet.gather.world import FRAMES, Played
 
+from collectorfleet.gather.built import wait_built
 from collectorfleet.gather.shared import Limits
 from collectorfleet.gather.state.plan import Plan
 from collectorfleet.messages import Placed
@@ -29,7 +30,7 @@ class Fleet(Played):
 
     def missing(self) -> str:
         with pytest.raises(TimeoutError) as raised:
-            self.consumer.wait_built(0)
+            wait_built(self.consumer.shared, 0)
         return str(raised.value)
 
 
@@ -58,7 +59,7 @@ def test_one_that_nothing_replaces_is_not_missing() -> None:
         fleet.world.die(fleet.remote("c1"))
         fleet.turn()
         fleet.turn()
-    assert set(fleet.consumer.wait_built(0)) == {"c0"}
+    assert set(wait_built(fleet.consumer.shared, 0)) == {"c0"}
 
 
 def test_one_that_leaves_stands_in_for_none_that_is_new() -> None:

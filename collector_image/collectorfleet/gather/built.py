@@ -1,0 +1,47 @@
+"""Waits of the consumer's threads for collectors to be built."""
+
+from __future__ import annotations
+
+from collectorfleet.gather.shared import Shared
+from collectorfleet.gather.state.missing import described
+from collectorfleet.messages import CollectorId
+from collectorfleet_api.v1alpha1 import CollectorState
+
+
+def wait_built(shared: Shared, timeout: float) -> dict[str, CollectorId]:
+    """Block until every collector that is wanted is built; returns who there is.
+
+    Raises:
+        TimeoutError: some are not within ``timeout`` seconds; names them and what they wait for.
+    """
+    living, slots = shared.gather.collectors, shared.slots
+
+    def all_built() -> bool:
+        # By count first, which costs the same in any fleet: those that leave count, too.
+        return living.have_built >= slots.awaited and not described(slots, living)
+
+    with shared.changed:
+        shared.wait_for(all_built, timeout)
+        shared.raise_if_over()
+        if sentence := described(slots, living):
+            raise TimeoutError(sentence)
+        return {one.id.name: one.id for one in living if one.state is not CollectorState.STARTING}
+
+
+def wait_replaced(shared: Shared, lost: CollectorId, timeout: float) -> CollectorId | None:
+    """Block until another collector is built in the slot of a lost one; None if none is coming, or none came."""
+    living, slots = shared.gather.collectors, shared.slots
+
+    def other() -> CollectorId | None:
+        one = living.named(lost.name)
+        is_other = one is not None and one.id != lost and one.state is not CollectorState.STARTING
+        return one.id if one is not None and is_other else None
+
+    def is_given_up() -> bool:
+        slot = slots.by_name.get(lost.name)
+        return slot is None or slot.lost_for_good
+
+    with shared.changed:
+        shared.wait_for(lambda: other() or is_given_up(), timeout)
+        shared.raise_if_over()
+        return other()

@@ -1,0 +1,78 @@
+"""Versions of weights, as the gather thread publishes and offers them. The caller holds the lock."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+
+from collectorfleet.gather.normalization_store import NormalizationStore
+from collectorfleet.gather.outbox import Outbox
+from collectorfleet.gather.shared import Shared
+from collectorfleet.gather.state.collectors import Collector
+from collectorfleet.gather.state.offers import Pace
+from collectorfleet.messages import Request, Stored, Weights
+
+log = logging.getLogger("collectorfleet")
+
+
+class Publishing:
+    """Makes versions of staged weights, and offers the newest version to collectors at a pace."""
+
+    def __init__(self, shared: Shared, outbox: Outbox, normalization: NormalizationStore) -> None:
+        self._shared = shared
+        self._outbox = outbox
+        self._normalization = normalization
+        self._pace = Pace()
+
+    def answered(self) -> None:
+        """A collector answered, which earns an offer."""
+        self._pace.answered()
+
+    def publish_staged(self) -> None:
+        """Publish what the consumer staged, if the bound on staleness allows it."""
+        shared, staged = self._shared, self._shared.staged
+        if staged is None or staged.stored is None or not shared.gather.may_advance():
+            return
+        stored, shared.staged, staged.stored = staged.stored, None, None
+        staged.version = self.publish_as_next(stored, staged.seconds)
+
+    def publish_as_next(self, stored: Stored, seconds: float) -> int:
+        """Publish ``stored``, which took ``seconds`` to store, as the next version; return the version."""
+        shared = self._shared
+        version = shared.gather.version = shared.gather.version + 1
+        weights = Weights(version, stored, normalization=self._normalization.now())
+        shared.versions.published(weights, datetime.now(UTC), seconds)
+        if shared.on_publish is not None:
+            shared.on_publish(weights, shared.gather.frames_handed_out)
+        shared.versions.release_before(shared.gather.oldest_needed)
+        log.info("published version %d (%d bytes)", version, stored.size_bytes)
+        shared.note_change()
+        return version
+
+    def offer_newest(self, now: float) -> bool:
+        """Offer the newest weights to collectors with older weights; return False if some wait for the pace."""
+        newest = self._shared.versions.newest
+        while newest is not None:
+            one = self._shared.gather.collectors.next_to_offer(newest.version)
+            if one is None:
+                break
+            if not self._pace.take(now):
+                return False
+            self.offer(one, newest)
+        return True
+
+    def offer(self, one: Collector, weights: Weights) -> None:
+        """Offer these weights, whatever the pace."""
+        self._shared.gather.collectors.offered(one, weights.version)
+        self._outbox.offer(one.id, weights)
+
+    def weights_along(self, one: Collector, request: Request) -> Weights | None:
+        """Return the version that the request names, or the newest version unless the collector was offered it."""
+        versions = self._shared.versions
+        if request.version is not None:
+            return versions.weights(request.version) if self._shared.has_weights else None
+        newest = versions.newest
+        if newest is None or one.offered_version >= newest.version:
+            return None
+        self._shared.gather.collectors.offered(one, newest.version)
+        return newest
