@@ -72,7 +72,7 @@ def test_the_collector_that_is_not_there_is_named(collector: FleetCollector, gat
 def test_collectors_have_a_time_of_their_own_to_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     now, given = [0.0], []
 
-    def wait_built(timeout: float) -> dict[str, CollectorId]:
+    def wait_built(_: object, timeout: float) -> dict[str, CollectorId]:
         now[0] += 0.99 * timeout
         return IDS
 
@@ -82,10 +82,11 @@ def test_collectors_have_a_time_of_their_own_to_answer(monkeypatch: pytest.Monke
         return Returned(1)
 
     monkeypatch.setattr(inquiry, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    gather: Any = SimpleNamespace(wait_built=wait_built)
+    monkeypatch.setattr(inquiry, "wait_built", wait_built)
+    consumer: Any = SimpleNamespace(shared=None)
     transport: Any = SimpleNamespace(ask=lambda *_: object(), answer=answer)
-    asked = Inquiry(gather, transport, "map_fn('reset')", timeout=10)
+    asked = Inquiry(consumer, transport, "map_fn('reset')", timeout=10)
     assert asked.names() == ["c0", "c1"]
-    monkeypatch.setattr(gather, "wait_built", lambda _: IDS)
+    monkeypatch.setattr(inquiry, "wait_built", lambda *_: IDS)
     assert asked.of_all("execute") == {"c0": 1, "c1": 1}
     assert given == pytest.approx([10.0, 9.0])
