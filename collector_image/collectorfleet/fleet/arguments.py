@@ -1,4 +1,4 @@
-"""The options of a fleet: each argument of FleetCollector once, with its type, its default and what it is."""
+"""The arguments of FleetCollector: each of them once, with its type and its default."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from collectorfleet.actor.simulator.options import SimulatorProcess
 from collectorfleet.evaluation.options import Evaluation
 from collectorfleet.fleet import per_collector
 from collectorfleet.fleet.per_collector import PerCollector
-from collectorfleet.fleet.rules.table import check
 from collectorfleet.parameters import CurriculumFunction, EnvironmentParameters
 from collectorfleet.recovery.failure import FailurePolicy
 from collectorfleet.scaling import ScalingPolicy
@@ -37,16 +36,8 @@ _PASSED_ON: Final = (
 
 
 @dataclass(frozen=True, eq=False)
-class FleetOptions:
-    """The arguments of a FleetCollector, checked together; they refer to none of the caller's lists and dicts.
-
-    ``docs/fleet-collector.md`` describes each argument by topic, on the site at
-    https://collectorfleet.github.io/collectorfleet/fleet-collector/.
-
-    Raises:
-        InvalidOption: an option that cannot work, alone or with the others; :mod:`collectorfleet.fleet.rules` has them.
-        TypeError: a replay buffer that collectors cannot write to, as TorchRL has it.
-    """
+class FleetArguments:
+    """The arguments of a FleetCollector, which :class:`~collectorfleet.fleet.options.FleetOptions` checks."""
 
     create_env_fn: Any
     policy: nn.Module | Callable[[TensorDictBase], TensorDictBase] | None = None
@@ -119,9 +110,9 @@ class FleetOptions:
     curriculum: CurriculumFunction | None = None
 
     def __post_init__(self) -> None:
+        # The caller may change lists and dicts later.
         for field in fields(self):
             object.__setattr__(self, field.name, _own(getattr(self, field.name)))
-        check(self)
 
     @property
     def collectors(self) -> int:

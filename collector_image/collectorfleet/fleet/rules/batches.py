@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from collectorfleet.actor.config import RolloutLoop
+from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.rules.rule import Question, Rule, not_both
-
-if TYPE_CHECKING:
-    from collectorfleet.fleet.options import FleetOptions
 
 _ONLY_SINGLE: Final = "only with collector_class 'single' and without trajs_per_batch"
 
 
-def _cut_short(options: FleetOptions) -> bool:
+def _cut_short(options: FleetArguments) -> bool:
     return options.preemptive_threshold is not None
 
 
-def _whole_trajectories(options: FleetOptions) -> bool:
+def _whole_trajectories(options: FleetArguments) -> bool:
     return options.keywords(0).get("trajs_per_batch") is not None
 
 
-def _compiles_one_graph(options: FleetOptions) -> bool:
+def _compiles_one_graph(options: FleetArguments) -> bool:
     """Whether the policy of some collector is compiled with ``fullgraph``, which allows no call into Python."""
     given = [dict(keywords or {}).get("compile_policy") for keywords in options.of_each("collector_kwargs").values]
     return any(isinstance(one, Mapping) and one.get("fullgraph") for one in given)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from torchrl.collectors import AsyncCollector, BaseCollector, Collector, MultiAsyncCollector, MultiSyncCollector
 from torchrl.envs import EnvBase
 
 from collectorfleet.actor.config import RolloutLoop
+from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.rules.rule import Rule, given, is_service, not_both
 from collectorfleet.recovery.failure import OnEnvironmentError
-
-if TYPE_CHECKING:
-    from collectorfleet.fleet.options import FleetOptions
 
 # What is said of weights that the fleet publishes.
 _OF_WEIGHTS: Final = (
@@ -42,29 +40,29 @@ _SERVICE_HAS_THEM: Final = (
 )
 
 
-def _fleets_own(options: FleetOptions) -> list[str]:
+def _fleets_own(options: FleetArguments) -> list[str]:
     given = options.of_each("collector_kwargs").values
     return [name for keywords in given for name in FLEETS_OWN if name in (keywords or {})]
 
 
-def _say_fleets_own(options: FleetOptions) -> str:
+def _say_fleets_own(options: FleetArguments) -> str:
     name = _fleets_own(options)[0]
     return f"{name} is the fleet's; {FLEETS_OWN[name]}"
 
 
-def _no_environments(options: FleetOptions) -> list[Any]:
+def _no_environments(options: FleetArguments) -> list[Any]:
     """What is given for an environment, and neither is nor builds one."""
     given = options.of_each("create_env_fn").values
     return [one for one in given if not isinstance(one, EnvBase) and not callable(one)]
 
 
-def _no_policies(options: FleetOptions) -> list[Any]:
+def _no_policies(options: FleetArguments) -> list[Any]:
     """What is given for a factory of policies, and cannot be called."""
     given = options.of_each("policy_factory").values
     return [one for one in given if one is not None and not callable(one)]
 
 
-def _built(options: FleetOptions) -> list[EnvBase]:
+def _built(options: FleetArguments) -> list[EnvBase]:
     return [one for one in options.of_each("create_env_fn").values if isinstance(one, EnvBase)]
 
 
@@ -77,7 +75,7 @@ def _without_a_service(name: str) -> Rule:
     )
 
 
-def _is_torchrls(options: FleetOptions) -> bool:
+def _is_torchrls(options: FleetArguments) -> bool:
     found = options.collector_type
     return isinstance(found, type) and issubclass(found, BaseCollector)
 
@@ -87,7 +85,7 @@ _TAKEN: Final = ("frames_per_batch", "total_frames")
 _TAKEN_BY_ONE_PROCESS: Final = (*_TAKEN, "return_same_td")
 
 
-def _is_driven(options: FleetOptions) -> bool:
+def _is_driven(options: FleetArguments) -> bool:
     """Whether the class is built and stepped as TorchRL's collectors for one machine are."""
     found = options.collector_type
     # TorchRL's AsyncCollector takes one environment, and not one for each process.
@@ -103,7 +101,7 @@ def _cannot_act(policy: object) -> bool:
     return isinstance(policy, type) or not (policy is None or callable(policy) or is_service(policy))
 
 
-def _say_cannot_act(options: FleetOptions) -> str:
+def _say_cannot_act(options: FleetArguments) -> str:
     policy: Any = options.policy
     if isinstance(policy, type):
         return f"the class {policy.__name__}; pass an instance, {policy.__name__}(...)"

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.per_collector import is_list
 from collectorfleet.fleet.rules.rule import Rule, given, is_service
-
-if TYPE_CHECKING:
-    from collectorfleet.fleet.options import FleetOptions
-
 
 # What an evaluator has of a collector.
 _REACHED: Final = ("env", "policy")
 
 
-def _names_its_environment(options: FleetOptions) -> bool:
+def _names_its_environment(options: FleetArguments) -> bool:
     evaluation = options.evaluation
     differ = is_list(options.create_env_fn) or is_list(options.create_env_kwargs)
     return evaluation is None or evaluation.create_env_fn is not None or not differ
 
 
-def _has_models(options: FleetOptions) -> bool:
+def _has_models(options: FleetArguments) -> bool:
     return options.evaluation is None or all(path.split(".")[0] in _REACHED for path in options.models or {})
 
 

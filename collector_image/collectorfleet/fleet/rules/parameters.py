@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.rules.rule import Rule
 
-if TYPE_CHECKING:
-    from collectorfleet.fleet.options import FleetOptions
 
-
-def _takes_parameters(options: FleetOptions) -> bool:
+def _takes_parameters(options: FleetArguments) -> bool:
     return options.environment_parameters is not None
 
 

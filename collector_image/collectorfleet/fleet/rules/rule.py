@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from collectorfleet.errors import InvalidOption
+from collectorfleet.fleet.arguments import FleetArguments
 
-if TYPE_CHECKING:
-    from collectorfleet.fleet.options import FleetOptions
-
-Question = Callable[["FleetOptions"], bool]
+Question = Callable[[FleetArguments], bool]
 
 
 @dataclass(frozen=True)
@@ -24,10 +21,10 @@ class Rule:
     name: str
     option: str
     holds: Question
-    sentence: str | Callable[[FleetOptions], str]
+    sentence: str | Callable[[FleetArguments], str]
     error: type[Exception] = InvalidOption
 
-    def broken(self, options: FleetOptions) -> Exception:
+    def broken(self, options: FleetArguments) -> Exception:
         """The error that says so."""
         sentence = self.sentence if isinstance(self.sentence, str) else self.sentence(options)
         return self.error(f"{self.option}: {sentence}")
@@ -38,7 +35,7 @@ def is_service(policy: object) -> bool:
     return getattr(policy, "service_backend", None) is not None
 
 
-def given(options: FleetOptions, name: str) -> bool:
+def given(options: FleetArguments, name: str) -> bool:
     """Whether the option says something: None and False do not."""
     value = getattr(options, name)
     return value is not None and value is not False

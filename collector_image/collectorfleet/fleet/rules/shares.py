@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.rules.rule import Rule, given, not_both
 from collectorfleet_api.packing.shares import divides
-
-if TYPE_CHECKING:
-    from collectorfleet.fleet.options import FleetOptions
 
 
 def _needs_sync(rule: str, name: str) -> Rule:
@@ -24,11 +22,11 @@ def _without_first_shares(rule: str, name: str) -> Rule:
     return Rule(rule, "first_shares", not_both("first_shares", name), f"not together with {name}; choose one")
 
 
-def _divides(options: FleetOptions) -> bool:
+def _divides(options: FleetArguments) -> bool:
     return not options.sync or divides(options.frames_per_batch, options.shares_at_first, options.frames_of_a_step)
 
 
-def _does_not_divide(options: FleetOptions) -> str:
+def _does_not_divide(options: FleetArguments) -> str:
     number, step = options.shares_at_first, options.frames_of_a_step
     return (
         f"{options.frames_per_batch} does not divide into {number} shares of whole steps of {step} environments; "

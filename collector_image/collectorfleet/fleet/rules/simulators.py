@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from torchrl.envs import EnvBase
 
 from collectorfleet.actor.simulator.options import ADDRESSES, SimulatorProcess
+from collectorfleet.evaluation.options import Evaluation
+from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.rules.rule import Rule
 
-if TYPE_CHECKING:
-    from collectorfleet.evaluation.options import Evaluation
-    from collectorfleet.fleet.options import FleetOptions
 
-
-def _has_one(options: FleetOptions) -> bool:
+def _has_one(options: FleetArguments) -> bool:
     return any(one is not None for one in options.of_each("process").values)
 
 
-def _others(options: FleetOptions) -> list[str]:
+def _others(options: FleetArguments) -> list[str]:
     """The types of what is given for a simulator and is none."""
     given = options.of_each("process").values
     return [type(one).__name__ for one in given if not isinstance(one, SimulatorProcess | None)]
 
 
-def _is_in_time(options: FleetOptions) -> bool:
+def _is_in_time(options: FleetArguments) -> bool:
     evaluators = options.evaluation.process if options.evaluation is not None else None
     given = [one for one in (*options.of_each("process").values, evaluators) if one is not None]
     return all(one.ready_timeout < options.first_request_timeout for one in given)
 
 
-def _is_built(options: FleetOptions) -> bool:
+def _is_built(options: FleetArguments) -> bool:
     """Whether there is an environment already that a simulator would have to be made for."""
     created = options.of_each("create_env_fn")
     evaluators = _evaluators(options)
@@ -40,7 +38,7 @@ def _is_built(options: FleetOptions) -> bool:
     )
 
 
-def _names_addresses(options: FleetOptions) -> bool:
+def _names_addresses(options: FleetArguments) -> bool:
     given = options.of_each("create_env_kwargs")
     asked = list(given.values) if _has_one(options) else []
     evaluators = _evaluators(options)
@@ -49,7 +47,7 @@ def _names_addresses(options: FleetOptions) -> bool:
     return any(ADDRESSES in (one or {}) for one in asked)
 
 
-def _evaluators(options: FleetOptions) -> Evaluation | None:
+def _evaluators(options: FleetArguments) -> Evaluation | None:
     """Return the evaluation whose evaluators start simulators; None: they start none."""
     evaluation = options.evaluation
     if evaluation is None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.rules.batches import BATCHES
 from collectorfleet.fleet.rules.collectors import COLLECTORS
 from collectorfleet.fleet.rules.evaluation import EVALUATION
@@ -13,13 +14,10 @@ from collectorfleet.fleet.rules.simulators import SIMULATORS
 from collectorfleet.fleet.rules.transports import TRANSPORTS
 from collectorfleet.fleet.rules.values import VALUES
 
-if TYPE_CHECKING:
-    from collectorfleet.fleet.options import FleetOptions
-
 RULES: Final = (*VALUES, *TRANSPORTS, *COLLECTORS, *SHARES, *BATCHES, *EVALUATION, *PARAMETERS, *SIMULATORS)
 
 
-def check(options: FleetOptions) -> None:
+def check(options: FleetArguments) -> None:
     """Raise what the first rule that does not hold says: InvalidOption, or TypeError where TorchRL does."""
     for rule in RULES:
         if not rule.holds(options):

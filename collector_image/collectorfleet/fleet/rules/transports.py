@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.rules.rule import Rule, is_service
 from collectorfleet.transport.interface import TransportKind
 from collectorfleet.transport.rpc.options import problem, visible_problem
 
-if TYPE_CHECKING:
-    from collectorfleet.fleet.options import FleetOptions
-
 
 def _only_with_ray(name: str, why: str) -> Rule:
-    def holds(options: FleetOptions) -> bool:
+    def holds(options: FleetArguments) -> bool:
         return options.uses_ray or not getattr(options, name)
 
     return Rule(
@@ -26,7 +24,7 @@ def _only_with_ray(name: str, why: str) -> Rule:
 
 
 def _only_with_rpc(name: str, why: str) -> Rule:
-    def holds(options: FleetOptions) -> bool:
+    def holds(options: FleetArguments) -> bool:
         return options.transport == TransportKind.RPC or getattr(options, name) is None
 
     return Rule(
@@ -37,8 +35,8 @@ def _only_with_rpc(name: str, why: str) -> Rule:
     )
 
 
-def _is_right(name: str, wrong: Callable[[FleetOptions], str | None]) -> Rule:
-    def holds(options: FleetOptions) -> bool:
+def _is_right(name: str, wrong: Callable[[FleetArguments], str | None]) -> Rule:
+    def holds(options: FleetArguments) -> bool:
         return getattr(options, name) is None or wrong(options) is None
 
     return Rule(f"{name.replace('_', '-')}-are-known", name, holds, lambda options: wrong(options) or "")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from collectorfleet.fleet.arguments import FleetArguments
 from collectorfleet.fleet.per_collector import NAMES, is_list, lengths
 from collectorfleet.fleet.rules.rule import Rule, absent
 
-if TYPE_CHECKING:
-    from collectorfleet.fleet.options import FleetOptions
-
 
 def _not_empty(name: str) -> Rule:
-    def holds(options: FleetOptions) -> bool:
+    def holds(options: FleetArguments) -> bool:
         value = getattr(options, name)
         return not is_list(value) or len(value) > 0
 
@@ -21,10 +19,10 @@ def _not_empty(name: str) -> Rule:
 
 
 def _one_for_each(name: str) -> Rule:
-    def holds(options: FleetOptions) -> bool:
+    def holds(options: FleetArguments) -> bool:
         return lengths(options).get(name, options.values_in_a_list) == options.values_in_a_list
 
-    def sentence(options: FleetOptions) -> str:
+    def sentence(options: FleetArguments) -> str:
         length, number = lengths(options)[name], options.values_in_a_list
         things = "turns of groups" if options.groups else "collectors"
         return f"a list of {length} for {number} {things}; pass one value, or a list of {number}"
@@ -33,14 +31,14 @@ def _one_for_each(name: str) -> Rule:
 
 
 def _at_least(least: int, name: str) -> Rule:
-    def holds(options: FleetOptions) -> bool:
+    def holds(options: FleetArguments) -> bool:
         return all(value is None or bool(value >= least) for value in options.of_each(name).values)
 
     return Rule("at-least", name, holds, lambda options: f"{getattr(options, name)} is fewer than {least}")
 
 
 def _some_time(name: str) -> Rule:
-    def sentence(options: FleetOptions) -> str:
+    def sentence(options: FleetArguments) -> str:
         seconds = getattr(options, name).total_seconds()
         return f"{seconds:g} s is not a positive time; give more than 0"
 
