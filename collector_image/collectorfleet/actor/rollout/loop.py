@@ -91,7 +91,9 @@ class Loop:
         carrier, interruptor = carrier_of(collector), collector.interruptor
         stage = self._stage
         stage.begin(carrier)
-        # Torch counts what is written into a tensor, but for what is written by ``.data`` or as an array.
+        # Torch counts what is written into a tensor, but for what is written by ``.data`` or as an array. Their bytes
+        # are compared.
+        compared = [key for key in stage.memory if key in self.policy.reads]
         counted = {**stage.memory, **self._ends}
         versions = [tensor._version for tensor in counted.values()]
         self.policy.begin()
@@ -125,11 +127,18 @@ class Loop:
                     "action"
                 )
             elif self._tried:
+                shown = [now.compared[key].tobytes() for key in compared]
                 self._act(values)
+                changed: list[str] = []
                 if [tensor._version for tensor in counted.values()] != versions:
                     changed = [
                         key for key, version in zip(counted, versions, strict=True) if counted[key]._version != version
                     ]
+                elif [now.compared[key].tobytes() for key in compared] != shown:
+                    changed = [
+                        key for key, old in zip(compared, shown, strict=True) if now.compared[key].tobytes() != old
+                    ]
+                if changed:
                     self._require_followed(changed, over)
                     written = {key: now.tensors[key] for key in changed}
                     if row == 0 and step and not over:

@@ -22,6 +22,9 @@ _FEWEST_STEPS: Final = 4
 _MOST_STEPS: Final = 64
 # Allocators of tensors align to it, and what kernels round may depend on it.
 _ALIGNED_BYTES: Final = 64
+# To compare so much in each step costs less than a microsecond. Of more, as many numbers are compared.
+_COMPARED_BYTES: Final = 1024
+_COMPARED_NUMBERS: Final = 64
 # What a policy keeps for longer is its own memory.
 _MOST_LEFT: Final = 4
 
@@ -29,12 +32,20 @@ _MOST_LEFT: Final = 4
 class Frame:
     """What environments and transforms say at one time.
 
-    One array ``[environments, *shape]`` for each key; ``tensors`` are the same memory in the environment's shape.
+    One array ``[environments, *shape]`` for each key; ``tensors`` are the same memory in the environment's shape, and
+    ``compared`` are views of it that show whether it was written into: all of it, or a sample of large arrays.
     """
 
     def __init__(self, tensors: Mapping[str, Tensor], *, batched: bool) -> None:
         self.tensors = dict(tensors)
         self.arrays: dict[str, np.ndarray] = {key: as_array(tensor, batched) for key, tensor in tensors.items()}
+        self.compared = {key: _compared(array) for key, array in self.arrays.items()}
+
+
+def _compared(array: np.ndarray) -> np.ndarray:
+    if array.nbytes <= _COMPARED_BYTES:
+        return array
+    return array.reshape(-1)[:: -(-array.size // _COMPARED_NUMBERS)]
 
 
 _Memory = tuple[dict[str, Tensor], list[Frame], dict[str, np.ndarray], list[int]]

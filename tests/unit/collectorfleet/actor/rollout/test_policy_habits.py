@@ -101,6 +101,15 @@ def test_a_policy_may_keep_what_it_saw(name: str, habit: str, begins: int, reque
     compare(*sides(make, partial(policy, KEEPS[habit], begins, inputs), 24), requests)
 
 
+@pytest.mark.parametrize("size", [3, 10_000])
+@pytest.mark.parametrize("habit", WRITES_UNSEEN)
+def test_a_write_that_torch_does_not_count_is_found_in_later_steps(habit: str, size: int) -> None:
+    def acts() -> TensorDictModule:
+        return policy(WRITES_UNSEEN[habit], 30, size)
+
+    compare(*sides(partial(make_chance, shape=(size,)), acts, 24, loop=RolloutLoop.AUTO), [Asked(150)])
+
+
 def test_large_observations_that_a_policy_keeps_are_not_written_over() -> None:
     def acts() -> TensorDictModule:
         return policy(KEEPS["keeps"], 0, 10_000)
@@ -119,7 +128,6 @@ def test_torchrls_loop_takes_over_from_a_policy_that_writes_into_its_observation
     name: str, habit: str, begins: int, requests: list[Asked]
 ) -> None:
     make, inputs = GYMNASIUM[name]
-    begins = begins if habit in WRITES else 0  # torch does not count the others, which are seen in the first step only
     acts = partial(policy, {**WRITES, **WRITES_UNSEEN}[habit], begins, inputs)
     theirs, ours = sides(make, acts, 24, loop=RolloutLoop.AUTO)
     fast = ours.runner.loop == "Fast"
