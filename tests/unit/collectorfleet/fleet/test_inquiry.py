@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 from tests import envs
 from tests.in_process_fleet import fleet
+from tests.wait import eventually
 
 from collectorfleet import FleetCollector
 from collectorfleet.fleet import inquiry
 from collectorfleet.fleet.inquiry import Inquiry
 from collectorfleet.messages import CollectorId, Returned
+from collectorfleet_api.v1alpha1 import CollectorState
 
 IDS = {"c0": CollectorId("c0", 1), "c1": CollectorId("c1", 2)}
 
@@ -42,12 +44,19 @@ def gate() -> Iterator[Gate]:
     made.opened.set()
 
 
+def has_built(collector: FleetCollector) -> set[str]:
+    with collector._consumer.shared.changed:
+        living = collector._consumer.shared.gather.collectors
+        return {one.id.name for one in living if one.state is not CollectorState.STARTING}
+
+
 @pytest.fixture
 def collector(gate: Gate) -> Iterator[FleetCollector]:
     """Its second collector is not built before the gate is opened."""
     create = [envs.make_counting, partial(make_late, gate)]
     with fleet(create, envs.make_policy(), num_collectors=2, frames_per_batch=20, sync=False) as made:
         try:
+            eventually(lambda: "c0" in has_built(made), within=60)
             yield made
         finally:
             gate.opened.set()
