@@ -32,8 +32,8 @@ _MOST_LEFT: Final = 4
 class Frame:
     """What environments and transforms say at one time.
 
-    One array ``[environments, *shape]`` for each key; ``tensors`` are the same memory in the environment's shape, and
-    ``compared`` are views of it that show whether it was written into: all of it, or a sample of large arrays.
+    One array ``[environments, *shape]`` for each key; ``tensors`` are the same memory in the environment's shape.
+    ``compared`` are views that show whether somebody wrote into it: all of it, or a sample of large arrays.
     """
 
     def __init__(self, tensors: Mapping[str, Tensor], *, batched: bool) -> None:
