@@ -11,9 +11,10 @@ import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, cast
 
 from collectorfleet.errors import InvalidOption, describe
+from collectorfleet.run.code.bounded_reads import BoundedTar, of_zip
 from collectorfleet.run.code.bounds import Bounds
 from collectorfleet.run.code.members import BadMember, Kind, Member, MemberFolder, parts_of
 
@@ -67,13 +68,15 @@ def unpack(file: IO[bytes], folder: Path, bounds: Bounds, *, before: Before | No
 
 
 def _untar(file: IO[bytes], folder: MemberFolder, bounds: Bounds, before: Before | None) -> None:
-    with tarfile.open(fileobj=file, mode="r:*") as tree:
+    with BoundedTar.open(fileobj=file, mode="r:*") as tree:
         found = []
         for one in tree:
             if one.size < 0:
                 raise BadMember(f"{one.name!r} has a size of {one.size} bytes")
             bounds.unpack(one.size)
             found.append((one, _of_tar(one)))
+            tree.fileobj.begin_member()
+        tree.fileobj.release()
         _read_to_end(tree)
         left_out = _check([member for _, member in found], folder, before)
         for one, member in found:
@@ -81,10 +84,10 @@ def _untar(file: IO[bytes], folder: MemberFolder, bounds: Bounds, before: Before
                 folder.put(member, tree.extractfile(one) if member.kind is Kind.FILE else None)
 
 
-def _read_to_end(tree: tarfile.TarFile) -> None:
+def _read_to_end(tree: BoundedTar) -> None:
     """Behind the last member are padding and, of a compressed tar, the checksum of all of it."""
     size_bytes = 0
-    while padding := tree.fileobj.read(2**20) if tree.fileobj is not None else b"":
+    while padding := tree.fileobj.read(2**20):
         size_bytes += len(padding)
         if size_bytes > _MOST_PADDING_BYTES:
             raise BadMember(f"more than {_MOST_PADDING_BYTES:,} bytes follow the last member")
@@ -96,7 +99,9 @@ def _of_tar(one: tarfile.TarInfo) -> Member:
 
 
 def _unzip(file: IO[bytes], folder: MemberFolder, bounds: Bounds, before: Before | None) -> None:
-    with zipfile.ZipFile(file) as tree:
+    directory = of_zip(file)
+    with zipfile.ZipFile(cast("IO[bytes]", directory)) as tree:
+        directory.release()
         bounds.unpack(sum(one.file_size for one in tree.infolist()), len(tree.infolist()))
         found = [(one, _of_zip(one, tree)) for one in tree.infolist()]
         left_out = _check([member for _, member in found], folder, before)

@@ -1,0 +1,71 @@
+"""A file whose reader may read little at a time, until the members of its archive are known.
+
+Readers of archives take headers and directories into memory as a whole, however long these say they are. A compressed
+archive of some megabytes can say that they have gigabytes.
+"""
+
+from __future__ import annotations
+
+import tarfile
+from typing import IO, Any, Final
+
+from collectorfleet.run.code.members import BadMember
+
+MOST_HEADER_BYTES: Final = 64 * 2**10  # of one member: its names and attributes
+MOST_HEADERS_BYTES: Final = 256 * 2**20  # of all members of a tar
+MOST_DIRECTORY_BYTES: Final = 16 * 2**20  # of a zip
+
+
+class BoundedReads:
+    """Reads ``file``. :meth:`begin_member` allows the next header, and :meth:`release` ends all bounds."""
+
+    def __init__(self, file: IO[bytes], what: str, most_bytes: int, most_bytes_of_all: int) -> None:
+        """``what`` has no more than ``most_bytes``."""
+        self._file = file
+        self._what = what
+        self._most_bytes = self._left = most_bytes
+        self._most_bytes_of_all = self._left_of_all = most_bytes_of_all
+        self._is_bounded = True
+
+    def begin_member(self) -> None:
+        """Allow the reader to read the header of one more member."""
+        self._left = self._most_bytes
+
+    def release(self) -> None:
+        """Allow the reader to read any number of bytes from here on."""
+        self._is_bounded = False
+
+    def read(self, size: int = -1) -> bytes:
+        """Read up to ``size`` bytes, or all if ``size`` is below zero. Raises BadMember before it reads too many."""
+        if not self._is_bounded:
+            return self._file.read(size)
+        # One byte more tells too many from just enough.
+        found = self._file.read(self._left + 1) if size < 0 else b""
+        wanted = len(found) if size < 0 else size
+        if wanted > self._left:
+            raise BadMember(f"{self._what} has more than {self._most_bytes:,} bytes")
+        self._left -= wanted
+        self._left_of_all -= wanted
+        if self._left_of_all < 0:
+            raise BadMember(f"the headers of all members have more than {self._most_bytes_of_all:,} bytes")
+        return found if size < 0 else self._file.read(size)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def of_zip(file: IO[bytes]) -> BoundedReads:
+    """Return the zip in ``file``, to be released once its directory is read."""
+    return BoundedReads(file, "the directory of the zip", MOST_DIRECTORY_BYTES, MOST_DIRECTORY_BYTES)
+
+
+class BoundedTar(tarfile.TarFile):
+    """A tar whose headers are bounded; ``fileobj`` is the :class:`BoundedReads` of the uncompressed tar."""
+
+    fileobj: BoundedReads  # type: ignore[assignment]
+
+    @classmethod
+    def taropen(cls, name: Any, mode: Any = "r", fileobj: Any = None, **options: Any) -> Any:
+        """Open the uncompressed tar; ``tarfile.open`` calls this for each compression."""
+        bounded = BoundedReads(fileobj, "the header of a member", MOST_HEADER_BYTES, MOST_HEADERS_BYTES)
+        return super().taropen(name, mode, bounded, **options)  # type: ignore[arg-type]
