@@ -9,6 +9,8 @@ from collectorfleet.errors import InvalidOption
 
 MOST_BYTES: Final = 512 * 2**20  # also of what it is unpacked from
 MOST_FILES: Final = 50_000
+MOST_FOLDER_BYTES: Final = 16 * 2**20
+MOST_INFLATED_BYTES: Final = 2 * MOST_BYTES  # of a git pack, with its trees and deltas
 
 
 @dataclass
@@ -19,6 +21,7 @@ class Bounds:
     files: int = 0
     size_bytes: int = 0
     fetched_bytes: int = 0
+    inflated_bytes: int = 0
 
     def unpack(self, size_bytes: int, files: int = 1) -> None:
         """Count what is unpacked next. Raises InvalidOption where that is too much."""
@@ -34,6 +37,25 @@ class Bounds:
         self.fetched_bytes += size_bytes
         if self.fetched_bytes > MOST_BYTES:
             self._refuse(f"more than {MOST_BYTES:,} bytes to fetch")
+
+    def objects(self, count: int, most: int) -> None:
+        """Raise InvalidOption if a commit has more than ``most`` objects."""
+        if count > most:
+            self._refuse(f"{count:,} objects are more than {most:,}")
+
+    def folder(self, size_bytes: int) -> None:
+        """Raise InvalidOption if the list of names of one folder is too large to be read."""
+        if size_bytes > MOST_FOLDER_BYTES:
+            self._refuse(f"a folder whose names take {size_bytes:,} bytes is more than {MOST_FOLDER_BYTES:,}")
+
+    def inflate(self, size_bytes: int) -> None:
+        """Count an object that a fetched file has compressed. Raises InvalidOption where that is too much."""
+        self.inflated_bytes += size_bytes
+        if self.inflated_bytes > MOST_INFLATED_BYTES:
+            self._refuse(
+                f"objects of {self.inflated_bytes:,} bytes in {self.fetched_bytes:,} fetched bytes are more than "
+                f"{MOST_INFLATED_BYTES:,}"
+            )
 
     def _refuse(self, what: str) -> None:
         raise InvalidOption(f"{self.where}: {what}; put data on a volume, or all of it into an image")

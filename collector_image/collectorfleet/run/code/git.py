@@ -10,26 +10,33 @@ import re
 import ssl
 import stat
 import tempfile
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
 import urllib3
 from dulwich.client import Urllib3HttpGitClient, default_user_agent_string
-from dulwich.errors import GitProtocolError, HangupException
+from dulwich.errors import ApplyDeltaError, ChecksumMismatch, FileFormatException, GitProtocolError, HangupException
 from dulwich.object_format import SHA1, SHA256
 from dulwich.object_store import DiskObjectStore
-from dulwich.objects import S_ISGITLINK, Commit, ObjectID
+from dulwich.objects import S_ISGITLINK, Commit, ObjectID, Tree, TreeEntry
+from dulwich.pack import UnresolvedDeltas
 from dulwich.refs import Ref
 from urllib3.exceptions import HTTPError
 
-from collectorfleet.errors import CollectorFleetError, InfrastructureError, InvalidOption
+from collectorfleet.errors import CollectorFleetError, InfrastructureError, InvalidOption, describe
 from collectorfleet.run.code.bounds import Bounds
-from collectorfleet.run.code.members import BadMember, Kind, Member, MemberFolder
+from collectorfleet.run.code.members import BadMember, Kind, Member, MemberFolder, parts_of
+from collectorfleet.run.code.pack_bounds import check_pack
 from collectorfleet.run.code.web import Web
 from collectorfleet_api.v1alpha1 import Git
 
+_DAMAGED: Final = (
+    *(zlib.error, ChecksumMismatch, ApplyDeltaError, FileFormatException, UnresolvedDeltas),
+    *(ValueError, KeyError),
+)
 _SHA1_DIGITS: Final = 40
 _SHA256_DIGITS: Final = 64
 _REFUSAL: Final = re.compile(rb"[0-9a-f]{4}ERR ([^\n]*)")  # a packet begins with its length
@@ -117,6 +124,12 @@ def put(git: Git, credentials: Path | None, folder: Path, tls: ssl.SSLContext | 
         try:
             _fetch(git, login, store, bounds, tls)
             _write(_tree(git, store, bounds), store, folder, bounds)
+        except CollectorFleetError:
+            raise
+        except BadMember as error:
+            raise InvalidOption(f"{bounds.where}: the tree cannot be written: {error}") from error
+        except _DAMAGED as error:
+            raise InfrastructureError(f"{bounds.where}: the server sent damaged objects: {describe(error)}") from error
         finally:
             store.close()
     return f"git:{git.commit}"
@@ -172,6 +185,8 @@ def _fetch(git: Git, login: _Login, store: DiskObjectStore, bounds: Bounds, tls:
 
     try:
         client.fetch_pack("", wants, cast("Any", _NoHistory()), received, depth=1, ref_prefix=_NO_REFS)
+        if pack.tell():
+            check_pack(pack, len(git.commit) // 2, bounds)
         keep()
     except GitProtocolError as error:
         drop()
@@ -208,9 +223,30 @@ def _tree(git: Git, store: DiskObjectStore, bounds: Bounds) -> ObjectID:
     return ObjectID(found.tree)
 
 
+def _entries(tree: ObjectID, store: DiskObjectStore, bounds: Bounds) -> Iterator[TreeEntry]:
+    """Yield what the tree has but folders, which are counted.
+
+    A few trees that name each other many times have more folders than there are atoms.
+    """
+    waiting = [TreeEntry(b"", stat.S_IFDIR, tree)]
+    while waiting:
+        entry = waiting.pop()
+        if not stat.S_ISDIR(entry.mode or 0):
+            yield entry
+            continue
+        _, content = store.get_raw(entry.sha)
+        bounds.folder(len(content))
+        found = cast("Tree", store[entry.sha])
+        bounds.unpack(0, files=len(found))
+        inside = [one.in_path(entry.path) for one in found.iteritems(name_order=True)]
+        for one in inside:
+            parts_of(one.path.decode(errors="surrogateescape"))
+        waiting.extend(reversed(inside))
+
+
 def _write(tree: ObjectID, store: DiskObjectStore, folder: Path, bounds: Bounds) -> None:
     members = MemberFolder(folder)
-    for entry in store.iter_tree_contents(tree):
+    for entry in list(_entries(tree, store, bounds)):  # all are counted before one is written
         name, mode = entry.path.decode(errors="surrogateescape"), entry.mode
         if S_ISGITLINK(mode):
             raise InvalidOption(
@@ -218,12 +254,9 @@ def _write(tree: ObjectID, store: DiskObjectStore, folder: Path, bounds: Bounds)
                 "make an archive of both"
             )
         content = store[entry.sha].as_raw_string()
-        bounds.unpack(len(content))
+        bounds.unpack(len(content), files=0)
         if stat.S_ISLNK(mode):
             member = Member(name, Kind.LINK, content.decode(errors="surrogateescape"))
         else:
             member = Member(name, Kind.FILE, executable=bool(mode & stat.S_IXUSR))
-        try:
-            members.put(member, io.BytesIO(content))
-        except BadMember as error:
-            raise InvalidOption(f"{bounds.where}: the tree cannot be written: {error}") from error
+        members.put(member, io.BytesIO(content))

@@ -123,12 +123,17 @@ def test_more_than_the_bounds_is_refused_before_all_of_it_is_there(
     commit = repository.commit(one="a = 1\n", two="b = 2\n")
     source = Git(repository=f"{address}/lab.git", commit=commit)
     monkeypatch.setattr(bounds, "MOST_FILES", 1)
-    with pytest.raises(InvalidOption, match="2 files of 12 bytes unpacked are more than 1"):
+    with pytest.raises(InvalidOption, match="2 files of 0 bytes unpacked are more than 1"):
         put(source, None, into)
     monkeypatch.setattr(bounds, "MOST_BYTES", 10)
     with pytest.raises(InvalidOption, match="more than 10 bytes to fetch"):
         put(source, None, into)
-    assert [path.name for path in into.iterdir()] == ["one.py"]
+    monkeypatch.undo()
+    monkeypatch.setattr(bounds, "MOST_BYTES", 1000)
+    monkeypatch.setattr(bounds, "MOST_INFLATED_BYTES", 100)
+    with pytest.raises(InvalidOption, match=r"objects of \d{3} bytes in \d{3} fetched bytes are more than 100"):
+        put(source, None, into)
+    assert list(into.iterdir()) == []
 
 
 def credentials(folder: Path, **keys: str) -> Path:

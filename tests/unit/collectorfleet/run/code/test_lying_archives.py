@@ -57,7 +57,9 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
-@pytest.mark.parametrize("size", [COMPRESSED_BYTES, HUGE, 2**62, -512], ids=["compressed", "huge", "enormous", "below zero"])
+@pytest.mark.parametrize(
+    "size", [COMPRESSED_BYTES, HUGE, 2**62, -512], ids=["compressed", "huge", "enormous", "below zero"]
+)
 def test_a_name_that_says_it_is_too_long_is_refused_before_it_is_read(into: Path, kind: bytes, size: int) -> None:
     content = bytes(size if size == COMPRESSED_BYTES else 2**20)
     archive = gzip.compress(header("a.py", size, kind) + content, compresslevel=1)
