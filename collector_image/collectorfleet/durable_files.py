@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -17,6 +18,12 @@ _PASSES: Final = (
     *(errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EHOSTDOWN, errno.ENOTCONN, errno.EBUSY, errno.EAGAIN),
 )
 
+_REMEDIES: Final = {
+    **dict.fromkeys(_FULL, "make room on the volume"),
+    errno.EROFS: "mount the volume so that it can be written to",
+    errno.EIO: "check the volume",
+}
+
 
 def is_full(error: OSError) -> bool:
     """Whether the volume, or a quota on it, has no room: it may have some later."""
@@ -26,6 +33,33 @@ def is_full(error: OSError) -> bool:
 def may_pass(error: OSError) -> bool:
     """Whether the volume is full or fails, which another try may find mended, unlike a path that is wrong."""
     return error.errno in _PASSES
+
+
+def failure_of(error: OSError) -> str:
+    """Return why a file was not written: its path, the cause, the room that a full volume has, and what to do."""
+    path = error.filename
+    # Not with the path: it comes first.
+    cause = f"[Errno {error.errno}] {error.strerror}" if error.errno is not None else str(error)
+    parts = [f"{path}: {type(error).__name__}: {cause}" if path else f"{type(error).__name__}: {cause}"]
+    if is_full(error) and path:
+        parts[0] += _room_at(Path(os.fsdecode(path)))
+    if (remedy := _REMEDIES.get(error.errno or 0)) is not None:
+        parts.append(remedy)
+    return "; ".join(parts)
+
+
+def name_path(error: OSError, path: Path) -> None:
+    """Have ``error`` name the path, if it names none: the error of a write to an open file does not."""
+    if error.filename is None and error.errno is not None:
+        error.filename = str(path)
+
+
+def _room_at(path: Path) -> str:
+    try:
+        usage = shutil.disk_usage(next(one for one in (path, *path.parents) if one.exists()))
+    except (OSError, StopIteration):
+        return ""  # the volume does not say
+    return f" ({usage.free:,} of {usage.total:,} bytes left)"
 
 
 def reserve(folder: Path) -> None:
@@ -63,9 +97,12 @@ def write(file: Path, put: Callable[[BinaryIO], object]) -> None:
             out.flush()
             os.fsync(out.fileno())
         unfinished.replace(file)
-    except BaseException:
-        # On a full volume it would keep the room that others need.
-        unfinished.unlink(missing_ok=True)
+    except BaseException as error:
+        if isinstance(error, OSError):
+            name_path(error, file)
+        # On a full volume it would keep the room that others need. On one that fails it cannot be removed either.
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
         raise
     sync(file.parent)
 

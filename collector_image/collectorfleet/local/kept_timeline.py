@@ -24,11 +24,10 @@ def kept_timeline(
 
     Raises InvalidOption if the page cannot be written, before any time is spent.
     """
-    show = None if page is None else _shown(fleet.metadata.name, page, videos)
+    shows = {} if page is None else {"the report": _shown(fleet.metadata.name, page, videos)}
     if checkpoints is not None:
-        also: Keep = show or (lambda _timeline: None)
-        return keeper_in(checkpoints.files, fleet, every_seconds=EVERY_SECONDS, also=also)
-    return None if show is None else TimelineKeeper(fleet, show, every_seconds=EVERY_SECONDS)
+        return keeper_in(checkpoints.files, fleet, every_seconds=EVERY_SECONDS, also=shows)
+    return TimelineKeeper(fleet, shows, every_seconds=EVERY_SECONDS) if shows else None
 
 
 def ended_as(ended: Exit) -> str:

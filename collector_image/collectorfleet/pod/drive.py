@@ -117,10 +117,10 @@ def _join(node: RayNode, address: str) -> None:
 
 def _timeline_keeper(fleet: CollectorFleet, folder: CheckpointFolder | None, reporter: Reporter) -> TimelineKeeper:
     """For the API server, and beside the checkpoints, where there are any: there it has all its points."""
-    keep, before = reporter.keep_timeline, reporter.timeline_before
+    keeps, before = {"the timeline for the API server": reporter.keep_timeline}, reporter.timeline_before
     if folder is None:
-        return TimelineKeeper(fleet, keep, every_seconds=TIMELINE_SECONDS, before=before)
-    return keeper_in(folder.files, fleet, every_seconds=TIMELINE_SECONDS, also=keep, before=before)
+        return TimelineKeeper(fleet, keeps, every_seconds=TIMELINE_SECONDS, before=before)
+    return keeper_in(folder.files, fleet, every_seconds=TIMELINE_SECONDS, also=keeps, before=before)
 
 
 def _checkpoint_folder(fleet: CollectorFleet, settings: DriverSettings) -> CheckpointFolder | None:

@@ -33,7 +33,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from collectorfleet.durable_files import UNFINISHED, is_full, sync, sync_tree
+from collectorfleet.durable_files import UNFINISHED, is_full, name_path, sync, sync_tree
 from collectorfleet.errors import FolderTakenOver, describe
 
 log = logging.getLogger(__name__)
@@ -137,7 +137,9 @@ class FencedFolder:
                 self._own_staging()
                 os.rename(place, self.path / name)
                 sync(self.path)
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, OSError):
+                name_path(error, self.path / name)
             # On a full volume it would keep the room that others need.
             with suppress(OSError):
                 remove(place)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Final
 
+from collectorfleet.durable_files import failure_of
 from collectorfleet.errors import FolderTakenOver
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.timeline import files
@@ -25,15 +27,18 @@ Keep = Callable[[Timeline], None]
 
 
 class TimelineKeeper:
-    """``keep`` is called every ``every_seconds`` and at the end; what it cannot do is said once and costs no run."""
+    """Calls ``keeps`` every ``every_seconds`` and at the end, by the names that messages call them.
+
+    If one of them fails, a message says so once. The others and the run continue.
+    """
 
     def __init__(
-        self, fleet: CollectorFleet, keep: Keep, *, every_seconds: float, before: Timeline | None = None
+        self, fleet: CollectorFleet, keeps: Mapping[str, Keep], *, every_seconds: float, before: Timeline | None = None
     ) -> None:
         self._recorder = Recorder(fleet.metadata.name, time.time(), before, configuration(fleet.spec))
-        self._keep = keep
+        self._keeps = keeps
         self._every_seconds = every_seconds
-        self._has_failed = False
+        self._failed: set[str] = set()
 
     @contextmanager
     def of(self, report: Callable[[], DriverReport]) -> Iterator[None]:
@@ -63,12 +68,19 @@ class TimelineKeeper:
                 due = time.monotonic() + self._every_seconds
 
     def _write(self) -> None:
-        try:
-            self._keep(self._recorder.timeline())
-        except (OSError, FolderTakenOver) as error:
-            if not self._has_failed:
-                log.warning("the timeline of the run is not kept: %s", error)
-            self._has_failed = True
+        timeline = self._recorder.timeline()
+        for name, keep in self._keeps.items():
+            try:
+                keep(timeline)
+            except (OSError, FolderTakenOver) as error:
+                if name not in self._failed:
+                    cause = failure_of(error) if isinstance(error, OSError) else error
+                    log.warning("%s cannot be written, and the run continues without it: %s", name, cause)
+                self._failed.add(name)
+            else:
+                if name in self._failed:
+                    log.info("%s is written again", name)
+                self._failed.discard(name)
 
 
 def keeper_in(
@@ -76,12 +88,12 @@ def keeper_in(
     fleet: CollectorFleet,
     *,
     every_seconds: float,
-    also: Keep = lambda _timeline: None,
+    also: Mapping[str, Keep] = MappingProxyType({}),
     before: Timeline | None = None,
 ) -> TimelineKeeper:
     """Keeps it in ``folder``, beside the checkpoints, and goes on in what is there, or else in ``before``.
 
-    ``also`` is called with it too, whether or not the folder takes it.
+    ``also`` are other places that take it, by name.
     """
     try:
         before = files.read(folder.path / files.NAME) or before
@@ -89,7 +101,7 @@ def keeper_in(
         log.warning("a new timeline begins, because the previous one cannot be read: %s", error)
 
     def keep(timeline: Timeline) -> None:
-        also(timeline)  # first: the folder may be full
         folder.put(files.NAME, timeline.to_wire())
 
-    return TimelineKeeper(fleet, keep, every_seconds=every_seconds, before=before)
+    keeps = {**also, "the timeline of the run": keep}
+    return TimelineKeeper(fleet, keeps, every_seconds=every_seconds, before=before)

@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
+from collectorfleet.durable_files import UNFINISHED
 from collectorfleet.run.checkpoint.kept_weights import KeptWeights
 
 _VERSIONS_OF: Final = ("collectorfleet", "torch", "torchrl")
@@ -23,9 +24,14 @@ def write_weights(file: Path, weights: KeptWeights) -> None:
     """
     write = WRITERS[file.suffix]
     metadata = {**weights.metadata, **{package: version(package) for package in _VERSIONS_OF}}
-    unfinished = file.with_name(f".unfinished-{file.name}")
-    write(unfinished, weights.tensors, metadata)
-    unfinished.replace(file)
+    unfinished = file.with_name(f"{UNFINISHED}{file.name}")
+    try:
+        write(unfinished, weights.tensors, metadata)
+        unfinished.replace(file)
+    except BaseException:
+        # On a full volume it would keep the room that others need.
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def _write_torch(file: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:

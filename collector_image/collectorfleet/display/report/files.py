@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from collectorfleet import durable_files
 from collectorfleet.display.report.page import page
 from collectorfleet.timeline.timeline import Timeline
 from collectorfleet.timeline.videos import newest_videos
@@ -24,7 +25,6 @@ def write_page(file: Path, state: str = "", videos: Path | None = None) -> Calla
 
 def write_whole(file: Path, document: str) -> None:
     """Write the file, whole or not at all. Raises OSError."""
-    unfinished = file.with_name(f".unfinished-{file.name}")
     # The page says that it is UTF-8, which has no half of a surrogate pair.
-    unfinished.write_text(document, encoding="utf-8", errors="backslashreplace")
-    unfinished.replace(file)
+    content = document.encode(errors="backslashreplace")
+    durable_files.write(file, lambda out: out.write(content))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from collectorfleet.durable_files import name_path
 from collectorfleet.errors import InvalidOption, UserCodeError
 from collectorfleet.evaluation.result import EpisodeVideo
 from collectorfleet.run.own_code import build
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from torchrl.record.loggers import Logger as TorchrlLogger
 
 _VIDEO: Final = "evaluation/video"
+_PROBE_BYTES: Final = 4096
+# A writer says only after a flush that the volume did not take what it was given.
+_FLUSH_SECONDS: Final = 30
 
 
 class Logger(Protocol):
@@ -79,8 +84,7 @@ class TensorBoard:
         """Raises InvalidOption when nothing can be written there."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / ".written").touch()
-            (folder / ".written").unlink()
+            _check_writable(folder)
         except OSError as error:
             raise InvalidOption(
                 f"driver.log.tensorboard: nothing can be written below {folder} ({error.strerror}); name a folder on a "
@@ -90,9 +94,9 @@ class TensorBoard:
         self._writer: SummaryWriter | None = None
 
     def log_metrics(self, metrics: Mapping[str, float], step: int) -> None:
-        writer = self._opened(step)
-        for name, value in metrics.items():
-            writer.add_scalar(name, value, step)
+        with self._writer_at(step) as writer:
+            for name, value in metrics.items():
+                writer.add_scalar(name, value, step)
 
     def log_episode(self, video: EpisodeVideo) -> None:
         """Add the video to the images, as a GIF: TensorBoard shows no WebP, and torch writes no GIF without moviepy."""
@@ -103,20 +107,48 @@ class TensorBoard:
         width, height = size_of(video.data)
         image = Summary.Image(height=height, width=width, colorspace=3, encoded_image_string=gif(video.data))
         summary = Summary(value=[Summary.Value(tag=_name_of(video), image=image)])
-        writer: Any = self._opened(video.frames).file_writer  # untyped
-        writer.add_summary(summary, video.frames)
+        with self._writer_at(video.frames) as writer:
+            file_writer: Any = writer.file_writer  # untyped
+            file_writer.add_summary(summary, video.frames)
 
-    def _opened(self, step: int) -> SummaryWriter:
-        if self._writer is None:
-            # Here and not above: half a second of imports that nobody waits for on this thread.
-            from torch.utils.tensorboard import SummaryWriter
+    @contextmanager
+    def _writer_at(self, step: int) -> Iterator[SummaryWriter]:
+        """Yield the writer. Raises OSError with the folder; the next call opens a new file then.
 
-            self._writer = SummaryWriter(str(self._folder), purge_step=step)
-        return self._writer
+        A writer that failed once raises the same error at each later call.
+        """
+        try:
+            if self._writer is None:
+                # Before a writer makes its file: on a full volume each try would leave an empty one.
+                _check_writable(self._folder)
+                # Here and not above: half a second of imports that nobody waits for on this thread.
+                from torch.utils.tensorboard import SummaryWriter
+
+                self._writer = SummaryWriter(str(self._folder), purge_step=step, flush_secs=_FLUSH_SECONDS)
+            yield self._writer
+        except OSError as error:
+            self._writer = None
+            name_path(error, self._folder)
+            raise
 
     def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
+        """Raises OSError with the folder."""
+        writer, self._writer = self._writer, None
+        try:
+            if writer is not None:
+                writer.close()
+        except OSError as error:
+            name_path(error, self._folder)
+            raise
+
+
+def _check_writable(folder: Path) -> None:
+    """Raise OSError if nothing can be written there."""
+    probe = folder / ".written"
+    try:
+        probe.write_bytes(bytes(_PROBE_BYTES))
+    finally:
+        probe.unlink(missing_ok=True)
 
 
 def _of_the_user(factory: Factory) -> Logger:

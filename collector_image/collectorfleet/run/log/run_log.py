@@ -17,6 +17,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
+from collectorfleet.durable_files import failure_of
 from collectorfleet.evaluation.result import EpisodeVideo
 from collectorfleet.run.log.loggers import Logger
 from collectorfleet.run.metrics.families import PREFIX, REPORTED, families
@@ -162,7 +163,8 @@ class RunLog:
             act()
         except Exception as error:  # noqa: BLE001  (loggers are anybody's code, and only told of)
             if name not in self._silent:
-                log.warning("%s: %s: %s; the run continues without these %s", name, type(error).__name__, error, what)
+                cause = failure_of(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+                log.warning("%s: %s; the run continues without these %s", name, cause, what)
             self._silent.add(name)
         else:
             if name in self._silent:

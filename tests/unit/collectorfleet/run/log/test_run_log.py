@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import re
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -242,3 +244,18 @@ def test_what_the_user_reported_is_not_the_fleets() -> None:
     found = fleet_metrics(REPORT)
     assert found.items() >= FLEETS.items()
     assert [name for name in found if "reward" in name or "reported" in name] == []
+
+
+def test_a_logger_that_fails_names_the_file_the_room_that_is_left_and_what_to_do(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    broken = Recorded()
+    broken.error = OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "events"))
+    with RunLog({"driver.log.logger mine": broken}, DriverReport, every_seconds=3600) as log:
+        log.add({"reward": 1.0}, 1)
+    (said,) = caplog.messages
+    assert re.fullmatch(
+        rf"driver\.log\.logger mine: {tmp_path}/events: OSError: \[Errno 28\] No space left on device "
+        r"\([\d,]+ of [\d,]+ bytes left\); make room on the volume; the run continues without these numbers",
+        said,
+    )

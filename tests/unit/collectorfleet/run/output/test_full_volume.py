@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.unit.collectorfleet.run.volume import on_a_volume_of_1_mb
 
 PROGRAM = """
 import json, sys
@@ -34,14 +32,6 @@ again.write(batch(100))
 again.flush()
 print(again.summary)
 """
-
-
-def on_a_volume_of_1_mb(folder: Path, program: str) -> subprocess.CompletedProcess[str]:
-    """In a mount namespace of its own, which ends with the program."""
-    mounted = 'mount -t tmpfs -o size=1m none "$0" && exec "$1" -c "$2" "$0"'
-    words = ["unshare", "--map-root-user", "--mount", "sh", "-c", mounted, str(folder), sys.executable, program]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    return subprocess.run(words, capture_output=True, text=True, check=False, env=env, timeout=120)
 
 
 def test_a_shard_without_room_is_refused_in_a_sentence_and_kills_nobody(tmp_path: Path) -> None:
