@@ -27,7 +27,7 @@ from collectorfleet.local.terminal import Terminal
 from collectorfleet.logs import log_to_file
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.exit import Completed, Exit, exit_code
-from collectorfleet.run.fenced_folder import holds_anything
+from collectorfleet.run.folders import holds_anything
 from collectorfleet.run.history import RunHistory
 from collectorfleet.run.metrics.server import THIS_MACHINE, serve_metrics
 from collectorfleet.run.milestones import Milestone, log_milestone

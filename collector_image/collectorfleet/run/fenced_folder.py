@@ -19,53 +19,24 @@ import errno
 import json
 import logging
 import os
-import re
 import secrets
-import shutil
-import socket
-import stat
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from collectorfleet.durable_files import UNFINISHED, is_full, name_path, sync, sync_tree
 from collectorfleet.errors import FolderTakenOver, describe
+from collectorfleet.run.folders import remove
+from collectorfleet.run.staging import DRIVER, Turn, is_signed, read_driver, sign, turns_in
 
 log = logging.getLogger(__name__)
 
-_DRIVER: Final = "driver.json"
-_STAGING: Final = re.compile(r"\.driver-(\d+)-([0-9a-f]+)")
-# What file systems, desktops and drivers put into a folder that is otherwise empty.
-_IGNORED: Final = re.compile(r"\..*|lost\+found|@eaDir|#recycle")
-# A driver that is still writing into its staging folder makes files while they are being removed.
-_REMOVAL_TRIES: Final = 40
 _PAUSE_SECONDS: Final = 0.05
 # A folder with open files, below a layer of an image, or of another user.
 _UNMOVABLE: Final = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV)
-
-
-def holds_anything(path: Path) -> bool:
-    """Return whether the folder at ``path`` holds anything but what drivers were about to write."""
-    if not path.exists():
-        return False
-    return any(not _IGNORED.fullmatch(one) for one in os.listdir(path))
-
-
-@dataclass(frozen=True, order=True)
-class _Turn:
-    """A driver's place in the order in which drivers took the folder."""
-
-    number: int
-    token: str  # tells apart drivers that came at the same moment
-
-    @property
-    def name(self) -> str:
-        return f".driver-{self.number:06d}-{self.token}"
 
 
 class FencedFolder:
@@ -73,10 +44,10 @@ class FencedFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._turn: _Turn | None = None
+        self._turn: Turn | None = None
         self._least_number = 1
         # What could not be taken away from a full volume: of earlier drivers.
-        self._left: frozenset[_Turn] = frozenset()
+        self._left: frozenset[Turn] = frozenset()
         self._lock = threading.RLock()
 
     @property
@@ -104,6 +75,11 @@ class FencedFolder:
             for left in self.path.glob(f"{UNFINISHED}*"):
                 remove(left)
             self._own_staging()  # or the volume is full
+
+    def check(self) -> None:
+        """Raise FolderTakenOver if a newer driver took the folder, OSError if that cannot be found out."""
+        with self.watched():
+            self._own_staging()
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -169,18 +145,18 @@ class FencedFolder:
     def _own_staging(self) -> Path:
         """Return the staging folder of this driver. Raises FolderTakenOver or OSError."""
         with self._lock:
-            if self._turn is None or not self._is_own(self._turn):
+            if self._turn is None or not is_signed(self.path, self._turn):
                 self._raise_if_taken_over()
                 self._turn = self._make_anew()
             return self.path / self._turn.name
 
-    def _make_anew(self) -> _Turn:
+    def _make_anew(self) -> Turn:
         """Make the staging folder that the volume had no room for, or that somebody removed.
 
         The place in the order stays: drivers that came meanwhile are later. Raises FolderTakenOver if there are any.
         """
         number = max([self._least_number, *(one.number + 1 for one in self._left)])
-        turn = self._turn or _Turn(number, secrets.token_hex(4))
+        turn = self._turn or Turn(number, secrets.token_hex(4))
         place = self.path / turn.name
         was_there = place.exists()
         place.mkdir(exist_ok=True)
@@ -197,38 +173,30 @@ class FencedFolder:
         self._take_away_earlier(turn)
         return turn
 
-    def _later_than(self, turn: _Turn | None, own: _Turn | None) -> list[_Turn]:
+    def _later_than(self, turn: Turn | None, own: Turn | None) -> list[Turn]:
         """Drivers that came after ``turn``; without one, all but ``own`` and those of whom it is known to be left."""
-        others = (one for one in self._turns() if one != own and one not in self._left)
+        others = (one for one in turns_in(self.path) if one != own and one not in self._left)
         return [one for one in others if turn is None or one > turn]
 
-    def _sign(self, turn: _Turn) -> None:
-        place = self.path / turn.name
-        # Whoever may change the folder may also take the staging folder away, as a driver of another user.
-        with suppress(OSError):  # not all file systems have modes
-            place.chmod(stat.S_IMODE(self.path.stat().st_mode) & 0o777 | stat.S_IRWXU)
-        (place / _DRIVER).write_text(json.dumps(_me() | {"token": turn.token}))
-
-    def _is_own(self, turn: _Turn) -> bool:
-        # Not only the folder: a library that was writing into it may have made it anew.
-        return _read_driver(self.path / turn.name).get("token") == turn.token
+    def _sign(self, turn: Turn) -> None:
+        sign(self.path, turn)
 
     def _raise_if_taken_over(self) -> None:
         turn = self._turn
-        if turn is not None and self._is_own(turn):
+        if turn is not None and is_signed(self.path, turn):
             return
         is_there = turn is not None and (self.path / turn.name).exists()
         later = self._later_than(turn if is_there else None, turn)
         if later:
-            found = _read_driver(self.path / max(later).name)
+            found = read_driver(self.path / max(later).name)
             told = f"{found['driver']}, since {found['since']}" if found else "another"
             raise FolderTakenOver(self.path, told)
 
-    def _create(self) -> _Turn:
+    def _create(self) -> Turn:
         """Make a staging folder whose turn is the last one."""
         while True:
-            number = max([self._least_number, *(one.number + 1 for one in self._turns())])
-            turn = _Turn(number, secrets.token_hex(4))
+            number = max([self._least_number, *(one.number + 1 for one in turns_in(self.path))])
+            turn = Turn(number, secrets.token_hex(4))
             place = self.path / turn.name
             place.mkdir()
             try:
@@ -240,19 +208,19 @@ class FencedFolder:
                 remove(place)
                 raise
             # Two that come at the same moment may have the same number. At least one of them sees the other here.
-            if max([turn, *self._turns()]) == turn:
+            if max([turn, *turns_in(self.path)]) == turn:
                 return turn
             remove(place)
 
-    def _take_from_last(self) -> _Turn | None:
+    def _take_from_last(self) -> Turn | None:
         """Make the staging folder of the last driver one's own: that needs no room on most file systems.
 
         None if there is no such folder, or not even room for another name.
         """
-        turns = self._turns()
+        turns = turns_in(self.path)
         if not turns:
             return None
-        turn = _Turn(max(self._least_number, max(turns).number + 1), secrets.token_hex(4))
+        turn = Turn(max(self._least_number, max(turns).number + 1), secrets.token_hex(4))
         place = self.path / turn.name
         try:
             os.rename(self.path / max(turns).name, place)
@@ -263,12 +231,12 @@ class FencedFolder:
                 raise
             self._left = frozenset(turns)
             return None
-        for left in sorted(place.iterdir(), key=lambda one: one.name != _DRIVER):
+        for left in sorted(place.iterdir(), key=lambda one: one.name != DRIVER):
             remove(left)
         return turn
 
-    def _take_away_earlier(self, turn: _Turn) -> None:
-        while earlier := [one for one in self._turns() if one < turn]:
+    def _take_away_earlier(self, turn: Turn) -> None:
+        while earlier := [one for one in turns_in(self.path) if one < turn]:
             for one in earlier:
                 place = self.path / turn.name / f"taken{one.name}"
                 try:
@@ -282,7 +250,7 @@ class FencedFolder:
                         raise
                     place = self.path / one.name
                 # Its driver looks for that file before it publishes anything.
-                (place / _DRIVER).unlink(missing_ok=True)
+                (place / DRIVER).unlink(missing_ok=True)
                 # A node of a network file system may know the staging folder by its old name for a minute. Once the
                 # folder is removed, nothing can be published from it.
                 try:
@@ -291,40 +259,3 @@ class FencedFolder:
                     if place.parent == self.path:
                         raise
                     log.warning("%s: unfinished files of an earlier driver remain: %s", self.path, describe(error))
-
-    def _turns(self) -> list[_Turn]:
-        found = (_STAGING.fullmatch(name) for name in os.listdir(self.path))
-        return [_Turn(int(match[1]), match[2]) for match in found if match]
-
-
-def remove(path: Path) -> None:
-    """Remove a file or a folder, into which others may still be writing. Raises OSError."""
-    for tries_left in reversed(range(_REMOVAL_TRIES)):
-        try:
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
-        except OSError as error:
-            if not tries_left or error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY):
-                raise
-        if not path.exists():
-            return
-        time.sleep(_PAUSE_SECONDS)
-
-
-def _me() -> dict[str, str]:
-    # In a pod, the host's name is the pod's.
-    return {
-        "driver": f"{socket.gethostname()}, process {os.getpid()}",
-        "since": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-
-
-def _read_driver(staging: Path) -> dict[str, str]:
-    """Return what is known of the driver that has a staging folder; nothing if that is not written yet."""
-    try:
-        found = json.loads((staging / _DRIVER).read_text())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) and {"driver", "since", "token"} <= found.keys() else {}

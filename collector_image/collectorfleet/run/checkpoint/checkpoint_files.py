@@ -18,7 +18,8 @@ from typing import Any, Final
 
 from collectorfleet.errors import InvalidOption, UserCodeError, describe
 from collectorfleet.run.checkpoint.checkpoint import Checkpoint
-from collectorfleet.run.fenced_folder import FencedFolder, remove
+from collectorfleet.run.fenced_folder import FencedFolder
+from collectorfleet.run.folders import remove
 from collectorfleet.run.position import Position
 
 log = logging.getLogger(__name__)

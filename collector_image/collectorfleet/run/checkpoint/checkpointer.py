@@ -24,7 +24,7 @@ from collectorfleet.errors import CollectorFleetError, FolderTakenOver, describe
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.checkpoint.kept_buffer import KeptBuffer
 from collectorfleet.run.checkpoint.training_state import TrainingState
-from collectorfleet.run.fenced_folder import remove
+from collectorfleet.run.folders import remove
 from collectorfleet.run.position import Position
 from collectorfleet_api.v1alpha1 import CheckpointStatus
 

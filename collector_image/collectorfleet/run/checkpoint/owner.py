@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from collectorfleet.errors import InvalidOption
-from collectorfleet.run.fenced_folder import holds_anything
+from collectorfleet.run.folders import holds_anything
 
 FILE: Final = "fleet.json"
 

@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from collectorfleet.durable_files import may_pass
 from collectorfleet.errors import InfrastructureError, UserCodeError, describe
-from collectorfleet.run.fenced_folder import FencedFolder, holds_anything
+from collectorfleet.run.fenced_folder import FencedFolder
+from collectorfleet.run.folders import holds_anything
 
 log = logging.getLogger(__name__)
 

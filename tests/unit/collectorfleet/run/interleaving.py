@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
+from unittest.mock import Mock, patch
 
-CALLS = frozenset({"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.listdir", "os.scandir"})
+from collectorfleet.run import fenced_folder
+
+CALLS = frozenset({"open", "os.mkdir", "os.rename", "os.link", "os.remove", "os.rmdir", "os.listdir", "os.scandir"})
 STEP_SECONDS = 30
 
 _current = threading.local()
@@ -74,6 +79,22 @@ def _before_call(event: str, arguments: tuple[Any, ...]) -> None:
     path = str(arguments[0])
     if path.startswith(thread.folder) or not path.startswith("/"):
         thread.pause()
+
+
+def content(path: Path) -> dict[str, bytes]:
+    """What readers see."""
+    files = (one for top in path.glob("[!.]*") for one in (top, *top.rglob("*")) if one.is_file())
+    return {str(one.relative_to(path)): one.read_bytes() for one in files}
+
+
+@contextmanager
+def no_chance_and_no_disk(seed: int) -> Iterator[None]:
+    """Tokens are a function of ``seed``, and nobody waits for the disk."""
+    tokens = [f"{number:08x}" for number in range(1000)]
+    Random(seed).shuffle(tokens)
+    chosen = Mock(token_hex=lambda _: tokens.pop())
+    with patch.multiple(fenced_folder, secrets=chosen, sync=Mock(), sync_tree=Mock()):
+        yield
 
 
 sys.addaudithook(_before_call)

@@ -6,32 +6,25 @@ import errno
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from random import Random
 from typing import Any
 from unittest.mock import Mock, patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.collectorfleet.run.interleaving import Killed, Paused
+from tests.unit.collectorfleet.run.interleaving import Killed, Paused, content, no_chance_and_no_disk
 from tests.unit.collectorfleet.run.taken_folder import taken
 
 from collectorfleet.errors import FolderTakenOver
 from collectorfleet.run import fenced_folder
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
-from collectorfleet.run.fenced_folder import FencedFolder, remove
+from collectorfleet.run.fenced_folder import FencedFolder
+from collectorfleet.run.folders import remove
 from collectorfleet.run.position import Position
 
 WRITES = 3
-
-
-def content(path: Path) -> dict[str, bytes]:
-    """What readers see."""
-    files = (one for top in path.glob("[!.]*") for one in (top, *top.rglob("*")) if one.is_file())
-    return {str(one.relative_to(path)): one.read_bytes() for one in files}
 
 
 def test_a_staging_folder_that_a_library_made_anew_publishes_nothing(tmp_path: Path) -> None:
@@ -189,16 +182,6 @@ class Driver(Paused):
                 frames += 10
                 found.write(Position(frames=frames), b"state")
                 self._published.append(frames)
-
-
-@contextmanager
-def no_chance_and_no_disk(seed: int) -> Iterator[None]:
-    """Tokens are a function of ``seed``, and nobody waits for the disk."""
-    tokens = [f"{number:08x}" for number in range(1000)]
-    Random(seed).shuffle(tokens)
-    chosen = Mock(token_hex=lambda _: tokens.pop())
-    with patch.multiple(fenced_folder, secrets=chosen, sync=Mock(), sync_tree=Mock()):
-        yield
 
 
 @given(st.lists(st.integers(0, 2), max_size=200), st.integers(0, 9))

@@ -10,7 +10,7 @@ import pytest
 
 from collectorfleet.errors import FolderTakenOver
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
-from collectorfleet.run.fenced_folder import remove
+from collectorfleet.run.folders import remove
 from collectorfleet.run.position import Position
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from collectorfleet.errors import InvalidOption
 from collectorfleet.run.checkpoint.owner import FILE, Owner, owner_of, to_json
-from collectorfleet.run.fenced_folder import holds_anything
+from collectorfleet.run.folders import holds_anything
 
 
 def register_driver(folder: Path, fleet: str, run: str) -> Owner:

@@ -1,0 +1,67 @@
+"""The staging folders of drivers: their order, and what each says of its driver."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+DRIVER: Final = "driver.json"
+_STAGING: Final = re.compile(r"\.driver-(\d+)-([0-9a-f]+)")
+
+
+@dataclass(frozen=True, order=True)
+class Turn:
+    """A driver's place in the order in which drivers took the folder."""
+
+    number: int
+    token: str  # tells apart drivers that came at the same moment
+
+    @property
+    def name(self) -> str:
+        return f".driver-{self.number:06d}-{self.token}"
+
+
+def turns_in(folder: Path) -> list[Turn]:
+    """Return the turns of all drivers that have a staging folder in ``folder``."""
+    found = (_STAGING.fullmatch(name) for name in os.listdir(folder))
+    return [Turn(int(match[1]), match[2]) for match in found if match]
+
+
+def sign(folder: Path, turn: Turn) -> None:
+    """Write into the staging folder of ``turn`` whose it is. Raises OSError."""
+    place = folder / turn.name
+    # Whoever may change the folder may also take the staging folder away, as a driver of another user.
+    with suppress(OSError):  # not all file systems have modes
+        place.chmod(stat.S_IMODE(folder.stat().st_mode) & 0o777 | stat.S_IRWXU)
+    (place / DRIVER).write_text(json.dumps(_me() | {"token": turn.token}))
+
+
+def is_signed(folder: Path, turn: Turn) -> bool:
+    """Return whether the staging folder of ``turn`` is there, and is the one that its driver made."""
+    # Not only the folder: a library that was writing into it may have made it anew.
+    return read_driver(folder / turn.name).get("token") == turn.token
+
+
+def read_driver(staging: Path) -> dict[str, str]:
+    """Return what is known of the driver that has a staging folder; nothing if that is not written yet."""
+    try:
+        found = json.loads((staging / DRIVER).read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and {"driver", "since", "token"} <= found.keys() else {}
+
+
+def _me() -> dict[str, str]:
+    # In a pod, the host's name is the pod's.
+    return {
+        "driver": f"{socket.gethostname()}, process {os.getpid()}",
+        "since": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
