@@ -15,7 +15,7 @@ from collectorfleet.durable_files import write_json
 from collectorfleet.errors import InvalidOption
 from collectorfleet.learners.roster import Place
 
-_FILE: Final = "shards.json"
+RECORD: Final = "shards.json"
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def replay_file(shard: int) -> str:
 
 def is_whole(folder: Path) -> bool:
     """Whether there is a checkpoint that somebody can go on from."""
-    return (folder / _FILE).is_file()
+    return (folder / RECORD).is_file()
 
 
 def write_record(folder: Path, slots: Sequence[int], policies: Mapping[str, Kept]) -> None:
@@ -95,13 +95,13 @@ def write_record(folder: Path, slots: Sequence[int], policies: Mapping[str, Kept
         policy_id: {"shard": kept.place.shard, "slot": kept.place.slot, "file": kept.file}
         for policy_id, kept in policies.items()
     }
-    write_json(folder / _FILE, {"slots": list(slots), "policies": rows})
+    write_json(folder / RECORD, {"slots": list(slots), "policies": rows})
 
 
 def read_record(folder: Path) -> Record:
     """Raises InvalidOption for a folder without a checkpoint in it."""
     try:
-        found = json.loads((folder / _FILE).read_text())
+        found = json.loads((folder / RECORD).read_text())
         policies = {
             policy_id: Kept(Place(row["shard"], row["slot"]), row["file"])
             for policy_id, row in found["policies"].items()

@@ -76,10 +76,19 @@ class RunLearners:
         self._looked = time.monotonic()
 
     def checkpoint(self, within: timedelta) -> None:
-        """Write all actors, where the run has checkpoints. Raises CollectorFleetError or OSError."""
-        if self._folders is not None:
+        """Write all actors, where the run has checkpoints. Raises CollectorFleetError or OSError.
+
+        A driver that lost its fleet writes nothing more.
+        """
+        if self._folders is None:
+            return
+        self._folders.check()
+        try:
             self.shards.checkpoint(within)
-            self._folders.tidy()
+        except (CollectorFleetError, OSError):
+            self._folders.check()  # the next driver may have removed the folder
+            raise
+        self._folders.tidy()
 
     def close(self) -> None:
         """End all of them; once the collector is shut down."""
@@ -150,7 +159,7 @@ def open_learners(
         raise ValueError("spec.learners is absent")
     parts = parts_of(policy, asked)
     folders = LearnerFolders(folder.files) if folder else None
-    before = folders.newest() if folders and folder and folder.newest is not None else None
+    before = folders.take_newest() if folders and folder and folder.newest is not None else None
     if folders and before is not None:
         # What a driver could not finish may be what fills the volume.
         try:
