@@ -12,6 +12,8 @@ SLOW = frozenset(
     {
         # data plane
         "test_a_driver_that_cannot_reach_the_api_server_ends_in_order_when_its_pod_is_deleted",
+        "test_a_driver_that_is_killed_between_any_two_calls_leaves_a_whole_checkpoint",
+        "test_a_driver_that_is_killed_between_any_two_calls_leaves_learners_to_resume",
         "test_a_fault_is_one_sentence_and_a_code",
         "test_a_hook_may_take_an_entry_out_of_each_batch",
         "test_a_missing_right_is_no_error_in_the_middle_of_a_line",
@@ -23,6 +25,7 @@ SLOW = frozenset(
         "test_a_watch_prints_a_line_for_each_change",
         "test_a_watch_that_is_too_old_goes_on_with_what_it_missed",
         "test_a_worker_of_ray_has_what_collectors_need_once_it_has_imported_one_module",
+        "test_a_writer_that_is_killed_between_any_two_calls_leaves_whole_parts_and_the_next_one_goes_on_behind_them",
         "test_an_environment_may_have_habits",
         "test_an_outage_does_not_end_a_wait",
         "test_an_outage_in_the_middle_does_not_end_a_wait",
@@ -42,11 +45,13 @@ SLOW = frozenset(
         "test_of_drivers_that_look_at_any_moments_never_two_hold_the_lease",
         "test_policies_and_written_frames_of_another_device_travel_on_the_cpu",
         "test_processes_of_a_collector_run_published_weights",
+        "test_tensorboard_on_a_full_volume_costs_numbers_is_said_in_a_sentence_and_goes_on_once_there_is_room",
         "test_the_client_raises_what_it_documents",
         "test_torchrls_loop_takes_over_from_a_policy_that_writes_into_its_observation",
         "test_torchrls_loop_takes_over_from_an_environment_that_changes_what_it_is_given",
         "test_torchrls_own_environments",
         "test_unusual_environments_give_torchrls_frames",
+        "test_wherever_drivers_are_paused_what_the_last_one_resumed_stays_and_the_next_one_resumes_its_learners",
         "test_whoever_lost_the_folder_changes_nothing_and_no_progress_is_lost",
         # resource
         "test_in_whatever_order_a_scheduler_goes_it_places_all",
