@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 from tests.cluster.client import Object, condition
 from tests.cluster.cluster import Cluster
 from tests.e2e import fleets
 from tests.faults.table import Costs
-from tests.faults.waits import STARTED_WITHIN, another_runs, goes_on, running
+from tests.faults.waits import STARTED_WITHIN, another_runs, driver_process, goes_on, running
 from tests.fleet_status import batches
 from tests.paused import pause
 from tests.wait import eventually
 
-from collectorfleet_api import names
-
 FRAMES = 200
 DEADLINE_SECONDS = 60
 GRACE_SECONDS = 10
-
-
-def process_of(pod: str) -> int:
-    """The driver of that pod, as this machine numbers it."""
-
-    def is_driver(process: Path) -> bool:
-        try:
-            env = (process / "environ").read_bytes().split(b"\0")
-            words = (process / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            return False  # it has ended
-        return f"{names.ENV_POD}={pod}".encode() in env and b"drive" in words
-
-    [found] = [int(process.name) for process in Path("/proc").glob("[0-9]*") if is_driver(process)]
-    return found
 
 
 def test_a_driver_that_hangs_is_replaced_and_its_fleet_goes_on(
@@ -54,7 +36,7 @@ def test_a_driver_that_hangs_is_replaced_and_its_fleet_goes_on(
     before = cluster.wait_for("cfleet/fleet", has_saved, namespace, within=STARTED_WITHIN)
     [driver] = running(cluster, namespace, "driver")
     began = time.monotonic()
-    pause(process_of(driver))
+    pause(driver_process(driver))
     eventually(
         lambda: (
             (condition(cluster.get("cfleet/fleet", namespace), "DriverRunning") or {}).get("reason") == "DriverLost"

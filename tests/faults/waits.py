@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.cluster.client import Object, condition
 from tests.cluster.cluster import Cluster
 from tests.fleet_status import batches
 from tests.wait import eventually
+
+from collectorfleet_api import names
 
 # A machine that does other things, too.
 STARTED_WITHIN = 420
@@ -39,3 +43,18 @@ def another_runs(cluster: Cluster, namespace: str, role: str, before: str) -> No
         within=120,
         what=f"another {role} pod",
     )
+
+
+def driver_process(pod: str) -> int:
+    """Return the process of the driver in that pod, as this machine numbers it."""
+
+    def is_driver(process: Path) -> bool:
+        try:
+            env = (process / "environ").read_bytes().split(b"\0")
+            words = (process / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            return False  # it has ended
+        return f"{names.ENV_POD}={pod}".encode() in env and b"drive" in words
+
+    [found] = [int(process.name) for process in Path("/proc").glob("[0-9]*") if is_driver(process)]
+    return found
