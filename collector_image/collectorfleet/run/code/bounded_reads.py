@@ -62,10 +62,10 @@ def of_zip(file: IO[bytes]) -> BoundedReads:
 class BoundedTar(tarfile.TarFile):
     """A tar whose headers are bounded; ``fileobj`` is the :class:`BoundedReads` of the uncompressed tar."""
 
-    fileobj: BoundedReads  # type: ignore[assignment]
+    fileobj: BoundedReads
 
     @classmethod
     def taropen(cls, name: Any, mode: Any = "r", fileobj: Any = None, **options: Any) -> Any:
         """Open the uncompressed tar; ``tarfile.open`` calls this for each compression."""
         bounded = BoundedReads(fileobj, "the header of a member", MOST_HEADER_BYTES, MOST_HEADERS_BYTES)
-        return super().taropen(name, mode, bounded, **options)  # type: ignore[arg-type]
+        return super().taropen(name, mode, bounded, **options)
