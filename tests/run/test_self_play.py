@@ -115,9 +115,9 @@ def test_without_a_training_function_each_learns_once_after_each_batch_and_goes_
     assert rows["x"]["published"] > x["published"]
     assert rows["x"]["frames"] > x["frames"]
     assert rows["x"]["staleness"]["max"] >= 4
-    # Of o nothing is left, and of the first driver's files neither.
+    # Of o nothing is left, and of the first driver's files neither, nor of the copy that the second one resumed from.
     assert rows["new"]["staleness"]["max"] <= 4
-    assert [path.name for path in folder.glob("learners-*")] == ["learners-000001"]
+    assert [path.name for path in folder.glob("learners-*")] == ["learners-000002"]
 
 
 KILLER = """
