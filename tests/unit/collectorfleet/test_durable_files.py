@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import re
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
 
-from collectorfleet.durable_files import write
+from collectorfleet.display.report.files import write_whole
+from collectorfleet.durable_files import failure_of, write
 
 
 def half(out: BinaryIO) -> None:
@@ -25,3 +29,49 @@ def test_a_try_that_fails_leaves_the_old_file_and_nothing_that_takes_room(tmp_pa
     with pytest.raises(ValueError, match="no more"):
         write(tmp_path / "file", half)
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("file", b"old")]
+
+
+def test_an_error_of_a_write_names_the_file_the_room_that_is_left_and_what_to_do(tmp_path: Path) -> None:
+    def full(_: BinaryIO) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(OSError, match="No space left") as caught:
+        write(tmp_path / "file", full)
+    assert re.fullmatch(
+        rf"{tmp_path}/file: OSError: \[Errno 28\] No space left on device \([\d,]+ of [\d,]+ bytes left\); "
+        "make room on the volume",
+        failure_of(caught.value),
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (OSError(errno.EIO, "Input/output error", "/a"), "/a: OSError: [Errno 5] Input/output error; check the volume"),
+        (
+            OSError(errno.EROFS, "Read-only file system", "/a"),
+            "/a: OSError: [Errno 30] Read-only file system; mount the volume so that it can be written to",
+        ),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "/a"),
+            "/a: PermissionError: [Errno 13] Permission denied",
+        ),
+        (OSError("of a library"), "OSError: of a library"),
+    ],
+    ids=["fails", "read-only", "forbidden", "without a number"],
+)
+def test_an_error_says_what_to_do_where_that_is_known(error: OSError, sentence: str) -> None:
+    assert failure_of(error) == sentence
+
+
+def test_a_page_that_cannot_be_written_leaves_the_old_one_and_nothing_that_takes_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    (tmp_path / "page.html").write_text("old")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="no room"):
+        write_whole(tmp_path / "page.html", "new")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("page.html", "old")]
