@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,6 +19,8 @@ _PASSES: Final = (
     *(errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EHOSTDOWN, errno.ENOTCONN, errno.EBUSY, errno.EAGAIN),
 )
 
+# Such as: unable to write to file </data/a.memmap>: No space left on device (28)
+_MAPPING: Final = re.compile(r"<([^>]*)>: (.*) \((\d+)\)")
 _REMEDIES: Final = {
     **dict.fromkeys(_FULL, "make room on the volume"),
     errno.EROFS: "mount the volume so that it can be written to",
@@ -46,6 +49,16 @@ def failure_of(error: OSError) -> str:
     if (remedy := _REMEDIES.get(error.errno or 0)) is not None:
         parts.append(remedy)
     return "; ".join(parts)
+
+
+def mapping_error(error: RuntimeError) -> OSError | None:
+    """Return the OSError that torch tells as a RuntimeError where it cannot map a file; None for another error."""
+    found = _MAPPING.search(str(error))
+    if found is None:
+        return None
+    path, cause, number = found[1], found[2], int(found[3])
+    room = _room_at(Path(path)) if number in _FULL else ""
+    return OSError(number, f"{cause}{room}", path)
 
 
 def name_path(error: OSError, path: Path) -> None:

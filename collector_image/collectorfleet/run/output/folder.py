@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from collectorfleet.durable_files import may_pass
-from collectorfleet.errors import InfrastructureError, UserCodeError, describe
+from collectorfleet.durable_files import mapping_error, may_pass
+from collectorfleet.errors import CollectorFleetError, InfrastructureError, UserCodeError, describe
 from collectorfleet.run.fenced_folder import FencedFolder
 from collectorfleet.run.folders import holds_anything
 
@@ -56,9 +56,16 @@ class OutputFolder:
         try:
             yield
         except OSError as error:
-            if may_pass(error):
-                raise InfrastructureError.of(f"spec.output.path {self.path}", error) from error
-            raise UserCodeError.of(f"spec.output.path {self.path}", error) from error
+            raise self._failure(error) from error
+        except RuntimeError as error:
+            refused = mapping_error(error)
+            if refused is None:
+                raise
+            raise self._failure(refused) from error
+
+    def _failure(self, error: OSError) -> CollectorFleetError:
+        made = InfrastructureError if may_pass(error) else UserCodeError
+        return made.of(f"spec.output.path {self.path}", error)
 
     def name_of(self, number: int) -> str:
         """Return the name of a part."""

@@ -77,6 +77,22 @@ def test_a_part_that_could_not_be_written_never_has_its_name(
     assert not (tmp_path / "part-000000").exists()
 
 
+def test_a_file_that_torch_cannot_map_is_the_volumes_fault_with_its_path_and_room(tmp_path: Path) -> None:
+    folder = opened(tmp_path)
+
+    def write(cause: str) -> None:
+        with folder.writing():
+            raise RuntimeError(f"unable to write to file <{tmp_path}/a.memmap>: {cause}")
+
+    room = rf"No space left on device \([\d,]+ of [\d,]+ bytes left\): '{tmp_path}/a.memmap'"
+    with pytest.raises(InfrastructureError, match=rf"^spec.output.path {tmp_path}: OSError: \[Errno 28\] {room}$"):
+        write("No space left on device (28)")
+    with pytest.raises(UserCodeError, match=r"\[Errno 30\] Read-only file system"):
+        write("Read-only file system (30)")
+    with pytest.raises(RuntimeError, match="another reason"):
+        write("another reason")
+
+
 def test_the_next_driver_of_the_run_finds_the_manifest_and_removes_what_it_does_not_list(tmp_path: Path) -> None:
     with_part(tmp_path)
     (tmp_path / ".unfinished-part-000001").mkdir()
