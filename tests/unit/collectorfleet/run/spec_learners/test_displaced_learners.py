@@ -19,7 +19,7 @@ from collectorfleet.durable_files import write
 from collectorfleet.errors import FolderTakenOver
 from collectorfleet.learners.record import Kept, read_record, write_record
 from collectorfleet.learners.roster import Place
-from collectorfleet.run.learners.folders import LearnerFolders
+from collectorfleet.run.spec_learners.folders import LearnerFolders
 
 WRITES = 2
 
