@@ -59,10 +59,11 @@ def test_a_driver_that_wakes_after_another_has_taken_over_changes_no_checkpoint(
         # It still has the volume, and cannot ask the API server.
         go_on(process)
         eventually(lambda: SENTENCE in cluster.log(pod, "driver"), within=60, what=f"{driver} says: {SENTENCE}")
-        eventually(lambda: not cluster.lives(pod), within=120, what=f"{driver} ended")
         after = goes_on(cluster, namespace)
     finally:
         cluster.heal(NODE)
+    # Cut off, it waits for answers of Ray and of the API server before it ends.
+    eventually(lambda: not cluster.lives(pod), within=240, what=f"{driver} ended")
     cluster.wait_for(f"node/{NODE}", "Ready", within=120)
     progress = after["status"]["progress"]
     assert after["status"]["checkpoint"]["frames"] > before
