@@ -32,14 +32,14 @@ _OF_ONE_POD: Final = "ReadWriteOncePod"
 
 
 class Exporter:
-    """``report`` gets a sentence about what is done whenever that changes."""
+    """Exports weights, and calls ``report`` with one sentence for each step."""
 
     def __init__(self, connection: Connection, report: Callable[[str], None]) -> None:
         self._connection = connection
         self._namespace = connection.namespace
         self._report = report
         self._timeout = {"_request_timeout": REQUEST_SECONDS}
-        # What it returns depends on what it is told, which its types leave out.
+        # Any: the return types depend on the arguments, and the client's annotations omit that.
         self._core: Any = client.CoreV1Api(connection.api)
         # The checks of the usual client are about answers with content types, which streams do not have.
         self._streams: Any = client.CoreV1Api(client.ApiClient(connection.api.configuration))
@@ -101,8 +101,15 @@ class Exporter:
             self._await_start(name)
             yield name
         finally:
+            self._delete(name)
+
+    def _delete(self, pod: str) -> None:
+        """Delete the pod, or report why not: an error here would hide why the export failed."""
+        try:
             with self._explained(), suppress(client.exceptions.NotFoundException):
-                self._core.delete_namespaced_pod(name, self._namespace, grace_period_seconds=0, **self._timeout)
+                self._core.delete_namespaced_pod(pod, self._namespace, grace_period_seconds=0, **self._timeout)
+        except ClusterError as error:
+            self._report(f"pod {pod} was not deleted and ends within an hour: {error}")
 
     def _await_start(self, name: str) -> None:
         deadline, said = time.monotonic() + _START_SECONDS, ""

@@ -1,4 +1,7 @@
-"""The pod that reads the checkpoints of a fleet on a cluster: the place of the driver's pod, its claim, and no more."""
+"""The pod that reads the checkpoints of a fleet on a cluster: the place of the driver's pod, its claim, and no more.
+
+The driver's own pod does not read them. Reading a state takes memory that the training may need.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,7 @@ def export_pod(fleet: CollectorFleet, driver: Mapping[str, Any], *, node: str | 
     if node is not None:
         pod["affinity"] = _only(node)
     owner = {"apiVersion": names.API_VERSION, "kind": names.KIND, "name": meta.name, "uid": meta.uid}
-    # No label of the fleet: the operator would take the pod for one of its own.
+    # It has no label of the fleet. With one, the operator would count this pod among the fleet's pods.
     metadata = {"generateName": f"{meta.name}-export-", "ownerReferences": [owner]}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod}
 

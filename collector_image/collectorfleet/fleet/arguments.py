@@ -180,7 +180,7 @@ class FleetArguments:
         return PerCollector.of(getattr(self, name))
 
     def keywords(self, index: int) -> dict[str, Any]:
-        """Arguments of ``collector_type`` for one collector: what is given for it alone wins over what is for all."""
+        """Return the arguments of ``collector_type`` for one collector. Its own arguments replace those for all."""
         given = {name: getattr(self, name) for name in _PASSED_ON}
         given["max_frames_per_traj"] = max(0, self.max_frames_per_traj or 0) or None
         given |= {name: self.of_each(name)[index] for name in per_collector.DEVICES}

@@ -91,8 +91,7 @@ class Loop:
         carrier, interruptor = carrier_of(collector), collector.interruptor
         stage = self._stage
         stage.begin(carrier)
-        # Torch counts what is written into a tensor, but for what is written by ``.data`` or as an array. Their bytes
-        # are compared.
+        # Torch counts writes into a tensor, but none by ``.data`` or numpy. So the loop also compares bytes.
         compared = [key for key in stage.memory if key in self.policy.reads]
         counted = {**stage.memory, **self._ends}
         versions = [tensor._version for tensor in counted.values()]

@@ -26,7 +26,7 @@ from typing import Any
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
-# Up to 15 bytes. It is what is left of an ended process to know it by, see orphans.py.
+# Up to 15 bytes. orphans.py recognises an ended supervisor by this name.
 PROCESS_NAME = b"simulator-super"
 _LINES = 100
 _LONGEST_LINE = 500

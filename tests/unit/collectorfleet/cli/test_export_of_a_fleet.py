@@ -125,6 +125,18 @@ def test_a_missing_right_to_run_commands_is_said_and_the_pod_is_deleted(server: 
     assert pods.deleted == [POD]
 
 
+def test_a_pod_that_cannot_be_deleted_is_named_and_the_first_error_stays(server: ApiServer, said: Said) -> None:
+    pods = Pods({"phase": "Failed", "message": "The node was low on memory"})
+    serve(server, pods)
+    answer = server.answer
+    refuse = played_api.refuse(403, "Forbidden", "pods is forbidden")
+    server.answer = lambda request: (refuse if request.command == "DELETE" else answer)(request)
+    assert export_weights() == ExitCode.FAILED
+    left, error = said()[1].splitlines()
+    assert left.startswith(f"pod {POD} was not deleted and ends within an hour: ")
+    assert error == f"error: pod {POD}: The node was low on memory"
+
+
 @pytest.mark.parametrize(("modes", "node"), [(("ReadWriteOnce",), "node2"), (("ReadWriteMany",), None)], ids=str)
 def test_only_a_claim_of_one_node_needs_the_node_of_the_driver(
     modes: tuple[str, ...], node: str | None, server: ApiServer
