@@ -78,6 +78,11 @@ class Cluster(Client):
             part.reap()
         self._entry = None
 
+    @property
+    def ended(self) -> Sequence[Component]:
+        """The components that do not run."""
+        return [component for component in self._components.values() if not component.running]
+
     def kill(self, component: str) -> None:
         """End one component as a crash would."""
         self._components[component].kill()

@@ -1,24 +1,45 @@
-"""What a failed test on a cluster leaves for its reader: pods, events and the ends of their logs."""
+"""What a failed test on a cluster leaves for its reader: the operator, pods, events and the ends of their logs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tests.cluster.addons import OPERATOR_NAMESPACE
 from tests.cluster.client import Client, Object
+from tests.cluster.cluster import Cluster
 from tests.cluster.errors import KubernetesError
+from tests.cluster.process import last_lines
 
 LOG_LINES = 40
 
 
 def describe(client: Client, namespace: str) -> str:
-    """The state of a namespace as text; what cannot be read says why instead."""
-    return "\n".join(_sections(client, namespace))
+    """The state of the operator and of a namespace as text; what cannot be read says why instead."""
+    ended = _ended(client) if isinstance(client, Cluster) else ()
+    return "\n".join([*ended, *_operator(client), *_sections(client, namespace)])
+
+
+def _ended(cluster: Cluster) -> Iterator[str]:
+    for component in cluster.ended:
+        yield f"{component.name} does not run; last lines of its log:\n{last_lines(component.log)}"
+
+
+def _operator(client: Client) -> Iterator[str]:
+    """Fleets without a status tell nothing of the operator that should write it."""
+    yield _kubectl(client, "get", "nodes", "-o", "custom-columns=NODE:.metadata.name,TAINTS:.spec.taints")
+    yield _kubectl(client, "get", "pods", "-n", OPERATOR_NAMESPACE, "-o", "wide")
+    yield _kubectl(client, "get", "events", "-n", OPERATOR_NAMESPACE, "--sort-by=.lastTimestamp")
+    yield from _pods(client, OPERATOR_NAMESPACE)
 
 
 def _sections(client: Client, namespace: str) -> Iterator[str]:
     yield _kubectl(client, "get", "pods,jobs,rayclusters", "-n", namespace, "-o", "wide")
     yield _kubectl(client, "get", "collectorfleets", "-n", namespace, "-o", "yaml")
     yield _kubectl(client, "get", "events", "-n", namespace, "--sort-by=.lastTimestamp")
+    yield from _pods(client, namespace)
+
+
+def _pods(client: Client, namespace: str) -> Iterator[str]:
     try:
         pods = client.items("pods", namespace)
     except KubernetesError as error:
