@@ -184,8 +184,10 @@ state = "/run/containerd/state"
             "resolvConf": str(self.etc / "resolv.conf"),
             "containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
             "volumePluginDir": str(self.folder / "volume-plugins"),
+            # Nodes share the machine with whatever else runs. The kubelet counts the page cache of all of it as used
+            # memory, and the operator, which asks for little, would be the first pod to be evicted.
             "imageGCHighThresholdPercent": 100,
-            "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%"},
+            "evictionHard": {"memory.available": "0%", "nodefs.available": "0%", "imagefs.available": "0%"},
         }
 
     def _proxy(self) -> dict[str, Any]:
