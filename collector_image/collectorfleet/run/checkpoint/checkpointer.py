@@ -20,6 +20,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from collectorfleet.durable_files import failure_of, is_full
 from collectorfleet.errors import CollectorFleetError, FolderTakenOver, describe, one_sentence
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.checkpoint.kept_buffer import KeptBuffer
@@ -72,6 +73,8 @@ class Checkpointer:
         self._clock = clock
         self._last = clock()
         self._failure: str | None = None
+        # Without the room that is left, which changes from try to try.
+        self._cause: str | None = None
         self._buffer: KeptBuffer | None = None
         self._beside: list[Callable[[timedelta], None]] = []
         self._writing: threading.Thread | None = None
@@ -216,19 +219,23 @@ class Checkpointer:
         try:
             self._folder.write(position, state, completed=completed, replay_buffer=snapshot.replay_buffer)
         except Exception as error:  # noqa: BLE001  (whatever it is, the run goes on)
-            self._failed(error)
+            self._failed(error, state.nbytes)
             return False
-        self._failure = None
+        self._failure = self._cause = None
         ended = self._clock()
         self._seconds.append(ended - began)
         written = position.frames, position.version, state.nbytes
         log.info("checkpoint at %d frames, version %d: %d bytes in %.2f s", *written, ended - started)
         return True
 
-    def _failed(self, error: Exception) -> None:
+    def _failed(self, error: Exception, size_bytes: int | None = None) -> None:
         if isinstance(error, FolderTakenOver):
             self._taken_over(f"checkpoints in {error}")
-        cause = one_sentence(describe(error))
-        if cause != self._failure:
-            log.warning("cannot write a checkpoint to %s; trying again: %s", self._folder.path, cause)
-        self._failure = cause
+        cause = describe(error)
+        failure = failure_of(error) if isinstance(error, OSError) else cause
+        if isinstance(error, OSError) and is_full(error) and size_bytes is not None:
+            failure += f" for a checkpoint of {size_bytes:,} bytes"
+        self._failure = one_sentence(failure)
+        if cause != self._cause:
+            log.warning("cannot write a checkpoint to %s; trying again: %s", self._folder.path, self._failure)
+        self._cause = cause

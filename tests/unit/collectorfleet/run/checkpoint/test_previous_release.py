@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cluster.binaries import ROOT
 
 from collectorfleet.errors import InvalidOption
+from collectorfleet.run.checkpoint.checkpoint_files import FORMAT
 from collectorfleet.run.checkpoint.folder import CheckpointFolder
 from collectorfleet.run.position import Position
 
@@ -109,3 +111,9 @@ def test_counters_that_only_a_newer_release_has_are_no_obstacle(written: Path) -
     newest = opened(written).newest
     assert newest is not None
     assert newest.position == Position(frames=400, batches=4, version=4)
+
+
+def test_the_page_of_versions_has_the_format_that_is_written() -> None:
+    rows = (ROOT / "docs/versions.md").read_text().partition("## Checkpoints and output")[2].splitlines()
+    (row,) = (line for line in rows if line.startswith("| the next release |"))
+    assert row.split("|")[2].strip() == str(FORMAT)
