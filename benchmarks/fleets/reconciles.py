@@ -41,15 +41,15 @@ PODS_OF_EACH: Final = 100
 
 INTRODUCTION = f"""# Reconciles: what one costs
 
-This page shows the CPU time of one reconcile in the process of the operator. All fleets rest: each is Ready, nothing
-has changed since the reconcile before, and nothing is written.
+The CPU time of one reconcile in the process of the operator. All fleets are Ready, and nothing has changed since the
+reconcile before.
 
     python -m benchmarks.fleets.reconciles --write docs/reconciles.md
 
 * *Python calls* are the calls of Python functions that `sys.setprofile` counts.
-* *After {OTHERS:,} others*: this number of other fleets of four pods was reconciled meanwhile. The operator keeps the
-  fleets that it reconciled last in a parsed form: {BUDGET_BYTES // 2**20} MiB of their text, about 1,200 such fleets.
-* No API server takes part. The fleets have one collector for each worker pod.
+* *After {OTHERS:,} others*: this number of other fleets of four pods was reconciled meanwhile. The operator keeps {BUDGET_BYTES // 2**20} MiB of
+  fleets in a parsed form, about 1,200 such fleets.
+* No API server takes part.
 * *{FLEETS} fleets* are reconciled one after the other, and the time is their sum.
 """
 

@@ -41,9 +41,7 @@ driver, the workers and Ray. Ratios of CPU-bound rows within 20 % of 1 are noise
 * *zero-copy* is RayCollector with `RAY_ENABLE_ZERO_COPY_TORCH_TENSORS=1`. Its batches are read-only,
   as are those of FleetCollector with `copy=False`.
 * *our Ray settings* is RayCollector on a Ray with FleetCollector's settings (`collectorfleet_api.ray_settings`).
-* *collectors alone* replaces RayCollector by the same number of TorchRL's collectors. Each has a process,
-  and its frames are not used. The ratio is the part of their throughput that remains when FleetCollector hands the
-  frames out.
+* *collectors alone* replaces RayCollector by the same number of TorchRL's collectors, whose frames are not used.
 
     python -m benchmarks.raycollector --write docs/benchmarks.md
 """

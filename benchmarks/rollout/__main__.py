@@ -35,16 +35,14 @@ INTRODUCTION = """# What a step costs
 One collector in one process steps environments together, with one thread of torch and an MLP of 64 by 64.
 
 * *ours* is the loop of the fleet. *TorchRL* is TorchRL's `Collector` alone.
-* *bare* calls environment and policy, and keeps nothing. It uses TorchRL's distributions, without which the fleet
-  can be faster.
-* *bare that keeps* also copies the observations before and after each step into a batch.
+* *bare* calls environment and policy, with TorchRL's distributions, and keeps nothing. *bare that keeps* also copies
+  the observations before and after each step into a batch.
 * *RLlib* is its env runner, *Stable-Baselines3* is the rollout of its PPO, and *Sample Factory* is its sampler in one
   process. The policies of the latter two also compute values.
 * *EnvPool* is EnvPool's environments in one thread and the policy, as in *bare*.
 * `over bare` is the CPU of a step beyond the bare step, in µs for all environments of the collector.
 
-Sample Factory needs a Gymnasium that is older than `HalfCheetah-v5`. PufferLib was not measured, because its build
-downloads sources.
+Sample Factory needs a Gymnasium that is older than `HalfCheetah-v5`.
 
 Cells are median (min-max) over the rounds, of the best batch of each measurement. Ratios are of the same round. Every
 side ran on one core.

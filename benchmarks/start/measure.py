@@ -44,12 +44,9 @@ INTRODUCTION = """\
 (`benchmarks/start/by_hand.yaml`). The nodes of `make cluster` already have the images. A row is the number of seconds
 from `kubectl apply` until a step is complete:
 
-* *head Ready*, *workers Ready*: the API server reports the pods as Ready.
-* *python*: the driver's Python runs.
-* *ray*: the driver has joined Ray.
-* *imports*: the driver has imported TorchRL. The driver of a fleet does so while Ray still starts.
-* *constructed*: the driver has constructed the collector.
-* *first_batch*: the collector has handed out the first batch."""
+* *python*, *ray*, *imports*: the driver's Python runs, has joined Ray, and has imported TorchRL. The driver of a fleet
+  imports while Ray still starts.
+* *constructed*, *first_batch*: the collector is constructed, and has handed out the first batch."""
 
 
 def kubectl(*args: str, stdin: str | None = None, check: bool = True) -> str:

@@ -10,14 +10,11 @@ from tests.cluster.client import Object
 LOST_NODES = """# What a lost node costs
 
 A fleet of one collector on two nodes writes a checkpoint every second, and one pod of the fleet runs on the lost node.
-Kubernetes, with its default delays, marks a silent node as lost after 40 to 50 s, and evicts the fleet's pods 30 s
-later. Each row is one run. [faults.md](faults.md) shows the cost of losing one collector.
+Kubernetes marks a silent node as lost after 40 to 50 s, and evicts the fleet's pods 30 s later. Each row is one run.
 
 * **Evicted**: the time from the loss until Kubernetes marks the pod for deletion.
-* **Collects**: the time from the eviction until the fleet has delivered a batch with the newest pod. If the head is
-  lost, worker pods and driver are replaced, too. If only the kubelet of the driver's node stops, the driver collects
-  until its pod's token is invalid.
-* **Back**: the time from the node's return, when the node is Ready, until the fleet has delivered three more batches.
+* **Collects**: the time from the eviction until the fleet has delivered a batch with the newest pod.
+* **Back**: the time from when the returned node is Ready until the fleet has delivered three more batches.
 * **Restarts** are restarts of the driver. **Frames lost** are frames delivered after the newest checkpoint.
 
     make test-faults PYTEST="--write docs/lost-nodes.md"
