@@ -40,7 +40,7 @@ INTRODUCTION = f"""# Fairness: what one namespace costs another
 
     python -m benchmarks.fleets.fairness --write docs/fairness.md
 
-Each round has both sides. The benchmark takes the difference within each round.
+Differences are within a round.
 """
 
 

@@ -46,8 +46,8 @@ INTRODUCTION = """# What one event costs the driver
 Cells are the CPU of the driver for one event of the gather: median (min-max) over the rounds.
 
 * An event is one acknowledgement of weights, or one answer with the next request and its part of a batch.
-* *Played* measures the gather alone, with one message per turn.
-* *Over Ray* measures the whole process of the driver with Ray's threads. Its actors answer at once.
+* *Played* measures the gather alone, with one message per turn. *Over Ray* measures the whole process of the driver,
+  whose actors answer at once.
 * *Growth* is the figure of the largest fleet divided by that of the smallest in the same round.
 
     python -m benchmarks.scale --write docs/scale.md
