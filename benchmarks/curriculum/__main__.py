@@ -68,10 +68,9 @@ def main() -> None:
     if args.write:
         introduction = (
             "# A curriculum, measured\n\n"
-            "This page shows what a curriculum does for a training that has no reward to begin with. The training is\n"
-            "PPO of `examples/lock.yaml`, see [Change environments while training](environment-parameters.md). A run\n"
-            "ends once an evaluation opens all positions, or after 200,000 frames. Without the curriculum, collectors\n"
-            "play all positions from the first frame on.\n\n"
+            "PPO of `examples/lock.yaml`, which has no reward to begin with, with [a curriculum](environment-parameters.md)\n"
+            "or without: collectors then play all positions from the first frame on. A run ends once an evaluation opens all\n"
+            "positions, or after 200,000 frames.\n\n"
             f"    python -m benchmarks.curriculum --seeds {args.seeds} --write {args.write}"
         )
         tables.write(args.write, f"{introduction}\n\n{text}")

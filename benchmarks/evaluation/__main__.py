@@ -70,12 +70,11 @@ def main() -> None:
         )
         introduction = (
             "# What evaluation costs\n\n"
-            "This page shows how much an evaluation slows down the training beside it. The training is PPO of\n"
-            f"`examples/evaluation.yaml`: {COLLECTORS} collectors of {ENVIRONMENTS} environments, batches of {FRAMES} "
-            "frames. Both collectors, the driver and\n"
-            "the evaluator share the cores of one machine; the evaluator has the lowest priority there. It plays "
-            f"{EPISODES} episodes with every\n"
-            f"{EVERY_VERSIONS}th version. The environment that sleeps waits 4 ms in each step.\n\n{command}"
+            f"PPO of `examples/evaluation.yaml`: {COLLECTORS} collectors of {ENVIRONMENTS} environments, "
+            f"batches of {FRAMES} frames. Collectors, driver and evaluator\n"
+            "share the cores of one machine; the evaluator has the lowest priority. It plays "
+            f"{EPISODES} episodes with every {EVERY_VERSIONS}th version.\n"
+            f"The environment that sleeps waits 4 ms in each step.\n\n{command}"
         )
         tables.write(args.write, f"{introduction}\n\n{text}")
 
