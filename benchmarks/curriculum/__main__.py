@@ -68,9 +68,9 @@ def main() -> None:
     if args.write:
         introduction = (
             "# A curriculum, measured\n\n"
-            "PPO of `examples/lock.yaml`, which has no reward to begin with, with [a curriculum](environment-parameters.md)\n"
-            "or without: collectors then play all positions from the first frame on. A run ends once an evaluation opens all\n"
-            "positions, or after 200,000 frames.\n\n"
+            "PPO of `examples/lock.yaml`, which has no reward to begin with, with a\n"
+            "[curriculum](environment-parameters.md) or without. Without one, collectors play all positions from the\n"
+            "first frame on. A run ends once an evaluation opens all positions, or after 200,000 frames.\n\n"
             f"    python -m benchmarks.curriculum --seeds {args.seeds} --write {args.write}"
         )
         tables.write(args.write, f"{introduction}\n\n{text}")
