@@ -30,15 +30,31 @@ def test_every_phase_has_its_row() -> None:
     assert sorted(named("Phases")) == sorted(Phase)
 
 
-def test_every_reason_has_one_row() -> None:
-    assert sorted(named("Reasons")) == sorted(Reason)
+def lists() -> tuple[list[str], list[str]]:
+    """The reasons with which nothing is wrong, and those with which the fleet continues without anybody."""
+    text = next(one for one in SECTIONS if one.startswith("Reasons\n"))
+    fine, wait = (re.findall(r"`(\w+)`", line) for line in text.splitlines() if line.startswith("* "))
+    return fine, wait
 
 
-def test_what_is_wrong_has_something_to_do() -> None:
+def test_every_reason_is_described_once() -> None:
+    fine, wait = lists()
+    assert sorted(named("Reasons") + fine + wait) == sorted(Reason)
+
+
+def test_nothing_but_what_is_fine_is_listed_as_fine() -> None:
     fine = {Reason.COLLECTING, Reason.PROGRESSING, Reason.READY, Reason.RUNNING, Reason.ALL_AVAILABLE}
     fine |= {Reason.ACKNOWLEDGED, Reason.UP_TO_DATE, Reason.NOT_SUSPENDED, Reason.COMPLETED}
     fine |= {Reason.ADMITTED, Reason.CREATED, Reason.DELETED}
-    assert {row[0].strip("`") for row in rows("Reasons") if not row[2]} == fine
+    assert set(lists()[0]) == fine
+
+
+def test_reasons_to_look_up_are_in_order() -> None:
+    assert named("Reasons") == sorted(named("Reasons"))
+
+
+def test_what_is_wrong_has_a_meaning_and_something_to_do() -> None:
+    assert [row for row in rows("Reasons") if len(row) != 3 or not all(row)] == []
 
 
 def test_kubernetes_own_reasons_are_not_ours() -> None:

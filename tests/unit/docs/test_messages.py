@@ -43,7 +43,7 @@ def is_said(message: str) -> bool:
 
 def test_each_message_is_one_that_the_program_can_say() -> None:
     listed = [row[0].strip("`") for row in rows()]
-    assert len(listed) > 40
+    assert len(listed) > 25
     assert [message for message in listed if not is_said(message)] == []
 
 
@@ -51,8 +51,8 @@ def test_a_message_that_no_code_says_is_noticed() -> None:
     assert not is_said("the fleet … has gone on holiday")
 
 
-def test_each_message_has_a_meaning_and_something_to_do() -> None:
-    assert [row for row in rows() if len(row) != 3 or not all(row)] == []
+def test_each_message_has_something_to_do() -> None:
+    assert [row for row in rows() if len(row) != 2 or not all(row)] == []
 
 
 def test_no_message_is_listed_twice() -> None:
