@@ -23,8 +23,16 @@ class Seen:
         header = ("with", "what happens", "is shown as", "with the message")
         return f"{tables.table(header, self.rows)}\n\n{tables.machine()}"
 
+    def verdicts(self) -> str:
+        """What each tool shows, side by side, without the messages: those are the fleet's own."""
+        shown = {(what, tool): verdict for tool, what, verdict, _ in self.rows}
+        tools = list(dict.fromkeys(row[0] for row in self.rows))
+        whats = dict.fromkeys(row[1] for row in self.rows)
+        rows = [[what, *(shown.get((what, tool), "-") for tool in tools)] for what in whats]
+        return f"{tables.table(['what happens', *tools], rows)}\n\n{tables.machine()}"
+
     def write(self, page: Path) -> None:
-        """Put the table into the page, between its marks."""
+        """Put the verdicts into the page, between its marks."""
         before, _, rest = page.read_text().partition(_BEGIN)
         _, _, after = rest.partition(_END)
-        page.write_text(f"{before}{_BEGIN}\n\n{self.table()}\n\n{_END}{after}")
+        page.write_text(f"{before}{_BEGIN}\n\n{self.verdicts()}\n\n{_END}{after}")

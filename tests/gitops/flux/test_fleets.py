@@ -138,7 +138,7 @@ def test_a_broken_fleet_by_its_chart_fails_and_is_mended_by_a_commit(
     done = flux.wait(own, lambda obj: status(obj) == "True", within=240)
     assert mended[:12] in done["status"]["lastAttemptedRevision"]
     cluster.wait_for(FLEET, lambda fleet: fleet["status"]["progress"]["batches"] >= 1, namespace)
-    seen.add(TOOL, "which a commit mends", *said(done))
+    seen.add(TOOL, "a commit corrects this environment", *said(done))
 
 
 def test_a_fleet_can_be_removed_after_its_operator(
