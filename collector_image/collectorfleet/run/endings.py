@@ -34,15 +34,15 @@ class Batch(StrEnum):
     """What becomes of the batch that the training function works on."""
 
     FINISHED = "finished"
-    IN_TIME = "finished, if there is time"
+    IN_TIME = "finished if in time"
     LOST = "lost"
 
 
 class LastCheckpoint(Enum):
     """Which one the end of a run writes."""
 
-    OF_THE_END = "of all that was learned"
-    OF_THE_LAST_BATCH = "of the last finished batch"
+    OF_THE_END = "complete"
+    OF_THE_LAST_BATCH = "last batch"
     NONE = "none"
 
 
