@@ -34,21 +34,18 @@ from collectorfleet_operator.objects import has_condition
 INTRODUCTION = """# Fleets: how many one operator serves
 
 This page shows how the costs of one operator grow with the number of fleets. API server and etcd are real, and run on
-the same cores as the operator. The benchmark plays Kubernetes and the drivers: each fleet has four pods and sends
-reports.
+the same cores. The benchmark plays Kubernetes and the drivers: each fleet has four pods.
 
     python -m benchmarks.fleets --write docs/fleets.md
 
-* *Converge* counts from a ready operator until the last fleet has a status. *Bare calls* send the same seven children,
-  Events and status of a fleet without an operator, for 16 fleets at a time.
+* *Converge* counts from a ready operator until the last fleet has a status. *Bare calls* send the same objects without
+  an operator, for 16 fleets at a time.
 * *A change* adds one collector to a fleet, every 0.2 s. The time counts until a watch shows the worker in the
-  RayCluster. *The answer alone* ends when the API server has answered the sender. *After the answer* contains one more
-  write, which the operator makes.
+  RayCluster. *The answer alone* ends when the API server has answered the sender.
 * *All report*: every fleet reports once in 10 s, or less often to stay below half of the rate that the API
   server takes.
 * *Quiet* is the time until the process no longer uses more than 0.15 of a core in any second.
-* *The longest step* is the longest duration of one callback of the event loop. *Most CPU of one step* is the most CPU
-  time of one callback. Both include garbage collection.
+* *A step* is one callback of the event loop, with garbage collection.
 * Each driver renews its Lease every 20 s. A real driver does so every 5 s.
 """
 

@@ -22,17 +22,12 @@ Kubernetes marks a silent node as lost after 40 to 50 s, and evicts the fleet's 
 
 CLUSTER = """# What a fault of the cluster costs
 
-This page shows what a temporary fault of the cluster costs a fleet. A small fleet trains on a cluster of two nodes. A
-part of the control plane, of the capacity or of the nodes fails and recovers. Each row is one run.
-
-Other pages cover related questions. [lost-nodes.md](lost-nodes.md) shows the cost of a node that is lost for good.
-[faults.md](faults.md) shows the cost of losing a collector or a driver. [failure-modes.md](failure-modes.md) describes
-what a fleet does about each fault.
+This page shows what a temporary fault of the cluster costs a small fleet on two nodes. Each row is one run. See also
+[lost nodes](lost-nodes.md), [lost collectors and drivers](faults.md) and [failure modes](failure-modes.md).
 
 * **Frames lost** are frames that a driver handed out after the newest checkpoint before it died, and frames that were
   collected and discarded.
-* **Restarts** are the restarts that count against a budget. The budget of the driver is `backoffLimit`. Collectors
-  have their own budget.
+* **Restarts** are the restarts that count against `backoffLimit`, or against the limit of a collector.
 
     make test-faults PYTEST="--write-cluster docs/cluster-faults.md"
 """
