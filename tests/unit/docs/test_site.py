@@ -98,3 +98,9 @@ def test_a_former_address_leads_to_the_page(site: Path) -> None:
     former = site / "start/index.html"
     (target,) = re.findall(r'content="0; url=([^"]+)"', former.read_text())
     assert (former.parent / target / "index.html").is_file()
+
+
+def test_pages_are_dark_where_the_readers_system_is(site: Path) -> None:
+    page = (site / "conditions/index.html").read_text()
+    assert 'data-md-color-media="(prefers-color-scheme: dark)" data-md-color-scheme="slate"' in page
+    assert re.search(r'<link rel="stylesheet" href="\.\./extra\.css">', page)
