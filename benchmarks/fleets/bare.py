@@ -10,8 +10,10 @@ from benchmarks.fleets.played import BARE, fleet, time_text
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.owner import FLEET
-from collectorfleet_operator.children.table import manifests
+from collectorfleet_operator.children.table import DRIVER_CHILD, RAYCLUSTER_CHILD, manifests
 from collectorfleet_operator.decide.events import EVENT, event, made
+from collectorfleet_operator.decide.job import read_job
+from collectorfleet_operator.decide.raycluster import read_raycluster
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.status import status
 from collectorfleet_operator.objects import Kind, Object
@@ -34,7 +36,8 @@ async def fleets_per_second(api: Api, count: int) -> float:
             child: {**obj, "metadata": {**obj["metadata"], "uid": f"{child}", "creationTimestamp": time_text()}}
             for child, obj in children
         }
-        seen = Situation(stored, now, children=there)
+        facts = {"job": read_job(there[DRIVER_CHILD]), "raycluster": read_raycluster(there[RAYCLUSTER_CHILD])}
+        seen = Situation(stored, now, children=there, **facts)
         identity = {"name": stored.metadata.name, "namespace": BARE}
         statuses.append({**fleet(number, BARE), "metadata": identity, "status": status(seen).to_wire()})
         del statuses[-1]["spec"]

@@ -101,15 +101,6 @@ def started_at(job: Object) -> datetime | None:
     return parse_time((job.get("status") or {}).get("startTime"))
 
 
-def ended_at(job: Object) -> datetime | None:
-    """When a Job completed or failed; None while it has not."""
-    status: Object = job.get("status") or {}
-    ended = [
-        one["lastTransitionTime"] for one in status.get("conditions") or [] if one["type"] in ("Complete", "Failed")
-    ]
-    return parse_time(status.get("completionTime") or next(iter(ended), None))
-
-
 def label(obj: Object, name: str) -> str | None:
     found: str | None = (metadata(obj).get("labels") or {}).get(name)
     return found

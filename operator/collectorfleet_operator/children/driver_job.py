@@ -77,13 +77,16 @@ def driver_job(fleet: CollectorFleet) -> Object:
     return job
 
 
-def started_again(fleet: CollectorFleet, before: Object, restarts: int) -> Object:
-    """The Job of the spec that ``before`` ran once more, after so many restarts in all."""
+def started_again(fleet: CollectorFleet, generation: str | None, restarts: int, began: str) -> Object:
+    """Return the driver's Job of the spec that runs once more, after so many restarts in all.
+
+    ``generation`` is that of the spec which runs, and ``began`` is when the run began, both as the Job before has them.
+    """
     job = driver_job(fleet)
     job["metadata"]["annotations"] |= {
-        GENERATION_ANNOTATION: annotation(before, GENERATION_ANNOTATION) or str(fleet.metadata.generation),
+        GENERATION_ANNOTATION: generation or str(fleet.metadata.generation),
         _RESTARTS: str(restarts),
-        _BEGAN: annotation(before, _BEGAN) or _began(before),
+        _BEGAN: began,
     }
     return job
 
@@ -98,9 +101,10 @@ def run_began_at(job: Object) -> datetime:
     return parse_time(annotation(job, _BEGAN)) or started_at(job) or created_at(job)
 
 
-def _began(job: Object) -> str:
-    """Return the time that the Job controller wrote, or that of the Job's creation where it has written none."""
-    return str((job.get("status") or {}).get("startTime") or metadata(job).get("creationTimestamp", ""))
+def began_text(job: Object) -> str:
+    """Return when the first Job of this start began, as Kubernetes writes times."""
+    of_controller = (job.get("status") or {}).get("startTime")
+    return annotation(job, _BEGAN) or str(of_controller or metadata(job).get("creationTimestamp", ""))
 
 
 def _failure_rules(fleet: CollectorFleet) -> list[Object]:

@@ -37,12 +37,7 @@ def worker_groups(cluster: Object) -> dict[str, Object]:
 def sizes_of(cluster: Object) -> dict[str, GroupSize]:
     if _is_job(cluster):
         return {names.WORKER_GROUP: GroupSize(int(cluster["spec"]["completions"]))}
-    return {name: _size_of(group) for name, group in worker_groups(cluster).items()}
-
-
-def sizes_of_workers(cluster: Object) -> dict[str, GroupSize]:
-    """Return the sizes of the groups that the fleet does not collect without: all but that of evaluators."""
-    return {name: size for name, size in sizes_of(cluster).items() if name != names.EVALUATOR_GROUP}
+    return {name: size_of(group) for name, group in worker_groups(cluster).items()}
 
 
 def resized(cluster: Object, sizes: Mapping[str, GroupSize]) -> Object:
@@ -99,7 +94,8 @@ def _is_job(cluster: Object) -> bool:
     return bool(cluster["kind"] == JOB.kind)
 
 
-def _size_of(group: Object) -> GroupSize:
+def size_of(group: Object) -> GroupSize:
+    """Return the size of one worker group of a RayCluster."""
     strategy = group.get("scaleStrategy") or {}
     return GroupSize(int(group.get("replicas", 0)), tuple(strategy.get("workersToDelete") or ()))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from collectorfleet_api import names
@@ -24,6 +25,14 @@ _DRIVER: Final = f"{_PREFIX}{Part.DRIVER}"
 # release computes. A release with another scheme writes the annotation, and computes this one too for older children.
 _SCHEME: Final = f"{names.GROUP}/scheme-of-hashes"
 _FIRST_SCHEME: Final = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHashes:
+    """What a child was made from, by part. ``is_known``: this release knows the scheme that they are computed by."""
+
+    by_part: Mapping[str, str]
+    is_known: bool = True
 
 
 @by_identity
@@ -82,26 +91,27 @@ def cluster_hash_annotations(spec: CollectorFleetSpec) -> dict[str, str]:
     return {key: found for key, found in hash_annotations(spec).items() if key != _DRIVER}
 
 
-def changed_parts(child: Object, spec: CollectorFleetSpec) -> set[str]:
-    """The parts that the child was made from other fields of than ``spec`` has.
+def changed_parts(stored: StoredHashes, spec: CollectorFleetSpec) -> set[str]:
+    """Return the parts of ``spec`` whose fields differ from those that a child was made from.
 
-    None of a child that a newer release hashed by a scheme which this one does not know.
+    The set is empty if a newer release hashed the child by a scheme that this release does not know.
     """
-    if annotation(child, _SCHEME) not in (None, _FIRST_SCHEME):
+    if not stored.is_known:
         return set()
-    before, now = hashes_on(child), hashes_of(spec)
+    before, now = stored.by_part, hashes_of(spec)
     return {part for part in before.keys() | now.keys() if before.get(part) != now.get(part)}
 
 
-def changed_cluster_parts(child: Object, spec: CollectorFleetSpec) -> set[str]:
-    """Those of them that the RayCluster is made of."""
-    return changed_parts(child, spec) - {Part.DRIVER.value}
+def changed_cluster_parts(stored: StoredHashes, spec: CollectorFleetSpec) -> set[str]:
+    """Return those of them that the RayCluster is made of."""
+    return changed_parts(stored, spec) - {Part.DRIVER.value}
 
 
-def hashes_on(child: Object) -> dict[str, str]:
-    """Return the hashes of what a child was made from, by part."""
+def hashes_on(child: Object) -> StoredHashes:
+    """Return the hashes of what a stored child was made from."""
     annotations: dict[str, str] = metadata(child).get("annotations") or {}
-    return {key.removeprefix(_PREFIX): found for key, found in annotations.items() if key.startswith(_PREFIX)}
+    by_part = {key.removeprefix(_PREFIX): found for key, found in annotations.items() if key.startswith(_PREFIX)}
+    return StoredHashes(by_part, annotation(child, _SCHEME) in (None, _FIRST_SCHEME))
 
 
 def _hash(fields: Mapping[str, Any]) -> str:

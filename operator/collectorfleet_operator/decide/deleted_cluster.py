@@ -13,7 +13,6 @@ from collectorfleet_operator.decide.heads import has_collectors, is_in_use
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.resuming import resumes
 from collectorfleet_operator.decide.situation import Situation, once
-from collectorfleet_operator.objects import is_terminating, uid_of
 
 # The least that leaves the kubelet to end a pod.
 GRACE_SECONDS: Final = 1
@@ -37,7 +36,7 @@ def unused_pods(seen: Situation) -> list[Pod]:
     """Return pods of a RayCluster that is gone or going, which have more grace than they need: at most 100 of them."""
     if seen.is_usable(seen.cluster) or is_in_use(seen) or _a_driver_ends(seen):
         return []
-    there = {uid_of(cluster) for cluster in seen.clusters if not is_terminating(cluster)}
+    there = {cluster.uid for cluster in seen.clusters if not cluster.is_terminating}
     left = [pod for pod in seen.cluster_pods if pod.controller not in there]
     return [pod for pod in left if not pod.is_terminating or pod.grace_seconds > GRACE_SECONDS][:_PODS_AT_A_TIME]
 

@@ -7,10 +7,8 @@ from typing import Final
 
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.v1alpha1 import ConditionType
-from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.decide.pods import staying
 from collectorfleet_operator.decide.situation import Situation, once
-from collectorfleet_operator.objects import created_at
 
 # It takes a second or two where nothing is wrong.
 MAKES_PODS_WITHIN: Final = timedelta(seconds=15)
@@ -22,14 +20,14 @@ def until_late(seen: Situation) -> timedelta | None:
     cluster = seen.cluster
     if not seen.is_usable(cluster) or not seen.present.spec.has_ray:
         return None
-    wanted = sum(size.pods for size in sizes_of(cluster).values())
+    wanted = sum(size.pods for size in cluster.sizes.values())
     of_groups = [*seen.workers, *seen.evaluators]
     if staying(seen.heads) and len(staying(of_groups)) >= wanted:
         return None
     before = seen.fleet.status.condition(ConditionType.RAY_CLUSTER_READY) if seen.fleet.status else None
     # A condition that is true turns now.
     turned = seen.now if before is None or is_true(before) else before.last_transition_time or seen.now
-    return max(turned, created_at(cluster)) + MAKES_PODS_WITHIN - seen.now
+    return max(turned, cluster.created) + MAKES_PODS_WITHIN - seen.now
 
 
 def is_late(seen: Situation) -> bool:

@@ -11,9 +11,8 @@ from datetime import datetime, timedelta
 
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.v1alpha1 import CollectorFleetStatus, Condition, ConditionType, DriverReport, Reason
-from collectorfleet_operator.children.driver_job import run_began_at
+from collectorfleet_operator.decide.job import Job
 from collectorfleet_operator.decide.situation import Situation, once
-from collectorfleet_operator.objects import Object, created_at, ended_at, name_of
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def until_stalled(seen: Situation) -> timedelta | None:
     job, pod = seen.job, seen.driver_pod
     if not seen.is_usable(job) or _has_delivered_itself(seen, job):
         return None
-    began = pod.created if pod is not None and has_delivered(seen, job) else created_at(job)
+    began = pod.created if pod is not None and has_delivered(seen, job) else job.created
     return began + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - seen.now
 
 
@@ -77,9 +76,9 @@ def expires(seen: Situation) -> datetime | None:
     job, ttl = seen.job, seen.fleet.spec.ttl_seconds_after_finished
     if job is None or not seen.is_ours(job):
         return _expires_without_job(seen.fleet.status, ttl)
-    end = ended_at(job)
-    ttls = [ttl, job["spec"].get("ttlSecondsAfterFinished")]
-    lifetimes = [int(ttl) for ttl in ttls if ttl is not None]
+    end = job.ended
+    ttls = [ttl, job.ttl_seconds]
+    lifetimes = [ttl for ttl in ttls if ttl is not None]
     return end + timedelta(seconds=min(lifetimes)) if end is not None and lifetimes else None
 
 
@@ -100,23 +99,23 @@ def code_is_newer(seen: Situation) -> bool:
     is no change: no driver begins and fails in a second.
     """
     if seen.is_usable(seen.job):
-        began: datetime | None = created_at(seen.job)
+        began: datetime | None = seen.job.created
     else:
         driver = seen.fleet.status.driver if seen.fleet.status else None
         began = driver.start_time if driver is not None else None
     return began is not None and seen.code_changed_at is not None and seen.code_changed_at > began
 
 
-def has_delivered(seen: Situation, job: Object) -> bool:
+def has_delivered(seen: Situation, job: Job) -> bool:
     """Whether a driver of this start has handed out a batch, even if its pod or its Job is gone."""
     # A Job that somebody suspends and resumes begins anew, and what it delivered stays delivered.
-    return _delivered_since(seen.last_report, min(run_began_at(job), created_at(job)))
+    return _delivered_since(seen.last_report, min(job.run_began, job.created))
 
 
-def _has_delivered_itself(seen: Situation, job: Object) -> bool:
+def _has_delivered_itself(seen: Situation, job: Job) -> bool:
     """Whether the present driver has, or the last one where none is there yet."""
     pod = seen.driver_pod
-    return _delivered_since(seen.report, created_at(job) if pod is None else pod.created)
+    return _delivered_since(seen.report, job.created if pod is None else pod.created)
 
 
 def _delivered_since(report: DriverReport | None, began: datetime) -> bool:
@@ -126,7 +125,7 @@ def _delivered_since(report: DriverReport | None, began: datetime) -> bool:
     return last is not None and last >= began
 
 
-def _deadlines(seen: Situation, job: Object) -> list[Limit]:
+def _deadlines(seen: Situation, job: Job) -> list[Limit]:
     spec, found = seen.fleet.spec, []
     if spec.active_deadline_seconds is not None:
         text = (
@@ -134,17 +133,17 @@ def _deadlines(seen: Situation, job: Object) -> list[Limit]:
             "driver's start"
         )
         # A deleted RayCluster, or a lost node, makes another Job of the same run.
-        found.append(Limit(run_began_at(job) + timedelta(seconds=spec.active_deadline_seconds), text))
+        found.append(Limit(job.run_began + timedelta(seconds=spec.active_deadline_seconds), text))
     if spec.startup_deadline_seconds is not None and not has_delivered(seen, job):
         text = (
             f"no batch within {spec.startup_deadline_seconds} s (spec.startupDeadlineSeconds) after Job "
-            f"{name_of(job)} was made"
+            f"{job.name} was made"
         )
-        found.append(Limit(created_at(job) + timedelta(seconds=spec.startup_deadline_seconds), text))
+        found.append(Limit(job.created + timedelta(seconds=spec.startup_deadline_seconds), text))
     return found
 
 
-def _idle(seen: Situation, job: Object) -> list[Limit]:
+def _idle(seen: Situation, job: Job) -> list[Limit]:
     seconds, progress = seen.fleet.spec.idle_timeout_seconds, seen.report.progress if seen.report else None
     if seconds is None or progress is None or progress.last_batch_time is None or not _has_delivered_itself(seen, job):
         return []

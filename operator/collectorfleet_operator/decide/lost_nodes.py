@@ -14,7 +14,6 @@ from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.decide.heads import is_in_use
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.situation import Situation, once
-from collectorfleet_operator.objects import uid_of
 
 # For a kubelet that is there after all, and slow.
 _MARGIN: Final = timedelta(seconds=5)
@@ -44,7 +43,7 @@ def _waits_for_a_finalizer_alone(seen: Situation, pod: Pod) -> bool:
     Whoever took it from the present driver, its Job waits for that pod and has to be made anew.
     """
     job = seen.job
-    is_present_driver = seen.is_usable(job) and pod.controller == uid_of(job)
+    is_present_driver = seen.is_usable(job) and pod.controller == job.uid
     return pod.has_no_grace and not is_present_driver
 
 

@@ -11,6 +11,7 @@ from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.conditions.outcome import Completed, Failed, Outcome, Pending, Running, Suspended
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason, WhenFinished
 from collectorfleet_operator.children.driver_job import CONTAINER
+from collectorfleet_operator.decide.job import Job
 from collectorfleet_operator.decide.leftover_containers import ENDS_WITHIN, describe_leftovers
 from collectorfleet_operator.decide.limits import deadline_exceeded, expires, recorded
 from collectorfleet_operator.decide.pod import Exit, Pod
@@ -19,7 +20,6 @@ from collectorfleet_operator.decide.pods import newest
 from collectorfleet_operator.decide.retry import recorded_failure, why_tried_again
 from collectorfleet_operator.decide.situation import Situation, once
 from collectorfleet_operator.decide.stopping import has_stopped, why_suspended_idle
-from collectorfleet_operator.objects import Object, has_condition
 
 # Exit codes of processes that a signal ended are above it.
 _KILLED: Final = 128
@@ -57,16 +57,16 @@ def outcome(seen: Situation) -> Outcome:
     return Pending()
 
 
-def _outcome_of(seen: Situation, job: Object) -> Outcome:
+def _outcome_of(seen: Situation, job: Job) -> Outcome:
     pod, before = seen.driver_pod, _previous(seen)
-    if has_condition(job, "Complete") or seen.driver_phase == "Succeeded":
+    if job.is_complete or seen.driver_phase == "Succeeded":
         return Completed(_completed(seen))
     if before is not None and is_true(before):
         # What else was in its pod failed, or the pod was taken before all of it had ended.
         return Completed(before.message)
     if seen.fleet.spec.suspend or has_stopped(seen):
         return Running()
-    failed = has_condition(job, "Failed") or (pod is not None and _exit_code(pod) == names.EXIT_USER_ERROR)
+    failed = job.is_failed or (pod is not None and _exit_code(pod) == names.EXIT_USER_ERROR)
     if failed:
         return Running() if why_tried_again(seen) else Failed(_failed(seen, job))
     late = _late(seen)
@@ -100,7 +100,7 @@ def _completed(seen: Situation) -> str:
     return f"the driver finished{frames}; {_cluster(seen)}, Job {_job_name(seen)} {log}"
 
 
-def _failed(seen: Situation, job: Object) -> str:
+def _failed(seen: Situation, job: Job) -> str:
     again = _try_again(seen, _WITHOUT_A_JOB if expires(seen) is not None else "delete the Job")
     kept = f"{_cluster(seen)}, Job {_job_name(seen)} and its pods are kept for their logs{_runs_on(seen)}; {again}"
     # Its containers say so a moment before a pod does, and of one that was evicted only the pod.
@@ -112,13 +112,12 @@ def _failed(seen: Situation, job: Object) -> str:
         before = _previous(seen)
         if before is not None and before.reason == Reason.FAILED:
             return str(before.message)
-        cause = _job_message(job)
+        cause = job.failure or "the driver left no message"
     if last is not None and _exit_code(last) == names.EXIT_USER_ERROR:
         return f"{cause}; {kept}"
     # Kubernetes may have removed pods that failed earlier.
-    failures = int((job.get("status") or {}).get("failed", len(failed)))
-    limit = job["spec"]["backoffLimit"]
-    return f"the driver failed {failures} times (backoffLimit is {limit}), the last time: {cause}; {kept}"
+    failures = len(failed) if job.failed_pods is None else job.failed_pods
+    return f"the driver failed {failures} times (backoffLimit is {job.backoff_limit}), the last time: {cause}; {kept}"
 
 
 def _runs_on(seen: Situation) -> str:
@@ -199,12 +198,6 @@ def _ended(pod: Pod) -> Exit | None:
     """How the driver ended, or what had to be done before it could begin."""
     code = pod.exits.get(names.CODE_CONTAINER)
     return code if code is not None and code.code != 0 else pod.exits.get(CONTAINER)
-
-
-def _job_message(job: Object) -> str:
-    conditions = (job.get("status") or {}).get("conditions") or []
-    found: Object = next((one for one in conditions if one["type"] == "Failed"), {})
-    return str(found.get("message") or found.get("reason") or "the driver left no message")
 
 
 def _previous(seen: Situation) -> Condition | None:

@@ -17,15 +17,14 @@ from collectorfleet_api.v1alpha1 import ConditionType, Reason, WhenFinished
 from collectorfleet_operator.children.driver_job import JOB, started_again, with_workers_of
 from collectorfleet_operator.children.table import (
     DRIVER_CHILD,
-    WORKLOAD_CHILD,
 )
-from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide import queue
-from collectorfleet_operator.decide.actions import Action, Create, Delete, SetStatus, Update
+from collectorfleet_operator.decide.actions import Action, Create, Update
 from collectorfleet_operator.decide.deadlines import until_next_deadline, until_next_deadline_after
 from collectorfleet_operator.decide.deleted_cluster import GRACE_SECONDS, unused_pods
 from collectorfleet_operator.decide.heads import left_behind
 from collectorfleet_operator.decide.hung import until_replaced
+from collectorfleet_operator.decide.job import Job, read_job
 from collectorfleet_operator.decide.leftover_containers import (
     ENDS_WITHIN,
     describe_leftovers,
@@ -35,6 +34,7 @@ from collectorfleet_operator.decide.limits import recorded
 from collectorfleet_operator.decide.lost_nodes import given_up
 from collectorfleet_operator.decide.outcome import first_line, is_recorded, outcome
 from collectorfleet_operator.decide.pods_ready import tell_ready
+from collectorfleet_operator.decide.quota import give_quota_back, leave_queue, request_quota
 from collectorfleet_operator.decide.replacing import why_replaced
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import (
@@ -52,12 +52,10 @@ from collectorfleet_operator.decide.upkeep import (
     delete,
     delete_pod,
     describe,
-    kind_of,
     maintain_children,
-    update_if_different,
     with_propagated,
 )
-from collectorfleet_operator.objects import Object, has_condition, metadata, name_of, uid_of
+from collectorfleet_operator.objects import Object, metadata, name_of
 
 
 @dataclass(frozen=True)
@@ -93,10 +91,10 @@ def _actions(seen: Situation) -> Iterable[Action]:
         return (*lost, *_beside_the_next_head(seen)) if isinstance(found, Running) else lost
     match found:
         case Completed() | Failed():
-            return (*_clear_up(seen, found), *_leave_the_queue(seen, f"the fleet {found.verb}"))
+            return (*_clear_up(seen, found), *leave_queue(seen, f"the fleet {found.verb}"))
         case Suspended():
             why = "the fleet is suspended"
-            return (*_free_the_cluster(seen, why), *_leave_the_queue(seen, why))
+            return (*_free_the_cluster(seen, why), *leave_queue(seen, why))
         case Pending() | Running():
             return _go_on(seen)
         case _:
@@ -106,10 +104,10 @@ def _actions(seen: Situation) -> Iterable[Action]:
 def _give_up(seen: Situation) -> Iterator[Action]:
     """Pods that hang on nodes that are lost; a driver's Job with it, which would wait for its pod for ever."""
     for pod in given_up(seen):
-        job = seen.job if seen.is_usable(seen.job) and pod.controller == uid_of(seen.job) else None
+        job = seen.job if seen.is_usable(seen.job) and pod.controller == seen.job.uid else None
         node = f"node {pod.node} is lost"
         if job is not None:
-            yield Delete(JOB, name_of(job), uid_of(job), describe(JOB, job, node), at_once=True)
+            yield delete(JOB, job.name, job.uid, node, at_once=True)
         yield delete_pod(pod, node, at_once=True)
         if job is not None and isinstance(outcome(seen), Running) and stop_wanted(seen) is None:
             yield _as_it_ran(seen, job, restarts(seen, job) + 1, "the driver, on another node")
@@ -122,16 +120,19 @@ def _clear_up(seen: Situation, end: Over) -> Iterator[Action]:
         yield from _free_the_cluster(seen, f"the fleet {end.verb}")
     if seen.is_usable(seen.job):
         if is_expired:
-            yield delete(JOB, seen.job, f"spec.ttlSecondsAfterFinished is over since the fleet {end.verb}")
+            yield delete(
+                JOB, seen.job.name, seen.job.uid, f"spec.ttlSecondsAfterFinished is over since the fleet {end.verb}"
+            )
         elif recorded(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED):
-            yield delete(JOB, seen.job, end.message)
+            yield delete(JOB, seen.job.name, seen.job.uid, end.message)
         elif _would_run_again(seen, end, seen.job):
-            yield delete(JOB, seen.job, "the fleet completed, and its Job would start another driver")
+            why = "the fleet completed, and its Job would start another driver"
+            yield delete(JOB, seen.job.name, seen.job.uid, why)
         else:
             yield from _end_what_outlives_the_run(seen, end, seen.job)
 
 
-def _end_what_outlives_the_run(seen: Situation, end: Over, job: Object) -> Iterator[Action]:
+def _end_what_outlives_the_run(seen: Situation, end: Over, job: Job) -> Iterator[Action]:
     left, pod = until_leftovers_are_deleted(seen), seen.driver_pod
     if pod is None or left is None or left > timedelta(0):
         return
@@ -141,12 +142,12 @@ def _end_what_outlives_the_run(seen: Situation, end: Over, job: Object) -> Itera
         yield delete_pod(pod, why)
     elif is_recorded(seen):
         # Without its pod alone the Job would start another driver.
-        yield delete(JOB, job, why)
+        yield delete(JOB, job.name, job.uid, why)
 
 
-def _would_run_again(seen: Situation, end: Over, job: Object) -> bool:
+def _would_run_again(seen: Situation, end: Over, job: Job) -> bool:
     """Whether the Job counts as failed what else was in the pod of a driver that was done."""
-    is_over = has_condition(job, "Complete") or has_condition(job, "Failed")
+    is_over = job.is_complete or job.is_failed
     return isinstance(end, Completed) and seen.driver_phase != "Succeeded" and not is_over
 
 
@@ -158,7 +159,7 @@ def _is_expired(seen: Situation) -> bool:
 def _free_the_cluster(seen: Situation, why: str) -> Iterator[Action]:
     for cluster in seen.clusters:
         if seen.is_usable(cluster):
-            yield delete(kind_of(cluster), cluster, why)
+            yield delete(cluster.kind, cluster.name, cluster.uid, why)
 
 
 def _go_on(seen: Situation) -> Iterator[Action]:
@@ -167,7 +168,7 @@ def _go_on(seen: Situation) -> Iterator[Action]:
         if seen.problems:
             why = "the fleet's spec cannot be run"
             yield from _free_the_cluster(seen, why)
-            yield from _leave_the_queue(seen, why)
+            yield from leave_queue(seen, why)
         else:
             yield from _end_unused_pods(seen)
             yield from _start(seen)
@@ -176,14 +177,14 @@ def _go_on(seen: Situation) -> Iterator[Action]:
     if again:
         yield from again
     elif why := _why_stop(seen) or why_replaced(seen, job):
-        yield delete(JOB, job, why)
+        yield delete(JOB, job.name, job.uid, why)
     elif is_rolled(seen) and only_workers_changed(seen):
         generation = seen.fleet.metadata.generation
-        why = describe(JOB, job, f"{changed_pods(seen)} are of generation {generation} from now on")
-        changed = with_workers_of(job, seen.fleet)
-        yield Update(JOB, changed, uid_of(job), why)
+        why = describe(JOB, job.name, f"{changed_pods(seen)} are of generation {generation} from now on")
+        changed = with_workers_of(seen.children[DRIVER_CHILD], seen.fleet)
+        yield Update(JOB, changed, job.uid, why)
         # In the same look: the watch's news of what the operator wrote itself are none.
-        yield from _keep_up(_with_driver(seen, job, changed))
+        yield from _keep_up(_with_driver(seen, changed))
     else:
         yield from _keep_up(seen)
 
@@ -192,14 +193,14 @@ def _beside_the_next_head(seen: Situation) -> Iterator[Action]:
     """The next driver, where the present one ended for its head alone."""
     job, why = seen.job, _why_stop(seen)
     if seen.is_usable(job) and why and goes_on_as_it_ran(seen):
-        yield Delete(JOB, name_of(job), uid_of(job), describe(JOB, job, why), at_once=True)
+        yield delete(JOB, job.name, job.uid, why, at_once=True)
         yield _as_it_ran(seen, job, restarts(seen, job), "the driver, beside the next head")
 
 
-def _as_it_ran(seen: Situation, job: Object, count: int, why: str) -> Create:
+def _as_it_ran(seen: Situation, job: Job, count: int, why: str) -> Create:
     """The driver's Job once more, of the spec that it ran: a changed one that is held stays so."""
-    again = with_propagated(seen, as_admitted(seen, DRIVER_CHILD, started_again(seen.present, job, count)))
-    return Create(JOB, again, describe(JOB, again, why))
+    made = started_again(seen.present, job.generation, count, job.run_began_text)
+    return Create(JOB, with_propagated(seen, as_admitted(seen, DRIVER_CHILD, made)), describe(JOB, name_of(made), why))
 
 
 def _keep_up(seen: Situation) -> Iterator[Action]:
@@ -240,69 +241,29 @@ def _end_unused_pods(seen: Situation) -> Iterator[Action]:
         yield delete_pod(pod, why, grace_seconds=GRACE_SECONDS, announced=False)
 
 
-def _with_driver(seen: Situation, job: Object, changed: Object) -> Situation:
+def _with_driver(seen: Situation, changed: Object) -> Situation:
     """What is seen once the driver's Job is changed, and runs the stored spec with it."""
+    job = seen.children[DRIVER_CHILD]
     after = {**job, "metadata": {**metadata(job), **metadata(changed)}}
-    return replace(seen, running=seen.fleet, children={**seen.children, DRIVER_CHILD: after})
+    return replace(seen, running=seen.fleet, job=read_job(after), children={**seen.children, DRIVER_CHILD: after})
 
 
 def _start(seen: Situation) -> Iterator[Action]:
     """Make what a run consists of, at once or when there is quota for all of it."""
     match queue.state(seen):
         case queue.Unqueued():
-            yield from _leave_the_queue(seen, "the fleet has no queue any more")
+            yield from leave_queue(seen, "the fleet has no queue any more")
             yield from maintain_children(seen)
         case queue.Admitted():
             yield from maintain_children(seen)
         case queue.Waiting():
             yield from _free_the_cluster(seen, "the fleet waits for quota")
             if seen.can_be_made and not seen.why_no_queues and not queue.in_use(seen):
-                yield from _ask_for_quota(seen)
+                yield from request_quota(seen)
         case queue.Withdrawn(why):
             yield from _free_the_cluster(seen, why)
             if not queue.in_use(seen):
-                yield from _give_quota_back(seen, why)
-
-
-def _ask_for_quota(seen: Situation) -> Iterator[Action]:
-    wanted, child, found = queue.requested_workload(seen), WORKLOAD_CHILD, seen.usable_workload
-    if wanted is None:
-        return
-    if seen.workload is None:
-        yield Create(WORKLOAD, with_propagated(seen, wanted), describe(WORKLOAD, wanted, child.summary(wanted)))
-        return
-    if found is None:
-        return
-    stored = seen.children[child]
-    if not found.is_active:
-        # Kueue looks at it no more, whatever is changed of it.
-        if child.difference(stored, with_propagated(seen, wanted)):
-            yield delete(WORKLOAD, stored, "it was deactivated, and the fleet has changed since")
-    elif found.is_reserved:
-        # Nor does Kueue let its pods be changed.
-        if not found.is_quota_for(wanted):
-            yield delete(WORKLOAD, stored, "it is for other pods")
-    else:
-        yield from update_if_different(child, stored, with_propagated(seen, wanted))
-
-
-def _give_quota_back(seen: Situation, why: str) -> Iterator[Action]:
-    """Nothing uses it any more: an evicted Workload goes back into the queue, any other is asked for anew."""
-    found = seen.usable_workload
-    if found is None:
-        return
-    stored = seen.children[WORKLOAD_CHILD]
-    if found.is_evicted:
-        what = describe(WORKLOAD, stored, "gives its quota back")
-        yield SetStatus(WORKLOAD, stored, queue.status_given_back(stored, seen.now), what)
-    else:
-        yield delete(WORKLOAD, stored, why)
-
-
-def _leave_the_queue(seen: Situation, why: str) -> Iterator[Action]:
-    """Quota is held for as long as there are pods that it is for."""
-    if seen.usable_workload is not None and not queue.in_use(seen):
-        yield delete(WORKLOAD, seen.children[WORKLOAD_CHILD], why)
+                yield from give_quota_back(seen, why)
 
 
 def _why_stop(seen: Situation) -> str:

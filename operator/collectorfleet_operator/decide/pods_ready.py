@@ -28,7 +28,9 @@ def tell_ready(seen: Situation) -> Iterator[Action]:
     why = _why_ready(seen)
     if why:
         stored = seen.children[WORKLOAD_CHILD]
-        yield SetStatus(WORKLOAD, stored, queue.status_ready(stored, seen.now, why), describe(WORKLOAD, stored, why))
+        yield SetStatus(
+            WORKLOAD, stored, queue.status_ready(stored, seen.now, why), describe(WORKLOAD, found.name, why)
+        )
 
 
 def _why_ready(seen: Situation) -> str:

@@ -13,8 +13,7 @@ from datetime import datetime
 from typing import Any, Final, assert_never
 
 from collectorfleet_api.names import EVALUATOR_GROUP
-from collectorfleet_operator.children.group_sizes import sizes_of_workers
-from collectorfleet_operator.children.placement import Placement, queue_of_job
+from collectorfleet_operator.children.placement import Placement
 from collectorfleet_operator.children.workload import (
     priority_class_of,
     queue_of,
@@ -103,7 +102,7 @@ def state(seen: Situation) -> State:
 @once
 def queue_of_run(seen: Situation) -> str:
     """The LocalQueue of what runs, else of what is to run; empty if there is none."""
-    return queue_of_job(seen.job) if seen.is_usable(seen.job) else queue_of(seen.fleet)
+    return seen.job.queue if seen.is_usable(seen.job) else queue_of(seen.fleet)
 
 
 def why_withdrawn(seen: Situation) -> str:
@@ -170,7 +169,7 @@ def is_everything_ready(seen: Situation) -> bool:
     """
     if seen.driver_phase != "Running" or not seen.is_usable(seen.cluster):
         return False
-    wanted = int(seen.present.spec.has_ray) + sum(size.pods for size in sizes_of_workers(seen.cluster).values())
+    wanted = int(seen.present.spec.has_ray) + sum(size.pods for size in seen.cluster.worker_sizes.values())
     return count_ready(staying((*seen.heads, *seen.workers))) >= wanted
 
 

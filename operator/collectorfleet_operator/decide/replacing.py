@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collectorfleet_operator.decide.job import Job
 from collectorfleet_operator.decide.limits import has_delivered
 from collectorfleet_operator.decide.retry import why_tried_again
 from collectorfleet_operator.decide.situation import Situation
-from collectorfleet_operator.objects import Object, has_condition
 
 
-def why_replaced(seen: Situation, job: Object) -> str:
+def why_replaced(seen: Situation, job: Job) -> str:
     """Why a changed spec takes the place of what runs; empty if it does not.
 
     A spec is held only for the sake of progress. A failed run has nothing but its log to lose. A run without a batch
@@ -16,7 +16,7 @@ def why_replaced(seen: Situation, job: Object) -> str:
     """
     if seen.problems:
         return ""
-    if has_condition(job, "Failed"):
+    if job.is_failed:
         again = why_tried_again(seen)
         return f"it failed, and {again}" if again else ""
     # A driver that starts over reports no batch at first; an earlier one of this Job may have delivered.

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 
 from collectorfleet_api.conditions.outcome import Outcome
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Condition, ConditionType, Reason
-from collectorfleet_operator.children.hashes import hashes_of, hashes_on
+from collectorfleet_operator.children.hashes import hashes_of
+from collectorfleet_operator.decide.job import Job
 from collectorfleet_operator.decide.limits import code_is_newer, expires
 from collectorfleet_operator.decide.situation import Situation
-from collectorfleet_operator.objects import Object
 
 
 def recorded_failure(seen: Situation) -> Condition | None:
@@ -42,9 +42,9 @@ def why_tried_again(seen: Situation) -> str:
     return _another_try(seen) if _is_changed(seen, failed) else ""
 
 
-def hash_of_run(seen: Situation, job: Object, found: Outcome) -> str:
+def hash_of_run(seen: Situation, job: Job, found: Outcome) -> str:
     """Return the hash of what the driver of this Job executes, for the status."""
-    return _hash(hashes_on(job), seen.fleet.spec, getattr(found, "reason", None))
+    return _hash(job.hashes.by_part, seen.fleet.spec, getattr(found, "reason", None))
 
 
 def runs_another_spec(seen: Situation) -> bool:

@@ -24,7 +24,7 @@ from typing import Final
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.names import EVALUATOR_GROUP, LEARNER_GROUP
 from collectorfleet_api.v1alpha1 import ConditionType, Orders
-from collectorfleet_operator.children.group_sizes import sizes_of, worker_groups
+from collectorfleet_operator.children.group_sizes import worker_groups
 from collectorfleet_operator.children.worker_group import template_label_of
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.situation import Situation, once
@@ -38,9 +38,12 @@ def stale(seen: Situation, desired: Object | None = None) -> list[Pod]:
 
     ``desired``: the RayCluster that is about to be applied, whose templates count then.
     """
-    if not seen.is_usable(seen.cluster) or not seen.present.spec.has_ray:
+    cluster = seen.raycluster
+    if not seen.is_usable(cluster) or not seen.present.spec.has_ray:
         return []
-    groups = worker_groups(desired or seen.cluster)
+    if desired is None:
+        return _of_other_templates(seen, tuple(cluster.templates.items()))
+    groups = worker_groups(desired)
     return _of_other_templates(
         seen, tuple((name, template_label_of(group["template"])) for name, group in groups.items())
     )
@@ -63,7 +66,7 @@ def to_drain(seen: Situation) -> list[str]:
     if not seen.is_usable(seen.cluster) or not seen.present.spec.has_ray:
         return []
     old = [pod for pod in stale(seen) if pod.group != EVALUATOR_GROUP]
-    sizes = sizes_of(seen.cluster)
+    sizes = seen.cluster.sizes
     going = {name for size in sizes.values() for name in size.to_delete}
     # A change that is taken back gives those back that nobody deletes yet.
     going |= {pod.name for pod in old}

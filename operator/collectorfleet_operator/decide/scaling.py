@@ -13,6 +13,7 @@ from collectorfleet_api.v1alpha1 import CollectorState
 from collectorfleet_operator.children.group_sizes import GroupSize, resized, sizes_of
 from collectorfleet_operator.children.workload import workers_of
 from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.pod_owner import PodOwner
 from collectorfleet_operator.decide.rolling import to_replace
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.objects import Object
@@ -20,12 +21,12 @@ from collectorfleet_operator.objects import Object
 _GONE = (CollectorState.RETIRED, CollectorState.FAILED)
 
 
-def sized(seen: Situation, stored: Object, desired: Object) -> Object:
+def sized(seen: Situation, stored: PodOwner | None, desired: Object) -> Object:
     """``desired`` with as many worker pods as ``stored`` can go to by now, and the names of those that go.
 
     Of a Job the highest indexes go, which the driver has left first.
     """
-    present = sizes_of(stored)
+    present = {} if stored is None else stored.sizes
     return resized(
         desired,
         {

@@ -23,24 +23,17 @@ from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.children.hashes import changed_parts
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.children.propagation import NOTHING, Propagation
-from collectorfleet_operator.children.table import (
-    COLLECTORS_CHILD,
-    DRIVER_CHILD,
-    RAYCLUSTER_CHILD,
-    Child,
-)
+from collectorfleet_operator.children.table import Child
 from collectorfleet_operator.children.workload import NEWEST_KUEUE, KueueVersion
+from collectorfleet_operator.decide.driver_clock import by_server_clock
 from collectorfleet_operator.decide.driver_lost import TAKES_LEASE_WITHIN, is_driver_lost
+from collectorfleet_operator.decide.job import Job
 from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.pod_owner import PodOwner
 from collectorfleet_operator.decide.pods import newest
+from collectorfleet_operator.decide.raycluster import RayCluster
 from collectorfleet_operator.decide.workload import Workload
-from collectorfleet_operator.objects import (
-    Kind,
-    Object,
-    controller_uid,
-    is_terminating,
-    uid_of,
-)
+from collectorfleet_operator.objects import Kind, Object
 
 # What holds collectors, and what holds learners: a fleet does not collect without them.
 _WORKERS: Final = (PodRole.WORKER, PodRole.LEARNER)
@@ -49,6 +42,7 @@ _OF_GROUPS: Final = (*_WORKERS, PodRole.EVALUATOR)
 
 _Arguments = ParamSpec("_Arguments")
 _Answer = TypeVar("_Answer")
+_Owner = TypeVar("_Owner", bound=PodOwner)
 _UNANSWERED: Final = object()
 
 
@@ -92,7 +86,10 @@ class Situation:
     now: datetime
     running: CollectorFleet | None = None
     children: Mapping[Child, Object] = field(default_factory=dict)
-    # The facts of the Workload among the children.
+    # The facts of children, whoever owns them.
+    job: Job | None = None  # the driver's
+    raycluster: RayCluster | None = None
+    collectors_job: Job | None = None
     workload: Workload | None = None
     pods: Sequence[Pod] = ()
     ignored_pods: Sequence[Pod] = ()
@@ -122,25 +119,19 @@ class Situation:
     _answers: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
-    def clusters(self) -> list[Object]:
+    def clusters(self) -> list[PodOwner]:
         """What holds collectors, or held them before the launcher was another one."""
-        found = (self.children.get(child) for child in (RAYCLUSTER_CHILD, COLLECTORS_CHILD))
-        return [one for one in found if one is not None]
+        return [one for one in (self.raycluster, self.collectors_job) if one is not None]
 
     @cached_property
-    def cluster(self) -> Object | None:
+    def cluster(self) -> PodOwner | None:
         """What holds the collectors of this launcher: a RayCluster, or a Job."""
-        return self.children.get(RAYCLUSTER_CHILD if self.present.spec.has_ray else COLLECTORS_CHILD)
+        return self.raycluster if self.present.spec.has_ray else self.collectors_job
 
     @property
     def cluster_in_words(self) -> str:
         """What holds the collectors of this launcher, whether it is there or not."""
         return "RayCluster" if self.present.spec.has_ray else "collectors' Job"
-
-    @cached_property
-    def job(self) -> Object | None:
-        """The driver's."""
-        return self.children.get(DRIVER_CHILD)
 
     @cached_property
     def usable_workload(self) -> Workload | None:
@@ -220,7 +211,7 @@ class Situation:
         """Whether the driver was made from another spec than the stored one."""
         if not self.is_usable(self.job):
             return False
-        return bool(self.problems or changed_parts(self.job, self.fleet.spec))
+        return bool(self.problems or changed_parts(self.job.hashes, self.fleet.spec))
 
     @cached_property
     def has_progress(self) -> bool:
@@ -250,31 +241,23 @@ class Situation:
             return None
         return by_server_clock(report, self.driver_ahead) if self.driver_ahead else report
 
-    def is_ours(self, child: Object) -> bool:
-        return controller_uid(child) == self.fleet.metadata.uid
+    def is_ours(self, owner: PodOwner) -> bool:
+        return owner.controller == self.fleet.metadata.uid
 
-    def is_usable(self, child: Object | None) -> TypeGuard[Object]:
-        """Whether the child is there to stay: ours, and not being deleted."""
-        return child is not None and id(child) in self._usable
+    def is_usable(self, owner: _Owner | None) -> TypeGuard[_Owner]:
+        """Whether a Job or RayCluster is there to stay: ours, and not being deleted."""
+        return owner is not None and owner.controller == self.fleet.metadata.uid and not owner.is_terminating
 
-    @cached_property
-    def _usable(self) -> set[int]:
-        """The identities of those of the children."""
-        there = self.children.values()
-        return {id(child) for child in there if self.is_ours(child) and not is_terminating(child)}
+    def belonging(self, found: Sequence[Pod], owner: PodOwner | None) -> list[Pod]:
+        """Those of the pods that ``owner`` made."""
+        return [] if owner is None else [pod for pod in found if pod.controller == owner.uid]
 
-    def belonging(self, found: Sequence[Pod], child: Object | None) -> list[Pod]:
-        """Those of the pods that ``child`` made."""
-        uid = None if child is None else uid_of(child)
-        return [] if uid is None else [pod for pod in found if pod.controller == uid]
-
-    def leftovers(self, found: Sequence[Pod], child: Object | None) -> list[Pod]:
+    def leftovers(self, found: Sequence[Pod], owner: PodOwner | None) -> list[Pod]:
         """Those of the pods that an earlier RayCluster or Job made.
 
         KubeRay finds its pods by name only, so it would count them as the new RayCluster's.
         """
-        uid = None if child is None else uid_of(child)
-        return list(found) if uid is None else [pod for pod in found if pod.controller != uid]
+        return list(found) if owner is None else [pod for pod in found if pod.controller != owner.uid]
 
     @cached_property
     def _by_role(self) -> Mapping[str, list[Pod]]:
@@ -313,13 +296,3 @@ def once(
         return found  # type: ignore[no-any-return]
 
     return remembered
-
-
-def by_server_clock(report: DriverReport, ahead: timedelta) -> DriverReport:
-    """The report of a driver whose clock is so far ahead of the API server's, with the times that things are due by."""
-    progress, weights = report.progress, report.weights
-    if progress is not None and progress.last_batch_time is not None:
-        progress = progress.model_copy(update={"last_batch_time": progress.last_batch_time - ahead})
-    if weights is not None and weights.last_publish_time is not None:
-        weights = weights.model_copy(update={"last_publish_time": weights.last_publish_time - ahead})
-    return report.model_copy(update={"progress": progress, "weights": weights})

@@ -28,17 +28,16 @@ from collectorfleet_api.v1alpha1 import (
     WorkerGroupStatus,
     WorkerPods,
 )
-from collectorfleet_operator.children.group_sizes import sizes_of, sizes_of_workers
 from collectorfleet_operator.children.pod_template import PodRole
 from collectorfleet_operator.decide.conditions import over, suspended, underway
 from collectorfleet_operator.decide.limits import expires
 from collectorfleet_operator.decide.outcome import outcome
+from collectorfleet_operator.decide.pod_owner import PodOwner
 from collectorfleet_operator.decide.pods import count_ready, newest, staying
 from collectorfleet_operator.decide.retry import hash_of_run
 from collectorfleet_operator.decide.silent_nodes import report_without_silent_nodes
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import orders, restarts
-from collectorfleet_operator.objects import Object, ended_at, name_of, started_at
 
 # A valid value of a label that no pod has.
 _NO_ROLE: Final = "collector"
@@ -125,12 +124,12 @@ def _ray_cluster(seen: Situation) -> RayClusterStatus | None:
     head = newest(seen.heads)
     gpus = _gpus(seen)
     return RayClusterStatus(
-        name=name_of(seen.cluster),
+        name=seen.cluster.name,
         head=head.name if head else None,
         worker_pods=_worker_pods(seen, seen.cluster),
         gpu_per_collector=_only({group.gpu_per_collector for group in gpus}),
         surplus_gpu=sum(group.surplus_gpu for group in gpus) if gpus else None,
-        groups=_groups(seen, seen.cluster) if len(sizes_of(seen.cluster)) > 1 else [],
+        groups=_groups(seen, seen.cluster) if len(seen.cluster.sizes) > 1 else [],
     )
 
 
@@ -139,22 +138,22 @@ def _collectors_job(seen: Situation) -> CollectorsJobStatus | None:
         return None
     gpus = _gpus(seen)
     return CollectorsJobStatus(
-        name=name_of(seen.cluster),
+        name=seen.cluster.name,
         worker_pods=_worker_pods(seen, seen.cluster),
         gpu_per_collector=_only({group.gpu_per_collector for group in gpus}),
         surplus_gpu=sum(group.surplus_gpu for group in gpus) if gpus else None,
     )
 
 
-def _worker_pods(seen: Situation, cluster: Object) -> WorkerPods:
+def _worker_pods(seen: Situation, cluster: PodOwner) -> WorkerPods:
     ready = count_ready(staying(seen.workers))
-    return WorkerPods(desired=sum(size.pods for size in sizes_of_workers(cluster).values()), ready=ready)
+    return WorkerPods(desired=sum(size.pods for size in cluster.worker_sizes.values()), ready=ready)
 
 
-def _groups(seen: Situation, cluster: Object) -> list[WorkerGroupStatus]:
+def _groups(seen: Situation, cluster: PodOwner) -> list[WorkerGroupStatus]:
     packed = {} if isinstance(seen.groups, Refusal) else seen.groups
     found = []
-    for name, size in sizes_of(cluster).items():
+    for name, size in cluster.sizes.items():
         ready = count_ready(staying(seen.of_group(name)))
         group = packed.get(name)
         gpus = group if group is not None and group.gpu_units else None
@@ -202,8 +201,8 @@ def _driver(seen: Situation, found: Outcome, before: CollectorFleetStatus | None
     return DriverPodStatus(
         pod=pod.name if pod else None,
         restarts=restarts(seen, seen.job),
-        start_time=started_at(seen.job),
-        completion_time=ended_at(seen.job),
+        start_time=seen.job.started,
+        completion_time=seen.job.ended,
         spec_hash=hash_of_run(seen, seen.job, found),
         expires=expires(seen),
     )

@@ -12,17 +12,17 @@ from datetime import datetime, timedelta
 
 from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import ConditionType, Orders, Reason, UpdateStrategyType
-from collectorfleet_operator.children.driver_job import CONTAINER, restarts_before
+from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.children.hashes import changed_parts, group_part, is_group
 from collectorfleet_operator.decide.deleted_cluster import takes_the_driver_with_it
 from collectorfleet_operator.decide.heads import has_collectors
+from collectorfleet_operator.decide.job import Job
 from collectorfleet_operator.decide.limits import idle, recorded
 from collectorfleet_operator.decide.pods import staying
 from collectorfleet_operator.decide.queue import why_withdrawn
 from collectorfleet_operator.decide.resuming import kept_at, resumes
 from collectorfleet_operator.decide.rolling import to_drain
 from collectorfleet_operator.decide.situation import Situation, once
-from collectorfleet_operator.objects import Object, has_condition
 
 
 @dataclass(frozen=True)
@@ -107,12 +107,12 @@ def is_rolled(seen: Situation) -> bool:
 @once
 def only_workers_changed(seen: Situation) -> bool:
     """Whether what changed is nothing that the driver or the head is made from."""
-    return seen.is_usable(seen.job) and all(map(is_group, changed_parts(seen.job, seen.fleet.spec)))
+    return seen.is_usable(seen.job) and all(map(is_group, changed_parts(seen.job.hashes, seen.fleet.spec)))
 
 
 def changed_pods(seen: Situation) -> str:
     """Return in words which pods change where only pods of worker groups do."""
-    changed = changed_parts(seen.job, seen.fleet.spec) if seen.is_usable(seen.job) else set()
+    changed = changed_parts(seen.job.hashes, seen.fleet.spec) if seen.is_usable(seen.job) else set()
     return "evaluator pods" if changed == {group_part(names.EVALUATOR_GROUP)} else "worker pods"
 
 
@@ -141,16 +141,13 @@ def has_stopped(seen: Situation) -> bool:
     ended = pod.exits.get(CONTAINER) if pod is not None else None
     if ended is not None:
         return ended.code == names.EXIT_STOPPED
-    conditions = ((seen.job or {}).get("status") or {}).get("conditions") or []
-    exit_message = f"exit code {names.EXIT_STOPPED} "
-    return any(one["type"] == "Failed" and exit_message in one.get("message", "") for one in conditions)
+    return seen.job is not None and f"exit code {names.EXIT_STOPPED} " in seen.job.failure
 
 
-def restarts(seen: Situation, job: Object) -> int:
+def restarts(seen: Situation, job: Job) -> int:
     """How often the driver was started again under its Job and those before."""
-    failed = int((job.get("status") or {}).get("failed", 0))
     # One that ended because it was asked to is none, and neither is the last one, after which none comes.
-    return restarts_before(job) + max(0, failed - (has_stopped(seen) or has_condition(job, "Failed")))
+    return job.restarts_before + max(0, (job.failed_pods or 0) - (has_stopped(seen) or job.is_failed))
 
 
 @once

@@ -9,7 +9,7 @@ from collectorfleet_operator.children.table import COLLECTORS_CHILD, RAYCLUSTER_
 from collectorfleet_operator.decide.actions import Delete
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.upkeep import delete
-from collectorfleet_operator.objects import Object, controller_uid, is_terminating
+from collectorfleet_operator.objects import Object, controller_uid, is_terminating, name_of, uid_of
 
 _WHY: Final = "the fleet's spec cannot be read"
 
@@ -20,4 +20,4 @@ def free_resources(children: Mapping[Child, Object], pods: Sequence[Pod], fleet_
     clusters = [child for child in (RAYCLUSTER_CHILD, COLLECTORS_CHILD) if child in own]
     for child in clusters or ([WORKLOAD_CHILD] if WORKLOAD_CHILD in own and not pods else []):
         if not is_terminating(own[child]):
-            yield delete(child.kind, own[child], _WHY)
+            yield delete(child.kind, name_of(own[child]), uid_of(own[child]), _WHY)

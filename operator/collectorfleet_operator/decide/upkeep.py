@@ -9,7 +9,6 @@ from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.built import as_it_was_built
 from collectorfleet_operator.children.by_identity import by_identity
-from collectorfleet_operator.children.driver_job import has_taken_up_workers
 from collectorfleet_operator.children.group_sizes import sized_in_place
 from collectorfleet_operator.children.hashes import changed_cluster_parts, is_group
 from collectorfleet_operator.children.placement import placed
@@ -26,9 +25,10 @@ from collectorfleet_operator.children.token_secret import SECRET, token_secret
 from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, Create, CreateSecret, Delete, Update
 from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.pod_owner import PodOwner
 from collectorfleet_operator.decide.scaling import limited, sized
 from collectorfleet_operator.decide.situation import Situation
-from collectorfleet_operator.objects import Kind, Object, name_of, uid_of
+from collectorfleet_operator.objects import Kind, Object, controller_uid, is_terminating, name_of, uid_of
 
 _HOLD_COLLECTORS: Final = (RAYCLUSTER_CHILD, COLLECTORS_CHILD)
 
@@ -50,9 +50,8 @@ def _share_a_token(seen: Situation) -> Iterator[Action]:
     """Before the pods of a fleet without Ray, which wait for it."""
     if seen.cluster is None and not seen.present.spec.has_ray:
         made = with_propagated(seen, token_secret(seen.present))
-        yield CreateSecret(
-            SECRET, made, names.HOSTS_TOKEN_KEY, describe(SECRET, made, "what its pods know each other by")
-        )
+        why = describe(SECRET, name_of(made), "what its pods know each other by")
+        yield CreateSecret(SECRET, made, names.HOSTS_TOKEN_KEY, why)
 
 
 def _has_room(seen: Situation) -> bool:
@@ -70,10 +69,10 @@ def _has_room(seen: Situation) -> bool:
     return seen.is_usable(seen.job)
 
 
-def _is_of_another_run(seen: Situation, cluster: Object) -> bool:
+def _is_of_another_run(seen: Situation, cluster: PodOwner) -> bool:
     """Whether the cluster has to be made anew; Ray's worker groups alone change in place where the driver goes on."""
-    changed = changed_cluster_parts(cluster, seen.present.spec)
-    if seen.present.spec.has_ray and seen.is_usable(seen.job) and has_taken_up_workers(seen.job):
+    changed = changed_cluster_parts(cluster.hashes, seen.present.spec)
+    if seen.present.spec.has_ray and seen.is_usable(seen.job) and seen.job.has_taken_up_workers:
         changed = {part for part in changed if not is_group(part)}
     return bool(changed)
 
@@ -83,10 +82,10 @@ def _make_room(seen: Situation) -> Iterator[Action]:
     why = f"it was made from another spec; generation {generation} starts on a new one"
     for cluster in seen.clusters:
         if seen.is_usable(cluster) and (cluster is not seen.cluster or _is_of_another_run(seen, cluster)):
-            yield delete(kind_of(cluster), cluster, why)
+            yield delete(cluster.kind, cluster.name, cluster.uid, why)
 
 
-def _of_the_other_launcher(seen: Situation) -> list[Object]:
+def _of_the_other_launcher(seen: Situation) -> list[PodOwner]:
     """What held collectors before the launcher was another one."""
     return [cluster for cluster in seen.clusters if cluster is not seen.cluster]
 
@@ -102,22 +101,24 @@ def built_children(fleet: CollectorFleet) -> Mapping[Child, Object]:
 def _keep(seen: Situation, child: Child) -> Iterator[Action]:
     """Make a child that is missing, put right one that differs, and delete one that is not asked for."""
     built, stored = built_children(seen.present).get(child), seen.children.get(child)
+    own = stored if stored is not None and controller_uid(stored) == seen.fleet.metadata.uid else None
     if built is None:
-        if seen.is_usable(stored):
-            yield delete(child.kind, stored, "the fleet asks for none")
+        if own is not None and not is_terminating(own):
+            yield delete(child.kind, name_of(own), uid_of(own), "the fleet asks for none")
         return
     desired = as_admitted(seen, child, built)
     # One of a deleted fleet may be known although it is gone. Any other is in the way, which the API server finds out.
-    if stored is None or not seen.is_ours(stored):
-        yield Create(child.kind, with_propagated(seen, desired), describe(child.kind, desired, child.summary(desired)))
-    elif seen.is_usable(stored):
+    if own is None:
+        why = describe(child.kind, name_of(desired), child.summary(desired))
+        yield Create(child.kind, with_propagated(seen, desired), why)
+    elif not is_terminating(own):
         if child is RAYCLUSTER_CHILD:
-            desired = sized(seen, stored, as_it_was_built(stored, desired))
+            desired = sized(seen, seen.raycluster, as_it_was_built(own, desired))
         desired = with_propagated(seen, desired)
         if child is COLLECTORS_CHILD:
             # Last, because nothing but its size can be changed.
-            desired = sized_in_place(stored, sized(seen, stored, desired))
-        yield from update_if_different(child, stored, desired)
+            desired = sized_in_place(own, sized(seen, seen.collectors_job, desired))
+        yield from update_if_different(child, own, desired)
 
 
 def with_propagated(seen: Situation, desired: Object) -> Object:
@@ -140,24 +141,19 @@ def as_admitted(seen: Situation, child: Child, desired: Object) -> Object:
 def update_if_different(child: Child, stored: Object, desired: Object) -> Iterator[Action]:
     why = child.difference(stored, desired)
     if why:
-        yield Update(child.kind, desired, uid_of(stored), describe(child.kind, stored, why))
+        yield Update(child.kind, desired, uid_of(stored), describe(child.kind, name_of(stored), why))
 
 
-def delete(kind: Kind, child: Object, why: str) -> Delete:
-    return Delete(kind, name_of(child), uid_of(child), describe(kind, child, why))
+def delete(kind: Kind, name: str, uid: str, why: str, *, at_once: bool = False) -> Delete:
+    return Delete(kind, name, uid, describe(kind, name, why), at_once=at_once)
 
 
 def delete_pod(
     pod: Pod, why: str, *, at_once: bool = False, grace_seconds: int | None = None, announced: bool = True
 ) -> Delete:
-    text = f"{POD} {pod.name}: {why}"
+    text = describe(POD, pod.name, why)
     return Delete(POD, pod.name, pod.uid, text, at_once=at_once, grace_seconds=grace_seconds, announced=announced)
 
 
-def describe(kind: Kind, child: Object, what: str) -> str:
-    return f"{kind} {name_of(child)}: {what}" if what else f"{kind} {name_of(child)}"
-
-
-def kind_of(cluster: Object) -> Kind:
-    """Of what holds collectors."""
-    return next(one.kind for one in _HOLD_COLLECTORS if one.kind.kind == cluster["kind"])
+def describe(kind: Kind, name: str, what: str) -> str:
+    return f"{kind} {name}: {what}" if what else f"{kind} {name}"

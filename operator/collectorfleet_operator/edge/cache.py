@@ -8,15 +8,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from operator import attrgetter
-from typing import Final
+from typing import Final, TypeVar
 
 from collectorfleet_api import names
+from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.lease import LEASE
 from collectorfleet_operator.children.owner import FLEET
 from collectorfleet_operator.children.pod_template import POD
+from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.workload import WORKLOAD
+from collectorfleet_operator.decide.job import Job, read_job
 from collectorfleet_operator.decide.lease import Lease, read_lease
 from collectorfleet_operator.decide.pod import Pod, read_pod
+from collectorfleet_operator.decide.raycluster import RayCluster, read_raycluster
 from collectorfleet_operator.decide.routine import what_matters
 from collectorfleet_operator.decide.workload import Workload, read_workload
 from collectorfleet_operator.edge.readable import stand_in
@@ -25,9 +29,17 @@ from collectorfleet_operator.edge.summary import Summary, summary
 from collectorfleet_operator.edge.trimmed import trimmed
 from collectorfleet_operator.objects import Key, Kind, Object, label, metadata, name_of, namespace_of, uid_of
 
-_Facts = Pod | Workload | Lease
+_Facts = Pod | Workload | Lease | Job | RayCluster
 # The kinds whose facts are read once from each version.
-_READ: Final[Mapping[Kind, Callable[[Object], _Facts]]] = {POD: read_pod, WORKLOAD: read_workload, LEASE: read_lease}
+_READ: Final[Mapping[Kind, Callable[[Object], _Facts]]] = {
+    POD: read_pod,
+    JOB: read_job,
+    RAYCLUSTER: read_raycluster,
+    WORKLOAD: read_workload,
+    LEASE: read_lease,
+}
+_KIND_OF: Final[Mapping[type, Kind]] = {Job: JOB, RayCluster: RAYCLUSTER, Workload: WORKLOAD, Lease: LEASE}
+_F = TypeVar("_F", Workload, Lease, Job, RayCluster)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +112,10 @@ class Cache:
             found = self._pods[fleet] = sorted((pod for pod in pods if isinstance(pod, Pod)), key=attrgetter("name"))
         return found
 
-    def workload(self, key: Key) -> Workload | None:
-        """Return the facts of a Workload."""
-        stored = self._stored(WORKLOAD, key)
-        return stored.facts if stored is not None and isinstance(stored.facts, Workload) else None
-
-    def lease(self, key: Key) -> Lease | None:
-        """Return the facts of a Lease."""
-        stored = self._stored(LEASE, key)
-        return stored.facts if stored is not None and isinstance(stored.facts, Lease) else None
+    def facts(self, of: type[_F], key: Key) -> _F | None:
+        """Return the facts of one object, of the type ``of``."""
+        stored = self._stored(_KIND_OF[of], key)
+        return stored.facts if stored is not None and isinstance(stored.facts, of) else None
 
     def keys_of_fleet(self, kind: Kind, fleet: Key) -> list[Key]:
         return sorted(self._of_fleet.get((kind, fleet), set()))

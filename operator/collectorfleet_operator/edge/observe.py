@@ -10,10 +10,22 @@ from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.children.propagation import NOTHING, Propagation
-from collectorfleet_operator.children.table import CHILDREN, DRIVER_CHILD, LEASE_CHILD, WORKLOAD_CHILD, Child
+from collectorfleet_operator.children.table import (
+    CHILDREN,
+    COLLECTORS_CHILD,
+    DRIVER_CHILD,
+    LEASE_CHILD,
+    RAYCLUSTER_CHILD,
+    WORKLOAD_CHILD,
+    Child,
+)
 from collectorfleet_operator.children.workload import NEWEST_KUEUE, KueueVersion
+from collectorfleet_operator.decide.job import Job
+from collectorfleet_operator.decide.lease import Lease
 from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.raycluster import RayCluster
 from collectorfleet_operator.decide.situation import Refused, Situation, Warned
+from collectorfleet_operator.decide.workload import Workload
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.readings import Readings
 from collectorfleet_operator.objects import (
@@ -59,7 +71,10 @@ def observe(
         now=now,
         running=readings.running(stored, children.get(DRIVER_CHILD)),
         children=children,
-        workload=cache.workload(WORKLOAD_CHILD.key(key)),
+        job=cache.facts(Job, DRIVER_CHILD.key(key)),
+        raycluster=cache.facts(RayCluster, RAYCLUSTER_CHILD.key(key)),
+        collectors_job=cache.facts(Job, COLLECTORS_CHILD.key(key)),
+        workload=cache.facts(Workload, WORKLOAD_CHILD.key(key)),
         pods=pods,
         ignored_pods=[pod for pod in labelled if pod.controller is None],
         problems=wrong,
@@ -77,7 +92,7 @@ def observe(
     of, pod = LEASE_CHILD.key(key), seen.driver_pod
     if pod is None:
         return seen
-    lease = cache.lease(of)
+    lease = cache.facts(Lease, of)
     if lease is not None and lease.is_held_by(pod):
         return replace(seen, driver_quiet_for=cache.quiet_for(of), driver_ahead=cache.driver_ahead(of))
     began = pod.began.get(CONTAINER)

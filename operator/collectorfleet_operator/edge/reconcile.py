@@ -26,6 +26,7 @@ from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.situation import Refused, Situation, Warned
 from collectorfleet_operator.decide.status import status
 from collectorfleet_operator.decide.unreadable import free_resources
+from collectorfleet_operator.decide.workload import Workload
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import KubeError, NotFoundError, RefusedError
@@ -177,7 +178,7 @@ class Reconciler:
 
     async def _queued(self, key: Key, fleet: CollectorFleet) -> dict[str, Any]:
         """What of Kueue's a fleet with a queue refers to."""
-        workload = self._cache.workload(WORKLOAD_CHILD.key(key))
+        workload = self._cache.facts(Workload, WORKLOAD_CHILD.key(key))
         flavors = await self._queue_objects.flavors(workload)
         return {"flavors": flavors, "priority_class": await self._queue_objects.priority_class(fleet)}
 

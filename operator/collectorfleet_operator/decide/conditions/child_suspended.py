@@ -6,21 +6,18 @@ operator sets ``spec.suspend`` of no child.
 
 from __future__ import annotations
 
-from collectorfleet_api import names
-from collectorfleet_operator.objects import Object, label, name_of
+from collectorfleet_operator.decide.pod_owner import PodOwner
 
 _ANEW = "then set spec.suspend of the fleet to true and back"
 
 
-def why_suspended(child: Object) -> str:
+def why_suspended(child: PodOwner) -> str:
     """Return who suspended the child, and what to do; empty if nobody did."""
-    if not child["spec"].get("suspend"):
+    if not child.is_suspended:
         return ""
-    kind, queue = child["kind"], label(child, names.QUEUE_LABEL)
+    queue, named = child.queue_label, f"{child.kind} {child.name}"
     if queue:
-        text = (
-            f"Kueue suspended {kind} {name_of(child)}, because LocalQueue {queue} takes objects without a queue label"
-        )
+        text = f"Kueue suspended {named}, because LocalQueue {queue} takes objects without a queue label"
         return f"{text}; rename LocalQueue {queue}, {_ANEW}"
-    text = f"{kind} {name_of(child)} has spec.suspend, which the operator did not set"
+    text = f"{named} has spec.suspend, which the operator did not set"
     return f"{text}; if Kueue has manageJobsWithoutQueueName, leave the namespace out of it, {_ANEW}"

@@ -8,16 +8,15 @@ from typing import Final
 
 from collectorfleet_api.conditions.condition import condition, is_true
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
-from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, waiting
 from collectorfleet_operator.decide.conditions.pod_messages import describe_lost_pods, describe_terminating
 from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.pod_owner import PodOwner
 from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE, PodProblem
 from collectorfleet_operator.decide.pods import common_problem, count_ready, newest, staying
 from collectorfleet_operator.decide.situation import Situation, Warned
 from collectorfleet_operator.decide.warnings import newest_about
-from collectorfleet_operator.objects import Object, name_of, uid_of
 
 _TYPE: Final = ConditionType.COLLECTORS_JOB_READY
 
@@ -46,15 +45,15 @@ def _earlier(seen: Situation) -> str:
     for cluster in seen.clusters:
         is_other = cluster is not seen.cluster
         if (is_other and seen.is_ours(cluster)) or (not is_other and not seen.is_usable(cluster)):
-            return f"{cluster['kind']} {name_of(cluster)} of an earlier run is being deleted"
+            return f"{cluster.kind} {cluster.name} of an earlier run is being deleted"
     left = seen.leftovers(seen.cluster_pods, None) if seen.cluster is None else []
     if left:
         return f"{len(left)} pods of an earlier run are being deleted: {', '.join(pod.name for pod in left[:3])}"
     return ""
 
 
-def _pods(seen: Situation, job: Object) -> Finding:
-    wanted = sum(size.pods for size in sizes_of(job).values())
+def _pods(seen: Situation, job: PodOwner) -> Finding:
+    wanted = sum(size.pods for size in job.sizes.values())
     found = staying(_newest_of_each(seen.workers, wanted))
     ready = min(count_ready(found), wanted)
     if ready >= wanted:
@@ -81,10 +80,10 @@ def _newest_of_each(workers: Iterable[Pod], wanted: int) -> list[Pod]:
     return [pod for pod in found if pod is not None]
 
 
-def _problem(seen: Situation, job: Object, workers: list[Pod]) -> PodProblem | Warned | None:
+def _problem(seen: Situation, job: PodOwner, workers: list[Pod]) -> PodProblem | Warned | None:
     found = common_problem(workers, "worker pods")
     if found is not None:
         is_unschedulable = found.reason == UNSCHEDULABLE
         return PodProblem(Reason.COLLECTOR_UNSCHEDULABLE if is_unschedulable else found.reason, found.message)
-    late = {pod.uid for pod in workers if not pod.is_ready} | {uid_of(job)}
+    late = {pod.uid for pod in workers if not pod.is_ready} | {job.uid}
     return newest_about(seen, late, _TYPE)

@@ -13,13 +13,13 @@ from collectorfleet_operator.decide.conditions.child_suspended import why_suspen
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, not_written, waiting
 from collectorfleet_operator.decide.driver_lost import LOST_AFTER, TAKES_LEASE_WITHIN, is_driver_lost
 from collectorfleet_operator.decide.hung import how_it_is_replaced
+from collectorfleet_operator.decide.job import Job
 from collectorfleet_operator.decide.leftover_containers import ENDS_WITHIN, describe_leftovers
 from collectorfleet_operator.decide.outcome import first_line
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.warnings import newest_about
-from collectorfleet_operator.objects import Object, name_of, uid_of
 
 _TYPE: Final = ConditionType.DRIVER_RUNNING
 
@@ -33,7 +33,7 @@ def driver_running(seen: Situation, run: Underway) -> Finding:
         return waiting(_TYPE, Reason.PENDING, _why_no_job(seen))
     match run:
         case Pending():
-            text = f"Job {name_of(job)} of an earlier run is being deleted"
+            text = f"Job {job.name} of an earlier run is being deleted"
             return waiting(_TYPE, Reason.WAITING_FOR_DELETION, text)
         case Running():
             return _driver(seen, job)
@@ -53,7 +53,7 @@ def _why_no_job(seen: Situation) -> str:
     return f"the driver's Job is made together with the {seen.cluster_in_words}"
 
 
-def _driver(seen: Situation, job: Object) -> Finding:
+def _driver(seen: Situation, job: Job) -> Finding:
     pod = seen.driver_pod
     if pod is None:
         return _no_pod(seen, job)
@@ -69,14 +69,14 @@ def _driver(seen: Situation, job: Object) -> Finding:
             return _starting(seen, pod)
 
 
-def _no_pod(seen: Situation, job: Object) -> Finding:
+def _no_pod(seen: Situation, job: Job) -> Finding:
     suspended = why_suspended(job)
     if suspended:
         return hindered(_TYPE, Reason.CHILD_SUSPENDED, suspended)
-    warned = newest_about(seen, (uid_of(job),), _TYPE)
+    warned = newest_about(seen, (job.uid,), _TYPE)
     if warned:
         return hindered(_TYPE, warned.reason, warned.message)
-    return waiting(_TYPE, Reason.PENDING, f"Job {name_of(job)} has no pod yet")
+    return waiting(_TYPE, Reason.PENDING, f"Job {job.name} has no pod yet")
 
 
 def _running(seen: Situation, pod: Pod) -> Finding:
@@ -109,13 +109,13 @@ def _what_is_lost(seen: Situation) -> str:
     return f"{lost}: the driver started over, because spec.driver.checkpoint is not set" if starts_over else lost
 
 
-def _failed(job: Object, pod: Pod) -> Finding:
+def _failed(job: Job, pod: Pod) -> Finding:
     if _is_uncounted(pod):
         text = f"driver pod {pod.name} was deleted or evicted, and the next one is about to start"
         return waiting(_TYPE, Reason.STARTING, f"{text} (spec.backoffLimit does not count it)")
-    failures = int((job.get("status") or {}).get("failed", 1))
+    failures = 1 if job.failed_pods is None else job.failed_pods
     cause = first_line(pod) or "it left no message"
-    text = f"driver pod {pod.name} failed ({failures} of {job['spec']['backoffLimit'] + 1} tries): {cause}"
+    text = f"driver pod {pod.name} failed ({failures} of {job.backoff_limit + 1} tries): {cause}"
     runs_on = describe_leftovers(pod)
     if runs_on:
         text += f"; {runs_on}; it is deleted {ENDS_WITHIN.seconds} s after the driver's end, for the next try"

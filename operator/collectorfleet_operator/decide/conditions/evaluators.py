@@ -11,25 +11,24 @@ from typing import Final
 from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
-from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.decide.conditions.finding import Finding, hindered, waiting
 from collectorfleet_operator.decide.conditions.pod_messages import describe_lost_pods, describe_terminating
 from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.pod_owner import PodOwner
 from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE
 from collectorfleet_operator.decide.pods import common_problem, count_ready, staying
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.warnings import newest_about
-from collectorfleet_operator.objects import Object, uid_of
 
 _TYPE: Final = ConditionType.RAY_CLUSTER_READY
 
 
-def with_evaluators(seen: Situation, cluster: Object, workers: str, late: str) -> Finding:
+def with_evaluators(seen: Situation, cluster: PodOwner, workers: str, late: str) -> Finding:
     """Return the condition of a RayCluster whose head and ``workers``, in words, are ready.
 
     ``late``: what is asked where KubeRay has not made all pods.
     """
-    size = sizes_of(cluster).get(names.EVALUATOR_GROUP)
+    size = cluster.sizes.get(names.EVALUATOR_GROUP)
     if size is None:
         return _ready(f"the head and {workers}")
     found = staying(seen.evaluators)
@@ -50,7 +49,7 @@ def _ready(what: str) -> Finding:
     return Finding(condition(_TYPE, True, Reason.READY, f"{what} are ready"))
 
 
-def _problem(seen: Situation, cluster: Object, found: list[Pod]) -> Finding | None:
+def _problem(seen: Situation, cluster: PodOwner, found: list[Pod]) -> Finding | None:
     lost = describe_lost_pods(seen.evaluators)
     if lost:
         return hindered(_TYPE, Reason.NODE_LOST, lost)
@@ -59,6 +58,6 @@ def _problem(seen: Situation, cluster: Object, found: list[Pod]) -> Finding | No
         is_unschedulable = common.reason == UNSCHEDULABLE
         reason = Reason.EVALUATOR_UNSCHEDULABLE if is_unschedulable else common.reason
         return hindered(_TYPE, reason, common.message)
-    unready = {pod.uid for pod in found if not pod.is_ready} | {uid_of(cluster)}
+    unready = {pod.uid for pod in found if not pod.is_ready} | {cluster.uid}
     warned = newest_about(seen, unready, _TYPE)
     return None if warned is None else hindered(_TYPE, warned.reason, warned.message)

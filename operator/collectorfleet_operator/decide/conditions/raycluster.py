@@ -8,7 +8,7 @@ from typing import Final
 from collectorfleet_api import names
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.v1alpha1 import ConditionType, Reason
-from collectorfleet_operator.children.group_sizes import GroupSize, sizes_of_workers
+from collectorfleet_operator.children.group_sizes import GroupSize
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.decide.conditions.child_suspended import why_suspended
 from collectorfleet_operator.decide.conditions.evaluators import with_evaluators
@@ -16,11 +16,11 @@ from collectorfleet_operator.decide.conditions.finding import Finding, hindered,
 from collectorfleet_operator.decide.conditions.pod_messages import describe_lost_pods, describe_terminating
 from collectorfleet_operator.decide.kuberay import is_late
 from collectorfleet_operator.decide.pod import Pod
+from collectorfleet_operator.decide.pod_owner import PodOwner
 from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE, PodProblem
 from collectorfleet_operator.decide.pods import common_problem, count_ready, staying
 from collectorfleet_operator.decide.situation import Situation, Warned
 from collectorfleet_operator.decide.warnings import newest_about
-from collectorfleet_operator.objects import Object, is_terminating, name_of, uid_of
 
 _TYPE: Final = ConditionType.RAY_CLUSTER_READY
 # The kubelet's words about a Secret that is there: KubeRay makes one with a token in it, or takes what has its name.
@@ -57,19 +57,19 @@ def _earlier(seen: Situation) -> str | None:
     cluster = seen.cluster
     other = next((one for one in seen.clusters if one is not cluster), None)
     if other is not None and seen.is_ours(other):
-        return f"{other['kind']} {name_of(other)} of an earlier run is being deleted"
-    if cluster is not None and (not seen.is_ours(cluster) or is_terminating(cluster)):
-        return f"RayCluster {name_of(cluster)} of an earlier run is being deleted"
+        return f"{other.kind} {other.name} of an earlier run is being deleted"
+    if cluster is not None and (not seen.is_ours(cluster) or cluster.is_terminating):
+        return f"RayCluster {cluster.name} of an earlier run is being deleted"
     left = seen.leftovers(seen.cluster_pods, cluster)
     if cluster is None and left:
         return f"{len(left)} pods of an earlier RayCluster are being deleted: {', '.join(pod.name for pod in left[:3])}"
     return None
 
 
-def _pods(seen: Situation, cluster: Object, late: str) -> Finding:
+def _pods(seen: Situation, cluster: PodOwner, late: str) -> Finding:
     """``late``: what is asked where KubeRay has not made all pods."""
     heads, workers = staying(seen.heads), staying(seen.workers)
-    sizes = sizes_of_workers(cluster)
+    sizes = cluster.worker_sizes
     wanted = sum(size.pods for size in sizes.values())
     ready_pods = {group: _ready_pods(seen, group, size) for group, size in sizes.items()}
     ready = sum(ready_pods.values())
@@ -102,9 +102,9 @@ def _lacking(sizes: Mapping[str, GroupSize], ready: Mapping[str, int]) -> str:
     return f" ({', '.join(incomplete)})"
 
 
-def _secret_taken(cluster: Object) -> str:
+def _secret_taken(cluster: PodOwner) -> str:
     return (
-        f"Secret {name_of(cluster)} is not KubeRay's: it has no key {names.TOKEN_SECRET_KEY}; delete it, or give the "
+        f"Secret {cluster.name} is not KubeRay's: it has no key {names.TOKEN_SECRET_KEY}; delete it, or give the "
         "fleet another name"
     )
 
@@ -115,7 +115,7 @@ def _ready_pods(seen: Situation, group: str, size: GroupSize) -> int:
 
 
 def _problem(
-    seen: Situation, cluster: Object, heads: Sequence[Pod], workers: Sequence[Pod], groups: Sequence[str]
+    seen: Situation, cluster: PodOwner, heads: Sequence[Pod], workers: Sequence[Pod], groups: Sequence[str]
 ) -> PodProblem | Warned | None:
     for found, unschedulable in (
         (common_problem(heads, "head pods"), Reason.HEAD_UNSCHEDULABLE),
@@ -123,7 +123,7 @@ def _problem(
     ):
         if found is not None:
             return PodProblem(unschedulable if found.reason == UNSCHEDULABLE else found.reason, found.message)
-    late = {pod.uid for pod in (*heads, *workers) if not pod.is_ready} | {uid_of(cluster)}
+    late = {pod.uid for pod in (*heads, *workers) if not pod.is_ready} | {cluster.uid}
     return newest_about(seen, late, _TYPE)
 
 

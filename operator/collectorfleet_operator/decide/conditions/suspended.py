@@ -16,7 +16,6 @@ from collectorfleet_operator.decide.conditions.pod_messages import cluster_type
 from collectorfleet_operator.decide.conditions.up_to_date import up_to_date_suspended
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import Stop, why_suspended_idle
-from collectorfleet_operator.objects import name_of
 
 _TYPE: Final = ConditionType.SUSPENDED
 _MOST_NAMES: Final = 3
@@ -63,7 +62,7 @@ def _left(seen: Situation) -> str:
         more = f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
         return f"{len(found)} pod{'s' * (len(found) != 1)} ({named}{more}) are"
     children = [child for child in (seen.job, *seen.clusters) if child is not None and seen.is_ours(child)]
-    return " and ".join(f"{child['kind']} {name_of(child)}" for child in children) + " are" if children else ""
+    return " and ".join(f"{child.kind} {child.name}" for child in children) + " are" if children else ""
 
 
 def _what_resuming_does(seen: Situation) -> str:

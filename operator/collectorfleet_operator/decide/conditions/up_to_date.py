@@ -8,13 +8,12 @@ from collectorfleet_api.conditions.condition import condition
 from collectorfleet_api.conditions.outcome import Over
 from collectorfleet_api.names import EVALUATOR_GROUP
 from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
-from collectorfleet_operator.children.driver_job import GENERATION_ANNOTATION
+from collectorfleet_operator.decide.job import Job
 from collectorfleet_operator.decide.replacing import why_replaced
 from collectorfleet_operator.decide.retry import runs_another_spec
 from collectorfleet_operator.decide.rolling import stale
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import changed_pods, is_rolled, only_workers_changed, why_held
-from collectorfleet_operator.objects import Object, annotation, name_of
 
 _TYPE: Final = ConditionType.UP_TO_DATE
 
@@ -71,13 +70,13 @@ def _true(seen: Situation) -> Condition:
     return condition(_TYPE, True, Reason.UP_TO_DATE, text)
 
 
-def _changed(seen: Situation, job: Object) -> Condition:
+def _changed(seen: Situation, job: Job) -> Condition:
     """Of a spec that can be run, beside a driver that was made from another."""
-    generation, delete = seen.fleet.metadata.generation, f"delete Job {name_of(job)} to start over with it"
+    generation, delete = seen.fleet.metadata.generation, f"delete Job {job.name} to start over with it"
     replaced = why_replaced(seen, job)
     if replaced:
         # The news of the Job's deletion come later than this status.
-        return condition(_TYPE, False, Reason.UPDATING, f"Job {name_of(job)} is replaced: {replaced}")
+        return condition(_TYPE, False, Reason.UPDATING, f"Job {job.name} is replaced: {replaced}")
     runs = f"the driver runs {_generation(job)}"
     if not is_rolled(seen):
         text = f"{runs}, and generation {generation} waits (spec.updateStrategy is OnDelete): {delete}"
@@ -96,5 +95,5 @@ def _changed(seen: Situation, job: Object) -> Condition:
     return condition(_TYPE, False, Reason.UPDATING, text)
 
 
-def _generation(job: Object) -> str:
-    return f"generation {annotation(job, GENERATION_ANNOTATION)} of the spec"
+def _generation(job: Job) -> str:
+    return f"generation {job.generation} of the spec"

@@ -10,7 +10,7 @@ from tests.unit.collectorfleet_operator.children.fleets import cluster, fleet
 
 from collectorfleet_operator.children.driver_job import driver_job, started_with, with_workers_of
 from collectorfleet_operator.children.group_sizes import GroupSize, pods_text, sizes_of, worker_groups
-from collectorfleet_operator.children.hashes import changed_parts, hashes_of
+from collectorfleet_operator.children.hashes import changed_parts, hashes_of, hashes_on
 from collectorfleet_operator.children.worker_group import template_label_of
 from collectorfleet_operator.objects import Object
 
@@ -37,7 +37,7 @@ def template(made: Object, name: str) -> Object:
 
 
 def changed(changes: dict[str, Any]) -> set[str]:
-    return changed_parts(driver_job(fleet(groups())), fleet(changes).spec)
+    return changed_parts(hashes_on(driver_job(fleet(groups()))), fleet(changes).spec)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tests.unit.collectorfleet_operator.children import other_defaults
 from collectorfleet_api.rules.hash_defaults import DEFAULTS
 from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Model
 from collectorfleet_api.v1alpha1.base import inner_model
-from collectorfleet_operator.children.hashes import changed_parts, hash_annotations, hashes_of
+from collectorfleet_operator.children.hashes import changed_parts, hash_annotations, hashes_of, hashes_on
 from collectorfleet_operator.objects import Object
 
 
@@ -35,7 +35,7 @@ def test_driver_head_and_every_group_have_a_hash() -> None:
 
 
 def test_a_default_that_is_written_out_is_no_change() -> None:
-    assert changed_parts(made_from({"spec.collectors.resources": {"cpu": 1}}), spec()) == set()
+    assert changed_parts(hashes_on(made_from({"spec.collectors.resources": {"cpu": 1}})), spec()) == set()
 
 
 # As releases before the table of defaults, and before GPUs of evaluators, computed them.
@@ -90,14 +90,14 @@ def defaults_of(model: type[Model], prefix: str = "") -> Iterator[tuple[str, Any
 def test_a_child_that_a_newer_release_hashed_otherwise_is_left_as_it_is() -> None:
     child = made_from()
     child["metadata"]["annotations"]["collectorfleet.dev/scheme-of-hashes"] = "2"
-    assert changed_parts(child, spec({"spec.image": "cheetah:2"})) == set()
+    assert changed_parts(hashes_on(child), spec({"spec.image": "cheetah:2"})) == set()
     child["metadata"]["annotations"]["collectorfleet.dev/scheme-of-hashes"] = "1"
-    assert changed_parts(child, spec({"spec.image": "cheetah:2"})) == {"driver", "head", "group-collectors"}
+    assert changed_parts(hashes_on(child), spec({"spec.image": "cheetah:2"})) == {"driver", "head", "group-collectors"}
 
 
 def test_replicas_and_min_available_are_followed_by_a_run() -> None:
-    assert changed_parts(made_from(), spec({"spec.collectors": {"replicas": 9, "minAvailable": 5}})) == set()
-    assert changed_parts(made_from(), spec({"spec.collectors": {"replicas": 1}})) == set()
+    assert changed_parts(hashes_on(made_from()), spec({"spec.collectors": {"replicas": 9, "minAvailable": 5}})) == set()
+    assert changed_parts(hashes_on(made_from()), spec({"spec.collectors": {"replicas": 1}})) == set()
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_replicas_and_min_available_are_followed_by_a_run() -> None:
     ],
 )
 def test_what_has_changed_is_known_part_by_part(changes: dict[str, Any], parts: set[str]) -> None:
-    assert changed_parts(made_from(), spec(changes)) == parts
+    assert changed_parts(hashes_on(made_from()), spec(changes)) == parts
 
 
 @pytest.mark.parametrize(
@@ -126,25 +126,26 @@ def test_a_change_of_learners_makes_their_pods_anew_only_where_those_see_it(
     changes: dict[str, Any], parts: set[str]
 ) -> None:
     before = {**LEARNERS, "maxPolicies": 2}
-    assert changed_parts(made_from({"spec.learners": before}), spec({"spec.learners": {**before, **changes}})) == parts
+    child = made_from({"spec.learners": before})
+    assert changed_parts(hashes_on(child), spec({"spec.learners": {**before, **changes}})) == parts
 
 
 def test_learner_pods_are_made_anew_where_there_are_as_many_places_as_policies_and_one_comes() -> None:
     more = {**LEARNERS, "policies": [*LEARNERS["policies"], {"id": "green"}]}
-    found = changed_parts(made_from({"spec.learners": LEARNERS}), spec({"spec.learners": more}))
+    found = changed_parts(hashes_on(made_from({"spec.learners": LEARNERS})), spec({"spec.learners": more}))
     assert found == {"driver", "group-learners"}
 
 
 def test_learner_pods_that_keep_checkpoints_elsewhere_are_others() -> None:
     kept = {"spec.learners": LEARNERS, "spec.driver.checkpoint": {"claimName": "runs"}}
-    assert changed_parts(made_from({"spec.learners": LEARNERS}), spec(kept)) == {"driver", "group-learners"}
+    assert changed_parts(hashes_on(made_from({"spec.learners": LEARNERS})), spec(kept)) == {"driver", "group-learners"}
 
 
 def test_of_a_child_that_says_nothing_everything_has_changed() -> None:
-    assert changed_parts({"metadata": {}}, spec()) == set(hashes_of(spec()))
+    assert changed_parts(hashes_on({"metadata": {}}), spec()) == set(hashes_of(spec()))
 
 
 def test_a_group_that_is_no_longer_asked_for_has_changed() -> None:
     child = made_from()
     child["metadata"]["annotations"]["collectorfleet.dev/hash-group-large"] = "0123456789abcdef"
-    assert changed_parts(child, spec()) == {"group-large"}
+    assert changed_parts(hashes_on(child), spec()) == {"group-large"}

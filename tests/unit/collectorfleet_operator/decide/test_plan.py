@@ -325,7 +325,7 @@ def test_a_pod_named_for_deletion_exists_and_a_driver_with_progress_keeps_its_jo
         take(world, *step)
         names = set(map(name_of, world.pods("worker")))
         seen = world.seen()
-        has_ended = bool((seen.job or {}).get("status"))
+        has_ended = seen.job is not None and bool(world.get(JOB, DRIVER).get("status"))
         is_driver_lost = why_not_asked(seen) or takes_the_driver_with_it(seen)
         waited_for = not (has_ended or is_driver_lost or is_overdue(seen))
         actions = world.carry_out()

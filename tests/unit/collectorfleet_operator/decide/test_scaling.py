@@ -9,6 +9,7 @@ from tests.unit.collectorfleet_operator.world import World, kinds
 from collectorfleet_api import names
 from collectorfleet_operator.children.group_sizes import GroupSize, resized, sizes_of, worker_groups
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
+from collectorfleet_operator.decide.raycluster import read_raycluster
 from collectorfleet_operator.decide.scaling import sized
 from collectorfleet_operator.objects import Object, name_of
 
@@ -104,7 +105,7 @@ def test_each_group_names_its_own_pods() -> None:
     stored = with_a_second_group(world, pods=3)
     seen = world.seen()
     assert (len(seen.workers), len(seen.of_group(names.WORKER_GROUP)), len(seen.of_group("large"))) == (5, 2, 3)
-    sizes = sizes_of(sized(seen, stored, resized(stored, {"large": GroupSize(1)})))
+    sizes = sizes_of(sized(seen, read_raycluster(stored), resized(stored, {"large": GroupSize(1)})))
     assert sizes[names.WORKER_GROUP] == GroupSize(2)
     assert sizes["large"].pods == 1
     assert set(sizes["large"].to_delete) < {pod.name for pod in seen.of_group("large")}
@@ -116,4 +117,4 @@ def test_a_group_that_is_new_has_all_its_pods_at_once() -> None:
     world.start()
     before = world.get(RAYCLUSTER)
     after = with_a_second_group(world, pods=3)
-    assert sizes_of(sized(world.seen(), before, after))["large"] == GroupSize(3)
+    assert sizes_of(sized(world.seen(), read_raycluster(before), after))["large"] == GroupSize(3)

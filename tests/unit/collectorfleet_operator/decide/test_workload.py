@@ -9,6 +9,7 @@ from tests.unit.collectorfleet_operator.decide.test_queue import admitted
 from tests.unit.collectorfleet_operator.world import KEY
 
 from collectorfleet_operator.children.workload import WORKLOAD
+from collectorfleet_operator.decide.workload import Workload
 from collectorfleet_operator.objects import why_unreadable
 
 
@@ -17,7 +18,7 @@ def test_quota_for_fewer_pods_than_requested_counts_and_other_pods_count_as_requ
     stored = world.get(WORKLOAD)
     assignments = [{"name": "workers-collectors", "count": 1, "flavors": {"cpu": "spot", "memory": "spot"}}]
     world.store({**stored, "status": {**stored["status"], "admission": {"podSetAssignments": assignments}}})
-    found = world.cache.workload(KEY)
+    found = world.cache.facts(Workload, KEY)
     assert found is not None
     assert found.counts == {**found.requested, "workers-collectors": 1}
     assert found.flavors == {"spot"}
@@ -31,7 +32,7 @@ def test_quota_for_fewer_pods_than_requested_counts_and_other_pods_count_as_requ
 def test_a_workload_that_cannot_be_read_says_so_and_fails_in_no_decision(status: dict[str, Any]) -> None:
     world = admitted()
     world.store({**world.get(WORKLOAD), "status": status})
-    stored, found = world.cache.get(WORKLOAD, KEY), world.cache.workload(KEY)
+    stored, found = world.cache.get(WORKLOAD, KEY), world.cache.facts(Workload, KEY)
     assert stored is not None
     assert f"cannot read Workload {KEY.name}" in (why_unreadable(stored) or "")
     assert found is not None

@@ -1,0 +1,63 @@
+"""What is decided on of a Job or a RayCluster alike: read once from each version of the stored object. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from collectorfleet_api import names
+from collectorfleet_operator.children.group_sizes import GroupSize
+from collectorfleet_operator.children.hashes import StoredHashes, hashes_on
+from collectorfleet_operator.objects import (
+    Kind,
+    Object,
+    controller_uid,
+    created_at,
+    is_terminating,
+    label,
+    name_of,
+    uid_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PodOwner:
+    """The facts of an object that makes pods.
+
+    ``controller`` is the uid of the fleet that the object belongs to, by its owner reference. ``queue_label`` is the
+    LocalQueue that Kueue or a user wrote into its labels. ``sizes`` has the pods of each worker group, of any driver's
+    Job its one pod.
+    """
+
+    kind: Kind
+    name: str
+    uid: str
+    controller: str | None
+    is_terminating: bool
+    created: datetime
+    is_suspended: bool
+    queue_label: str | None
+    hashes: StoredHashes
+    sizes: Mapping[str, GroupSize]
+
+    @property
+    def worker_sizes(self) -> dict[str, GroupSize]:
+        """The sizes of the groups that the fleet does not collect without: all but that of evaluators."""
+        return {name: size for name, size in self.sizes.items() if name != names.EVALUATOR_GROUP}
+
+
+def read_owner(kind: Kind, stored: Object) -> dict[str, Any]:
+    """Return the facts of PodOwner but ``sizes``, by field. Raises what an odd object makes Python raise."""
+    return {
+        "kind": kind,
+        "name": name_of(stored),
+        "uid": uid_of(stored),
+        "controller": controller_uid(stored),
+        "is_terminating": is_terminating(stored),
+        "created": created_at(stored),
+        "is_suspended": bool((stored.get("spec") or {}).get("suspend")),
+        "queue_label": label(stored, names.QUEUE_LABEL),
+        "hashes": hashes_on(stored),
+    }
