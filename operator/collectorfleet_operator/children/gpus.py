@@ -37,7 +37,7 @@ def request_gpus(gpu: WorkersGpu, count: int) -> GpuRequest:
             return GpuRequest(limits={gpu.resource or GPU_RESOURCE: count})
 
 
-def asks_for_gpus(container: Object) -> bool:
+def requests_gpus(container: Object) -> bool:
     """Whether it has a claim or a limit of NVIDIA's device plugin; a user's template may have put anything there."""
     resources = container.get("resources")
     if not isinstance(resources, Mapping):

@@ -16,7 +16,7 @@ from collectorfleet_operator.children.owner import manifest
 from collectorfleet_operator.objects import Kind, Object
 
 NETWORK_POLICY: Final = Kind("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies")
-_ASKED: Final = f"{names.GROUP}/asked"
+_REQUESTED: Final = f"{names.GROUP}/asked"
 _DNS: Final = 53
 
 
@@ -37,7 +37,7 @@ def network_policy(fleet: CollectorFleet) -> Object | None:
         spec |= {"policyTypes": ["Ingress", "Egress"], "egress": [{"to": each_other}, dns, *policy.egress]}
     made = manifest(fleet, NETWORK_POLICY, names.network_policy_name(fleet.metadata.name), spec=spec)
     # A rule with less in it lets more through, and what is only left out does not show in what is stored.
-    made["metadata"]["annotations"] = {_ASKED: _hash(spec)}
+    made["metadata"]["annotations"] = {_REQUESTED: _hash(spec)}
     return made
 
 

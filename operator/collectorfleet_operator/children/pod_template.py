@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from collectorfleet_api.v1alpha1 import CollectorFleet
 from collectorfleet_operator.children.code import mount_code
-from collectorfleet_operator.children.gpus import asks_for_gpus
+from collectorfleet_operator.children.gpus import requests_gpus
 from collectorfleet_operator.children.merge import merge
 from collectorfleet_operator.children.owner import labels
 from collectorfleet_operator.objects import Kind, Object
@@ -80,7 +80,7 @@ def pod_template(
     metadata = {"annotations": dict(annotations)} if annotations else {}
     ours: Object = {"metadata": metadata, "spec": base}
     template: Object = merge(ours, user)
-    if not gpus and not asks_for_gpus(template["spec"]["containers"][0]):
+    if not gpus and not requests_gpus(template["spec"]["containers"][0]):
         # Where NVIDIA's runtime is the default, a container that asks for no GPU sees all of its node.
         template = merge(merge(ours, _without_gpus(first["name"])), user)
     _leave_lost_nodes(template["spec"])

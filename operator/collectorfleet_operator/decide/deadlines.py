@@ -26,9 +26,9 @@ def until_next_deadline(seen: Situation) -> timedelta | None:
     """How long until the next of these moments in a run under way; None where only an event changes anything."""
     waits = (
         retry_after(seen),
-        LOOK_FOR_MISSING_AFTER if queue.lacks(seen) else None,
+        LOOK_FOR_MISSING_AFTER if queue.has_missing_objects(seen) else None,
         _acknowledgement_late_after(seen),
-        _unheld_after(seen),
+        _driver_lost_after(seen),
         _still(until_overdue(seen)),
         _still(until_stalled(seen)),
         _still(rolling.until_overdue(seen, orders(seen))),
@@ -68,7 +68,7 @@ def _still(left: timedelta | None) -> timedelta | None:
     return left if left is not None and left > timedelta(0) else None
 
 
-def _unheld_after(seen: Situation) -> timedelta | None:
+def _driver_lost_after(seen: Situation) -> timedelta | None:
     """When a driver without its Lease is lost. Of one that does not renew it, the lists of Leases tell."""
-    unheld = seen.driver_unheld_for
-    return None if unheld is None or seen.driver_is_lost else TAKES_LEASE_WITHIN - unheld
+    waited = seen.driver_without_lease_for
+    return None if waited is None or seen.driver_is_lost else TAKES_LEASE_WITHIN - waited

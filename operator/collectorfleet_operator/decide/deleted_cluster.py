@@ -21,14 +21,14 @@ _PODS_AT_A_TIME: Final = 100
 
 
 @once
-def takes_the_driver_with_it(seen: Situation) -> bool:
+def driver_lost_its_raycluster(seen: Situation) -> bool:
     """Whether the present driver worked with a RayCluster that is gone or going, and so fails in a moment.
 
     A driver that waits for the next RayCluster has no collectors. What it repeats of its predecessor counts as the
     predecessor's until it has the Lease.
     """
     is_gone = seen.present.spec.has_ray and not seen.is_usable(seen.cluster)
-    has_lease = seen.driver_quiet_for is not None
+    has_lease = seen.lease_unchanged_for is not None
     return is_gone and has_lease and seen.driver_phase == "Running" and has_collectors(seen)
 
 

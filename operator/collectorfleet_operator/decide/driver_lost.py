@@ -12,6 +12,6 @@ LOST_AFTER: Final = timedelta(seconds=40)
 TAKES_LEASE_WITHIN: Final = timedelta(seconds=120)
 
 
-def is_driver_lost(quiet_for: timedelta | None) -> bool:
+def is_driver_lost(unchanged_for: timedelta | None) -> bool:
     """Whether a driver whose Lease has not changed for that long counts as lost; None: it never held it."""
-    return quiet_for is not None and quiet_for >= LOST_AFTER
+    return unchanged_for is not None and unchanged_for >= LOST_AFTER

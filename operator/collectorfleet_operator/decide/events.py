@@ -1,4 +1,4 @@
-"""Which changes of a fleet's status are told as Kubernetes Events: those that tell its story, each once. Pure.
+"""Which changes of a fleet's status become Kubernetes Events, each once. Pure.
 
 An Event's name follows from the change itself. If an operator is killed before it writes the status, the next operator
 makes the same Event again, and the API server keeps one.

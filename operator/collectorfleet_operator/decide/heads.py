@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collectorfleet_operator.children.worker_group import WORKER_CONTAINER
 from collectorfleet_operator.decide.pod import Pod
-from collectorfleet_operator.decide.pods import staying
+from collectorfleet_operator.decide.pods import not_terminating
 from collectorfleet_operator.decide.situation import Situation
 
 
@@ -27,12 +27,12 @@ def is_in_use(seen: Situation) -> bool:
     return seen.stop_requested_at is not None or has_collectors(seen)
 
 
-def left_behind(seen: Situation) -> list[Pod]:
+def pods_of_lost_head(seen: Situation) -> list[Pod]:
     """Worker and evaluator pods whose Ray was started with an earlier head than there is now, and that nobody uses.
 
     Ray finds out by itself after one to two minutes, in which it holds what the next collectors need.
     """
-    heads = staying(seen.heads)
+    heads = not_terminating(seen.heads)
     if not heads or not seen.present.spec.has_ray or is_in_use(seen):
         return []
     made = max(head.created for head in heads)

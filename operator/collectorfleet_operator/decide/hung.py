@@ -18,14 +18,18 @@ def until_replaced(seen: Situation) -> timedelta | None:
     if pod is None or deadline is None or pod.is_terminating or pod.is_node_silent:
         return None
     # One that never took the Lease waits for another driver, or cannot reach the API server: the next one could not.
-    if seen.driver_phase != "Running" or seen.driver_quiet_for is None or not is_driver_lost(seen.driver_quiet_for):
+    if (
+        seen.driver_phase != "Running"
+        or seen.lease_unchanged_for is None
+        or not is_driver_lost(seen.lease_unchanged_for)
+    ):
         return None
-    return timedelta(seconds=deadline) - seen.driver_quiet_for
+    return timedelta(seconds=deadline) - seen.lease_unchanged_for
 
 
 def how_it_is_replaced(seen: Situation) -> str:
     """A clause about a driver that is lost."""
     deadline = seen.fleet.spec.driver.liveness_deadline_seconds
-    if deadline is None or not is_driver_lost(seen.driver_quiet_for):
+    if deadline is None or not is_driver_lost(seen.lease_unchanged_for):
         return "delete the pod to have it replaced"
     return f"it is replaced after {deadline} s (spec.driver.livenessDeadlineSeconds)"

@@ -7,7 +7,7 @@ from typing import Final
 
 from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_api.v1alpha1 import ConditionType
-from collectorfleet_operator.decide.pods import staying
+from collectorfleet_operator.decide.pods import not_terminating
 from collectorfleet_operator.decide.situation import Situation, once
 
 # It takes a second or two where nothing is wrong.
@@ -22,7 +22,7 @@ def until_late(seen: Situation) -> timedelta | None:
         return None
     wanted = sum(size.pods for size in cluster.sizes.values())
     of_groups = [*seen.workers, *seen.evaluators]
-    if staying(seen.heads) and len(staying(of_groups)) >= wanted:
+    if not_terminating(seen.heads) and len(not_terminating(of_groups)) >= wanted:
         return None
     before = seen.fleet.status.condition(ConditionType.RAY_CLUSTER_READY) if seen.fleet.status else None
     # A condition that is true turns now.

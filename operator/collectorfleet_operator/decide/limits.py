@@ -37,12 +37,12 @@ def deadline_exceeded(seen: Situation) -> str:
     return _over(_deadlines(seen, seen.job), seen.now) if seen.is_usable(seen.job) else ""
 
 
-def idle(seen: Situation) -> str:
+def why_idle(seen: Situation) -> str:
     """For how long no batch was taken, if that is too long; else empty."""
     return _over(_idle(seen, seen.job), seen.now) if seen.is_usable(seen.job) else ""
 
 
-def recorded(seen: Situation, type_: ConditionType, reason: Reason) -> Condition | None:
+def recorded_condition(seen: Situation, type_: ConditionType, reason: Reason) -> Condition | None:
     """The condition of the stored status, if it has this reason by the present generation of the spec."""
     found = seen.fleet.status.condition(type_) if seen.fleet.status else None
     if found is None or found.reason != reason or found.observed_generation != seen.fleet.metadata.generation:

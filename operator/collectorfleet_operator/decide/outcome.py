@@ -13,7 +13,7 @@ from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason, WhenFi
 from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.decide.job import Job
 from collectorfleet_operator.decide.leftover_containers import ENDS_WITHIN, describe_leftovers
-from collectorfleet_operator.decide.limits import deadline_exceeded, expires, recorded
+from collectorfleet_operator.decide.limits import deadline_exceeded, expires, recorded_condition
 from collectorfleet_operator.decide.pod import Exit, Pod
 from collectorfleet_operator.decide.pod_problem import OOM_KILLED
 from collectorfleet_operator.decide.pods import newest
@@ -81,7 +81,7 @@ def is_recorded(seen: Situation) -> bool:
 
 def _late(seen: Situation) -> str:
     """Which deadline is over, and what stood in the way; empty if none is."""
-    before = recorded(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED)
+    before = recorded_condition(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED)
     if before is not None:
         return before.message
     exceeded = deadline_exceeded(seen)

@@ -22,7 +22,7 @@ from collectorfleet_operator.decide import queue
 from collectorfleet_operator.decide.actions import Action, Create, Update
 from collectorfleet_operator.decide.deadlines import until_next_deadline, until_next_deadline_after
 from collectorfleet_operator.decide.deleted_cluster import GRACE_SECONDS, unused_pods
-from collectorfleet_operator.decide.heads import left_behind
+from collectorfleet_operator.decide.heads import pods_of_lost_head
 from collectorfleet_operator.decide.hung import until_replaced
 from collectorfleet_operator.decide.job import Job, read_job
 from collectorfleet_operator.decide.leftover_containers import (
@@ -30,16 +30,16 @@ from collectorfleet_operator.decide.leftover_containers import (
     describe_leftovers,
     until_leftovers_are_deleted,
 )
-from collectorfleet_operator.decide.limits import recorded
+from collectorfleet_operator.decide.limits import recorded_condition
 from collectorfleet_operator.decide.lost_nodes import given_up
 from collectorfleet_operator.decide.outcome import first_line, is_recorded, outcome
-from collectorfleet_operator.decide.pods_ready import tell_ready
+from collectorfleet_operator.decide.pods_ready import report_pods_ready
 from collectorfleet_operator.decide.quota import give_quota_back, leave_queue, request_quota
 from collectorfleet_operator.decide.replacing import why_replaced
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import (
     changed_pods,
-    goes_on_as_it_ran,
+    ends_for_lost_head,
     has_stopped,
     is_rolled,
     only_workers_changed,
@@ -110,7 +110,7 @@ def _give_up(seen: Situation) -> Iterator[Action]:
             yield delete(JOB, job.name, job.uid, node, at_once=True)
         yield delete_pod(pod, node, at_once=True)
         if job is not None and isinstance(outcome(seen), Running) and stop_wanted(seen) is None:
-            yield _as_it_ran(seen, job, restarts(seen, job) + 1, "the driver, on another node")
+            yield _driver_again(seen, job, restarts(seen, job) + 1, "the driver, on another node")
 
 
 def _clear_up(seen: Situation, end: Over) -> Iterator[Action]:
@@ -123,7 +123,7 @@ def _clear_up(seen: Situation, end: Over) -> Iterator[Action]:
             yield delete(
                 JOB, seen.job.name, seen.job.uid, f"spec.ttlSecondsAfterFinished is over since the fleet {end.verb}"
             )
-        elif recorded(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED):
+        elif recorded_condition(seen, ConditionType.COMPLETED, Reason.DEADLINE_EXCEEDED):
             yield delete(JOB, seen.job.name, seen.job.uid, end.message)
         elif _would_run_again(seen, end, seen.job):
             why = "the fleet completed, and its Job would start another driver"
@@ -192,12 +192,12 @@ def _go_on(seen: Situation) -> Iterator[Action]:
 def _beside_the_next_head(seen: Situation) -> Iterator[Action]:
     """The next driver, where the present one ended for its head alone."""
     job, why = seen.job, _why_stop(seen)
-    if seen.is_usable(job) and why and goes_on_as_it_ran(seen):
+    if seen.is_usable(job) and why and ends_for_lost_head(seen):
         yield delete(JOB, job.name, job.uid, why, at_once=True)
-        yield _as_it_ran(seen, job, restarts(seen, job), "the driver, beside the next head")
+        yield _driver_again(seen, job, restarts(seen, job), "the driver, beside the next head")
 
 
-def _as_it_ran(seen: Situation, job: Job, count: int, why: str) -> Create:
+def _driver_again(seen: Situation, job: Job, count: int, why: str) -> Create:
     """The driver's Job once more, of the spec that it ran: a changed one that is held stays so."""
     made = started_again(seen.present, job.generation, count, job.run_began_text)
     return Create(JOB, with_propagated(seen, as_admitted(seen, DRIVER_CHILD, made)), describe(JOB, name_of(made), why))
@@ -211,7 +211,7 @@ def _keep_up(seen: Situation) -> Iterator[Action]:
         yield from _leave_the_last_head(seen)
         yield from _end_unused_pods(seen)
         # First: a refused child ends the plan, and Kueue would evict a fleet that collects.
-        yield from tell_ready(seen)
+        yield from report_pods_ready(seen)
         yield from maintain_children(seen)
 
 
@@ -230,7 +230,7 @@ def _end_what_hangs(seen: Situation) -> Iterator[Action]:
 
 
 def _leave_the_last_head(seen: Situation) -> Iterator[Action]:
-    for pod in left_behind(seen):
+    for pod in pods_of_lost_head(seen):
         yield delete_pod(pod, "it belongs to a Ray head that no longer exists", grace_seconds=GRACE_SECONDS)
 
 

@@ -13,7 +13,7 @@ def newest(pods: Iterable[Pod]) -> Pod | None:
     return max(pods, key=lambda pod: pod.created_text, default=None)
 
 
-def staying(pods: Iterable[Pod]) -> list[Pod]:
+def not_terminating(pods: Iterable[Pod]) -> list[Pod]:
     """Return those that nobody deletes."""
     return [pod for pod in pods if not pod.is_terminating]
 

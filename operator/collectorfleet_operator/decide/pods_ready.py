@@ -20,7 +20,7 @@ from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.upkeep import describe
 
 
-def tell_ready(seen: Situation) -> Iterator[Action]:
+def report_pods_ready(seen: Situation) -> Iterator[Action]:
     """Say ``PodsReady`` once; it stays true until the quota is given back."""
     found = seen.usable_workload
     if found is None or found.says_pods_ready or not found.is_admitted:

@@ -21,7 +21,7 @@ from collectorfleet_operator.children.workload import (
     workers_of,
     workload,
 )
-from collectorfleet_operator.decide.pods import count_ready, staying
+from collectorfleet_operator.decide.pods import count_ready, not_terminating
 from collectorfleet_operator.decide.situation import Situation, once
 from collectorfleet_operator.decide.workload import (
     ADMITTED,
@@ -47,10 +47,9 @@ class Unqueued:
 
 @dataclass(frozen=True)
 class Waiting:
-    """Nothing of it runs, nor may. ``asks``: its Workload is there, as it is wanted."""
+    """It may not run yet, and nothing of it runs."""
 
     why: str  # in Kueue's words, where it has said any
-    asks: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,12 +89,12 @@ def state(seen: Situation) -> State:
     if not usable.is_admitted:
         if runs:
             return Withdrawn("Kueue has taken its quota back")
-        return Waiting(_why_pending(usable), asks=True)
+        return Waiting(_why_pending(usable))
     if not runs and not usable.is_quota_for(workload(seen.present, seen.kueue)):
         return Withdrawn("the quota that it has is for other pods")
     missing = sorted(usable.flavors - seen.flavors.keys())
     if missing and not runs:
-        return Waiting(f"ResourceFlavor {missing[0]} does not exist", asks=True)
+        return Waiting(f"ResourceFlavor {missing[0]} does not exist")
     return _admitted(seen, usable)
 
 
@@ -134,7 +133,7 @@ def requested_workload(seen: Situation) -> Object | None:
     return with_priority(made, name, int(seen.priority_class["value"]), seen.kueue)
 
 
-def lacks(seen: Situation) -> bool:
+def has_missing_objects(seen: Situation) -> bool:
     """Whether it waits for a class or a flavor of Kueue's that does not exist."""
     if not queue_of_run(seen) or seen.why_no_queues:
         return False
@@ -170,7 +169,7 @@ def is_everything_ready(seen: Situation) -> bool:
     if seen.driver_phase != "Running" or not seen.is_usable(seen.cluster):
         return False
     wanted = int(seen.present.spec.has_ray) + sum(size.pods for size in seen.cluster.worker_sizes.values())
-    return count_ready(staying((*seen.heads, *seen.workers))) >= wanted
+    return count_ready(not_terminating((*seen.heads, *seen.workers))) >= wanted
 
 
 def status_ready(stored: Object, now: datetime, why: str) -> Object:

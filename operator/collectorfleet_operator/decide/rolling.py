@@ -33,7 +33,7 @@ from collectorfleet_operator.objects import Object
 _ALL: Final = 100  # percent
 
 
-def stale(seen: Situation, desired: Object | None = None) -> list[Pod]:
+def outdated_pods(seen: Situation, desired: Object | None = None) -> list[Pod]:
     """Pods that are not of their group's template, by name; those that are on their way out are not listed.
 
     ``desired``: the RayCluster that is about to be applied, whose templates count then.
@@ -65,13 +65,13 @@ def to_drain(seen: Situation) -> list[str]:
     """The pods that the driver is to leave now: as many as may be unavailable at a time, until they are gone."""
     if not seen.is_usable(seen.cluster) or not seen.present.spec.has_ray:
         return []
-    old = [pod for pod in stale(seen) if pod.group != EVALUATOR_GROUP]
+    old = [pod for pod in outdated_pods(seen) if pod.group != EVALUATOR_GROUP]
     sizes = seen.cluster.sizes
     going = {name for size in sizes.values() for name in size.to_delete}
     # A change that is taken back gives those back that nobody deletes yet.
     going |= {pod.name for pod in old}
     leaving = {pod.name for pod in seen.workers if pod.is_terminating or pod.name in going}
-    draining = [name for name in _asked(seen) if name in leaving]
+    draining = [name for name in _requested_drains(seen) if name in leaving]
     # Whatever may be unavailable at a time: these are going anyway, or are unavailable already.
     draining += [pod.name for pod in evicted(seen) if pod.name not in draining]
     draining += [pod.name for pod in old if _is_broken(pod) and pod.name not in draining]
@@ -104,12 +104,12 @@ def to_replace(seen: Situation, group: str, desired: Object) -> list[str]:
     ``desired`` is the RayCluster that is about to be applied. The operator does not see its own write as a change, so
     there may be no other reconcile soon.
     """
-    empty = set(seen.report.drained_pods if seen.report else []) & set(_asked(seen))
+    empty = set(seen.report.drained_pods if seen.report else []) & set(_requested_drains(seen))
     nothing_to_leave = group == EVALUATOR_GROUP or seen.driver_phase != "Running"
     going = [pod.name for pod in seen.of_group(group) if pod.is_terminating]
     return going + [
         pod.name
-        for pod in stale(seen, desired)
+        for pod in outdated_pods(seen, desired)
         if pod.group == group and (nothing_to_leave or pod.name in empty or _is_broken(pod))
     ]
 
@@ -128,12 +128,12 @@ def last_progress_at(seen: Situation, new_orders: Orders | None) -> datetime:
 
 def until_overdue(seen: Situation, new_orders: Orders | None) -> timedelta | None:
     """How long the replacement may still stand; None where there is nothing to replace."""
-    if not stale(seen):
+    if not outdated_pods(seen):
         return None
     return last_progress_at(seen, new_orders) + timedelta(seconds=seen.fleet.spec.progress_deadline_seconds) - seen.now
 
 
-def _asked(seen: Situation) -> Sequence[str]:
+def _requested_drains(seen: Situation) -> Sequence[str]:
     before: Orders | None = seen.fleet.status.orders if seen.fleet.status else None
     driver = seen.driver_pod
     return before.drain_pods if before is not None and driver is not None and before.driver == driver.name else ()

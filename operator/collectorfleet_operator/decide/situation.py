@@ -106,9 +106,9 @@ class Situation:
     refused: Sequence[Refused] = ()
     warnings: Sequence[Warned] = ()
     # Since the Lease was last seen to change, by this process's clock; None: the driver never held it.
-    driver_quiet_for: timedelta | None = None
+    lease_unchanged_for: timedelta | None = None
     # Since the driver's container began, or its Lease was given back, by their clocks; None: the Lease is its.
-    driver_unheld_for: timedelta | None = None
+    driver_without_lease_for: timedelta | None = None
     # How far the driver's clock is ahead of the API server's.
     driver_ahead: timedelta = timedelta(0)
     # When the ConfigMap of the fleet's code last changed, if the run failed; None: not known.
@@ -203,8 +203,8 @@ class Situation:
     @cached_property
     def driver_is_lost(self) -> bool:
         """Whether the driver renews its Lease no more, or does not take it, or hangs once it has given it back."""
-        unheld = self.driver_unheld_for
-        return is_driver_lost(self.driver_quiet_for) or (unheld is not None and unheld >= TAKES_LEASE_WITHIN)
+        waited = self.driver_without_lease_for
+        return is_driver_lost(self.lease_unchanged_for) or (waited is not None and waited >= TAKES_LEASE_WITHIN)
 
     @cached_property
     def spec_is_held(self) -> bool:

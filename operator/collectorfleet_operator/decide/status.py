@@ -33,7 +33,7 @@ from collectorfleet_operator.decide.conditions import over, suspended, underway
 from collectorfleet_operator.decide.limits import expires
 from collectorfleet_operator.decide.outcome import outcome
 from collectorfleet_operator.decide.pod_owner import PodOwner
-from collectorfleet_operator.decide.pods import count_ready, newest, staying
+from collectorfleet_operator.decide.pods import count_ready, newest, not_terminating
 from collectorfleet_operator.decide.retry import hash_of_run
 from collectorfleet_operator.decide.silent_nodes import report_without_silent_nodes
 from collectorfleet_operator.decide.situation import Situation
@@ -146,7 +146,7 @@ def _collectors_job(seen: Situation) -> CollectorsJobStatus | None:
 
 
 def _worker_pods(seen: Situation, cluster: PodOwner) -> WorkerPods:
-    ready = count_ready(staying(seen.workers))
+    ready = count_ready(not_terminating(seen.workers))
     return WorkerPods(desired=sum(size.pods for size in cluster.worker_sizes.values()), ready=ready)
 
 
@@ -154,7 +154,7 @@ def _groups(seen: Situation, cluster: PodOwner) -> list[WorkerGroupStatus]:
     packed = {} if isinstance(seen.groups, Refusal) else seen.groups
     found = []
     for name, size in cluster.sizes.items():
-        ready = count_ready(staying(seen.of_group(name)))
+        ready = count_ready(not_terminating(seen.of_group(name)))
         group = packed.get(name)
         gpus = group if group is not None and group.gpu_units else None
         found.append(

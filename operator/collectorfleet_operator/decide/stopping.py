@@ -14,11 +14,11 @@ from collectorfleet_api import names
 from collectorfleet_api.v1alpha1 import ConditionType, Orders, Reason, UpdateStrategyType
 from collectorfleet_operator.children.driver_job import CONTAINER
 from collectorfleet_operator.children.hashes import changed_parts, group_part, is_group
-from collectorfleet_operator.decide.deleted_cluster import takes_the_driver_with_it
+from collectorfleet_operator.decide.deleted_cluster import driver_lost_its_raycluster
 from collectorfleet_operator.decide.heads import has_collectors
 from collectorfleet_operator.decide.job import Job
-from collectorfleet_operator.decide.limits import idle, recorded
-from collectorfleet_operator.decide.pods import staying
+from collectorfleet_operator.decide.limits import recorded_condition, why_idle
+from collectorfleet_operator.decide.pods import not_terminating
 from collectorfleet_operator.decide.queue import why_withdrawn
 from collectorfleet_operator.decide.resuming import kept_at, resumes
 from collectorfleet_operator.decide.rolling import to_drain
@@ -46,7 +46,7 @@ def stop_wanted(seen: Situation) -> Stop | None:
     withdrawn = why_withdrawn(seen)
     if withdrawn:
         return Stop(Reason.QUOTA_TAKEN_BACK, withdrawn)
-    waits = why_suspended_idle(seen) or idle(seen)
+    waits = why_suspended_idle(seen) or why_idle(seen)
     if waits:
         return Stop(Reason.IDLE_TIMEOUT, waits, is_recorded=bool(why_suspended_idle(seen)))
     if is_rolled(seen) and not only_workers_changed(seen) and not why_held(seen):
@@ -54,7 +54,7 @@ def stop_wanted(seen: Situation) -> Stop | None:
         return Stop(Reason.UPDATING, f"generation {generation} of the spec replaces it", frees_pods=False)
     if _outlives_its_head(seen):
         return Stop(Reason.HEAD_STARTING, "its Ray head is being deleted", frees_pods=False)
-    if takes_the_driver_with_it(seen):
+    if driver_lost_its_raycluster(seen):
         return Stop(Reason.HEAD_STARTING, "its RayCluster was deleted", frees_pods=False, is_waited_for=False)
     return None
 
@@ -65,14 +65,19 @@ def _outlives_its_head(seen: Situation) -> bool:
     Collectors answer it for that long, and a checkpoint needs no head: asked now, it loses nothing.
     """
     pod = seen.driver_pod
-    if pod is None or why_not_asked(seen) or not resumes(seen.present.spec) or not seen.present.spec.has_ray:
+    if (
+        pod is None
+        or why_ended_without_request(seen)
+        or not resumes(seen.present.spec)
+        or not seen.present.spec.has_ray
+    ):
         return False
     if seen.stop_requested_at is None and not has_collectors(seen):
         return False  # it waits for the next head
     return _head_went(seen)
 
 
-def goes_on_as_it_ran(seen: Situation) -> bool:
+def ends_for_lost_head(seen: Situation) -> bool:
     """Whether a driver ends, because it was asked to, for its head alone: a changed spec that is held stays so."""
     stop = stop_wanted(seen)
     if stop is not None:
@@ -83,7 +88,7 @@ def goes_on_as_it_ran(seen: Situation) -> bool:
 def _head_went(seen: Situation) -> bool:
     """Whether there is no head that the present driver works with, or none since it was asked to end."""
     # A RayCluster that is deleted in the foreground goes after its pods.
-    heads = staying(seen.heads) if seen.is_usable(seen.cluster) else []
+    heads = not_terminating(seen.heads) if seen.is_usable(seen.cluster) else []
     requested = seen.stop_requested_at
     # An order stays, because a head that is made meanwhile is not the driver's own. The earliest time is the same
     # second, which is Kubernetes' resolution of times.
@@ -94,7 +99,7 @@ def _head_went(seen: Situation) -> bool:
 
 def why_suspended_idle(seen: Situation) -> str:
     """Why the status says that the fleet is suspended although nobody asked for it; empty if it does not."""
-    found = recorded(seen, ConditionType.SUSPENDED, Reason.IDLE_TIMEOUT)
+    found = recorded_condition(seen, ConditionType.SUSPENDED, Reason.IDLE_TIMEOUT)
     return found.message.partition(":")[0] if found is not None else ""
 
 
@@ -154,7 +159,7 @@ def restarts(seen: Situation, job: Job) -> int:
 def orders(seen: Situation) -> Orders | None:
     """What the present driver is asked to do, and since when; None where it is asked nothing."""
     pod = seen.driver_pod
-    if pod is None or why_not_asked(seen):
+    if pod is None or why_ended_without_request(seen):
         return None
     if stop_wanted(seen) is not None:
         return Orders(driver=pod.name, stop_at_batch=True, since=seen.stop_requested_at or seen.now)
@@ -172,7 +177,7 @@ def why_end(seen: Situation, stop: Stop) -> str:
         return "its driver ended at the end of a batch"
     if not stop.is_waited_for:
         return "its driver would fail"
-    not_asked = why_not_asked(seen)
+    not_asked = why_ended_without_request(seen)
     if not_asked:
         return not_asked
     return f"its driver {did_not_end(seen)}" if stop.frees_pods and is_overdue(seen) else ""
@@ -198,7 +203,7 @@ def until_overdue(seen: Situation) -> timedelta | None:
 
 
 @once
-def why_not_asked(seen: Situation) -> str:
+def why_ended_without_request(seen: Situation) -> str:
     """Why the present driver ends without being asked; empty where it is to be asked."""
     if seen.driver_phase != "Running":
         return "its driver does not run"

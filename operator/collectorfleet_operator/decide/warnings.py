@@ -32,7 +32,7 @@ CONDITIONS_WITH_WARNINGS: Final = (
     ConditionType.COLLECTORS_JOB_READY,
     ConditionType.DRIVER_RUNNING,
 )
-Heard = list[tuple[Warned, tuple[bool, ...]]]
+WarningsSeen = list[tuple[Warned, tuple[bool, ...]]]
 
 _READ: Final = ("reason", "message", "firstTimestamp", "lastTimestamp", "eventTime")
 
@@ -83,10 +83,11 @@ def warnings_count_from(*, is_true: bool, turned_at: datetime | None) -> datetim
     return turned_at - _BEFOREHAND if turned_at is not None else _EVER
 
 
-def heard(warnings: Iterable[Warned], since: Iterable[datetime | None]) -> Heard:
-    """Warnings with which conditions, that hear of them ``since`` then, may tell each: equal where none says more.
+def warnings_seen(warnings: Iterable[Warned], since: Iterable[datetime | None]) -> WarningsSeen:
+    """Return the warnings, each with which conditions may show it; condition *i* shows warnings from ``since[i]`` on.
 
-    One that is repeated is the same, unless a condition begins to hear of it.
+    Two results are equal if no condition can show anything new. A repeated warning is equal to the first one, unless a
+    condition may show it only now.
     """
     begins = tuple(since)
     return [(one, tuple(at is not None and one.at >= at for at in begins)) for one in warnings]

@@ -120,9 +120,9 @@ class Cache:
     def keys_of_fleet(self, kind: Kind, fleet: Key) -> list[Key]:
         return sorted(self._of_fleet.get((kind, fleet), set()))
 
-    def quiet_for(self, lease: Key) -> timedelta | None:
+    def unchanged_for(self, lease: Key) -> timedelta | None:
         """How long the Lease was listed and had not changed; None if nobody ever held it."""
-        return self._renewals.quiet_for(lease)
+        return self._renewals.unchanged_for(lease)
 
     def driver_ahead(self, lease: Key) -> timedelta:
         """How far the clock of who holds the Lease is ahead of the API server's."""
@@ -132,10 +132,10 @@ class Cache:
         """Since when nobody holds the Lease, by the API server's clock; None where somebody does."""
         return self._renewals.free_since(lease)
 
-    def quiet(self, longer_than: Callable[[timedelta], bool]) -> list[tuple[Key, Key]]:
-        """Fleet and Lease of those that somebody held and that are quiet for that long."""
-        quiet = self._renewals.quiet(longer_than)
-        return [(fleet, lease) for lease in quiet if (fleet := self._fleet_of.get((LEASE, lease)))]
+    def leases_unchanged(self, longer_than: Callable[[timedelta], bool]) -> list[tuple[Key, Key]]:
+        """Return fleet and Lease of each Lease that somebody held and that has not changed for that long."""
+        found = self._renewals.unchanged(longer_than)
+        return [(fleet, lease) for lease in found if (fleet := self._fleet_of.get((LEASE, lease)))]
 
     def put(self, kind: Kind, obj: Object) -> set[Key]:
         """Take news of an object. One that cannot be read stands there as what can be kept of it, and says why."""
@@ -259,8 +259,8 @@ class Relist:
         self._listed.add(Key(namespace_of(obj), name_of(obj)))
         return self._cache.put(self._kind, obj)
 
-    def still(self, key: Key) -> None:
-        """It is there, as the list before had it."""
+    def keep(self, key: Key) -> None:
+        """Note that an object is listed, unchanged since the list before."""
         self._listed.add(key)
 
     def complete(self, resource_version: str) -> set[Key]:

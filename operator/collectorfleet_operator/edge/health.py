@@ -33,23 +33,23 @@ class Health:
     def __init__(self, clock: Callable[[], float], freshness: Freshness) -> None:
         self._clock = clock
         self._freshness = freshness
-        self._last = clock()
+        self._last_answer_at = clock()
         self._serves = False
         self._leader = ""
         # Lists go on where the work on fleets hangs.
         self._longest_work_seconds: Callable[[], float] = _no_work
 
-    def heard(self) -> None:
-        """The API server answered."""
-        self._last = self._clock()
+    def record_answer(self) -> None:
+        """Note that the API server answered now."""
+        self._last_answer_at = self._clock()
 
-    def serves(self) -> None:
-        """Every fleet there is was listed."""
+    def begin_serving(self) -> None:
+        """Note that all fleets were listed, and that this replica serves them."""
         self._serves, self._leader = True, ""
-        self.heard()
+        self.record_answer()
 
-    def stands_by(self, leader: str) -> None:
-        """Another serves fleets, and this process goes on where that ends."""
+    def stand_by(self, leader: str) -> None:
+        """Note that the replica ``leader`` serves fleets."""
         self._serves, self._leader = False, leader
 
     def begin_work(self, longest_work_seconds: Callable[[], float]) -> None:
@@ -61,7 +61,7 @@ class Health:
 
     @property
     def age_seconds(self) -> float:
-        return self._clock() - self._last
+        return self._clock() - self._last_answer_at
 
     async def ready(self, _: web.Request) -> web.Response:
         is_ready, text = self._readiness()

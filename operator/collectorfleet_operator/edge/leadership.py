@@ -52,7 +52,7 @@ class Leadership:
             except KubeError as error:
                 if not isinstance(error, UnavailableError):
                     # It answers; starting anew would change nothing.
-                    self._health.heard()
+                    self._health.record_answer()
                 last_logged = _log_once(f"waiting for Lease {self._election.key}: {error}", last_logged)
             if self.holds():
                 log.info("leading: holds Lease %s as %s", self._election.key, self._election.identity)
@@ -97,12 +97,12 @@ class Leadership:
     async def _look(self, last_logged: str) -> tuple[float, str]:
         """Take the Lease if that may be; returns seconds until it may, and the newest that was said about waiting."""
         lease = await self._find()
-        self._health.heard()
+        self._health.record_answer()
         free_after = self._election.free_after(lease, time.monotonic())
         if not free_after:
             await self._take(lease)
             return 0.0, last_logged
-        self._health.stands_by(holder_of(lease))
+        self._health.stand_by(holder_of(lease))
         return free_after, _log_once(f"standing by: {holder_of(lease)} holds Lease {self._election.key}", last_logged)
 
     async def _find(self) -> Object | None:

@@ -67,14 +67,14 @@ class Renewals:
         """When it was made or given back, by the API server's clock; None while somebody holds it."""
         return self._free_since.get(key)
 
-    def quiet_for(self, key: Key) -> timedelta | None:
+    def unchanged_for(self, key: Key) -> timedelta | None:
         """How long it was listed and had not changed; None if nobody ever held it."""
         seen = self._seen.get(key)
         return timedelta(seconds=max(0.0, self._watched_seconds - seen[1])) if seen else None
 
-    def quiet(self, longer_than: Callable[[timedelta], bool]) -> set[Key]:
-        """The Leases that somebody held and that are quiet for that long."""
-        return {key for key in self._seen if longer_than(self.quiet_for(key) or timedelta(0))}
+    def unchanged(self, longer_than: Callable[[timedelta], bool]) -> set[Key]:
+        """Return the Leases that somebody held and that have not changed for that long."""
+        return {key for key in self._seen if longer_than(self.unchanged_for(key) or timedelta(0))}
 
 
 def _ahead(lease: Object) -> timedelta:

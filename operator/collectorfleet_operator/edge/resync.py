@@ -26,7 +26,13 @@ from collectorfleet_operator.children.timeline import CONFIG_MAP
 from collectorfleet_operator.decide.driver_lost import is_driver_lost
 from collectorfleet_operator.decide.events import EVENT
 from collectorfleet_operator.decide.situation import Warned
-from collectorfleet_operator.decide.warnings import Heard, fields_of_event, heard, relevant, uid_of_subject
+from collectorfleet_operator.decide.warnings import (
+    WarningsSeen,
+    fields_of_event,
+    relevant,
+    uid_of_subject,
+    warnings_seen,
+)
 from collectorfleet_operator.edge.cache import Cache
 from collectorfleet_operator.edge.client import Kube
 from collectorfleet_operator.edge.errors import NotServedError, RefusedError
@@ -74,7 +80,7 @@ class Resync:
         # Fleets whose driver counted as lost when Leases were last listed.
         self._lost: set[Key] = set()
         self.warnings: dict[Key, list[Warned]] = {}
-        self._heard: dict[Key, Heard] = {}
+        self._warnings_seen: dict[Key, WarningsSeen] = {}
         self.code_changes: dict[Key, datetime] = {}
 
     async def list_everything(self) -> set[Kind]:
@@ -119,10 +125,10 @@ class Resync:
         try:
             await self._list_each(LISTED_OFTEN)
         finally:
-            before, self._lost = self._lost, self._quiet()
+            before, self._lost = self._lost, self._fleets_with_lost_driver()
             self._concerns(before ^ self._lost)
 
-    async def newly_warned(self) -> None:
+    async def list_warnings(self) -> None:
         """Concerns fleets that are not ready and of whose children there are other warnings to tell than before."""
         waiting = {key: fleet for key, fleet in self._cache.summaries().items() if not fleet.is_settled}
         found: dict[Key, list[Warned]] = {}
@@ -140,9 +146,9 @@ class Resync:
             for number, (key, about) in enumerate(warnings.items()):
                 await _give_way(number)
                 found[key] = relevant(about, self._now())
-        now_heard = {key: heard(about, waiting[key].warnings_count_from) for key, about in found.items()}
-        changed = {key for key in waiting if now_heard.get(key, []) != self._heard.get(key, [])}
-        self._heard = now_heard
+        now_seen = {key: warnings_seen(about, waiting[key].warnings_count_from) for key, about in found.items()}
+        changed = {key for key in waiting if now_seen.get(key, []) != self._warnings_seen.get(key, [])}
+        self._warnings_seen = now_seen
         self.warnings.clear()
         self.warnings.update(found)
         self._concerns(changed)
@@ -220,18 +226,18 @@ class Resync:
         items = self._kube.list(kind, scope, listing, label=label, metadata_alone=kind in METADATA_ALONE)
         async for item in items:
             if isinstance(item, Unchanged):
-                relist.still(item.key)
+                relist.keep(item.key)
             else:
                 self._concerns(relist.put(item))
         self._concerns(relist.complete(listing.resource_version))
-        self._freshness.listed(kind, scope)
+        self._freshness.record_list(kind, scope)
         self._listed.add((kind, scope))
 
     def _is_refused(self, kind: Kind, scope: str | None, error: RefusedError) -> None:
         self._refusals[kind, scope] = error
         if (kind, scope) not in self._listed:
             self._unlisted[scope].add(kind)
-            self._freshness.not_listed(kind, scope)
+            self._freshness.record_refused_list(kind, scope)
 
     def _is_allowed(self, kind: Kind, scope: str | None) -> None:
         self._refusals.pop((kind, scope), None)
@@ -246,13 +252,15 @@ class Resync:
         except RefusedError:
             return True
         except NotServedError:
-            self._freshness.not_served(kind)
+            self._freshness.forget(kind)
             return False
         return True
 
-    def _quiet(self) -> set[Key]:
+    def _fleets_with_lost_driver(self) -> set[Key]:
         """Fleets whose driver does not renew its Lease any more."""
-        return {fleet for fleet, lease in self._cache.quiet(is_driver_lost) if LEASE_CHILD.key(fleet) == lease}
+        return {
+            fleet for fleet, lease in self._cache.leases_unchanged(is_driver_lost) if LEASE_CHILD.key(fleet) == lease
+        }
 
 
 async def _give_way(number: int) -> None:

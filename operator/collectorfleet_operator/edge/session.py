@@ -63,8 +63,8 @@ class Session:
             self._kube, self._cache, process.freshness, settings.scopes, process.now, self._look_at, provided
         )
         self._over = asyncio.Event()
-        # A watch that begins says nothing of what happened before.
-        self._unheard = asyncio.Event()
+        # A watch that begins delivers nothing of what happened before.
+        self._watch_began = asyncio.Event()
 
     async def run(self) -> None:
         """Run until the process is told to stop, or until the next session has to begin."""
@@ -75,7 +75,7 @@ class Session:
         _log_missing(missing)
         kinds = [kind for kind in WATCHED if kind not in missing | self._unserved]
         for kind in kinds:
-            self._process.freshness.heard(kind)
+            self._process.freshness.record_event(kind)
         reconcile = self._process.instruments.timed(partial(self._reconcile, self._reconciler(missing)))
         watching = asyncio.create_task(self._watch(kinds), name="watch")
         tasks = [
@@ -131,7 +131,7 @@ class Session:
             except KubeError as error:
                 if not isinstance(error, UnavailableError):
                     # It answers; starting anew would change nothing.
-                    self._health.heard()
+                    self._health.record_answer()
                 text = f"no {FLEET.full_name}: apply the CRD" if isinstance(error, NotServedError) else str(error)
                 if text != logged:
                     log.warning("waiting: %s", text)
@@ -141,7 +141,7 @@ class Session:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._stop.wait(), retry_seconds(max(1, refused)))
             else:
-                self._health.serves()
+                self._health.begin_serving()
                 return missing
         return None
 
@@ -153,11 +153,11 @@ class Session:
             # Where there is no KubeRay, fleets wait for it.
             Step(partial(self._served_kinds_changed, missing), 1 if RAYCLUSTER in missing else TICKS_PER_FULL_LIST),
         ]
-        return Ticks(steps, self._health.heard, self._unheard)
+        return Ticks(steps, self._health.record_answer, self._watch_began)
 
     def _warnings(self) -> Ticks:
         """Beside the others, which wait for nothing of it: no fleet's state hangs on warnings, nor does health."""
-        return Ticks([Step(self._resync.newly_warned, 2)], lambda: None, asyncio.Event())
+        return Ticks([Step(self._resync.list_warnings, 2)], lambda: None, asyncio.Event())
 
     async def _look_at_code(self) -> None:
         """As often as everything is listed, and beside it: it is a request for each ConfigMap."""
@@ -195,15 +195,15 @@ class Session:
         )
 
     def _take_news(self, kind: Kind, event: str | None, obj: Object) -> None:
-        self._process.freshness.heard(kind)
+        self._process.freshness.record_event(kind)
         take = self._cache.remove if event == "DELETED" else self._cache.put
         self._look_at(take(kind, obj))
 
     def _take_beginning(self, resource: str) -> None:
         for kind in WATCHED:
             if kind.full_name == resource:
-                self._process.freshness.heard(kind)
-        self._unheard.set()
+                self._process.freshness.record_event(kind)
+        self._watch_began.set()
 
     def _look_at(self, fleets: Iterable[Key]) -> None:
         for key in fleets:

@@ -44,15 +44,15 @@ class Step:
 
 
 class Ticks:
-    """Takes ``steps`` in their order; ``heard`` is called whenever the API server answered every request.
+    """Takes ``steps`` in their order; calls ``record_answer`` whenever the API server answered every request.
 
-    ``unheard`` is set where a watch began, which says nothing of what happened before.
+    ``watch_began`` is set when a watch begins, which delivers nothing of what happened before.
     """
 
-    def __init__(self, steps: Sequence[Step], heard: Callable[[], None], unheard: asyncio.Event) -> None:
+    def __init__(self, steps: Sequence[Step], record_answer: Callable[[], None], watch_began: asyncio.Event) -> None:
         self._steps = steps
-        self._heard = heard
-        self._unheard = unheard
+        self._record_answer = record_answer
+        self._watch_began = watch_began
         self._ticks = 0
         self._unanswered = 0  # ticks in a row
         self._refused: set[Step] = set()
@@ -92,7 +92,7 @@ class Ticks:
         if self._unanswered:
             self._unanswered = 0
             log.info("the API server answers again")
-        self._heard()
+        self._record_answer()
         return False
 
     def _is_listed(self, step: Step) -> None:
@@ -104,8 +104,8 @@ class Ticks:
     async def _pause(self) -> bool:
         """Wait until the next tick; True if it is to say what watches that began did not."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._unheard.wait(), self.pause_seconds)
+            await asyncio.wait_for(self._watch_began.wait(), self.pause_seconds)
             await asyncio.sleep(TOGETHER_SECONDS)
-            self._unheard.clear()
+            self._watch_began.clear()
             return True
         return False

@@ -169,13 +169,13 @@ def reconciled(world: World) -> tuple[list[Exception], OpenKube]:
 
 def of_all_fleets(world: World) -> list[Metric]:
     """What goes over every fleet, and so must not fail on one."""
-    world.cache.quiet(is_driver_lost)
+    world.cache.leases_unchanged(is_driver_lost)
     fleets = world.cache.summaries()
     lists = PlayedLists(ours())
     resync = Resync(lists, world.cache, Freshness(lambda: 0.0), (None,), lambda: NOON, lambda _: None)  # type: ignore[arg-type]
 
     async def run() -> None:
-        await resync.newly_warned()
+        await resync.list_warnings()
         await resync.look_at_code()
 
     asyncio.run(run())
@@ -219,7 +219,7 @@ def test_whatever_an_event_holds_the_warnings_of_other_fleets_are_heard(odd: Obj
     about = {"kind": "Pod", "uid": metadata(world.pods("driver")[0])["uid"]}
     times = {"firstTimestamp": "2026-07-01T11:59:00Z", "lastTimestamp": "2026-07-01T12:00:00Z"}
     lists.events = [{**times, **odd}, {"involvedObject": about, "reason": "Failed", "message": "", **times}]
-    asyncio.run(resync.newly_warned())
+    asyncio.run(resync.list_warnings())
     assert [one.reason for one in resync.warnings[KEY]] == ["Failed"]
 
 

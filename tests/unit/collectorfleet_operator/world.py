@@ -151,7 +151,7 @@ class World:
     def until_told(self) -> timedelta | None:
         """How long until the fleet is looked at if nothing happens: its deadline, or a list finds its driver lost."""
         waits = [self.plan().again_after]
-        quiet = self.seen().driver_quiet_for
+        quiet = self.seen().lease_unchanged_for
         if quiet is not None and not is_driver_lost(quiet):
             waits.append(LOST_AFTER - quiet)
         return min((wait for wait in waits if wait is not None), default=None)

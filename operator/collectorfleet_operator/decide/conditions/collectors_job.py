@@ -14,7 +14,7 @@ from collectorfleet_operator.decide.conditions.pod_messages import describe_lost
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pod_owner import PodOwner
 from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE, PodProblem
-from collectorfleet_operator.decide.pods import common_problem, count_ready, newest, staying
+from collectorfleet_operator.decide.pods import common_problem, count_ready, newest, not_terminating
 from collectorfleet_operator.decide.situation import Situation, Warned
 from collectorfleet_operator.decide.warnings import newest_about
 
@@ -54,7 +54,7 @@ def _earlier(seen: Situation) -> str:
 
 def _pods(seen: Situation, job: PodOwner) -> Finding:
     wanted = sum(size.pods for size in job.sizes.values())
-    found = staying(_newest_of_each(seen.workers, wanted))
+    found = not_terminating(_newest_of_each(seen.workers, wanted))
     ready = min(count_ready(found), wanted)
     if ready >= wanted:
         return Finding(condition(_TYPE, True, Reason.READY, f"{ready} of {wanted} worker pods are ready"))

@@ -1,4 +1,4 @@
-"""``DriverRunning``: told by the driver's pod and by how long its Lease has been quiet. Pure."""
+"""``DriverRunning``: told by the driver's pod and by how long its Lease has not changed. Pure."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _running(seen: Situation, pod: Pod) -> Finding:
 
 def _lost(seen: Situation, pod: Pod) -> str:
     lease = f"Lease {names.driver_name(seen.fleet.metadata.name)}"
-    if is_driver_lost(seen.driver_quiet_for):
+    if is_driver_lost(seen.lease_unchanged_for):
         what = f"has not renewed {lease} for more than {LOST_AFTER.seconds} s"
     else:
         what = f"has run for {TAKES_LEASE_WITHIN.seconds} s without {lease}"

@@ -16,7 +16,7 @@ from collectorfleet_operator.decide.conditions.pod_messages import describe_lost
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pod_owner import PodOwner
 from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE
-from collectorfleet_operator.decide.pods import common_problem, count_ready, staying
+from collectorfleet_operator.decide.pods import common_problem, count_ready, not_terminating
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.warnings import newest_about
 
@@ -31,7 +31,7 @@ def with_evaluators(seen: Situation, cluster: PodOwner, workers: str, late: str)
     size = cluster.sizes.get(names.EVALUATOR_GROUP)
     if size is None:
         return _ready(f"the head and {workers}")
-    found = staying(seen.evaluators)
+    found = not_terminating(seen.evaluators)
     ready = min(count_ready(found), size.pods)
     if ready >= size.pods:
         return _ready(f"the head, {workers} and {ready} of {size.pods} evaluator pods")

@@ -18,7 +18,7 @@ from collectorfleet_operator.decide.kuberay import is_late
 from collectorfleet_operator.decide.pod import Pod
 from collectorfleet_operator.decide.pod_owner import PodOwner
 from collectorfleet_operator.decide.pod_problem import UNSCHEDULABLE, PodProblem
-from collectorfleet_operator.decide.pods import common_problem, count_ready, staying
+from collectorfleet_operator.decide.pods import common_problem, count_ready, not_terminating
 from collectorfleet_operator.decide.situation import Situation, Warned
 from collectorfleet_operator.decide.warnings import newest_about
 
@@ -68,7 +68,7 @@ def _earlier(seen: Situation) -> str | None:
 
 def _pods(seen: Situation, cluster: PodOwner, late: str) -> Finding:
     """``late``: what is asked where KubeRay has not made all pods."""
-    heads, workers = staying(seen.heads), staying(seen.workers)
+    heads, workers = not_terminating(seen.heads), not_terminating(seen.workers)
     sizes = cluster.worker_sizes
     wanted = sum(size.pods for size in sizes.values())
     ready_pods = {group: _ready_pods(seen, group, size) for group, size in sizes.items()}
@@ -111,7 +111,7 @@ def _secret_taken(cluster: PodOwner) -> str:
 
 def _ready_pods(seen: Situation, group: str, size: GroupSize) -> int:
     # One that is to go may still be ready.
-    return min(count_ready(staying(seen.of_group(group))), size.pods)
+    return min(count_ready(not_terminating(seen.of_group(group))), size.pods)
 
 
 def _problem(
@@ -131,4 +131,4 @@ def _of_workers(seen: Situation, workers: Sequence[Pod], groups: Sequence[str]) 
     """The commonest problem of the worker pods; of each group by its name, where there are several."""
     if len(groups) == 1:
         return [common_problem(workers, "worker pods")]
-    return [common_problem(staying(seen.of_group(name)), f"worker pods of group {name}") for name in groups]
+    return [common_problem(not_terminating(seen.of_group(name)), f"worker pods of group {name}") for name in groups]

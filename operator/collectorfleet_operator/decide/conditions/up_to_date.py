@@ -11,7 +11,7 @@ from collectorfleet_api.v1alpha1 import Condition, ConditionType, Reason
 from collectorfleet_operator.decide.job import Job
 from collectorfleet_operator.decide.replacing import why_replaced
 from collectorfleet_operator.decide.retry import runs_another_spec
-from collectorfleet_operator.decide.rolling import stale
+from collectorfleet_operator.decide.rolling import outdated_pods
 from collectorfleet_operator.decide.situation import Situation
 from collectorfleet_operator.decide.stopping import changed_pods, is_rolled, only_workers_changed, why_held
 
@@ -57,7 +57,7 @@ def up_to_date_after(seen: Situation, end: Over) -> Condition:
 
 def _replaced(seen: Situation) -> str:
     """Return the pods that are to be replaced, in words: ``1 of 4 worker pods``; empty if none is."""
-    old = stale(seen)
+    old = outdated_pods(seen)
     counts = (
         (sum(pod.group != EVALUATOR_GROUP for pod in old), len(seen.workers), "worker"),
         (sum(pod.group == EVALUATOR_GROUP for pod in old), len(seen.evaluators), "evaluator"),

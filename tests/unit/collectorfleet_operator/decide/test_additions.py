@@ -8,7 +8,7 @@ import pytest
 from tests.unit.collectorfleet_operator.world import World, condition, running
 
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.decide.rolling import stale, to_drain
+from collectorfleet_operator.decide.rolling import outdated_pods, to_drain
 from collectorfleet_operator.objects import Object, metadata
 
 ROLLING = {"spec.updateStrategy": {"type": "RollingUpdate"}}
@@ -37,7 +37,7 @@ def test_pods_to_which_kuberay_adds_labels_and_annotations_are_as_the_fleet_asks
     before = world.look()
     add_to_pods(world)
     assert world.plan().actions == ()
-    assert stale(world.seen()) == []
+    assert outdated_pods(world.seen()) == []
     assert to_drain(world.seen()) == []
     assert world.look() == before
 
@@ -50,7 +50,7 @@ def test_new_pods_with_such_labels_end_a_rolling_update() -> None:
     world.make_pods()
     world.run_pods("worker")
     add_to_pods(world)
-    assert stale(world.seen()) == []
+    assert outdated_pods(world.seen()) == []
     assert world.plan().actions == ()
     assert condition(world.look(), "UpToDate").status.value == "True"
 

@@ -17,7 +17,7 @@ from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.children.workload import WORKLOAD
 from collectorfleet_operator.decide.actions import Delete
 from collectorfleet_operator.decide.events import condition_changes
-from collectorfleet_operator.decide.rolling import stale
+from collectorfleet_operator.decide.rolling import outdated_pods
 from collectorfleet_operator.decide.situation import Refused
 from collectorfleet_operator.objects import has_condition, name_of, uid_of
 
@@ -240,7 +240,7 @@ def test_a_changed_template_of_workers_drains_those_and_replaces_evaluators_with
     assert told(status, "UpToDate")[2] == (
         "4 of 4 worker pods and 2 of 2 evaluator pods still have to be replaced by pods of the changed template"
     )
-    assert len(stale(world.seen())) == 6
+    assert len(outdated_pods(world.seen())) == 6
 
 
 def test_a_queue_has_quota_for_evaluators_and_is_told_that_pods_are_ready_without_them() -> None:

@@ -8,7 +8,7 @@ from tests.unit.collectorfleet_operator.world import World, kinds, running, told
 
 from collectorfleet_operator.children.group_sizes import GroupSize, sizes_of
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.decide.rolling import stale
+from collectorfleet_operator.decide.rolling import outdated_pods
 from collectorfleet_operator.objects import label
 
 SMALL: dict[str, Any] = {"name": "small", "replicas": 3}
@@ -58,7 +58,7 @@ def test_a_changed_template_of_one_group_replaces_its_pods_alone() -> None:
     slow = {**BIG, "workers": {**BIG["workers"], "template": {"spec": {"nodeSelector": {"disk": "slow"}}}}}
     world.edit({**ROLLING, "spec.collectors.groups": [SMALL, slow]})
     assert kinds(world.carry_out()) == ["Update Job", "Update RayCluster"]
-    old = stale(world.seen())
+    old = outdated_pods(world.seen())
     assert [pod.group for pod in old] == ["big"]
     orders = world.look(world.now).orders
     assert orders is not None

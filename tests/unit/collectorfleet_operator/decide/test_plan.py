@@ -21,9 +21,9 @@ from collectorfleet_operator.children.role import ROLE
 from collectorfleet_operator.children.role_binding import ROLE_BINDING
 from collectorfleet_operator.children.service_account import SERVICE_ACCOUNT
 from collectorfleet_operator.decide.actions import Action, Delete, Update
-from collectorfleet_operator.decide.deleted_cluster import takes_the_driver_with_it
+from collectorfleet_operator.decide.deleted_cluster import driver_lost_its_raycluster
 from collectorfleet_operator.decide.plan import Plan, plan
-from collectorfleet_operator.decide.stopping import is_overdue, why_not_asked
+from collectorfleet_operator.decide.stopping import is_overdue, why_ended_without_request
 from collectorfleet_operator.objects import name_of
 
 EVERYTHING = [
@@ -326,7 +326,7 @@ def test_a_pod_named_for_deletion_exists_and_a_driver_with_progress_keeps_its_jo
         names = set(map(name_of, world.pods("worker")))
         seen = world.seen()
         has_ended = seen.job is not None and bool(world.get(JOB, DRIVER).get("status"))
-        is_driver_lost = why_not_asked(seen) or takes_the_driver_with_it(seen)
+        is_driver_lost = why_ended_without_request(seen) or driver_lost_its_raycluster(seen)
         waited_for = not (has_ended or is_driver_lost or is_overdue(seen))
         actions = world.carry_out()
         for action in actions:

@@ -11,7 +11,7 @@ from collectorfleet_api.conditions.condition import is_true
 from collectorfleet_operator.children.driver_job import JOB
 from collectorfleet_operator.children.group_sizes import sizes_of
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
-from collectorfleet_operator.decide.rolling import stale
+from collectorfleet_operator.decide.rolling import outdated_pods
 from collectorfleet_operator.objects import Object, name_of, uid_of
 
 ROLLING = {"spec.updateStrategy": {"type": "RollingUpdate"}}
@@ -41,7 +41,7 @@ def drained(world: World) -> None:
 
 
 def old(world: World) -> list[str]:
-    return [pod.name for pod in stale(world.seen())]
+    return [pod.name for pod in outdated_pods(world.seen())]
 
 
 def test_the_driver_goes_on_and_needs_no_checkpoint() -> None:

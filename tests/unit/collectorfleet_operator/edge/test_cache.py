@@ -119,10 +119,10 @@ def test_a_lease_that_is_made_again_was_never_held() -> None:
     key = Key("lab", "cheetah-driver")
     held = {**pod(key.name, 2), "spec": {"holderIdentity": "driver-1", "renewTime": "12:00"}}
     seen.put(LEASE, held)
-    assert seen.quiet_for(key) == timedelta(0)
+    assert seen.unchanged_for(key) == timedelta(0)
     seen.remove(LEASE, held)
     seen.put(LEASE, pod(key.name, 3, uid="new"))
-    assert seen.quiet_for(key) is None
+    assert seen.unchanged_for(key) is None
 
 
 @pytest.mark.parametrize("kind", [FLEET, JOB], ids=str)
@@ -198,7 +198,7 @@ def test_news_that_come_while_a_list_is_read_stand() -> None:
     assert relist.put(pod("a", 1, uid="a")) == set()
     seen.remove(POD, pod("c", 9, uid="c"))
     seen.put(POD, pod("d", 8, uid="d"))
-    relist.still(Key("lab", "c"))
+    relist.keep(Key("lab", "c"))
     assert relist.complete("7") == {FLEET_KEY}  # b went
     assert [one.name for one in seen.pods_of(FLEET_KEY)] == ["a", "d"]
 

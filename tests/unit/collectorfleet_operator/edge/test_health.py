@@ -35,7 +35,7 @@ def test_an_operator_that_hears_nothing_is_started_again() -> None:
     assert asked(health)[0] == 200
     clock.seconds = LIMIT_SECONDS
     assert asked(health)[0] == 503
-    health.heard()
+    health.record_answer()
     assert asked(health)[0] == 200
 
 
@@ -43,7 +43,7 @@ def test_an_operator_that_hears_nothing_is_started_again() -> None:
 def test_an_operator_that_hangs_on_one_fleet_is_started_again_although_it_hears(seconds: float, status: int) -> None:
     health = health_by(Clock())
     health.begin_work(lambda: seconds)
-    health.heard()
+    health.record_answer()
     found, text = asked(health)
     assert found == status
     assert text == f"last list 0 s ago, one fleet worked on for {seconds:.0f} s; the limit is 180 s\n"
@@ -59,19 +59,19 @@ def test_a_leader_that_cannot_list_fleets_is_not_ready_until_it_can() -> None:
     freshness = Freshness(clock)
     health = Health(clock, freshness)
     assert readiness(health) == (503, "waits to serve fleets\n")
-    freshness.listed(FLEET, "a")
-    health.serves()
+    freshness.record_list(FLEET, "a")
+    health.begin_serving()
     assert readiness(health)[0] == 200
     clock.seconds = UNLISTED_SECONDS
-    health.heard()  # it answers, and refuses
+    health.record_answer()  # it answers, and refuses
     assert readiness(health) == (503, "cannot serve fleets: last list of fleets 90 s ago; the limit is 90 s\n")
-    freshness.listed(FLEET, "b")
+    freshness.record_list(FLEET, "b")
     assert readiness(health) == (200, "serves fleets: last list of fleets 0 s ago; the limit is 90 s\n")
 
 
 def test_a_replica_that_stands_by_is_ready_however_old_its_lists_are() -> None:
     clock = Clock()
     health = health_by(clock)
-    health.stands_by("other")
+    health.stand_by("other")
     clock.seconds = 10 * UNLISTED_SECONDS
     assert readiness(health) == (200, "stands by while other serves fleets\n")

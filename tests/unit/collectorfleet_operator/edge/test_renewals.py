@@ -38,14 +38,14 @@ def test_a_lease_is_quiet_since_it_was_seen_to_change() -> None:
     clock = Clock()
     renewals = clock.renewals
     renewals.note(KEY, {"metadata": {"name": KEY.name}})
-    assert renewals.quiet_for(KEY) is None
+    assert renewals.unchanged_for(KEY) is None
     renewals.note(KEY, lease(holderIdentity="driver-1", renewTime="12:00"))
     clock.wait(7)
     # A change by somebody else is no renewal.
     renewals.note(KEY, lease(holderIdentity="driver-1", renewTime="12:00", leaseDurationSeconds=40))
-    assert renewals.quiet_for(KEY) == timedelta(seconds=7)
+    assert renewals.unchanged_for(KEY) == timedelta(seconds=7)
     renewals.note(KEY, lease(holderIdentity="driver-1", renewTime="12:07"))
-    assert renewals.quiet_for(KEY) == timedelta(0)
+    assert renewals.unchanged_for(KEY) == timedelta(0)
 
 
 def test_another_holder_is_a_change() -> None:
@@ -53,24 +53,24 @@ def test_another_holder_is_a_change() -> None:
     clock.renewals.note(KEY, lease(holderIdentity="driver-1", renewTime="12:00"))
     clock.wait(3)
     clock.renewals.note(KEY, lease(holderIdentity="driver-2", renewTime="12:00"))
-    assert clock.renewals.quiet_for(KEY) == timedelta(0)
+    assert clock.renewals.unchanged_for(KEY) == timedelta(0)
 
 
 def test_a_time_in_which_nobody_answered_is_not_the_drivers() -> None:
     clock = Clock()
     clock.renewals.note(KEY, lease(holderIdentity="driver-1", renewTime="12:00"))
     clock.seconds += 300
-    assert clock.renewals.quiet_for(KEY) == timedelta(0)
+    assert clock.renewals.unchanged_for(KEY) == timedelta(0)
     clock.wait(0)
     # It could not renew either, and has not had the time to since.
-    assert clock.renewals.quiet_for(KEY) == timedelta(seconds=LONGEST_STEP_SECONDS)
+    assert clock.renewals.unchanged_for(KEY) == timedelta(seconds=LONGEST_STEP_SECONDS)
 
 
 def test_a_lease_that_is_gone_is_forgotten() -> None:
     clock = Clock()
     clock.renewals.note(KEY, lease(holderIdentity="driver-1", renewTime="12:00"))
     clock.renewals.forget(KEY)
-    assert clock.renewals.quiet_for(KEY) is None
+    assert clock.renewals.unchanged_for(KEY) is None
 
 
 def test_a_list_that_breaks_off_watches_nobody() -> None:
@@ -80,10 +80,10 @@ def test_a_list_that_breaks_off_watches_nobody() -> None:
     for _ in range(10):
         clock.seconds += 5
         clock.renewals.listing()
-    assert clock.renewals.quiet_for(KEY) == timedelta(seconds=5)
+    assert clock.renewals.unchanged_for(KEY) == timedelta(seconds=5)
     # What it did say of a Lease counts.
     clock.renewals.note(KEY, lease(holderIdentity="driver-1", renewTime="12:55"))
-    assert clock.renewals.quiet_for(KEY) == timedelta(0)
+    assert clock.renewals.unchanged_for(KEY) == timedelta(0)
 
 
 @pytest.mark.parametrize(
@@ -109,4 +109,4 @@ def test_a_driver_that_writes_an_impossible_time_is_in_step_and_renews(renewed: 
     clock.renewals.note(KEY, said)
     assert clock.renewals.ahead(KEY) == timedelta(0)
     clock.wait(5)
-    assert clock.renewals.quiet_for(KEY) == timedelta(seconds=5)
+    assert clock.renewals.unchanged_for(KEY) == timedelta(seconds=5)

@@ -210,7 +210,7 @@ def test_warnings_of_one_namespace_are_told_where_those_of_another_are_refused()
     watcher.lists.events = [{"involvedObject": about, "lastTimestamp": time, "reason": "Quota"}]
     watcher.lists.refused_in = {(EVENT, "a")}
     with pytest.raises(RefusedError):
-        watcher.after(watcher.resync.newly_warned)
+        watcher.after(watcher.resync.list_warnings)
     assert set(watcher.told) == {KEY}
 
 
@@ -219,7 +219,7 @@ def test_events_are_not_listed_for_a_fleet_that_waits_in_a_queue() -> None:
     watcher.list_all()
     assert not watcher.cache.summaries()[KEY].is_settled
     watcher.lists.refused = {EVENT}
-    assert watcher.after(watcher.resync.newly_warned) == set()
+    assert watcher.after(watcher.resync.list_warnings) == set()
 
 
 @pytest.mark.parametrize("odd", [{}, {"involvedObject": None}, {"involvedObject": [], "message": 3, "series": "x"}])
@@ -229,7 +229,7 @@ def test_an_odd_event_hides_no_other(odd: Object) -> None:
     uid, time = metadata(watcher.lists.objects[JOB, DRIVER])["uid"], NOON.strftime("%Y-%m-%dT%H:%M:%SZ")
     about = {"kind": "Job", "uid": uid}
     watcher.lists.events = [odd, {"involvedObject": about, "lastTimestamp": time, "reason": "Quota"}]
-    assert watcher.after(watcher.resync.newly_warned) == {KEY}
+    assert watcher.after(watcher.resync.list_warnings) == {KEY}
 
 
 def test_a_list_that_breaks_off_takes_nothing_away() -> None:
@@ -318,12 +318,12 @@ def test_a_warning_about_a_child_concerns_its_fleet_when_it_comes_and_when_it_go
     about: dict[str, Any] = {"involvedObject": {"kind": "Job", "uid": uid}, "lastTimestamp": time, "reason": "Quota"}
     other = {**about, "involvedObject": {"kind": "Job", "uid": "another's"}}
     watcher.lists.events = [other]
-    assert watcher.after(watcher.resync.newly_warned) == set()
+    assert watcher.after(watcher.resync.list_warnings) == set()
     watcher.lists.events = [other, about]
-    assert watcher.after(watcher.resync.newly_warned) == {KEY}
-    assert watcher.after(watcher.resync.newly_warned) == set()
+    assert watcher.after(watcher.resync.list_warnings) == {KEY}
+    assert watcher.after(watcher.resync.list_warnings) == set()
     watcher.lists.events = [other]
-    assert watcher.after(watcher.resync.newly_warned) == {KEY}
+    assert watcher.after(watcher.resync.list_warnings) == {KEY}
 
 
 def test_a_warning_that_is_repeated_concerns_its_fleet_once_it_may_be_why_a_condition_is_not_true() -> None:
@@ -339,7 +339,7 @@ def test_a_warning_that_is_repeated_concerns_its_fleet_once_it_may_be_why_a_cond
         last = later(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
         about = {"kind": "Job", "uid": uid}
         watcher.lists.events = [{"involvedObject": about, "lastTimestamp": last, "reason": "FailedCreate"}]
-        return watcher.after(watcher.resync.newly_warned)
+        return watcher.after(watcher.resync.list_warnings)
 
     # It is new, and of before all was well.
     assert repeated(-50) == {KEY}
@@ -359,14 +359,14 @@ def test_a_warning_concerns_its_fleet_once_more_when_what_it_explains_is_not_tru
     uid, last = metadata(watcher.lists.objects[RAYCLUSTER, KEY])["uid"], NOON.strftime("%Y-%m-%dT%H:%M:%SZ")
     about = {"kind": "RayCluster", "uid": uid}
     watcher.lists.events = [{"involvedObject": about, "lastTimestamp": last, "reason": "FailedCreate"}]
-    assert watcher.after(watcher.resync.newly_warned) == {KEY}
+    assert watcher.after(watcher.resync.list_warnings) == {KEY}
     world.collect(*world.pods("worker"))
     world.look()
     watcher.cache.put(
         FLEET, {**world.get(FLEET), "metadata": {**world.get(FLEET)["metadata"], "resourceVersion": "2000"}}
     )
-    assert watcher.after(watcher.resync.newly_warned) == {KEY}
-    assert watcher.after(watcher.resync.newly_warned) == set()
+    assert watcher.after(watcher.resync.list_warnings) == {KEY}
+    assert watcher.after(watcher.resync.list_warnings) == set()
 
 
 def test_warnings_about_many_fleets_keep_nobody_waiting() -> None:
@@ -388,7 +388,7 @@ def test_warnings_about_many_fleets_keep_nobody_waiting() -> None:
 
     async def both() -> None:
         beside = asyncio.create_task(others())
-        await watcher.resync.newly_warned()
+        await watcher.resync.list_warnings()
         beside.cancel()
 
     asyncio.run(both())

@@ -17,7 +17,7 @@ class Played:
     def __init__(self) -> None:
         self.failing: dict[str, Exception] = {}  # by step
         self.taken: list[str] = []
-        self.heard = 0
+        self.answers = 0
         self.is_to_end = False
         steps = [
             Step(self._step("often")),
@@ -36,7 +36,7 @@ class Played:
         return take
 
     def _hear(self) -> None:
-        self.heard += 1
+        self.answers += 1
 
     def tick(self, *, everything: bool = False) -> list[str]:
         self.taken.clear()
@@ -60,7 +60,7 @@ def test_leases_are_listed_with_every_tick_and_everything_with_every_sixth() -> 
     assert taken[2] == (["often"], ["often", "all", "warnings"])
     assert played.tick(everything=True) == ["often", "all", "warnings"]
     assert played.ticks.pause_seconds == TICK_SECONDS
-    assert played.heard == TICKS_PER_FULL_LIST + 1
+    assert played.answers == TICKS_PER_FULL_LIST + 1
 
 
 @pytest.mark.parametrize("step", ["often", "all", "warnings"])
@@ -70,7 +70,7 @@ def test_a_list_that_is_refused_changes_nothing_of_when_and_what_is_listed(step:
     for _ in range(3 * TICKS_PER_FULL_LIST):
         assert played.tick() == well.tick()
         assert played.ticks.pause_seconds == TICK_SECONDS
-    assert played.heard == well.heard
+    assert played.answers == well.answers
 
 
 def test_a_refusal_is_said_once_and_its_end_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -99,11 +99,11 @@ def test_a_server_that_does_not_answer_is_asked_less_and_less_often_and_then_for
         pauses.append(played.ticks.pause_seconds)
         assert played.tick() == ["often", "all"]
     assert pauses == [2, 4, 8, 16, 30, 30]
-    assert played.heard == 0
+    assert played.answers == 0
     played.failing.clear()
     assert played.tick() == ["often", "all", "warnings"]
     assert played.ticks.pause_seconds == TICK_SECONDS
-    assert played.heard == 1
+    assert played.answers == 1
     assert caplog.messages == [
         "the API server does not answer: list: too many requests",
         "the API server answers again",
@@ -125,10 +125,10 @@ def test_a_watch_that_begins_has_everything_listed_at_once() -> None:
         return True
 
     async def run() -> bool:
-        unheard = asyncio.Event()
-        unheard.set()
-        await Ticks([Step(take, TICKS_PER_FULL_LIST)], lambda: None, unheard).run()
-        return unheard.is_set()
+        watch_began = asyncio.Event()
+        watch_began.set()
+        await Ticks([Step(take, TICKS_PER_FULL_LIST)], lambda: None, watch_began).run()
+        return watch_began.is_set()
 
     assert not asyncio.run(run())
     assert taken == ["all"]
