@@ -16,6 +16,8 @@ HOOKS = ROOT / ".pre-commit-config.yaml"
 CONTAINER = ROOT / ".devcontainer/devcontainer.json"
 IMAGE = re.compile(r"ghcr\.io/collectorfleet/(?:collectorfleet|operator):(\d[\w.-]*)")
 
+NAMED_TEST = re.compile(r"^def (test_\w+)\(", re.MULTILINE)
+
 
 def hooks() -> list[dict[str, Any]]:
     """Return the hooks of all repositories of hooks."""
@@ -51,6 +53,18 @@ def test_a_commit_is_checked_by_what_continuous_integration_runs() -> None:
 def test_the_development_container_has_the_python_and_the_debian_of_the_images(dockerfile: str) -> None:
     (base,) = re.findall(r"^ARG BASE=(\S+)$", (ROOT / dockerfile).read_text(), flags=re.MULTILINE)
     assert container()["image"] == base.replace("-slim", "")
+
+
+def test_the_way_of_an_option_names_files_and_tests_that_exist() -> None:
+    _, _, rest = (ROOT / "CONTRIBUTING.md").read_text().partition("## Add an option to `spec.collection`")
+    section = rest.partition("\n## ")[0]
+    files = re.findall(r"`([\w/-]+\.(?:py|md))`", section)
+    assert len(files) == 8
+    assert [name for name in files if not (ROOT / name).is_file()] == []
+    defined = {name for one in (ROOT / "tests/unit").rglob("test_*.py") for name in NAMED_TEST.findall(one.read_text())}
+    named = set(re.findall(r"`(test_\w+)`", section))
+    assert len(named) == 5
+    assert named <= defined
 
 
 def test_the_guide_to_releases_describes_each_job() -> None:
