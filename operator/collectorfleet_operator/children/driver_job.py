@@ -167,7 +167,7 @@ def started_with(job: Object) -> Object | None:
     return spec
 
 
-def has_taken_up_workers(job: Object) -> bool:
+def has_changed_workers(job: Object) -> bool:
     """Whether the worker pods of this driver were changed since it was started."""
     return annotation(job, _WORKERS) is not None
 

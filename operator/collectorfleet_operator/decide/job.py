@@ -12,7 +12,7 @@ from collectorfleet_operator.children.driver_job import (
     GENERATION_ANNOTATION,
     JOB,
     began_text,
-    has_taken_up_workers,
+    has_changed_workers,
     restarts_before,
     run_began_at,
 )
@@ -35,7 +35,7 @@ class Job(PodOwner):
     ``queue``: the LocalQueue that the driver was started by, empty without one. ``generation``: that of the spec which
     the driver runs. ``restarts_before`` counts the driver pods that were lost under earlier Jobs of the same start.
     ``run_began``: when the first of these Jobs began, as ``run_began_text`` in Kubernetes' format.
-    ``has_taken_up_workers``: the worker pods were changed since the driver was started.
+    ``has_changed_workers``: the worker pods were changed since the driver was started.
     """
 
     started: datetime | None
@@ -51,7 +51,7 @@ class Job(PodOwner):
     restarts_before: int
     run_began: datetime
     run_began_text: str
-    has_taken_up_workers: bool
+    has_changed_workers: bool
 
 
 def read_job(stored: Object) -> Job:
@@ -74,7 +74,7 @@ def read_job(stored: Object) -> Job:
         restarts_before=restarts_before(stored),
         run_began=run_began_at(stored),
         run_began_text=began_text(stored),
-        has_taken_up_workers=has_taken_up_workers(stored),
+        has_changed_workers=has_changed_workers(stored),
     )
 
 

@@ -110,7 +110,7 @@ class Situation:
     # Since the driver's container began, or its Lease was given back, by their clocks; None: the Lease is its.
     driver_without_lease_for: timedelta | None = None
     # How far the driver's clock is ahead of the API server's.
-    driver_ahead: timedelta = timedelta(0)
+    driver_clock_ahead: timedelta = timedelta(0)
     # When the ConfigMap of the fleet's code last changed, if the run failed; None: not known.
     code_changed_at: datetime | None = None
     # When the driver last wrote into the status, by the API server's clock, as Kubernetes writes times.
@@ -239,7 +239,7 @@ class Situation:
         report = self.fleet.status
         if report is None or report.fleet_uid is None or report.fleet_uid != self.fleet.metadata.uid:
             return None
-        return by_server_clock(report, self.driver_ahead) if self.driver_ahead else report
+        return by_server_clock(report, self.driver_clock_ahead) if self.driver_clock_ahead else report
 
     def is_ours(self, owner: PodOwner) -> bool:
         return owner.controller == self.fleet.metadata.uid

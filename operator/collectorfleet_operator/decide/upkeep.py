@@ -72,7 +72,7 @@ def _has_room(seen: Situation) -> bool:
 def _is_of_another_run(seen: Situation, cluster: PodOwner) -> bool:
     """Whether the cluster has to be made anew; Ray's worker groups alone change in place where the driver goes on."""
     changed = changed_cluster_parts(cluster.hashes, seen.present.spec)
-    if seen.present.spec.has_ray and seen.is_usable(seen.job) and seen.job.has_taken_up_workers:
+    if seen.present.spec.has_ray and seen.is_usable(seen.job) and seen.job.has_changed_workers:
         changed = {part for part in changed if not is_group(part)}
     return bool(changed)
 

@@ -124,13 +124,13 @@ class Cache:
         """How long the Lease was listed and had not changed; None if nobody ever held it."""
         return self._renewals.unchanged_for(lease)
 
-    def driver_ahead(self, lease: Key) -> timedelta:
+    def driver_clock_ahead(self, lease: Key) -> timedelta:
         """How far the clock of who holds the Lease is ahead of the API server's."""
-        return self._renewals.ahead(lease)
+        return self._renewals.clock_ahead(lease)
 
-    def free_since(self, lease: Key) -> datetime | None:
+    def unheld_since(self, lease: Key) -> datetime | None:
         """Since when nobody holds the Lease, by the API server's clock; None where somebody does."""
-        return self._renewals.free_since(lease)
+        return self._renewals.unheld_since(lease)
 
     def leases_unchanged(self, longer_than: Callable[[timedelta], bool]) -> list[tuple[Key, Key]]:
         """Return fleet and Lease of each Lease that somebody held and that has not changed for that long."""

@@ -94,12 +94,14 @@ def observe(
         return seen
     lease = cache.facts(Lease, of)
     if lease is not None and lease.is_held_by(pod):
-        return replace(seen, lease_unchanged_for=cache.unchanged_for(of), driver_ahead=cache.driver_ahead(of))
+        return replace(
+            seen, lease_unchanged_for=cache.unchanged_for(of), driver_clock_ahead=cache.driver_clock_ahead(of)
+        )
     began = pod.began.get(CONTAINER)
     if began is None:
         return seen
     # One that ends gives its Lease back a moment before its container has ended.
-    return replace(seen, driver_without_lease_for=now - max(began, cache.free_since(of) or began))
+    return replace(seen, driver_without_lease_for=now - max(began, cache.unheld_since(of) or began))
 
 
 def children_of(cache: Cache, key: Key) -> dict[Child, Object]:

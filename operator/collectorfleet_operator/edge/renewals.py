@@ -27,7 +27,7 @@ class Renewals:
         # Holder and renewal as the Lease says them, and after how much watching it began to.
         self._seen: dict[Key, tuple[tuple[str | None, str | None], float]] = {}
         self._ahead: dict[Key, timedelta] = {}
-        self._free_since: dict[Key, datetime | None] = {}
+        self._unheld_since: dict[Key, datetime | None] = {}
 
     def listing(self) -> None:
         """Leases are about to be noted, as they are now; that it was all of them, :meth:`listed` says."""
@@ -47,9 +47,9 @@ class Renewals:
         holder_and_renewal = (spec.get("holderIdentity"), spec.get("renewTime"))
         before = self._seen.get(key)
         if holder_and_renewal[0]:
-            self._free_since.pop(key, None)
+            self._unheld_since.pop(key, None)
         else:
-            self._free_since[key] = changed_at(lease)
+            self._unheld_since[key] = changed_at(lease)
         if any(holder_and_renewal) and (before is None or before[0] != holder_and_renewal):
             self._seen[key] = (holder_and_renewal, self._under_way[1] if self._under_way else self._watched_seconds)
             self._ahead[key] = _ahead(lease)
@@ -57,15 +57,15 @@ class Renewals:
     def forget(self, key: Key) -> None:
         self._seen.pop(key, None)
         self._ahead.pop(key, None)
-        self._free_since.pop(key, None)
+        self._unheld_since.pop(key, None)
 
-    def ahead(self, key: Key) -> timedelta:
+    def clock_ahead(self, key: Key) -> timedelta:
         """How far the holder's clock is ahead of the API server's, by its last renewal; 0 where they are in step."""
         return self._ahead.get(key, timedelta(0))
 
-    def free_since(self, key: Key) -> datetime | None:
+    def unheld_since(self, key: Key) -> datetime | None:
         """When it was made or given back, by the API server's clock; None while somebody holds it."""
-        return self._free_since.get(key)
+        return self._unheld_since.get(key)
 
     def unchanged_for(self, key: Key) -> timedelta | None:
         """How long it was listed and had not changed; None if nobody ever held it."""

@@ -94,9 +94,9 @@ def test_how_far_a_drivers_clock_is_ahead_is_read_from_its_renewals(renewed: str
     said = lease(holderIdentity="driver-1", renewTime=f"2026-07-01T{renewed}.000000Z")
     said["metadata"]["managedFields"] = [{"time": "2026-07-01T11:00:00Z"}, {"time": "2026-07-01T12:00:00Z"}]
     renewals.note(KEY, said)
-    assert renewals.ahead(KEY) == timedelta(seconds=seconds)
+    assert renewals.clock_ahead(KEY) == timedelta(seconds=seconds)
     renewals.forget(KEY)
-    assert renewals.ahead(KEY) == timedelta(0)
+    assert renewals.clock_ahead(KEY) == timedelta(0)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +107,6 @@ def test_a_driver_that_writes_an_impossible_time_is_in_step_and_renews(renewed: 
     said = lease(holderIdentity="driver-1", renewTime=renewed)
     said["metadata"]["managedFields"] = [{"time": "2026-07-01T12:00:00Z"}, {"time": renewed}, {}]
     clock.renewals.note(KEY, said)
-    assert clock.renewals.ahead(KEY) == timedelta(0)
+    assert clock.renewals.clock_ahead(KEY) == timedelta(0)
     clock.wait(5)
     assert clock.renewals.unchanged_for(KEY) == timedelta(seconds=5)
