@@ -123,3 +123,24 @@ def test_of_two_that_make_the_lease_one_is_refused() -> None:
         operator.write(0)
     assert holder_of(store.lease) == "a"
     assert not operators["b"].holds(0)
+
+
+def test_transitions_count_each_change_of_the_leader_and_no_renewal() -> None:
+    store, operators = both()
+    first, second = operators.values()
+
+    def lead(one: Operator, now: float) -> int:
+        one.look(now)
+        one.write(now)
+        assert holder_of(store.lease) == one.election.identity
+        return int(store.lease["spec"]["leaseTransitions"])
+
+    def leave(one: Operator) -> None:
+        assert store.write(one.election.given_back(store.lease))
+
+    assert [lead(first, 0), lead(first, 4)] == [0, 0]
+    leave(first)
+    assert [lead(second, 5), lead(second, 9)] == [1, 1]
+    leave(second)
+    assert lead(first, 10) == 2
+    assert store.lease["spec"]["acquireTime"] == "2026-01-01T00:00:10.000000Z"
