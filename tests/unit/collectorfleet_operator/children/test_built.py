@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+from tests.unit.collectorfleet_operator.children.fleets import cluster
 from tests.unit.collectorfleet_operator.world import World, kinds, running
 
-from collectorfleet_operator.children.built import BUILT
+from collectorfleet_operator.children.built import BUILT, as_it_was_built, built_hash
 from collectorfleet_operator.children.raycluster import RAYCLUSTER
 from collectorfleet_operator.objects import Object, annotation
 
@@ -64,3 +66,21 @@ def test_the_hash_does_not_follow_the_size() -> None:
         annotation(running({"spec.collectors.replicas": replicas}).get(RAYCLUSTER), BUILT) for replicas in (1, 9)
     )
     assert few == many
+
+
+def test_the_hash_is_of_what_is_in_the_spec_and_not_of_the_order_of_its_keys() -> None:
+    spec = cluster()["spec"]
+    assert built_hash(dict(reversed(spec.items()))) == built_hash(spec)
+    assert built_hash({**spec, "rayVersion": "2.0.0"}) != built_hash(spec)
+
+
+@pytest.mark.parametrize("stored_hash", ["0000000000000000", "ffffffffffffffff", None])
+def test_a_raycluster_of_another_spec_is_built_anew_by_this_release(stored_hash: str | None) -> None:
+    desired = cluster()
+    stored = cluster({"spec.collectors.replicas": 2})
+    annotations = stored["metadata"]["annotations"]
+    annotations[BUILT] = "0123456789abcdef"
+    change(stored)
+    assert as_it_was_built(stored, desired)["spec"]["headGroupSpec"]["rayStartParams"]["num-cpus"] == "1"
+    annotations["collectorfleet.dev/hash-group-collectors"] = stored_hash
+    assert as_it_was_built(stored, desired) is desired

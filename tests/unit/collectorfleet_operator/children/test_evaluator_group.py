@@ -116,6 +116,15 @@ def test_another_way_to_get_gpus_makes_the_pods_of_evaluators_with_gpus_anew_and
     assert changed(with_(resources={"gpu": 1})) == {"driver", "group-collectors", "group-evaluators"}
 
 
+def test_evaluators_with_gpus_follow_one_way_to_get_gpus_to_another() -> None:
+    def hashed(mode: str, evaluation: dict[str, Any]) -> str:
+        return hashes_of(fleet(evaluation | {"spec.workers.gpu": {"mode": mode}}).spec)["group-evaluators"]
+
+    with_gpu, without = with_(resources={"gpu": 1}), with_()
+    assert hashed("TimeSlicing", with_gpu) != hashed("MIG", with_gpu)
+    assert hashed("TimeSlicing", without) == hashed("MIG", without)
+
+
 def test_a_queue_is_asked_for_the_gpus_of_evaluators() -> None:
     queued = with_(resources={"gpu": 0.5}) | {"metadata.labels": {names.QUEUE_LABEL: "team"}}
     made = workload(fleet(queued), NEWEST_KUEUE)

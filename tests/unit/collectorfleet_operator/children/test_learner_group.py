@@ -61,3 +61,15 @@ def test_the_users_template_wins_and_the_pods_know_what_they_were_made_from() ->
 
 def test_a_fleet_without_learners_has_the_same_cluster_as_ever() -> None:
     assert list(worker_groups(cluster())) == ["collectors"]
+
+
+def test_pods_claim_their_gpus_only_where_gpus_are_claimed() -> None:
+    claimed = {"spec.learners": {**LEARNERS, "gpus": 1}, "spec.workers.gpu": {"mode": "DRA", "claimTemplate": "one"}}
+    spec = learner_group(cluster(claimed))["template"]["spec"]
+    assert spec["resourceClaims"] == [{"name": "gpus", "resourceClaimTemplateName": "one"}]
+    assert "resourceClaims" not in learners(gpus=1)["template"]["spec"]
+
+
+def test_a_raycluster_may_have_any_number_of_learner_pods() -> None:
+    made = learners()
+    assert (made["minReplicas"], made["maxReplicas"] >= 10_000) == (0, True)

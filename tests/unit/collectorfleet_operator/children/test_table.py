@@ -22,6 +22,7 @@ from collectorfleet_operator.children.table import (
     WORKLOAD_CHILD,
     Child,
     News,
+    child_named,
     manifests,
 )
 from collectorfleet_operator.children.token_secret import SECRET
@@ -106,3 +107,24 @@ def test_fleets_and_pods_are_followed_as_well(kind: Kind) -> None:
 def test_what_is_watched_or_listed_often_is_listed_too() -> None:
     assert {*WATCHED, *LISTED_OFTEN, *PROVIDERS} <= set(LISTED)
     assert len(LISTED) == len(set(LISTED)) == len({row.kind for row in CHILDREN}) + 2
+
+
+def test_an_event_tells_of_the_children_that_hold_quota_or_pods_and_of_no_others() -> None:
+    assert {str(row) for row in CHILDREN if row.announced} == {
+        "Workload FLEET",
+        "Job FLEET-driver",
+        "RayCluster FLEET",
+        "Job FLEET-collectors",
+    }
+
+
+def test_only_the_timeline_is_listed_without_its_content() -> None:
+    assert [str(row) for row in CHILDREN if row.metadata_alone] == ["ConfigMap FLEET-timeline"]
+
+
+@ROWS
+def test_a_stored_object_is_found_in_the_table_by_its_kind_and_name(row: Child) -> None:
+    stored_name = "".join([*row.name("cheetah")])  # equal to the name, and another object
+    assert child_named(row.kind, stored_name, "cheetah") is row
+    assert child_named(row.kind, stored_name, "hopper") is None
+    assert child_named(POD, stored_name, "cheetah") is None

@@ -6,7 +6,15 @@ import pytest
 from tests.unit.collectorfleet_operator.children.fleets import fleet
 
 from collectorfleet_api import names
-from collectorfleet_operator.children.workload import KueueVersion, newest_served, with_priority, workload
+from collectorfleet_operator.children.workload import (
+    FLAVOR,
+    PRIORITY_CLASS,
+    WORKLOAD,
+    KueueVersion,
+    newest_served,
+    with_priority,
+    workload,
+)
 from collectorfleet_operator.decide.workload import read_workload
 from collectorfleet_operator.objects import Object
 
@@ -63,3 +71,11 @@ def test_a_workload_has_the_priority_class_of_its_pods() -> None:
     made = workload(fleet({**QUEUED, "spec.workers.template": template}), KueueVersion.V1BETA2)
     classes = {one["name"]: one["template"]["spec"].get("priorityClassName") for one in made["spec"]["podSets"]}
     assert classes == {"driver": None, "head": None, "workers-collectors": "research"}
+
+
+def test_flavors_and_priority_classes_belong_to_the_cluster_and_workloads_to_a_namespace() -> None:
+    assert {kind.kind: kind.namespaced for kind in (FLAVOR, PRIORITY_CLASS, WORKLOAD)} == {
+        "ResourceFlavor": False,
+        "WorkloadPriorityClass": False,
+        "Workload": True,
+    }
