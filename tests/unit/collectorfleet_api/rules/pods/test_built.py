@@ -15,8 +15,12 @@ def problems(**fields: Any) -> list[tuple[str, str]]:
     return [(path_text(one.path), one.message) for one in built_problems(spec)]
 
 
+def with_container(**fields: Any) -> dict[str, Any]:
+    return {"containers": [{"name": "driver", "image": "lab:1", **fields}]}
+
+
 def container(**fields: Any) -> list[tuple[str, str]]:
-    return problems(containers=[{"name": "driver", "image": "lab:1", **fields}])
+    return problems(**with_container(**fields))
 
 
 HERE = "spec.containers[0]"
@@ -75,54 +79,54 @@ def test_a_volume_names_what_it_is_made_from(volume: dict[str, Any], path: str, 
 
 
 @pytest.mark.parametrize(
-    ("found", "path", "message"),
+    ("fields", "path", "message"),
     [
         pytest.param(
-            container(env=[{"name": "A", "valueFrom": {"configMapKeyRef": REF, "secretKeyRef": REF}}]),
+            with_container(env=[{"name": "A", "valueFrom": {"configMapKeyRef": REF, "secretKeyRef": REF}}]),
             f"{HERE}.env[0].valueFrom.secretKeyRef",
             "one source is allowed, and configMapKeyRef and secretKeyRef are set; keep one",
             id="two sources of a variable",
         ),
         pytest.param(
-            problems(volumes=[{"name": "data", "emptyDir": {}, "secret": {"secretName": "a"}}]),
+            {"volumes": [{"name": "data", "emptyDir": {}, "secret": {"secretName": "a"}}]},
             "spec.volumes[0].secret",
             "one kind of volume is allowed, and emptyDir and secret are set; keep one",
             id="two kinds of volume",
         ),
         pytest.param(
-            container(livenessProbe={"exec": {"command": ["a"]}, "tcpSocket": {"port": 1}}),
+            with_container(livenessProbe={"exec": {"command": ["a"]}, "tcpSocket": {"port": 1}}),
             f"{HERE}.livenessProbe.tcpSocket",
             "one action is allowed, and exec and tcpSocket are set; keep one",
             id="two actions of a probe",
         ),
         pytest.param(
-            container(livenessProbe={"periodSeconds": 1}),
+            with_container(livenessProbe={"periodSeconds": 1}),
             f"{HERE}.livenessProbe",
             "no action; set exec, grpc, httpGet or tcpSocket",
             id="no action of a probe",
         ),
         pytest.param(
-            problems(resourceClaims=[{"name": "gpus"}]),
+            {"resourceClaims": [{"name": "gpus"}]},
             "spec.resourceClaims[0]",
             "no claim; set resourceClaimName or resourceClaimTemplateName",
             id="no claim",
         ),
         pytest.param(
-            problems(volumes=[{"name": "a", "downwardAPI": {"items": [{"path": "a"}]}}]),
+            {"volumes": [{"name": "a", "downwardAPI": {"items": [{"path": "a"}]}}]},
             "spec.volumes[0].downwardAPI.items[0]",
             "no source; set fieldRef or resourceFieldRef",
             id="no source of a file",
         ),
         pytest.param(
-            container(lifecycle={"preStop": {}}),
+            with_container(lifecycle={"preStop": {}}),
             f"{HERE}.lifecycle.preStop",
             "no action; set exec, httpGet, sleep or tcpSocket",
             id="no action at the end",
         ),
     ],
 )
-def test_of_fields_that_exclude_each_other_one_is_kept(found: list[tuple[str, str]], path: str, message: str) -> None:
-    assert found == [(path, message)]
+def test_of_fields_that_exclude_each_other_one_is_kept(fields: dict[str, Any], path: str, message: str) -> None:
+    assert problems(**fields) == [(path, message)]
 
 
 def test_sources_of_a_whole_environment_are_one_each_beside_a_prefix() -> None:
