@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from typing import Any, get_origin
+from typing import Any
 
 import pytest
 from tests.cluster.binaries import ROOT
@@ -15,9 +14,7 @@ from tests.combinations.parts import EVALUATION, LEARNERS
 from tests.manifests import fleet
 from tests.unit.collectorfleet_operator.children import other_defaults
 
-from collectorfleet_api.rules.hash_defaults import DEFAULTS
-from collectorfleet_api.v1alpha1 import CollectorFleetSpec, Model
-from collectorfleet_api.v1alpha1.base import inner_model
+from collectorfleet_api.v1alpha1 import CollectorFleetSpec
 from collectorfleet_operator.children.hashes import changed_parts, hash_annotations, hashes_of, hashes_on
 from collectorfleet_operator.objects import Object
 
@@ -71,20 +68,6 @@ def test_a_release_with_other_defaults_sees_no_changed_spec() -> None:
     changed, hashes = json.loads(done.stdout)
     assert changed > 50
     assert hashes == [hashes_of(one) for one in specs]
-
-
-def test_every_default_of_the_spec_is_in_the_table() -> None:
-    assert dict(defaults_of(CollectorFleetSpec)) == DEFAULTS
-
-
-def defaults_of(model: type[Model], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, field in model.model_fields.items():
-        path, inner = f"{prefix}{field.alias or name}", inner_model(field.annotation)
-        if not field.is_required():
-            default = field.get_default(call_default_factory=True)
-            yield path, {} if isinstance(default, Model) else default
-        if inner is not None:
-            yield from defaults_of(inner, f"{path}[]." if get_origin(field.annotation) is list else f"{path}.")
 
 
 def test_a_child_that_a_newer_release_hashed_otherwise_is_left_as_it_is() -> None:
